@@ -1,0 +1,146 @@
+package queue
+
+import "strconv"
+
+// Action is something to be done outside: at least once, under its key, after
+// the state that asks for it has been stored. What comes of it arrives as an
+// event that names the key. An action whose deadline passes without one is
+// tried again under a new attempt, with a limit.
+type Action struct {
+	Key       string  `json:"key"`
+	Attempt   int     `json:"attempt"`
+	At        Instant `json:"at"`
+	NotBefore Instant `json:"not_before,omitempty"` // back-off after a failure
+	Deadline  Instant `json:"deadline"`
+	Error     string  `json:"error,omitempty"` // of the attempt before, for people
+	Task      Task    `json:"-"`
+}
+
+// ActionKey names an attempt of a task. Kind and subject say what is to be done;
+// the attempt is part of the name, so that a retry is another action.
+func ActionKey(kind, subject string, attempt int) string {
+	return kind + "/" + subject + "/" + strconv.Itoa(attempt)
+}
+
+// Task is what an action does: one of the types of this file. Each says what
+// makes doing it twice the same as doing it once.
+type Task interface {
+	// Name returns the task's kind and subject, which name its actions.
+	Name() (kind, subject string)
+}
+
+// Observe reads the target branch: its tip, what came since From, its
+// configuration. Reading is idempotent. Result: Observed.
+type Observe struct {
+	From CommitID `json:"from"`
+}
+
+// Survey compares the keys of main's whole tree with the ledger. Result: Surveyed.
+type Survey struct {
+	Commit CommitID `json:"commit"`
+}
+
+// Inspect asks the forge about a pull request and the user who gave a command.
+// Result: Inspected.
+type Inspect struct {
+	Request string `json:"request"`
+	Number  int    `json:"number"`
+	User    string `json:"user"`
+}
+
+// Analyze computes the footprint of a change on main. Result: Analyzed.
+type Analyze struct {
+	Change ChangeID `json:"change"`
+	Main   CommitID `json:"main"`
+	Pick   Pick     `json:"pick"`
+}
+
+// Pick is what the performer needs to merge a change: the same picks on the
+// same base make the same commits.
+type Pick struct {
+	Change  ChangeID `json:"change"`
+	Number  int      `json:"number"`
+	Head    CommitID `json:"head"`
+	HeadRef string   `json:"head_ref"`
+	Title   string   `json:"title"`
+	Author  string   `json:"author"`
+	Arrival Instant  `json:"arrival"`
+}
+
+// Resolve makes the commits of a path by trial merges and computes their keys.
+// Commits are content: making them twice makes the same. Result: Resolved.
+type Resolve struct {
+	Base  CommitID `json:"base"`
+	Picks []Pick   `json:"picks"` // each on the commit of the one before
+}
+
+// Run builds. The build's id names the run; a controller that already runs it
+// does not start it again. Results: BuildStarted, JobDone, BuildDone.
+type Run struct {
+	Build BuildID `json:"build"`
+}
+
+// Stop cancels a build; one that has ended or is not known is no error.
+// Result: Done; the build ends by its own BuildDone.
+type Stop struct {
+	Build BuildID `json:"build"`
+}
+
+// Land pushes the chain of the state's Push. The lease on the expected value
+// makes it idempotent: main already at its tip counts as moved. Result: Pushed.
+type Land struct {
+	Push string `json:"push"`
+}
+
+// Publish makes the comment and the check of a pull request say what the state
+// says. The comment's hidden marker is searched first; the check has an
+// external id. Result: Done with what was shown.
+type Publish struct {
+	Number int    `json:"number"`
+	Want   Digest `json:"want"` // digest of the facts that are to be shown
+}
+
+// React acknowledges a command. Result: Done.
+type React struct {
+	Number   int    `json:"number"`
+	Comment  string `json:"comment"`
+	Accepted bool   `json:"accepted"`
+}
+
+// Name implements Task.
+func (t Observe) Name() (string, string) { return "observe", string(t.From) }
+
+// Name implements Task.
+func (t Survey) Name() (string, string) { return "survey", string(t.Commit) }
+
+// Name implements Task.
+func (t Inspect) Name() (string, string) { return "inspect", t.Request }
+
+// Name implements Task.
+func (t Analyze) Name() (string, string) { return "analyze", string(t.Change) + "@" + string(t.Main) }
+
+// Name implements Task.
+func (t Resolve) Name() (string, string) {
+	subject := string(t.Base)
+	for _, p := range t.Picks {
+		subject += "+" + string(p.Change)
+	}
+	return "resolve", string(DigestOf("resolve1", subject)[:24])
+}
+
+// Name implements Task.
+func (t Run) Name() (string, string) { return "run", string(t.Build) }
+
+// Name implements Task.
+func (t Stop) Name() (string, string) { return "stop", string(t.Build) }
+
+// Name implements Task.
+func (t Land) Name() (string, string) { return "land", t.Push }
+
+// Name implements Task.
+func (t Publish) Name() (string, string) {
+	return "publish", strconv.Itoa(t.Number) + "-" + string(t.Want[:min(12, len(t.Want))])
+}
+
+// Name implements Task.
+func (t React) Name() (string, string) { return "react", t.Comment }

@@ -1,0 +1,66 @@
+package queue
+
+import (
+	"strconv"
+	"time"
+)
+
+// BuildID identifies one attempt to verify asked keys on the commit of a path.
+type BuildID string
+
+// NewBuildID returns the identity of DESIGN 10: the link (hence change, head
+// and base chain), the asked keys (hence step digests) and the attempt. A
+// second attempt is another build, so no retry is swallowed by its own key.
+func NewBuildID(link LinkID, keys []Key, attempt int) BuildID {
+	return BuildID(DigestOf("build1", string(link), string(SetID(keys)), strconv.Itoa(attempt))[:16])
+}
+
+// Build is one attempt to verify the asked keys on a commit.
+type Build struct {
+	ID      BuildID    `json:"id"`
+	Link    LinkID     `json:"link"`
+	Change  ChangeID   `json:"change,omitempty"` // empty: a build of main itself
+	Commit  CommitID   `json:"commit"`
+	Chain   []ChangeID `json:"chain,omitempty"` // changes assumed landed on main before Change
+	Attempt int        `json:"attempt"`
+	Jobs    []Job      `json:"jobs"`
+	At      Instant    `json:"at"` // when it was asked for
+	Started Instant    `json:"started,omitempty"`
+	Value   float64    `json:"value"`            // what the plan gave for it, for people and for pre-emption
+	Why     string     `json:"why"`              // one sentence, for people
+	Cancel  bool       `json:"cancel,omitempty"` // cancelling: holds its slot until it is done
+}
+
+// Job is the part of a build that one step verifies. Results can be written
+// for its keys only.
+type Job struct {
+	Step Step  `json:"step"`
+	Keys []Key `json:"keys"`
+	Done bool  `json:"done,omitempty"`
+}
+
+// Targets returns the names of the job's targets, in the order of its keys.
+func (j Job) Targets() []string {
+	names := make([]string, len(j.Keys))
+	for i, k := range j.Keys {
+		names[i] = k.Target
+	}
+	return names
+}
+
+// Keys returns all keys that the build was asked for.
+func (b *Build) Keys() []Key {
+	var keys []Key
+	for _, j := range b.Jobs {
+		keys = append(keys, j.Keys...)
+	}
+	return keys
+}
+
+// Duration is what has been seen of the time one step takes on one target,
+// under the step's name and the target's.
+type Duration struct {
+	ID   string        `json:"id"` // step name + "\x00" + target
+	Mean time.Duration `json:"mean"`
+	N    int           `json:"n"`
+}

@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"fmt"
+	"time"
+)
+
+// ChangeID names a change. It is made from the pull request's number, the head
+// and the command that asked for it (NewChangeID), so that the same command
+// read twice, or read again after a loss, is the same change.
+type ChangeID string
+
+// NewChangeID returns the id of the change that the given command on a pull
+// request asks for, e.g. "42.1f8e0c3a": readable, and the same each time.
+func NewChangeID(number int, head CommitID, command string) ChangeID {
+	return ChangeID(fmt.Sprintf("%d.%s", number, DigestOf("change1", fmt.Sprint(number), string(head), command)[:8]))
+}
+
+// Phase is where a change stands. Each phase that is not final has an owner
+// that moves it on: an action with a deadline, the plan, or a wake-up.
+type Phase string
+
+// The phases of a change. Entering and Analyzing wait for an action, Pending
+// is in the order, Landing has passed the point of no return, Parked is out of
+// the order without a verdict; the others are verdicts and final.
+const (
+	Entering  Phase = "entering"
+	Analyzing Phase = "analyzing"
+	Pending   Phase = "pending"
+	Landing   Phase = "landing"
+	Parked    Phase = "parked"
+
+	Landed        Phase = "landed"
+	Rejected      Phase = "rejected"
+	Cancelled     Phase = "cancelled"
+	NothingToLand Phase = "nothing-to-land"
+)
+
+// Final reports whether the phase is a verdict.
+func (p Phase) Final() bool {
+	return p == Landed || p == Rejected || p == Cancelled || p == NothingToLand
+}
+
+// Change is a pull request at one pinned head, asked to land.
+type Change struct {
+	ID        ChangeID      `json:"id"`
+	Number    int           `json:"number"`
+	Head      CommitID      `json:"head"`
+	HeadRef   string        `json:"head_ref"` // where the head is fetched from
+	Title     string        `json:"title"`    // hostile text
+	Author    string        `json:"author"`
+	Requester string        `json:"requester"` // who said /land
+	URL       string        `json:"url,omitempty"`
+	Arrival   Instant       `json:"arrival"`
+	Phase     Phase         `json:"phase"`
+	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
+	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8, fixed by the first analysis
+	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
+	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
+	Builds    int           `json:"builds,omitempty"`    // builds started for it
+	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
+	Decided   Instant       `json:"decided,omitempty"`
+	Until     Instant       `json:"until,omitempty"` // parked: looked at again then
+	Verdict   *Verdict      `json:"verdict,omitempty"`
+}
+
+// Verdict is how a change ended, with the evidence people are shown.
+type Verdict struct {
+	Commit    CommitID   `json:"commit,omitempty"`    // landed: the commit on main; rejected: the real commit that failed
+	Tested    bool       `json:"tested,omitempty"`    // landed: this very commit was built; else every key of it was verified elsewhere
+	Keys      int        `json:"keys"`                // keys the landed commit added
+	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
+	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
+	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
+	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
+	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
+	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
+	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
+}
+
+// Evidence is one failing step with what a person needs to see of it.
+type Evidence struct {
+	Step    string   `json:"step"`
+	Targets []string `json:"targets"`
+	Build   BuildID  `json:"build"`
+	Tail    string   `json:"tail"` // last lines of the log; hostile text
+	Timeout bool     `json:"timeout,omitempty"`
+}
+
+// ReasonCode says why something waits or ended; the words for people are in
+// app, one per code.
+type ReasonCode string
+
+// The reasons.
+const (
+	ReasonInspecting    ReasonCode = "inspecting"    // asking the forge about the pull request
+	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint
+	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
+	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
+	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner
+	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
+	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
+	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first
+	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
+	ReasonLanding       ReasonCode = "landing"       // being pushed
+	ReasonLanded        ReasonCode = "landed"
+	ReasonFailed        ReasonCode = "failed"         // a real build failed
+	ReasonMergeConflict ReasonCode = "merge-conflict" // Names: paths
+	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there
+	ReasonCancelled     ReasonCode = "cancelled"      // Names: by whom
+	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
+	ReasonClosed        ReasonCode = "closed"
+	ReasonRetargeted    ReasonCode = "retargeted"
+	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place
+	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
+
+	ReasonInfra     ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
+	ReasonNoRunner  ReasonCode = "no-runner"      // parked: no runner has what a step asks for
+	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up
+	ReasonRedMain   ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
+	ReasonProtected ReasonCode = "protection"     // parked: the forge refused the push; Detail: the rule
+	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
+
+	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level
+	ReasonNotOpen      ReasonCode = "not-open"
+	ReasonDraft        ReasonCode = "draft"
+	ReasonWrongBase    ReasonCode = "wrong-base"      // Names: the pull request's base, ours
+	ReasonNeedsApprove ReasonCode = "needs-approval"  // Names: protected paths
+	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
+	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the nearest command
+	ReasonNotQueued    ReasonCode = "not-queued"
+	ReasonHelp         ReasonCode = "help"     // asked for the commands
+	ReasonForced       ReasonCode = "forced"   // the target branch was force-pushed; Names: old tip, new tip
+	ReasonTooLate      ReasonCode = "too-late" // cancel or push after landing was written
+	ReasonForge        ReasonCode = "forge"    // the forge could not be asked; Detail: its error
+)
+
+// Reason says why, as data.
+type Reason struct {
+	Code   ReasonCode `json:"code,omitempty"`
+	Names  []string   `json:"names,omitempty"`
+	Detail string     `json:"detail,omitempty"` // hostile text
+}

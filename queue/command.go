@@ -1,0 +1,172 @@
+package queue
+
+import "strings"
+
+// Verb is what a command asks for.
+type Verb string
+
+// The verbs. CommandUnknown is a near miss, answered with the right spelling.
+const (
+	CommandLand    Verb = "land"
+	CommandCancel  Verb = "cancel"
+	CommandStatus  Verb = "status"
+	CommandRetry   Verb = "retry"
+	CommandPause   Verb = "pause"
+	CommandResume  Verb = "resume"
+	CommandHelp    Verb = "help"
+	CommandUnknown Verb = "unknown"
+	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
+)
+
+// Command is one command of a comment.
+type Command struct {
+	Verb Verb   `json:"verb"`
+	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
+}
+
+// maxCommands bounds what one comment can ask for.
+const maxCommands = 8
+
+// ParseCommands returns the commands of a comment, in order: one per line, at
+// the line's beginning. Quoted lines, code (fenced, indented, inline) and HTML
+// comments hold none. Commands of other bots (`/assign`) are not ours and are
+// left out; what begins like ours and is not known is CommandUnknown.
+func ParseCommands(body string) []Command {
+	var out []Command
+	fence := ""
+	comment := false
+	for _, line := range strings.Split(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
+		trimmed := strings.TrimSpace(line)
+		if fence != "" {
+			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+				fence = ""
+			}
+			continue
+		}
+		if comment {
+			_, rest, closed := strings.Cut(line, "-->")
+			comment = !closed || opensComment(rest)
+			continue
+		}
+		if indented(line) {
+			continue
+		}
+		if f := fenceOf(trimmed); f != "" {
+			fence = f
+			continue
+		}
+		comment = opensComment(trimmed)
+		if c, ok := parseCommand(trimmed); ok && len(out) < maxCommands {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// opensComment reports whether a line ends inside an HTML comment.
+func opensComment(line string) bool {
+	i := strings.LastIndex(line, "<!--")
+	return i >= 0 && !strings.Contains(line[i:], "-->")
+}
+
+// indented reports whether a line begins at column four or later: code.
+func indented(line string) bool {
+	column := 0
+	for _, c := range line {
+		switch c {
+		case ' ':
+			column++
+		case '\t':
+			column += 4 - column%4
+		default:
+			return column >= 4
+		}
+	}
+	return false
+}
+
+func fenceOf(line string) string {
+	for _, c := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, c)
+		if n := len(line) - len(rest); n >= 3 && (c == "~" || !strings.Contains(rest, c)) {
+			return strings.Repeat(c, n)
+		}
+	}
+	return ""
+}
+
+func parseCommand(line string) (Command, bool) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return Command{}, false
+	}
+	unknown := Command{Verb: CommandUnknown, Text: clip(line, 80)}
+	switch head := strings.ToLower(words[0]); {
+	case head == "/land":
+		if len(words) == 1 {
+			return Command{Verb: CommandLand}, true
+		}
+		if len(words) == 2 {
+			switch v := Verb(strings.ToLower(words[1])); v {
+			case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
+				return Command{Verb: v}, true
+			}
+		}
+		return unknown, true
+	case head == "/queue":
+		if len(words) > 1 {
+			switch strings.ToLower(words[1]) {
+			case "pause":
+				return Command{Verb: CommandPause, Text: clip(strings.Join(words[2:], " "), 200)}, true
+			case "resume":
+				return Command{Verb: CommandResume}, true
+			}
+		}
+		return unknown, true
+	case nearMiss(head):
+		return unknown, true
+	}
+	return Command{}, false
+}
+
+// nearMiss reports whether a word looks like /land misspelt: one letter
+// missing, wrong or too many, or two neighbours swapped.
+func nearMiss(word string) bool {
+	const want = "/land"
+	if !strings.HasPrefix(word, "/") || len(word) < len(want)-1 || len(word) > len(want)+1 {
+		return false
+	}
+	for i := 1; i < len(want)-1; i++ {
+		if word == want[:i]+want[i+1:i+2]+want[i:i+1]+want[i+2:] {
+			return true
+		}
+	}
+	return editDistance(word, want) == 1
+}
+
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

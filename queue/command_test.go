@@ -1,0 +1,151 @@
+package queue_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// TestParseCommands: what a comment asks for, as "verb" or "verb: text",
+// separated by " | ".
+func TestParseCommands(t *testing.T) {
+	for _, test := range []struct{ name, body, want string }{
+		{"land", "/land", "land"},
+		{"upper case", "/LAND", "land"},
+		{"blanks", "  /land \t", "land"},
+		{"among text", "Looks good.\n/land\nThanks!", "land"},
+		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
+		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
+		{"word in upper case", "/land CANCEL", "cancel"},
+		{"pause", "/queue pause the  tree is  broken", "pause: the tree is broken"},
+		{"pause without a reason", "/queue pause", "pause"},
+		{"resume", "/queue resume", "resume"},
+		{"resume with words", "/queue resume please", "resume"},
+
+		{"nothing", "", ""},
+		{"text", "please land this", ""},
+		{"not at the beginning", "please /land", ""},
+		{"in a list", "- /land", ""},
+		{"a path", "see /land/of/confusion", ""},
+		{"path first", "/land/of", ""},
+
+		{"quote", "> /land", ""},
+		{"nested quote", ">> /land\n > /land cancel", ""},
+		{"quote and own", "> /land\n\n/land cancel", "cancel"},
+		{"fence", "```\n/land\n```", ""},
+		{"fence with a language", "```sh\n/land\n```\n/land status", "status"},
+		{"fence of tildes", "~~~\n/land\n```\n/land\n~~~\n/land status", "status"},
+		{"longer fence", "````\n```\n/land\n````\n/land status", "status"},
+		{"fence closed by a longer one", "```\n/land\n`````\n/land status", "status"},
+		{"fence not closed by text", "```\n/land\n``` x\n/land", ""},
+		{"fence never closed", "```\n/land", ""},
+		{"inline code of three", "```x``` is the name\n/land", "land"},
+		{"indented", "    /land", ""},
+		{"tab", "\t/land", ""},
+		{"blank and tab", "  \t/land", ""},
+		{"three blanks", "   /land", "land"},
+		{"inline code", "`/land`", ""},
+
+		{"HTML comment", "<!-- /land -->", ""},
+		{"HTML comment over lines", "<!--\n/land\n-->\n/land status", "status"},
+		{"HTML comment after text", "Thanks! <!-- to land, say\n/land\n-->", ""},
+		{"HTML comment opened again", "<!-- a --> <!-- b\n/land\n--> <!--\n/land\n-->\n/land status", "status"},
+		{"HTML comment within a line", "a <!-- b --> c\n/land", "land"},
+		{"HTML comment never closed", "<!--\n/land", ""},
+		{"before an HTML comment", "/land status\n<!-- signature", "status"},
+
+		{"swapped", "/lnad", "unknown: /lnad"},
+		{"swapped at the end", "/ladn", "unknown: /ladn"},
+		{"too many", "/lands", "unknown: /lands"},
+		{"too few", "/lan", "unknown: /lan"},
+		{"wrong", "/lamd", "unknown: /lamd"},
+		{"punctuation", "/land.", "unknown: /land."},
+		{"unknown word", "/land everything", "unknown: /land everything"},
+		{"too many words", "/land cancel now", "unknown: /land cancel now"},
+		{"unknown of queue", "/queue stop", "unknown: /queue stop"},
+		{"queue alone", "/queue", "unknown: /queue"},
+		{"the queue's own", "/land recheck", "unknown: /land recheck"},
+		{"the queue's own name", "/land unknown", "unknown: /land unknown"},
+
+		{"other bots", "/assign @me\n/retest\n/lgtm\n/label bug\n/hold\n/merge\n/landscape\n/l\n/", ""},
+		{"other language", "/Länd\n/ｌａｎｄ\n/lаnd", ""}, // wide letters; a Cyrillic а
+		{"invisible", "\u200b/land\n/la\u200bnd\n\u202e/land", ""},
+		{"no-break space", "\u00a0/land\u00a0cancel", "cancel"},
+		{"not UTF-8", "\xff/land\n/land\xff\n/land status", "status"},
+		{"NUL", "/land\x00", "unknown: /land\x00"},
+		{"line separator", "x\u2028/land", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, show(queue.ParseCommands(test.body))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func show(commands []queue.Command) string {
+	var out []string
+	for _, c := range commands {
+		s := string(c.Verb)
+		if c.Text != "" {
+			s += ": " + c.Text
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " | ")
+}
+
+func TestParseCommandsBounds(t *testing.T) {
+	if got := queue.ParseCommands(strings.Repeat("/land\n", 1000)); len(got) != 8 {
+		t.Errorf("%d commands of one comment", len(got))
+	}
+	if got := queue.ParseCommands("/land cancel\n" + strings.Repeat("/land\n", 1000))[0]; got.Verb != queue.CommandCancel {
+		t.Errorf("the first is %v: the first eight are kept", got)
+	}
+	got := queue.ParseCommands("/queue pause " + strings.Repeat("é", 1000) + "\n/land " + strings.Repeat("x ", 1000))
+	for i, limit := range []int{200, 80} {
+		if n := utf8.RuneCountInString(got[i].Text); n != limit || !strings.HasSuffix(got[i].Text, "…") {
+			t.Errorf("a long text is cut to %d runes, want %d", n, limit)
+		}
+	}
+}
+
+// Whatever the text: no panic, few commands, short texts, known verbs; and a
+// quotation of it asks for nothing.
+func FuzzParseCommands(f *testing.F) {
+	for _, seed := range []string{"/land", "> /land", "```\n/land\n```", "<!--\n/land\n-->", "/lnad\r\n/queue pause x", "\xff/land\x00", "\t/land"} {
+		f.Add(seed)
+	}
+	verbs := map[queue.Verb]bool{queue.CommandLand: true, queue.CommandCancel: true, queue.CommandStatus: true, queue.CommandRetry: true,
+		queue.CommandPause: true, queue.CommandResume: true, queue.CommandHelp: true, queue.CommandUnknown: true}
+	f.Fuzz(func(t *testing.T, body string) {
+		got := queue.ParseCommands(body)
+		if len(got) > 8 {
+			t.Errorf("%d commands", len(got))
+		}
+		for _, c := range got {
+			if !verbs[c.Verb] {
+				t.Errorf("verb %q", c.Verb)
+			}
+			if utf8.RuneCountInString(c.Text) > 200 {
+				t.Errorf("a text of %d bytes", len(c.Text))
+			}
+			if !strings.Contains(body, "/") {
+				t.Errorf("%v from a text without a slash", c)
+			}
+		}
+		quoted := "> " + strings.ReplaceAll(body, "\n", "\n> ")
+		if q := queue.ParseCommands(quoted); len(q) > 0 {
+			t.Errorf("a quotation asks for %v", q)
+		}
+		again := queue.ParseCommands(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\n", "\r\n"))
+		if diff := cmp.Diff(got, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("other line ends: %s", diff)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package queue
+
+import "time"
+
+// ConfigPath is where a repository keeps its configuration.
+const ConfigPath = ".submitqueue.yml"
+
+// Config is the configuration of one repository. Steps and Analysis are read
+// from the tree of the commit that is judged; all other fields from the target
+// branch (DESIGN 15).
+//
+// The comments and tags below are the reference: ParseConfig reads the tags,
+// and the schema (ConfigSchema) is made from both.
+type Config struct {
+	// Version is the version of this format: 1.
+	Version int `json:"version" yaml:"version" jsonschema:"required,enum=1"`
+	// Steps are what must pass, in any order; at least one.
+	Steps []Step `json:"steps" yaml:"steps" jsonschema:"required,minItems=1,maxItems=100"`
+	// Analysis says how changes are told apart. Default: they are not, each conflicts with all others.
+	Analysis Analysis `json:"analysis,omitzero" yaml:"analysis,omitempty"`
+	// Queue holds order, caps and landing.
+	Queue Rules `json:"queue,omitzero" yaml:"queue,omitempty"`
+	// Permissions says who may do what.
+	Permissions Permissions `json:"permissions,omitzero" yaml:"permissions,omitempty"`
+}
+
+// Analysis says how a tree is turned into targets (DESIGN 7).
+type Analysis struct {
+	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below) or go (packages). Default none.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,default=none"`
+	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
+	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
+	// Unowned is what happens to files that no target claims: all (they are in every target's hash) or target (they are one target of their own). Default all.
+	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,default=all"`
+	// Ignore are globs of unclaimed files that no step reads, e.g. docs/**. Default none.
+	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
+	// Barrier are globs of files that every target depends on, beside the built-in ones. Default none.
+	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
+}
+
+// Area is one target of the analyzer paths: the files that match Files.
+type Area struct {
+	// Name is the target's name: letters, digits, ".", "_", "-" and "/"; not tree or unowned.
+	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._/-]+$"`
+	// Files are globs from the repository's root: * within a folder, ** across folders.
+	Files []string `json:"files" yaml:"files" jsonschema:"required,minItems=1"`
+	// Needs are the areas whose changes affect this one. Default none.
+	Needs []string `json:"needs,omitempty" yaml:"needs,omitempty"`
+}
+
+// Unowned is what happens to files that no target claims.
+type Unowned string
+
+// The policies for unclaimed files.
+const (
+	UnownedAll    Unowned = "all"    // their content is in every target's hash
+	UnownedTarget Unowned = "target" // they are one target, TargetUnowned, that every step must pass
+)
+
+// Order says who is ahead of whom.
+type Order string
+
+// The orders.
+const (
+	OrderFinish  Order = "finish"  // by arrival + predicted duration (DESIGN 8)
+	OrderArrival Order = "arrival" // strictly first come, first served
+)
+
+// External says what a commit on main that we did not make does to landings.
+type External string
+
+// The policies for outside commits.
+const (
+	ExternalHold  External = "hold"  // landings wait until main is proven again, repairs excepted
+	ExternalTrust External = "trust" // landings go on; each says how much of main is not proven
+)
+
+// Rules are the queue's own settings. The zero value of each field means its
+// default, which ParseConfig and Defaults fill in.
+type Rules struct {
+	// Label asks to land when it is set, and cancels when it is taken off. Default land.
+	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,default=land"`
+	// Order says who is ahead of whom: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
+	Order Order `json:"order,omitempty" yaml:"order,omitempty" jsonschema:"enum=finish,enum=arrival,default=finish"`
+	// Method is how a change gets onto the branch. This version lands by merge only.
+	Method string `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,default=merge"`
+	// External says what a commit that the queue did not make does to landings: hold (they wait until it is proven) or trust. Default hold where the branch is protected, else trust.
+	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
+	// Retries are the runs that must fail again before a failure decides. Default 0.
+	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=0"`
+	// InfraRetries are the infrastructure errors in a row before a change is parked. Default 3.
+	InfraRetries int `json:"infra_retries,omitempty" yaml:"infra_retries,omitempty" jsonschema:"minimum=1,maximum=20,default=3"`
+	// BuildsPerChange caps the builds of one change; speculation stops at half of it. Default 20.
+	BuildsPerChange int `json:"builds_per_change,omitempty" yaml:"builds_per_change,omitempty" jsonschema:"minimum=1,maximum=1000,default=20"`
+	// BuildsPerHour caps the builds of the whole queue; 0 is no cap. Default 0.
+	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
+	// MaxOvertake bounds overtaking: nobody is overtaken by who arrived later than this. From 1m to 168h; default 4h.
+	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h"`
+	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
+	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
+	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
+	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
+}
+
+// Permissions says who may use the commands, and which paths need more.
+type Permissions struct {
+	// Land is the least permission for /land, for the label and to cancel the changes of others. Default write.
+	Land string `json:"land,omitempty" yaml:"land,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin,default=write"`
+	// Queue is the least permission for /queue pause and /queue resume. Default maintain.
+	Queue string `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin,default=maintain"`
+	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. What is written replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
+	Protected []string `json:"protected_paths,omitempty" yaml:"protected_paths,omitempty" jsonschema:"minItems=1"`
+}

@@ -1,0 +1,252 @@
+package queue
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// The analyzers that a configuration can name.
+const (
+	AnalyzerNone  = "none"  // the whole tree is one target
+	AnalyzerPaths = "paths" // the configured areas
+	AnalyzerGo    = "go"    // the packages of Go modules
+)
+
+// What names may look like. The tags of Step and Area say the same to the schema.
+const (
+	stepNamePattern = `^[a-zA-Z0-9._-]+$`
+	areaNamePattern = `^[a-zA-Z0-9._/-]+$`
+	envNamePattern  = `^[A-Za-z_][A-Za-z0-9_]*$`
+	wordPattern     = `^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`
+)
+
+// maxGlob bounds the length, and so the cost, of one glob.
+const maxGlob = 300
+
+// checkConfig reports what single fields cannot show: names that must be
+// unique, references, and settings that do not go together.
+func checkConfig(r *configReader, c *Config) {
+	names := map[string]int{}
+	for i, s := range c.Steps {
+		path := fmt.Sprintf("steps[%d]", i)
+		r.name(path+".name", s.Name, names)
+		checkStep(r, path, s, c.Analysis.Analyzer)
+	}
+	checkAreas(r, c.Analysis)
+	r.globs("analysis.ignore", c.Analysis.Ignore)
+	r.globs("analysis.barrier", c.Analysis.Barrier)
+	r.globs("permissions.protected_paths", c.Permissions.Protected)
+	if l := c.Queue.Label; l != strings.TrimSpace(l) || strings.ContainsAny(l, "\r\n") {
+		r.report("queue.label", "queue.label must be one line without spaces at its ends, found %s", quoted(l))
+	}
+}
+
+// report adds an error about a path's value, unless it was refused before.
+func (r *configReader) report(path, format string, args ...any) {
+	if r.bad[path] {
+		return
+	}
+	r.bad[path] = true
+	r.add(r.place(path), format, args...)
+}
+
+// place returns where a path's value is, or where its parent is when it is not written.
+func (r *configReader) place(path string) configPos {
+	for {
+		if at, ok := r.at[path]; ok {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+}
+
+// name checks a step's name; seen maps the names before it to their lines.
+func (r *configReader) name(path, name string, seen map[string]int) {
+	if r.bad[path] || r.at[path] == (configPos{}) {
+		return
+	}
+	if !regexp.MustCompile(stepNamePattern).MatchString(name) {
+		r.report(path, "%s must be made of letters, digits, \".\", \"_\" and \"-\", found %s", path, quoted(name))
+		return
+	}
+	r.once(path, name, seen)
+}
+
+func (r *configReader) once(path, name string, seen map[string]int) {
+	if line, dup := seen[name]; dup {
+		r.report(path, "%s is %s, which line %d is already called: give it another name", path, quoted(name), line)
+		return
+	}
+	seen[name] = r.place(path).line
+}
+
+func checkStep(r *configReader, path string, s Step, analyzer string) {
+	if !r.bad[path+".run"] && r.at[path+".run"] != (configPos{}) && strings.TrimSpace(s.Run) == "" {
+		r.report(path+".run", "%s.run is empty: write the command to run", path)
+	}
+	perTarget := strings.Contains(s.Run, "{targets}")
+	noTargets := analyzer == "" || analyzer == AnalyzerNone
+	known := !r.bad["analysis.analyzer"] && !r.bad["analysis"]
+	switch {
+	case s.Scope == ScopeRepository && perTarget:
+		r.report(path+".run", "%s.run names {targets}, but a step with scope: repository runs on the whole tree: take {targets} out", path)
+	case noTargets && known && perTarget:
+		r.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to paths or go, or take {targets} out", path)
+	case !noTargets && known && s.Scope != ScopeRepository && !perTarget && !strings.Contains(s.Run, "SUBMITQUEUE_TARGETS") && strings.TrimSpace(s.Run) != "":
+		// A result counts for each target by itself, and changes to different
+		// targets do not wait for each other: a command on the whole tree would
+		// have its result taken for trees that it has never seen.
+		r.report(path+".run", "%s.run is not told its targets: put {targets} into the command, or read $SUBMITQUEUE_TARGETS; for a command that looks at the whole tree say scope: repository", path)
+	}
+	if s.Report == ReportGoTestJSON {
+		switch {
+		case s.Scope == ScopeRepository:
+			r.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
+		case analyzer != AnalyzerGo && known:
+			r.report(path+".report", "%s.report go-test-json names Go packages: set analysis.analyzer to go, or use report: exit-code", path)
+		}
+	}
+	r.word(path+".image", s.Image)
+	r.word(path+".os", s.OS)
+	r.word(path+".arch", s.Arch)
+	for i, t := range s.Tags {
+		r.word(fmt.Sprintf("%s.tags[%d]", path, i), t)
+	}
+	for name := range s.Env {
+		sub := path + ".env." + name
+		switch {
+		case !regexp.MustCompile(envNamePattern).MatchString(name):
+			r.report(sub, "%s.env has the name %s: a variable's name is made of letters, digits and \"_\"", path, quoted(name))
+		case strings.HasPrefix(name, "SUBMITQUEUE_"):
+			r.report(sub, "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))
+		}
+	}
+}
+
+func (r *configReader) word(path, s string) {
+	if s != "" && !regexp.MustCompile(wordPattern).MatchString(s) {
+		r.report(path, "%s must be one word of letters, digits and \"._:/@+-\", found %s", path, quoted(s))
+	}
+}
+
+func checkAreas(r *configReader, a Analysis) {
+	if r.bad["analysis"] || r.bad["analysis.analyzer"] || r.bad["analysis.areas"] {
+		return
+	}
+	if a.Analyzer == AnalyzerPaths && len(a.Areas) == 0 {
+		r.report("analysis.areas", "analysis.areas is missing: the analyzer paths needs at least one area with name and files")
+		return
+	}
+	if a.Analyzer != AnalyzerPaths && len(a.Areas) > 0 {
+		r.report("analysis.areas", "analysis.areas is read by the analyzer paths only: set analysis.analyzer to paths, or delete areas")
+		return
+	}
+	names := map[string]int{}
+	for i, area := range a.Areas {
+		path := fmt.Sprintf("analysis.areas[%d]", i)
+		r.areaName(path+".name", area.Name, names)
+		r.globs(path+".files", area.Files)
+	}
+	for i, area := range a.Areas {
+		for j, need := range area.Needs {
+			path := fmt.Sprintf("analysis.areas[%d].needs[%d]", i, j)
+			if _, ok := names[need]; !ok && !r.bad[path] {
+				known := make([]string, 0, len(a.Areas))
+				for _, x := range a.Areas {
+					known = append(known, x.Name)
+				}
+				r.report(path, "%s is %s, and no area has that name%s", path, quoted(need), didYouMean(need, known))
+			}
+		}
+	}
+	checkCycles(r, a.Areas)
+}
+
+func didYouMean(word string, names []string) string {
+	if near := nearest(word, names); near != "" {
+		return " (did you mean " + quoted(near) + "?)"
+	}
+	return ""
+}
+
+func (r *configReader) areaName(path, name string, seen map[string]int) {
+	if r.bad[path] || r.at[path] == (configPos{}) {
+		return
+	}
+	if !regexp.MustCompile(areaNamePattern).MatchString(name) {
+		r.report(path, "%s must be made of letters, digits, \".\", \"_\", \"-\" and \"/\", found %s", path, quoted(name))
+		return
+	}
+	if name == TargetTree || name == TargetUnowned {
+		r.report(path, "%s is %s, a name that the queue uses itself: give the area another name", path, quoted(name))
+		return
+	}
+	r.once(path, name, seen)
+}
+
+// checkCycles reports each circle of needs once, at the entry that closes it.
+func checkCycles(r *configReader, areas []Area) {
+	index := map[string]int{}
+	for i, a := range areas {
+		if _, dup := index[a.Name]; !dup {
+			index[a.Name] = i
+		}
+	}
+	const unseen, open, done = 0, 1, 2
+	state := make([]int, len(areas))
+	var trail []string
+	var visit func(i int)
+	visit = func(i int) {
+		state[i] = open
+		trail = append(trail, areas[i].Name)
+		for j, need := range areas[i].Needs {
+			k, ok := index[need]
+			if !ok {
+				continue
+			}
+			switch state[k] {
+			case unseen:
+				visit(k)
+			case open:
+				from := 0
+				for trail[from] != areas[k].Name {
+					from++
+				}
+				circle := append(append([]string{}, trail[from:]...), need)
+				r.report(fmt.Sprintf("analysis.areas[%d].needs[%d]", i, j),
+					"areas need one another in a circle (%s): take one need out, or make them one area", clip(strings.Join(circle, " → "), 200))
+			}
+		}
+		trail = trail[:len(trail)-1]
+		state[i] = done
+	}
+	for i := range areas {
+		if state[i] == unseen {
+			visit(i)
+		}
+	}
+}
+
+func (r *configReader) globs(path string, globs []string) {
+	for i, g := range globs {
+		sub := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case g == "" || r.bad[sub]:
+		case len(g) > maxGlob:
+			r.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
+		case strings.HasPrefix(g, "!"):
+			r.report(sub, "%s is %s: exclusions with \"!\" are not supported, list what is meant", sub, quoted(g))
+		case strings.HasPrefix(g, "/"), strings.HasPrefix(g, "./"):
+			r.report(sub, "%s is %s: globs begin at the repository's root, write %s", sub, quoted(g), quoted(strings.TrimLeft(g, "./")))
+		case contains(strings.Split(g, "/"), ".."):
+			r.report(sub, "%s is %s: a glob cannot leave the repository with \"..\"", sub, quoted(g))
+		case strings.HasSuffix(g, "/"):
+			r.report(sub, "%s is %s: to mean all files of a folder, write %s", sub, quoted(g), quoted(g+"**"))
+		case !doublestar.ValidatePattern(g):
+			r.report(sub, "%s is not a valid glob: %s (is a bracket or brace not closed?)", sub, quoted(g))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+// Package queue is the vocabulary of the merge queue: what a change is, what is
+// known of it, what happens and what is to be done. It is a leaf and pure: every
+// other package speaks in its terms, and it does nothing by itself.
+//
+// The words that matter most:
+//
+//   - A Change is a pull request at one pinned head, asked to land. Its Phase says
+//     where it stands, its Reason why.
+//   - A Key is one thing that can be verified: a Step on a target at a hash. An
+//     Entry is what the ledger knows of a key.
+//   - A Link is a change merged onto a parent commit, with the keys that the new
+//     commit has and its parent has not. A path is a chain of links from main.
+//   - A Build is one attempt to verify keys on the commit of a link.
+//   - An Event is something that happened; an Action is something to be done, by a
+//     Task. Results of actions are events.
+//   - State is all of that for one queue: facts only. A Turn is what one step of
+//     the core changes in it; a Store writes it whole or not at all.
+//
+// For example: ann comments /land on pull request 7. The webhook becomes
+// Commented; the turn that folds it stores a Request and asks the action
+// Inspect. Inspected brings the head and ann's permission; the turn makes the
+// Change and asks Analyze. Analyzed brings its Footprint, and the change is
+// Pending. The plan wants it merged onto main: Resolve, answered by Resolved
+// with a Link and its keys. Those without a pass in the ledger are built: Run,
+// answered by JobDone, which writes passes into the ledger, and BuildDone. When
+// all keys of the link have passed, the gate lets it through: a Push is stored
+// (the point of no return) and Land asked. Pushed says that main has moved: the
+// change is Landed, and Publish shows it to ann.
+package queue

@@ -1,0 +1,61 @@
+package queue
+
+// Event is something that happened. Events are folded into the state by
+// speculation.Step; a repeated, late or reordered event is a no-op there.
+type Event struct {
+	ID   string  `json:"id"` // what makes it the same event when it is delivered again
+	At   Instant `json:"at"` // when the server took it in; Step has no other clock
+	Body Body    `json:"-"`
+}
+
+// Body is what an event says: one of the types of this package whose name
+// EventName lists.
+type Body interface{ event() }
+
+// Commented is a comment on a pull request. Its commands are parsed by
+// ParseCommands when the event is folded, not before.
+type Commented struct {
+	Number  int    `json:"number"`
+	Comment string `json:"comment"` // the forge's id of the comment
+	Author  string `json:"author"`
+	Body    string `json:"body"` // hostile text
+}
+
+// Labeled says that a label was set on or taken off a pull request.
+type Labeled struct {
+	Number int    `json:"number"`
+	Label  string `json:"label"`
+	Actor  string `json:"actor"`
+	On     bool   `json:"on"`
+}
+
+// HeadMoved says that a pull request has another head commit than before.
+type HeadMoved struct {
+	Number int      `json:"number"`
+	Head   CommitID `json:"head"`
+}
+
+// Closed says that a pull request was closed, merged or not.
+type Closed struct {
+	Number int  `json:"number"`
+	Merged bool `json:"merged"`
+}
+
+// Retargeted says that a pull request now asks for another base branch, or has
+// become a draft or ready: what was inspected no longer holds.
+type Retargeted struct {
+	Number int `json:"number"`
+}
+
+// MainMoved says that a branch was pushed to, by us or by somebody else. What
+// its new commit is, the queue reads from git, not from the event.
+type MainMoved struct {
+	Branch string `json:"branch"`
+}
+
+func (Commented) event()  {}
+func (Labeled) event()    {}
+func (HeadMoved) event()  {}
+func (Closed) event()     {}
+func (Retargeted) event() {}
+func (MainMoved) event()  {}

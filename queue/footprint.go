@@ -1,0 +1,49 @@
+package queue
+
+// TargetHash is one target of a tree and its hash there.
+type TargetHash struct {
+	Target string `json:"target"`
+	Hash   Digest `json:"hash"`
+}
+
+// AddedEdge is a dependency that a change introduces: From starts to depend on
+// To. Up are From and all targets that depend on it, in the change's own graph.
+// Conflicts are evaluated with the added edges of all pending changes
+// (conflict.Index), because what is independent on main may not be beside them.
+type AddedEdge struct {
+	To string   `json:"to"`
+	Up []string `json:"up"`
+}
+
+// Footprint is what an analysis says of one change on one main: which targets
+// it can influence and on which it newly depends. It is used for order, paths
+// and planning only; a wrong footprint costs time, never safety (DESIGN 7).
+type Footprint struct {
+	Main     CommitID    `json:"main"`               // the commit of main it was computed on
+	Analyzer string      `json:"analyzer"`           // id and version of the analyzer
+	Write    []string    `json:"write,omitempty"`    // A: targets with another hash, added and removed ones and definition nodes ("def:...") included; sorted
+	Read     []string    `json:"read,omitempty"`     // D: heads of added edges, newly read definition inputs; sorted
+	Edges    []AddedEdge `json:"edges,omitempty"`    // the added edges behind Read
+	Affected []string    `json:"affected,omitempty"` // targets of Write that exist in the change's tree, sorted: what builds must verify
+	All      bool        `json:"all,omitempty"`      // touches everything: a barrier file, or unknown
+	Unknown  string      `json:"unknown,omitempty"`  // why the analysis failed; then All is set
+}
+
+// ConflictKind says why two changes may influence each other.
+type ConflictKind string
+
+// The kinds of conflict, from the most to the least specific.
+const (
+	ConflictTarget    ConflictKind = "target"     // both change a target
+	ConflictReadWrite ConflictKind = "read-write" // one starts to depend on what the other changes
+	ConflictGlobal    ConflictKind = "global"     // one changes a barrier file
+	ConflictUnknown   ConflictKind = "unknown"    // one could not be analyzed
+)
+
+// Conflict is one pair of changes that may influence each other, with up to
+// five names as witnesses for people who ask why.
+type Conflict struct {
+	With      ChangeID     `json:"with"`
+	Kind      ConflictKind `json:"kind"`
+	Witnesses []string     `json:"witnesses,omitempty"`
+}

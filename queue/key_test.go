@@ -1,0 +1,165 @@
+package queue_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+func TestDigestOf(t *testing.T) {
+	seen := map[queue.Digest][]string{}
+	for _, fields := range [][]string{nil, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"ab", ""}, {"", "ab"}, {"a\x00b"}, {"b", "a"},
+		{"\x00\x00\x00\x00\x00\x00\x00\x01a"}} {
+		d := queue.DigestOf(fields...)
+		if other, twice := seen[d]; twice {
+			t.Errorf("%q and %q have one digest", fields, other)
+		}
+		seen[d] = fields
+		if len(d) != 64 || strings.ToLower(string(d)) != string(d) {
+			t.Errorf("digest %q is no SHA-256 in lower-case hexadecimal", d)
+		}
+	}
+	// Stored ledgers stand on this very function.
+	if got := queue.DigestOf("key1", "s"); got != "5a9d89022f811817c1d0ed14576907bde34982e1ba2a2a776a6a715bdf15b48f" {
+		t.Errorf("DigestOf has changed: %s", got)
+	}
+}
+
+// However a text is cut into fields, each cut has its own digest.
+func TestDigestOfFraming(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		a := rapid.SliceOfN(rapid.StringN(0, 3, -1), 0, 5).Draw(r, "a")
+		b := rapid.SliceOfN(rapid.StringN(0, 3, -1), 0, 5).Draw(r, "b")
+		if rapid.Bool().Draw(r, "recut") { // the same text, cut elsewhere
+			text := strings.Join(a, "")
+			cut := rapid.IntRange(0, len(text)).Draw(r, "cut")
+			b = []string{text[:cut], text[cut:]}
+		}
+		if same := queue.DigestOf(a...) == queue.DigestOf(b...); same != slices.Equal(a, b) {
+			r.Fatalf("%q and %q: same digest %v", a, b, same)
+		}
+	})
+}
+
+// mustDifferByField changes each exported field of a value by itself and fails
+// where the digest stays.
+func mustDifferByField[T any](t *testing.T, base T, digest func(T) queue.Digest) {
+	t.Helper()
+	typ := reflect.TypeFor[T]()
+	seen := map[queue.Digest]string{digest(base): "none"}
+	for i := range typ.NumField() {
+		changed := base
+		field := reflect.ValueOf(&changed).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.String:
+			field.SetString(field.String() + "x")
+		case reflect.Int64:
+			field.SetInt(field.Int() + 1)
+		case reflect.Slice:
+			field.Set(reflect.ValueOf([]string{"x"}))
+		case reflect.Map:
+			field.Set(reflect.ValueOf(map[string]string{"x": ""}))
+		default:
+			t.Fatalf("%s.%s: teach this test its kind", typ, typ.Field(i).Name)
+		}
+		d := digest(changed)
+		if other, twice := seen[d]; twice {
+			t.Errorf("%s: a change of field %s has the digest of a change of %s", typ, typ.Field(i).Name, other)
+		}
+		seen[d] = typ.Field(i).Name
+	}
+}
+
+func TestKeyID(t *testing.T) {
+	mustDifferByField(t, queue.Key{}, queue.Key.ID)
+	mustDifferByField(t, queue.Key{Step: "s", Target: "t", Hash: "h"}, queue.Key.ID)
+}
+
+func TestStepDigest(t *testing.T) {
+	mustDifferByField(t, queue.Step{}, queue.Step.Digest)
+	mustDifferByField(t, queue.Step{Name: "unit", Run: "go test", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Image: "i",
+		OS: "linux", Arch: "arm64", Tags: []string{"a"}, Env: map[string]string{"A": "1"}, Timeout: 1}, queue.Step.Digest)
+
+	same := func(a, b queue.Step) bool { return a.Digest() == b.Digest() }
+	if !same(queue.Step{Tags: []string{"a", "b"}}, queue.Step{Tags: []string{"b", "a"}}) {
+		t.Error("the order of the tags is in the digest")
+	}
+	if !same(queue.Step{}, queue.Step{Tags: []string{}, Env: map[string]string{}}) {
+		t.Error("none and empty have different digests")
+	}
+	for _, pair := range [][2]queue.Step{
+		{{Tags: []string{"a", "b"}}, {Env: map[string]string{"a": "b"}}},
+		{{Tags: []string{"a"}, Env: map[string]string{"b": "c"}}, {Tags: []string{"a", "b", "c"}}},
+		{{Tags: []string{"a b"}}, {Tags: []string{"a", "b"}}},
+		{{Env: map[string]string{"a": "b", "c": "d"}}, {Env: map[string]string{"a": "d", "c": "b"}}},
+		{{Env: map[string]string{"a": "b"}}, {Env: map[string]string{"ab": ""}}},
+		{{Name: "ab"}, {Name: "a", Run: "b"}},
+	} {
+		if same(pair[0], pair[1]) {
+			t.Errorf("%+v and %+v have one digest", pair[0], pair[1])
+		}
+	}
+	tags := []string{"b", "a"}
+	queue.Step{Tags: tags}.Digest()
+	if tags[0] != "b" {
+		t.Error("Digest sorts the step's own tags")
+	}
+}
+
+func TestStepKeys(t *testing.T) {
+	targets := []queue.TargetHash{{Target: "a", Hash: "1"}, {Target: "b", Hash: "2"}}
+	s := queue.Step{Name: "unit", Scope: queue.ScopeTargets}
+	want := []queue.Key{{Step: s.Digest(), Target: "a", Hash: "1"}, {Step: s.Digest(), Target: "b", Hash: "2"}}
+	if got := s.Keys("tree1", targets); !slices.Equal(got, want) {
+		t.Errorf("keys %v", got)
+	}
+	s.Scope = queue.ScopeRepository
+	want = []queue.Key{{Step: s.Digest(), Target: queue.TargetTree, Hash: "tree1"}}
+	if got := s.Keys("tree1", targets); !slices.Equal(got, want) {
+		t.Errorf("keys %v", got)
+	}
+}
+
+func TestStepSet(t *testing.T) {
+	a, b := queue.Step{Name: "a"}, queue.Step{Name: "b"}
+	set := queue.NewStepSet([]queue.Step{a, b})
+	if set.ID == queue.NewStepSet([]queue.Step{a}).ID || set.ID != queue.NewStepSet([]queue.Step{a, b}).ID {
+		t.Error("the id of a set does not follow its steps")
+	}
+	if got, ok := set.Step(b.Digest()); !ok || got.Name != "b" {
+		t.Errorf("step b: %v, %v", got, ok)
+	}
+	if _, ok := set.Step("none"); ok {
+		t.Error("a step that is not in the set")
+	}
+}
+
+func TestNewBuildID(t *testing.T) {
+	k, l := queue.Key{Target: "k"}, queue.Key{Target: "l"}
+	base := queue.NewBuildID("link", []queue.Key{k, l}, 1)
+	if queue.NewBuildID("link", []queue.Key{l, k}, 1) != base {
+		t.Error("the order of the keys is in the id")
+	}
+	for _, other := range []queue.BuildID{
+		queue.NewBuildID("link2", []queue.Key{k, l}, 1),
+		queue.NewBuildID("link", []queue.Key{k}, 1),
+		queue.NewBuildID("link", []queue.Key{k, l}, 2),
+	} {
+		if other == base {
+			t.Error("two builds have one id")
+		}
+	}
+}
+
+func TestCommandFor(t *testing.T) {
+	s := queue.Step{Run: "test {targets} && lint {targets}"}
+	want := `test 'a' 'b'\''; rm -rf /' '$(x)' && lint 'a' 'b'\''; rm -rf /' '$(x)'`
+	if got := s.CommandFor([]string{"a", "b'; rm -rf /", "$(x)"}); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,66 @@
+package queue
+
+// LinkID names a link: its parent commit and its change.
+type LinkID string
+
+// LinkOf returns the id of the link that puts a change on a commit. The root
+// link of a commit has no change.
+func LinkOf(parent CommitID, change ChangeID) LinkID {
+	return LinkID(string(parent) + "+" + string(change))
+}
+
+// LinkOutcome is what came of merging a change onto its parent.
+type LinkOutcome string
+
+// The outcomes of a trial merge.
+const (
+	Merged       LinkOutcome = "merged"
+	MergeFailed  LinkOutcome = "conflict" // git cannot merge the two
+	MergeNothing LinkOutcome = "empty"    // the merge's tree is its parent's
+)
+
+// Link is one resolved step of a path: a change merged onto a parent commit,
+// with the keys that the new commit has and its parent has not. A path
+// (c, S) on main is the chain of links main → S in order → c; paths with a
+// common beginning share its links, and so do the paths of a main that has
+// moved along them, because the same parent and head always make the same
+// commit. A link is a fact and never changes.
+type Link struct {
+	ID        LinkID      `json:"id"`
+	Parent    CommitID    `json:"parent"`
+	Change    ChangeID    `json:"change,omitempty"` // empty: a root link, which asks for keys of Parent itself
+	Outcome   LinkOutcome `json:"outcome"`
+	Commit    CommitID    `json:"commit,omitempty"`
+	Tree      TreeID      `json:"tree,omitempty"`
+	Steps     Digest      `json:"steps,omitempty"`     // of the commit's own tree (StepSet)
+	Keys      []Key       `json:"keys,omitempty"`      // what the parent does not have
+	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
+	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
+	At        Instant     `json:"at"`
+}
+
+// StepSet is the steps of a tree under their digest, stored once for all links
+// that have them.
+type StepSet struct {
+	ID    Digest `json:"id"`
+	Steps []Step `json:"steps"`
+}
+
+// NewStepSet returns the set of the given steps.
+func NewStepSet(steps []Step) StepSet {
+	fields := []string{"steps1"}
+	for _, s := range steps {
+		fields = append(fields, string(s.Digest()))
+	}
+	return StepSet{ID: DigestOf(fields...), Steps: steps}
+}
+
+// Step returns the step with a digest.
+func (s StepSet) Step(d Digest) (Step, bool) {
+	for _, st := range s.Steps {
+		if st.Digest() == d {
+			return st, true
+		}
+	}
+	return Step{}, false
+}

@@ -1,0 +1,98 @@
+package redisstore
+
+import "github.com/redis/go-redis/v9"
+
+// The scripts. Each checks everything before its first write, because Redis
+// does not undo what a failing script has written. They name all their keys, so
+// that they run on a cluster. What they return is below.
+const (
+	saidDone     = 1
+	saidNotOwner = -1
+	saidStale    = -2
+)
+
+// appendScript adds events that were not seen before.
+// KEYS: inbox, then the seen key of each event ("" where it has no id).
+// ARGV: how long ids are remembered (ms), then each event.
+var appendScript = redis.NewScript(`
+for i = 2, #ARGV do
+  local seen = KEYS[i]
+  if seen == KEYS[1] or redis.call('SET', seen, '1', 'NX', 'PX', ARGV[1]) then
+    redis.call('XADD', KEYS[1], '*', 'e', ARGV[i])
+  end
+end
+return 1`)
+
+// acquireScript gives or extends a lease.
+// KEYS: lease, fence. ARGV: owner, ttl (ms). Returns the token, or -1.
+//
+// Tokens are at least the server's clock in milliseconds, so that they grow even
+// across a Redis that was emptied.
+var acquireScript = redis.NewScript(`
+local lease = redis.call('HMGET', KEYS[1], 'owner', 'token')
+if lease[1] and lease[1] ~= ARGV[1] then
+  return '-1'
+end
+local token = lease[2]
+if not token then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+  if last < now then
+    last = now
+  end
+  token = string.format('%.0f', last + 1)
+  redis.call('SET', KEYS[2], token)
+  redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'token', token)
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return token`)
+
+// releaseScript ends a lease and makes its token stale.
+// KEYS: lease, fence. ARGV: token.
+var releaseScript = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then
+  redis.call('DEL', KEYS[1])
+  redis.call('INCR', KEYS[2])
+end
+return 1`)
+
+// commitScript writes one turn.
+// KEYS: fence, version, inbox, history, the hash of each kind, then the archive
+// key of each archived entry.
+// ARGV: token, version, next version, notes kept, archive ttl (ms); then the
+// counts of puts, deletes, eaten events, notes and archived entries; then
+// (key, id, data) per put, (key, id) per delete, and one value per each of the
+// others, where key is a place in KEYS.
+var commitScript = redis.NewScript(`
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return -1
+end
+if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[2] then
+  return -2
+end
+local puts, deletes, eaten, notes, archived =
+  tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local at = 11
+for _ = 1, puts do
+  redis.call('HSET', KEYS[tonumber(ARGV[at])], ARGV[at + 1], ARGV[at + 2])
+  at = at + 3
+end
+for _ = 1, deletes do
+  redis.call('HDEL', KEYS[tonumber(ARGV[at])], ARGV[at + 1])
+  at = at + 2
+end
+for _ = 1, eaten do
+  redis.call('XDEL', KEYS[3], ARGV[at])
+  at = at + 1
+end
+for _ = 1, notes do
+  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[4], '*', 'n', ARGV[at])
+  at = at + 1
+end
+for i = 1, archived do
+  redis.call('SET', KEYS[#KEYS - archived + i], ARGV[at], 'PX', ARGV[5])
+  at = at + 1
+end
+redis.call('SET', KEYS[2], ARGV[3])
+return 1`)

@@ -1,0 +1,56 @@
+package redisstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/submitqueue/submitqueue/queue/redisstore"
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+func TestConformanceOnMiniredis(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		m := miniredis.RunT(t)
+		return storetest.Harness{
+			Store:   mustOpen(t, "redis://"+m.Addr()),
+			Other:   mustOpen(t, "redis://"+m.Addr()),
+			Advance: func(d time.Duration) { m.FastForward(d) },
+		}
+	})
+}
+
+func TestConformanceOnRedis(t *testing.T) {
+	url := startRedis(t)
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		mustFlush(t, url)
+		return storetest.Harness{Store: mustOpen(t, url), Other: mustOpen(t, url)}
+	})
+}
+
+// A cluster refuses scripts that touch keys of another slot or keys that they
+// do not name.
+func TestConformanceOnCluster(t *testing.T) {
+	url := startRedis(t, "cluster-enabled yes")
+	mustClaimSlots(t, url)
+	cluster := "redis+cluster" + url[len("redis"):]
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		mustFlush(t, url)
+		return storetest.Harness{Store: mustOpen(t, cluster), Other: mustOpen(t, cluster)}
+	})
+}
+
+func mustOpen(t testing.TB, url string) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

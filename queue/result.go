@@ -1,0 +1,156 @@
+package queue
+
+import "time"
+
+// The events below are what came of actions. Each names its action, so that
+// the action is finished by the turn that folds its result.
+
+// Observed is the target branch as git and its configuration show it.
+type Observed struct {
+	Action    string       `json:"action"`
+	Tip       CommitID     `json:"tip"`
+	From      CommitID     `json:"from"`   // the tip the queue knew when it asked; "" at first start
+	Forced    bool         `json:"forced"` // From is not an ancestor of Tip
+	Line      []LineCommit `json:"line"`   // first-parent commits after From up to Tip, oldest first
+	Protected bool         `json:"protected"`
+	Config    *Config      `json:"config,omitempty"`
+	Broken    string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
+}
+
+// Surveyed says which keys of main no build has passed.
+type Surveyed struct {
+	Action   string   `json:"action"`
+	Commit   CommitID `json:"commit"`
+	Tree     TreeID   `json:"tree"`
+	Steps    StepSet  `json:"steps"`
+	Unproven []Key    `json:"unproven,omitempty"`
+}
+
+// Inspected is a pull request and its requester as the forge shows them now.
+type Inspected struct {
+	Action     string   `json:"action"`
+	Missing    bool     `json:"missing,omitempty"` // no such pull request
+	Head       CommitID `json:"head"`
+	HeadRef    string   `json:"head_ref"`
+	Base       string   `json:"base"`
+	Title      string   `json:"title"`
+	Author     string   `json:"author"`
+	URL        string   `json:"url,omitempty"`
+	Open       bool     `json:"open"`
+	Draft      bool     `json:"draft,omitempty"`
+	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin
+	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
+	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
+	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
+}
+
+// Analyzed is the footprint of a change.
+type Analyzed struct {
+	Action    string    `json:"action"`
+	Change    ChangeID  `json:"change"`
+	Footprint Footprint `json:"footprint"`
+}
+
+// Resolved is a chain of links, in order; where one does not merge it is the last.
+type Resolved struct {
+	Action string    `json:"action"`
+	Links  []Link    `json:"links"`
+	Steps  []StepSet `json:"steps"`            // the step sets that the links name
+	Passed []Entry   `json:"passed,omitempty"` // what the ledger's archive knows of the links' keys
+}
+
+// BuildStarted says that a runner has begun a build.
+type BuildStarted struct {
+	Build   BuildID `json:"build"`
+	Machine string  `json:"machine"`
+}
+
+// JobOutcome is what came of one step of a build.
+type JobOutcome string
+
+// The outcomes of a job.
+const (
+	JobPassed  JobOutcome = "passed"
+	JobFailed  JobOutcome = "failed"
+	JobTimeout JobOutcome = "timeout"
+	JobInfra   JobOutcome = "infrastructure" // no result: retried, never a verdict
+	JobStopped JobOutcome = "cancelled"
+)
+
+// JobDone is the result of one step of a build. A report that names targets
+// fills Passed and Failed; a target in neither stays unknown. One that does not
+// leaves both empty: then JobPassed passes every asked key, and JobFailed fails
+// the asked set and no single key.
+type JobDone struct {
+	Build     BuildID                  `json:"build"`
+	Step      Digest                   `json:"step"`
+	Outcome   JobOutcome               `json:"outcome"`
+	Passed    []string                 `json:"passed,omitempty"` // targets
+	Failed    []TargetFailure          `json:"failed,omitempty"`
+	Took      time.Duration            `json:"took"`
+	PerTarget map[string]time.Duration `json:"per_target,omitempty"`
+	Machine   string                   `json:"machine"`
+	Tail      string                   `json:"tail,omitempty"` // last lines of the log, at most 4 KiB
+}
+
+// TargetFailure is a target that a report names as failed.
+type TargetFailure struct {
+	Target string `json:"target"`
+	Tail   string `json:"tail,omitempty"`
+}
+
+// BuildDone ends a build: its slot is free. Jobs without a JobDone have no
+// result.
+type BuildDone struct {
+	Action   string     `json:"action"`
+	Build    BuildID    `json:"build"`
+	Outcome  JobOutcome `json:"outcome"` // passed, failed, infrastructure or cancelled
+	Detail   string     `json:"detail,omitempty"`
+	NoRunner bool       `json:"no_runner,omitempty"` // no runner has what a step asks for
+}
+
+// Pushed is what came of a push.
+type Pushed struct {
+	Action  string `json:"action"`
+	Push    string `json:"push"`
+	Moved   bool   `json:"moved"`             // main is at the push's tip
+	Lost    bool   `json:"lost,omitempty"`    // main was somewhere else
+	Refused string `json:"refused,omitempty"` // the forge's rule, in its words
+}
+
+// Done ends an action that has no result of its own (publish, react, cancel).
+type Done struct {
+	Action string `json:"action"`
+	Shown  Digest `json:"shown,omitempty"` // publish: digest of what was shown
+}
+
+// Failed says that an action did not work. A transient one is tried again, with
+// a limit; neither kind is ever a verdict on a change.
+type Failed struct {
+	Action    string        `json:"action"`
+	Error     string        `json:"error"`
+	Transient bool          `json:"transient"`
+	After     time.Duration `json:"after,omitempty"` // not before this long from now
+}
+
+// Capacity says how many builds can run at once.
+type Capacity struct {
+	Slots int `json:"slots"`
+}
+
+// Tick is the passing of time, when Step asked to be woken.
+type Tick struct{}
+
+func (Observed) event()     {}
+func (Surveyed) event()     {}
+func (Inspected) event()    {}
+func (Analyzed) event()     {}
+func (Resolved) event()     {}
+func (BuildStarted) event() {}
+func (JobDone) event()      {}
+func (BuildDone) event()    {}
+func (Pushed) event()       {}
+func (Done) event()         {}
+func (Failed) event()       {}
+func (Capacity) event()     {}
+func (Tick) event()         {}

@@ -1,0 +1,233 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// State is all that is known of one queue: facts only. What can be computed
+// from them (order, conflicts, plan) is not stored.
+type State struct {
+	Main       Main
+	Slots      int // builds that can run at once
+	Changes    map[ChangeID]*Change
+	Requests   map[string]*Request
+	Pulls      map[int]*Pull
+	Footprints map[ChangeID]*Footprint
+	Links      map[LinkID]*Link
+	Steps      map[Digest]*StepSet
+	Builds     map[BuildID]*Build
+	Ledger     map[Digest]*Entry
+	Durations  map[string]*Duration
+	Actions    map[string]*Action
+	Push       *Push      // the landing that is under way, or nil
+	Spent      []Instant  // when the builds of the last hour were started; kept only under builds_per_hour
+	Train      []ChangeID // changes chosen to land next, in this order; sticky, so that their tree keys can be verified
+}
+
+// NewState returns the state of a queue that nobody has used yet.
+func NewState(branch string) *State {
+	return &State{
+		Main:       Main{Branch: branch},
+		Changes:    map[ChangeID]*Change{},
+		Requests:   map[string]*Request{},
+		Pulls:      map[int]*Pull{},
+		Footprints: map[ChangeID]*Footprint{},
+		Links:      map[LinkID]*Link{},
+		Steps:      map[Digest]*StepSet{},
+		Builds:     map[BuildID]*Build{},
+		Ledger:     map[Digest]*Entry{},
+		Durations:  map[string]*Duration{},
+		Actions:    map[string]*Action{},
+	}
+}
+
+// Request is a command that waits for the forge's word on who gave it and on
+// what the pull request is.
+type Request struct {
+	ID      string  `json:"id"`
+	Number  int     `json:"number"`
+	User    string  `json:"user"`
+	Comment string  `json:"comment,omitempty"` // to react to; empty for labels
+	Command Command `json:"command"`
+	At      Instant `json:"at"`
+}
+
+// Pull is what the queue remembers of a pull request beyond its changes.
+type Pull struct {
+	Number   int      `json:"number"`
+	Active   ChangeID `json:"active,omitempty"`    // its change without a verdict
+	Last     ChangeID `json:"last,omitempty"`      // its change with the latest verdict
+	Notice   Reason   `json:"notice,omitzero"`     // the answer to the latest command that was not followed
+	NoticeTo string   `json:"notice_to,omitempty"` // who gave it
+	Shown    Digest   `json:"shown,omitempty"`     // digest of the facts its comment shows
+	Head     CommitID `json:"head,omitempty"`      // the head as last heard
+	Gone     bool     `json:"gone,omitempty"`      // the forge says that it was merged
+	At       Instant  `json:"at"`
+}
+
+// Kind is a kind of record; each is one hash in the store.
+type Kind string
+
+// The kinds of records.
+const (
+	KindMeta      Kind = "meta" // one record each: main, slots, push, train
+	KindChange    Kind = "change"
+	KindRequest   Kind = "request"
+	KindPull      Kind = "pull"
+	KindFootprint Kind = "footprint"
+	KindLink      Kind = "link"
+	KindSteps     Kind = "steps"
+	KindBuild     Kind = "build"
+	KindEntry     Kind = "entry"
+	KindDuration  Kind = "duration"
+	KindAction    Kind = "action"
+)
+
+// Kinds returns all kinds of records.
+func Kinds() []Kind {
+	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
+		KindBuild, KindEntry, KindDuration, KindAction}
+}
+
+// Ref names a record.
+type Ref struct {
+	Kind Kind
+	ID   string
+}
+
+// Record is one record as it is stored: JSON under its name.
+type Record struct {
+	Ref
+	Data []byte
+}
+
+// Names of the meta records.
+const (
+	MetaMain  = "main"
+	MetaSlots = "slots"
+	MetaPush  = "push"
+	MetaTrain = "train"
+	MetaSpent = "spent"
+)
+
+// Encode returns the record of that name as the state holds it now, and false
+// where the state holds none (it is to be deleted).
+func (s *State) Encode(r Ref) (Record, bool, error) {
+	v, ok := s.lookup(r)
+	if !ok {
+		return Record{Ref: r}, false, nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return Record{}, false, fmt.Errorf("queue: encoding %s %s: %w", r.Kind, r.ID, err)
+	}
+	return Record{Ref: r, Data: data}, true, nil
+}
+
+func (s *State) lookup(r Ref) (any, bool) {
+	switch r.Kind {
+	case KindMeta:
+		switch r.ID {
+		case MetaMain:
+			return s.Main, true
+		case MetaSlots:
+			return s.Slots, true
+		case MetaPush:
+			return s.Push, s.Push != nil
+		case MetaTrain:
+			return s.Train, len(s.Train) > 0
+		case MetaSpent:
+			return s.Spent, len(s.Spent) > 0
+		}
+		return nil, false
+	case KindChange:
+		return find(s.Changes, ChangeID(r.ID))
+	case KindRequest:
+		return find(s.Requests, r.ID)
+	case KindPull:
+		n := 0
+		if _, err := fmt.Sscan(r.ID, &n); err != nil {
+			return nil, false
+		}
+		return find(s.Pulls, n)
+	case KindFootprint:
+		return find(s.Footprints, ChangeID(r.ID))
+	case KindLink:
+		return find(s.Links, LinkID(r.ID))
+	case KindSteps:
+		return find(s.Steps, Digest(r.ID))
+	case KindBuild:
+		return find(s.Builds, BuildID(r.ID))
+	case KindEntry:
+		return find(s.Ledger, Digest(r.ID))
+	case KindDuration:
+		return find(s.Durations, r.ID)
+	case KindAction:
+		return find(s.Actions, r.ID)
+	}
+	return nil, false
+}
+
+func find[K comparable, V any](m map[K]*V, k K) (any, bool) {
+	v, ok := m[k]
+	return v, ok
+}
+
+// Load puts a stored record into the state. An error names the record; it
+// means that the store holds what this version cannot read.
+func (s *State) Load(r Record) error {
+	var err error
+	switch r.Kind {
+	case KindMeta:
+		switch r.ID {
+		case MetaMain:
+			err = json.Unmarshal(r.Data, &s.Main)
+		case MetaSlots:
+			err = json.Unmarshal(r.Data, &s.Slots)
+		case MetaPush:
+			err = json.Unmarshal(r.Data, &s.Push)
+		case MetaTrain:
+			err = json.Unmarshal(r.Data, &s.Train)
+		case MetaSpent:
+			err = json.Unmarshal(r.Data, &s.Spent)
+		default:
+			err = fmt.Errorf("not known to this version")
+		}
+	case KindChange:
+		err = load(s.Changes, r, func(v *Change) ChangeID { return v.ID })
+	case KindRequest:
+		err = load(s.Requests, r, func(v *Request) string { return v.ID })
+	case KindPull:
+		err = load(s.Pulls, r, func(v *Pull) int { return v.Number })
+	case KindFootprint:
+		err = load(s.Footprints, r, func(*Footprint) ChangeID { return ChangeID(r.ID) })
+	case KindLink:
+		err = load(s.Links, r, func(v *Link) LinkID { return v.ID })
+	case KindSteps:
+		err = load(s.Steps, r, func(v *StepSet) Digest { return v.ID })
+	case KindBuild:
+		err = load(s.Builds, r, func(v *Build) BuildID { return v.ID })
+	case KindEntry:
+		err = load(s.Ledger, r, func(v *Entry) Digest { return v.ID })
+	case KindDuration:
+		err = load(s.Durations, r, func(v *Duration) string { return v.ID })
+	case KindAction:
+		err = load(s.Actions, r, func(v *Action) string { return v.Key })
+	default:
+		err = fmt.Errorf("not known to this version")
+	}
+	if err != nil {
+		return fmt.Errorf("queue: reading %s %s: %w", r.Kind, r.ID, err)
+	}
+	return nil
+}
+
+func load[K comparable, V any](m map[K]*V, r Record, key func(*V) K) error {
+	v := new(V)
+	if err := json.Unmarshal(r.Data, v); err != nil {
+		return err
+	}
+	m[key(v)] = v
+	return nil
+}

@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Scope says what one run of a step covers.
+type Scope string
+
+// The scopes of a step.
+const (
+	ScopeTargets    Scope = "targets"    // the affected targets, each under its own key
+	ScopeRepository Scope = "repository" // the whole tree: one key, verified on the very train that lands
+)
+
+// Report says how the results of a step are read.
+type Report string
+
+// The ways to read a step's results.
+const (
+	ReportExitCode   Report = "exit-code"    // the shard passes for each of its targets or fails as a set
+	ReportGoTestJSON Report = "go-test-json" // `go test -json` on standard output names each package
+)
+
+// Step is one command of a build, as written in the configuration of the
+// commit that is judged. All fields are in its digest.
+type Step struct {
+	// Name is the step's name in comments and checks, unique in the file.
+	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
+	// Run is the shell command; {targets} stands for the quoted names of the targets to verify.
+	Run string `json:"run" yaml:"run" jsonschema:"required,minLength=1"`
+	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
+	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
+	// Report is how results are read: exit-code (for all targets of the run) or go-test-json (go test -json names each package). Default exit-code.
+	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,default=exit-code"`
+	// Image is the container image to run in, where the runner uses containers. Default: the runner's own.
+	Image string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1"`
+	// OS is the operating system that the runner must have, e.g. linux. Default: any.
+	OS string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1"`
+	// Arch is the processor that the runner must have, e.g. arm64. Default: any.
+	Arch string `json:"arch,omitempty" yaml:"arch,omitempty" jsonschema:"minLength=1"`
+	// Tags are what the runner must offer, all of them. Default none.
+	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty"`
+	// Env are variables of the step. Secrets do not belong here: give them to the runner.
+	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
+	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
+	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h"`
+}
+
+// Digest identifies the step in keys: what has passed under another command,
+// image, platform, environment or time-out has not passed this step.
+func (s Step) Digest() Digest {
+	fields := []string{"step1", s.Name, s.Run, string(s.Scope), string(s.Report), s.Image, s.OS, s.Arch,
+		strconv.FormatInt(int64(s.Timeout), 10), strconv.Itoa(len(s.Tags))}
+	tags := append([]string(nil), s.Tags...)
+	sort.Strings(tags)
+	fields = append(fields, tags...)
+	names := make([]string, 0, len(s.Env))
+	for n := range s.Env {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		fields = append(fields, n, s.Env[n])
+	}
+	return DigestOf(fields...)
+}
+
+// Keys returns the keys of this step for the targets of a tree: one per target,
+// or one for the whole tree when the step's scope is the repository.
+func (s Step) Keys(tree TreeID, targets []TargetHash) []Key {
+	d := s.Digest()
+	if s.Scope == ScopeRepository {
+		return []Key{{Step: d, Target: TargetTree, Hash: Digest(tree)}}
+	}
+	keys := make([]Key, len(targets))
+	for i, t := range targets {
+		keys[i] = Key{Step: d, Target: t.Target, Hash: t.Hash}
+	}
+	return keys
+}
+
+// CommandFor returns the step's shell command with `{targets}` replaced by the
+// targets' names, each quoted for a POSIX shell. A command that does not name
+// `{targets}` gets them in SUBMITQUEUE_TARGETS only. Targets that stand for the
+// whole tree, or for what no analyzer claims, are written `./...`: everything.
+func (s Step) CommandFor(targets []string) string {
+	var quoted []string
+	whole := false
+	for _, t := range targets {
+		if t == TargetTree || t == TargetUnowned {
+			whole = true
+			continue
+		}
+		quoted = append(quoted, "'"+strings.ReplaceAll(t, "'", `'\''`)+"'")
+	}
+	if whole {
+		quoted = []string{"./..."}
+	}
+	return strings.ReplaceAll(s.Run, "{targets}", strings.Join(quoted, " "))
+}

@@ -1,0 +1,36 @@
+package queue
+
+// View is what is shown of one change: facts, no words. Texts and pages are
+// rendered from it.
+type View struct {
+	Change    Change
+	Position  int         // in the order, from 1; 0 when it is not in it
+	Total     int         // changes in the order
+	Waits     []Reason    // what it waits for, the most telling first
+	Ahead     []ChangeID  // undecided conflicting changes ahead of it
+	Conflicts []Conflict  // with whom, and the witnesses
+	Builds    []BuildView // its live builds
+	Finish    Instant     // expected verdict; 0 when unknown
+	Notice    Reason      // answer to the latest command that was not followed
+	NoticeTo  string
+	Previous  *Change // the pull request's change before this one, when this one has no verdict
+}
+
+// BuildView is one live build as people see it.
+type BuildView struct {
+	Build    Build
+	Expected Instant // when it should end; 0 when unknown
+	Done     int     // jobs with a result
+}
+
+// QueueView is what is shown of a whole queue.
+type QueueView struct {
+	Name       string
+	Main       Main
+	Slots      int
+	Order      []View   // changes without a verdict, in order; parked ones last
+	Recent     []Change // verdicts, newest first
+	Unproven   int      // keys of main that no build has passed
+	Red        []string // targets of main whose failure is decisive
+	MainBuilds []BuildView
+}
