@@ -1,0 +1,88 @@
+// Package conflict says what a change can influence: which targets of a tree
+// have another hash, what must be verified again, and which pending changes
+// influence one another.
+//
+// # From a tree to keys
+//
+// An [Analyzer] turns a [Tree] into a [Graph] of targets with their files and
+// dependencies. [Analyze] hashes it into a [Snapshot]. The hash of a target is
+// a SHA-256 over
+//
+//	analyzer id, salt, kind, name, attributes,
+//	(path, mode, object id) of its files,
+//	(name, hash) of its dependencies
+//
+// each field framed by its length, each list sorted and counted, nothing
+// shortened. So a hash moves exactly with what the target is made of: equal
+// hashes mean that what has passed need not run again, and the queue's ledger
+// stands on that. A dependency that does not exist is hashed by name. Targets
+// of a cycle are hashed as one and named in [Snapshot.Cycles].
+//
+// [Keys] is the difference of two snapshots under their steps: what a commit
+// asks to be verified that its parent does not.
+//
+// # Every file is in some hash
+//
+// A file that no hash covers could break main without a single build. So each
+// file of a tree is, by the first of these that holds,
+//
+//   - a barrier file, in the salt of every hash: .submitqueue.yml,
+//     .gitattributes, .gitmodules, .gitlab-ci.yml, the workflows and actions
+//     of .github, what the analyzer names (go.work) and the globs of `barrier`;
+//   - claimed: a source of a target, or of a node that a target depends on;
+//   - ignored, by a glob written down in `ignore`: the only files that are
+//     left out, and only where nobody claims them;
+//   - unowned: in the salt of every hash (`unowned: all`, the default), or a
+//     source of the one target queue.TargetUnowned (`unowned: target`).
+//
+// A tree whose graph cannot be computed is the one target queue.TargetTree
+// whose hash is the tree's id: safe, and slow. Analyzer and settings are in
+// the salt, too.
+//
+// # Footprints
+//
+// [FootprintOf] compares main with main plus a change. Write, the paper's δ
+// and A in research/analyzers.md, holds the targets with another hash, those
+// added and removed, and the definition nodes that differ. Read, D there,
+// holds the heads of added edges and the definition inputs newly read. Two
+// changes conflict when Write meets Write or Write meets Read; this equals
+// the union graph of the SubmitQueue paper with deletions included, and a
+// test holds the two against each other.
+//
+// Definition nodes stand for what shapes the graph itself. Two changes may
+// each leave the graph as it is and change it together: one embeds web/*, the
+// other adds web/new.html. The listing of each directory is such a node
+// ([ListingOf]): written by who adds or removes a name in it, read by targets
+// whose definition looks at it.
+//
+// # Three changes
+//
+// Pairs are not enough. On a main with targets T and U that do not depend on
+// one another,
+//
+//	a adds the edge T → U    writes T, reads U
+//	b edits U                writes U
+//	c edits T                writes T
+//
+// b and c are independent, and each conflicts with a. The builds of b and c
+// on top of a pass; yet T in main+a+b+c, with b's U below c's T, is in neither.
+// The gate stops c there: that hash of T has never passed. [Index] lets the
+// planner see it coming. It closes what each change writes over the edges
+// that any pending change adds: as long as a is pending, b writes T as well,
+// and b and c conflict.
+//
+// # Worked example
+//
+// Main has ./api, and ./web which depends on it. Change 1 edits ./api: its
+// footprint is Write = Affected = {./api, ./web}. Change 2 edits ./web: Write
+// = {./web}. They conflict with ./web as the witness, and Keys of main+1+2 on
+// main+1 is the one key of ./web at a hash that covers both edits. Change 3
+// edits docs/intro.md under `ignore: [docs/**]`: its footprint is empty, it
+// conflicts with nobody and asks for no key. Change 4 edits .gitattributes:
+// it is All, conflicts with 1 and 2, and asks for all keys.
+//
+// The package is pure: it reads trees through the port and does nothing else.
+// Analyzers are sub-packages that import this package, queue, and a library.
+// A wrong footprint costs time; a hash that misses an input costs a red main.
+// Where an analyzer is in doubt it takes the larger set of inputs.
+package conflict

@@ -1,0 +1,63 @@
+package golang
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// Name is the analyzer's name in the configuration.
+const Name = "go"
+
+// cacheSize is how many scanned files an analyzer remembers: a few hundred
+// bytes each.
+const cacheSize = 1 << 16
+
+// Options say on which platform packages must build to be targets. A package
+// that has no file for it is none, as `go test` of it fails.
+type Options struct {
+	OS   string // GOOS; linux if empty
+	Arch string // GOARCH; amd64 if empty
+}
+
+// Analyzer is the analyzer of Go modules. It remembers what it has scanned, so
+// keep one for many trees.
+type Analyzer struct {
+	platform platform
+	scans    *cache
+}
+
+var _ conflict.Analyzer = (*Analyzer)(nil)
+
+// New returns an analyzer.
+func New(o Options) *Analyzer {
+	return &Analyzer{platform: newPlatform(cmp.Or(o.OS, "linux"), cmp.Or(o.Arch, "amd64")), scans: newCache(cacheSize)}
+}
+
+// ID returns name, version and platform.
+func (a *Analyzer) ID() string { return Name + "/1 " + a.platform.os + "/" + a.platform.arch }
+
+// Graph returns the packages of all modules of the tree. A tree without a
+// module has no graph, nor has one whose top go.mod or go.work is broken.
+func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := newLayout(files)
+	mods, err := readModules(ctx, t, l)
+	if err != nil {
+		return nil, err
+	}
+	if len(mods.byDir) == 0 {
+		return nil, errors.New("the tree has no go.mod")
+	}
+	b := &builder{analyzer: a, tree: t, layout: l, modules: mods, packages: map[string]*pkg{}}
+	if err := b.load(ctx); err != nil {
+		return nil, fmt.Errorf("read packages: %w", err)
+	}
+	return b.graph(), nil
+}

@@ -1,0 +1,70 @@
+// Package golang analyzes Go modules straight from git objects: no checkout,
+// no module download, no go command. It reads each go.mod and go.work and the
+// imports of each Go file, remembers what it has read by object id, and so
+// takes milliseconds for the next tree.
+//
+// # Nodes
+//
+// Each directory with Go files is up to two nodes:
+//
+//	lib:./dir   what others import: the Go files without tests, with what
+//	            they embed and the C and assembly files beside them
+//	./dir       the target: the tests, testdata and plain files of the
+//	            directory; depends on lib:./dir and on the libraries that
+//	            the tests import
+//
+// so the edit of a test or of test data reaches no importer. Only ./dir can
+// be verified, and it stands for building, vetting and testing the package:
+//
+//	run: go vet {targets} && go test -json {targets}
+//	report: go-test-json
+//
+// Its alias is the import path, which is what `go test -json` calls it. For
+// several modules without a go.work the command has to enter each directory:
+//
+//	run: for t in {targets}; do (cd "$t" && go test -json .) || exit 1; done
+//
+// Further nodes, none of them targets: ext:./dir, the external modules of a
+// go.mod, and native, the files that C compilers and linkers may read.
+//
+// # Inputs
+//
+//   - All build constraints count at once: a hash covers the files of every
+//     platform. A script (//go:build ignore) belongs to the tests' node. A
+//     directory where nothing builds on the analyzer's platform is no target,
+//     as `go test` of it fails; its files are unowned unless a package that
+//     is a target imports it.
+//   - //go:embed takes all files that a pattern could match.
+//   - Which external module uses which is not written in a tree. So all of a
+//     go.mod are one node over go.mod, go.sum and vendor: who imports any of
+//     them, directly or not, is affected by each update; who imports the
+//     standard library alone is not.
+//   - module, go, toolchain, godebug, tool and ignore lines and replacements
+//     by directories are in every hash of the repository, as go.work is.
+//   - An import leads to every directory that it may mean under any module
+//     that the importer can be built in: its own, those in one go.work with
+//     it, those that replace it by its directory. What leads to a link or to
+//     a directory that does not exist is hashed as such.
+//   - A Go file whose imports cannot be read makes its node depend on the
+//     whole tree: it changes with every change until it is repaired.
+//   - A package with cgo, C or assembly depends on all files of the tree that
+//     a C compiler or linker may read.
+//   - Files whose name begins with a dot, and plain files beside a go.mod, are
+//     settings of tools more often than inputs of one package. No package
+//     claims them; they follow `unowned`, as do directories without Go files.
+//
+// # Undeclared inputs
+//
+// A plain file or test data of a package is its own. When the test of another
+// package reads it, through ../config/prod.yaml, that is written nowhere, and
+// an edit of the file does not run that test. Where such tests exist, name
+// the files in `barrier`:
+//
+//	analysis:
+//	  analyzer: go
+//	  barrier: [config/*.yaml]
+//
+// The same holds for tests that read other packages' Go files. A file in a
+// directory without Go files needs no such care: it is unowned, and in every
+// hash by default.
+package golang

@@ -1,0 +1,255 @@
+package golang
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// goModule is one go.mod of the tree.
+type goModule struct {
+	dir     string
+	path    string
+	file    *modfile.File
+	locals  map[string]string   // module path → directory, as seen when this is the main module
+	visible map[string][]string // the same joined over all main modules that this one is built in
+	exts    []string            // the nodes of external modules of those
+	require map[string]bool     // paths of external modules of those
+}
+
+// modules are all modules of the tree, with what go.work adds.
+type modules struct {
+	byDir   map[string]*goModule
+	barrier []conflict.Entry // go.work and its sum
+	salt    []string
+}
+
+// readModules reads each go.mod outside of directories that the go command
+// skips, and each go.work. A module that does not parse has no packages; at
+// the top it is an error.
+func readModules(ctx context.Context, t conflict.Tree, l *layout) (*modules, error) {
+	m := &modules{byDir: map[string]*goModule{}}
+	broken := []string{}
+	var works []conflict.Entry
+	for _, e := range l.sorted {
+		dir, base := dirOf(e.Path), path.Base(e.Path)
+		if base != "go.mod" && base != "go.work" && base != "go.work.sum" || hidden(dir) {
+			continue
+		}
+		if base != "go.mod" {
+			m.barrier = append(m.barrier, e)
+			if base == "go.work" {
+				works = append(works, e)
+			}
+			continue
+		}
+		data, err := t.Blob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		f, err := modfile.Parse(e.Path, data, anyVersion)
+		switch {
+		case err == nil && f.Module != nil:
+			m.byDir[dir] = &goModule{dir: dir, path: f.Module.Mod.Path, file: f}
+		case dir == "" && err != nil:
+			return nil, err
+		case dir == "":
+			return nil, fmt.Errorf("%s has no module line", e.Path)
+		default:
+			m.byDir[dir] = nil
+			broken = append(broken, dir)
+		}
+	}
+	for _, d := range m.dirs() {
+		m.byDir[d].locals = m.byDir[d].own()
+	}
+	for _, e := range works {
+		data, err := t.Blob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		w, err := modfile.ParseWork(e.Path, data, anyVersion)
+		if err != nil {
+			return nil, err
+		}
+		m.use(dirOf(e.Path), w)
+	}
+	m.join()
+	for _, d := range m.dirs() {
+		m.salt = append(m.salt, m.byDir[d].salt()...)
+	}
+	m.salt = append(m.salt, broken...)
+	return m, nil
+}
+
+// anyVersion keeps versions as they are written; which of them exist is the
+// go command's business.
+func anyVersion(_, version string) (string, error) { return version, nil }
+
+// dirs returns the directories of the modules that could be read, sorted.
+func (m *modules) dirs() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.byDir)), func(d string) bool { return m.byDir[d] == nil })
+}
+
+// of returns the module that a directory belongs to, or nil.
+func (m *modules) of(dir string) *goModule {
+	for {
+		if mod, ok := m.byDir[dir]; ok || dir == "" {
+			return mod
+		}
+		dir = dirOf(dir)
+	}
+}
+
+// inTree returns where a relative replacement or use leads, if within the tree.
+func inTree(from, to string) (string, bool) {
+	dir := path.Join(from, to)
+	if dir == "." {
+		return "", true
+	}
+	return dir, dir != ".." && !strings.HasPrefix(dir, "../") && !path.IsAbs(to)
+}
+
+// own returns the module itself and its replacements by directories.
+func (m *goModule) own() map[string]string {
+	locals := map[string]string{m.path: m.dir}
+	for path, dir := range replaced(m.dir, m.file.Replace) {
+		locals[path] = dir
+	}
+	return locals
+}
+
+func replaced(from string, list []*modfile.Replace) map[string]string {
+	locals := map[string]string{}
+	for _, r := range list {
+		if r.New.Version != "" {
+			continue
+		}
+		if dir, ok := inTree(from, r.New.Path); ok {
+			locals[r.Old.Path] = dir
+		}
+	}
+	return locals
+}
+
+// use lets the modules of a workspace see one another.
+func (m *modules) use(dir string, w *modfile.WorkFile) {
+	all := replaced(dir, w.Replace)
+	var used []*goModule
+	for _, u := range w.Use {
+		if d, ok := inTree(dir, u.Path); ok && m.byDir[d] != nil {
+			used = append(used, m.byDir[d])
+			all[m.byDir[d].path] = d
+		}
+	}
+	for _, u := range used {
+		maps.Copy(u.locals, all)
+		for _, v := range used {
+			maps.Copy(u.locals, replaced(v.dir, v.file.Replace))
+		}
+	}
+}
+
+// join gives each module what it sees as part of any main module: a package is
+// built in the context of whoever imports it, and its hash must cover all.
+func (m *modules) join() {
+	dirs := m.dirs()
+	for _, d := range dirs {
+		m.byDir[d].visible, m.byDir[d].require = map[string][]string{}, map[string]bool{}
+	}
+	for _, d := range dirs {
+		main := m.byDir[d]
+		for part := range main.parts() {
+			if mod := m.byDir[part]; mod != nil {
+				mod.join(main)
+			}
+		}
+	}
+}
+
+// parts returns the directories of the modules that a main module is built of.
+func (m *goModule) parts() map[string]bool {
+	dirs := map[string]bool{m.dir: true}
+	for _, d := range m.locals {
+		dirs[d] = true
+	}
+	return dirs
+}
+
+// join adds what a module sees where another is the main module.
+func (m *goModule) join(main *goModule) {
+	m.exts = append(m.exts, nodeName(extPrefix, main.dir))
+	for path, dir := range main.locals {
+		if !slices.Contains(m.visible[path], dir) {
+			m.visible[path] = append(m.visible[path], dir)
+		}
+	}
+	for _, r := range main.file.Require {
+		if _, ok := main.locals[r.Mod.Path]; !ok {
+			m.require[r.Mod.Path] = true
+		}
+	}
+}
+
+// salt returns what of a go.mod changes how every package is built or found:
+// all but the external modules, which only their users depend on.
+func (m *goModule) salt() []string {
+	s := []string{"module", m.dir, m.path}
+	if m.file.Go != nil {
+		s = append(s, "go", m.file.Go.Version)
+	}
+	if m.file.Toolchain != nil {
+		s = append(s, "toolchain", m.file.Toolchain.Name)
+	}
+	for _, g := range m.file.Godebug {
+		s = append(s, "godebug", g.Key, g.Value)
+	}
+	for _, t := range m.file.Tool {
+		s = append(s, "tool", t.Path)
+	}
+	for _, i := range m.file.Ignore {
+		s = append(s, "ignore", i.Path)
+	}
+	for _, p := range slices.Sorted(maps.Keys(m.locals)) {
+		s = append(s, "local", p, m.locals[p])
+	}
+	return s
+}
+
+// importPath returns the import path of a directory of the module.
+func (m *goModule) importPath(dir string) string {
+	return path.Join(m.path, strings.TrimPrefix(strings.TrimPrefix(dir, m.dir), "/"))
+}
+
+// goals are what an import may mean.
+type goals struct {
+	dirs     []string // directories of the tree
+	external bool
+}
+
+// resolve returns every directory of the tree that an import may mean, and
+// whether it may mean an external module. The go command picks one; which one
+// is not known without the external modules, and more inputs are safe.
+func (m *goModule) resolve(imp string) goals {
+	var g goals
+	for prefix, rest := imp, ""; prefix != ""; {
+		for _, dir := range m.visible[prefix] {
+			g.dirs = append(g.dirs, strings.TrimPrefix(path.Join(dir, rest), "/"))
+		}
+		g.external = g.external || m.require[prefix]
+		up := dirOf(prefix)
+		rest = strings.TrimPrefix(imp[len(up):], "/")
+		prefix = up
+	}
+	if first, _, _ := strings.Cut(imp, "/"); len(g.dirs) == 0 && strings.Contains(first, ".") {
+		g.external = true
+	}
+	return g
+}

@@ -1,0 +1,89 @@
+package golang_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+)
+
+func TestLinesOfAModuleThatAreInEveryHash(t *testing.T) {
+	base := conflicttest.New(external).With("other/go.mod", "module other\n").With("other/o.go", "package o\n")
+	all := 0
+	for name, line := range map[string]string{
+		"toolchain": "toolchain go1.26.0", "godebug": "godebug default=go1.21", "tool": "tool ext.org/x/cmd",
+		"ignore": "ignore ./node_modules", "replace": "replace plain => ./std", "replace away": "replace plain => ../std", "replace by a version": "replace plain => plain v1.1.0",
+	} {
+		got := affected(t, settings, base, base.With("go.mod", external["go.mod"]+"\n"+line+"\n"))
+		all = len(mustAnalyze(t, settings, base).Targets)
+		if global := len(got) == all; global != !strings.Contains(name, " ") {
+			t.Errorf("%s affects %v", name, got)
+		}
+	}
+}
+
+func TestEmbeds(t *testing.T) {
+	base := conflicttest.New(map[string]string{
+		"go.mod":             "module m.org/m\n",
+		"p/web/index.html":   "",
+		"p/web/.hidden":      "",
+		"p/web/css/a.css":    "",
+		"p/img/x/1.png":      "",
+		"p/img/y/1.png":      "",
+		"p/img/y/deep/1.txt": "",
+		"p/one.txt":          "",
+		"outside.txt":        "",
+		"user/user.go":       "package user\n\nimport _ \"m.org/m/p\"\n",
+	})
+	embeds := func(patterns string) *conflicttest.Tree {
+		return base.With("p/p.go", "package p\n\nimport _ \"embed\"\n\n//go:embed "+patterns+"\nvar x string\n")
+	}
+	for _, tt := range []struct {
+		patterns string
+		want     []string
+	}{
+		{"one.txt", []string{"p/one.txt"}},
+		{"web", []string{"p/web/.hidden", "p/web/css/a.css", "p/web/index.html"}},
+		{"all:web/css", []string{"p/web/css/a.css"}},
+		{"img/*/1.png", []string{"p/img/x/1.png", "p/img/y/1.png"}},
+		{"img/y*", []string{"p/img/y/1.png", "p/img/y/deep/1.txt"}},
+		{"*.txt ../outside.txt /etc/passwd .. absent [b", []string{"p/one.txt"}},
+		{".", []string{"p/img/x/1.png", "p/img/y/1.png", "p/img/y/deep/1.txt", "p/one.txt", "p/p.go", "p/web/.hidden", "p/web/css/a.css", "p/web/index.html"}},
+	} {
+		var got []string
+		for _, n := range mustGraph(t, embeds(tt.patterns)).Targets {
+			if n.Name != "lib:./p" {
+				continue
+			}
+			for _, e := range n.Sources {
+				if e.Path != "p/p.go" || tt.patterns == "." {
+					got = append(got, e.Path)
+				}
+			}
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(tt.want, slices.Compact(got)); d != "" {
+			t.Errorf("%s: %s", tt.patterns, d)
+		}
+	}
+}
+
+func TestLinksThatLeadNowhere(t *testing.T) {
+	base := conflicttest.New(external).
+		WithMode("std/a.go", conflict.ModeLink, "/etc/passwd").
+		WithMode("std/b", conflict.ModeLink, "c").WithMode("std/c", conflict.ModeLink, "b").
+		WithMode("std/d.go", conflict.ModeLink, "../gone.go").
+		WithMode("std/up.txt", conflict.ModeLink, "..").
+		WithMode("std/sub", conflict.ModeSubmodule, "c1").
+		WithMode("std/testdata/l", conflict.ModeLink, "../../user/user.go").
+		With("asm/asm.go", "package asm\n").With("asm/asm.s", "").With("asm/lib.a", "")
+	// Nobody can tell what a Go file is that leads out of the tree.
+	got := affected(t, settings, base, base.With("lost/lost.go", "package lost\n"))
+	if d := cmp.Diff([]string{"./lost", "./std"}, got); d != "" {
+		t.Error(d)
+	}
+}

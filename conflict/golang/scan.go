@@ -1,0 +1,149 @@
+package golang
+
+import (
+	"bytes"
+	"go/ast"
+	"go/build"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// scan is what the graph needs of the content of one Go file.
+type scan struct {
+	imports []string
+	embeds  []string // patterns of //go:embed
+	broken  bool     // the imports cannot be told
+	script  bool     // built only under the tag "ignore": run by hand
+	builds  bool     // its constraint lets it build on the platform
+}
+
+// platform evaluates build constraints.
+type platform struct {
+	os, arch string
+	context  build.Context
+}
+
+func newPlatform(os, arch string) platform {
+	return platform{os, arch, build.Context{GOOS: os, GOARCH: arch, Compiler: "gc", CgoEnabled: true,
+		OpenFile: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("package p\n")), nil }}}
+}
+
+// named reports whether a file's name lets it build.
+func (p *platform) named(base string) bool {
+	ok, err := p.context.MatchFile("", base)
+	return ok && err == nil
+}
+
+// tag reports whether a build tag holds. All versions of Go do.
+func (p *platform) tag(t string) bool {
+	switch t {
+	case p.os, p.arch, "gc", "cgo":
+		return true
+	case "unix":
+		return p.os != "windows" && p.os != "plan9" && p.os != "js" && p.os != "wasip1"
+	case "linux":
+		return p.os == "android"
+	case "darwin":
+		return p.os == "ios"
+	}
+	return strings.HasPrefix(t, "go1.")
+}
+
+// scan reads one file. It never fails: what it cannot read is broken.
+func (p *platform) scan(src []byte) scan {
+	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly|parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || f == nil {
+		return scan{broken: true, builds: true}
+	}
+	s := scan{builds: true}
+	for _, i := range f.Imports {
+		imp, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return scan{broken: true, builds: true}
+		}
+		s.imports = append(s.imports, imp)
+		if imp == "embed" {
+			s.embeds = embedPatterns(src)
+		}
+	}
+	if x := buildLine(f); x != nil {
+		s.builds = x.Eval(p.tag)
+		s.script = needsIgnore(x)
+	}
+	return s
+}
+
+// buildLine returns the file's //go:build line.
+func buildLine(f *ast.File) constraint.Expr {
+	for _, group := range f.Comments {
+		if group.Pos() >= f.Package {
+			break
+		}
+		for _, c := range group.List {
+			if !constraint.IsGoBuild(c.Text) {
+				continue
+			}
+			if x, err := constraint.Parse(c.Text); err == nil {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// needsIgnore reports whether the constraint holds only where the tag
+// "ignore" is set.
+func needsIgnore(x constraint.Expr) bool {
+	switch x := x.(type) {
+	case *constraint.TagExpr:
+		return x.Tag == "ignore"
+	case *constraint.AndExpr:
+		return needsIgnore(x.X) || needsIgnore(x.Y)
+	case *constraint.OrExpr:
+		return needsIgnore(x.X) && needsIgnore(x.Y)
+	}
+	return false
+}
+
+// embedPatterns returns the patterns of all lines that look like //go:embed.
+// One inside a string or comment counts, too: more inputs are safe.
+func embedPatterns(src []byte) []string {
+	var patterns []string
+	for line := range bytes.Lines(src) {
+		rest, ok := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte("//go:embed"))
+		if !ok || len(rest) == 0 || rest[0] != ' ' && rest[0] != '\t' {
+			continue
+		}
+		patterns = append(patterns, embedArgs(string(rest))...)
+	}
+	return patterns
+}
+
+// embedArgs splits the arguments of //go:embed: words, each bare or quoted.
+func embedArgs(args string) []string {
+	var words []string
+	for args = strings.TrimSpace(args); args != ""; args = strings.TrimSpace(args) {
+		end := strings.IndexAny(args, " \t")
+		if args[0] == '"' || args[0] == '`' {
+			q, err := strconv.QuotedPrefix(args)
+			if err != nil {
+				return words
+			}
+			word, err := strconv.Unquote(q)
+			if err != nil {
+				return words
+			}
+			words, args = append(words, word), args[len(q):]
+			continue
+		}
+		if end < 0 {
+			end = len(args)
+		}
+		words, args = append(words, args[:end]), args[end:]
+	}
+	return words
+}

@@ -1,0 +1,105 @@
+package conflict
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Analyzer turns a tree into a target graph. It is a pure function of the
+// tree: the same tree gives the same graph on every machine. It is safe for
+// concurrent use.
+type Analyzer interface {
+	// ID is the analyzer's name, version and options, e.g. "go/1". It is part
+	// of every hash: whoever changes what Graph returns changes the version.
+	ID() string
+	// Graph returns the target graph of a tree. An error says that the graph
+	// of this tree cannot be computed. Neither graph nor error says that the
+	// tree is one target by design.
+	Graph(ctx context.Context, t Tree) (*Graph, error)
+}
+
+// Graph is what an analyzer says of a tree. The order of its lists has no
+// meaning, and repeated entries count once.
+type Graph struct {
+	Targets     []Target
+	Definitions []Definition
+	Barrier     []Entry  // files that every target depends on, beside the built-in and configured ones
+	Salt        []string // further facts that every target depends on; here order counts
+}
+
+// Target is one node of the graph.
+type Target struct {
+	Name     string       // unique in the graph; what a step's command is given
+	Kind     string       // of the rule, for hashes and people
+	Internal bool         // takes part in hashes and conflicts, but cannot be verified on its own
+	Alias    string       // another name, under which reports speak of it; empty if none
+	Attrs    queue.Digest // of everything in its definition that is not a file
+	Sources  []Entry      // files that it owns: they are not unowned
+	Inputs   []Entry      // further files that its result depends on without owning them
+	Deps     []string     // targets; may name some that do not exist
+	Reads    []string     // definition inputs: names of Definitions, or ListingOf a directory
+}
+
+// Definition is an input of the graph itself, such as a build file: when two
+// changes write it, or one writes and the other newly reads it, the graph of
+// both together may hold what neither graph does.
+type Definition struct {
+	Name   string // begins with DefinitionPrefix
+	Digest queue.Digest
+}
+
+// Names that are no targets but stand in footprints beside them.
+const (
+	// DefinitionPrefix begins the name of a definition node.
+	DefinitionPrefix = "def:"
+	// ListingPrefix begins the name of a directory's listing. That two changes
+	// write one listing is no conflict: each sees what it adds itself.
+	ListingPrefix = "list:"
+)
+
+// ListingOf returns the name of the listing of a directory ("" or "." is the
+// root): which names it holds, whatever is in them.
+func ListingOf(dir string) string {
+	if dir == "" || dir == "." {
+		return ListingPrefix + "."
+	}
+	return ListingPrefix + "./" + dir
+}
+
+// definitional reports whether a name of a footprint is not a target's.
+func definitional(name string) bool {
+	return strings.HasPrefix(name, DefinitionPrefix) || strings.HasPrefix(name, ListingPrefix)
+}
+
+// reserved reports whether an analyzer may not give this name to a target.
+func reserved(name string) bool {
+	return name == "" || name == queue.TargetTree || name == queue.TargetUnowned || definitional(name)
+}
+
+// check refuses a graph that breaks the rules of Graph.
+func (g *Graph) check() error {
+	seen := make(map[string]bool, len(g.Targets))
+	for i := range g.Targets {
+		name := g.Targets[i].Name
+		switch {
+		case reserved(name):
+			return fmt.Errorf("the target name %q is reserved", name)
+		case seen[name]:
+			return fmt.Errorf("two targets are named %q", name)
+		}
+		seen[name] = true
+	}
+	for _, d := range g.Definitions {
+		if !strings.HasPrefix(d.Name, DefinitionPrefix) {
+			return fmt.Errorf("the definition node %q does not begin with %q", d.Name, DefinitionPrefix)
+		}
+		if seen[d.Name] {
+			return fmt.Errorf("two definition nodes are named %q", d.Name)
+		}
+		seen[d.Name] = true
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package conflict_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// What stops the third of three changes at the gate: its target at a hash that
+// no build of a pair has seen. See TestEdgeOfAThirdChange for the planner.
+func TestKeysOfThreeChanges(t *testing.T) {
+	main := state{"T": {0, nil}, "U": {0, nil}}
+	a := state{"T": {0, []string{"U"}}, "U": {0, nil}}
+	ab := state{"T": {0, []string{"U"}}, "U": {1, nil}}
+	ac := state{"T": {2, []string{"U"}}, "U": {0, nil}}
+	abc := state{"T": {2, []string{"U"}}, "U": {1, nil}}
+	passed := map[queue.KeyID]bool{}
+	for _, s := range []state{main, a, ab, ac} {
+		for _, k := range conflict.Keys(nil, snapshotOf(t, s), nil, unit) {
+			passed[k.ID()] = true
+		}
+	}
+	var missing []string
+	for _, k := range conflict.Keys(snapshotOf(t, ab), snapshotOf(t, abc), unit, unit) {
+		if !passed[k.ID()] {
+			missing = append(missing, k.Target)
+		}
+	}
+	if d := cmp.Diff([]string{"T"}, missing); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestKeysFollowTheSteps(t *testing.T) {
+	s := snapshotOf(t, state{"T": {0, nil}})
+	race := []queue.Step{{Name: "unit", Run: "test -race {targets}", Scope: queue.ScopeTargets}}
+	whole := []queue.Step{{Name: "lint", Scope: queue.ScopeRepository}}
+	for name, tt := range map[string]struct {
+		before, after []queue.Step
+		want          int
+	}{
+		"the same":     {unit, unit, 0},
+		"an edit":      {unit, race, 1},
+		"one more":     {unit, append(race, unit...), 1},
+		"one less":     {append(race, unit...), unit, 0},
+		"of the tree":  {unit, whole, 1},
+		"no new tree":  {whole, whole, 0},
+		"nothing asks": {unit, nil, 0},
+	} {
+		if got := conflict.Keys(s, s, tt.before, tt.after); len(got) != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := conflict.Keys(s, snapshotOf(t, state{"T": {0, nil}, "new": {}}), whole, whole); len(got) != 1 || got[0].Target != queue.TargetTree {
+		t.Errorf("a new tree asks for %v", got)
+	}
+}

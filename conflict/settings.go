@@ -1,0 +1,68 @@
+package conflict
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Validate reports what is wrong with the settings that hold for every
+// analyzer, naming the field.
+func Validate(s queue.Analysis) error {
+	switch s.Unowned {
+	case "", queue.UnownedAll, queue.UnownedTarget:
+	default:
+		return fmt.Errorf("analysis.unowned: %q is neither %q nor %q", s.Unowned, queue.UnownedAll, queue.UnownedTarget)
+	}
+	if err := validGlobs("analysis.ignore", s.Ignore); err != nil {
+		return err
+	}
+	return validGlobs("analysis.barrier", s.Barrier)
+}
+
+func validGlobs(field string, globs []string) error {
+	for i, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			return fmt.Errorf("%s[%d]: %q is not a valid glob", field, i, g)
+		}
+	}
+	return nil
+}
+
+// settingsSum digests the settings, so that hashes made under different ones
+// never meet. Order counts; it costs a rebuild to shuffle globs.
+func settingsSum(id string, s queue.Analysis) sum {
+	var f framer
+	f.reset("settings1").text(id).text(string(s.Unowned)).texts(s.Ignore).texts(s.Barrier)
+	f.count(len(s.Areas))
+	for _, a := range s.Areas {
+		f.text(a.Name).texts(a.Files).texts(a.Needs)
+	}
+	return f.done()
+}
+
+// builtinBarrier reports whether a file is in every hash whatever the
+// settings: the queue's own configuration, what git does to files on checkout,
+// and the definition of the builds.
+func builtinBarrier(file string) bool {
+	switch file {
+	case queue.ConfigPath, ".gitlab-ci.yml", ".gitmodules":
+		return true
+	}
+	return path.Base(file) == ".gitattributes" ||
+		strings.HasPrefix(file, ".github/workflows/") || strings.HasPrefix(file, ".github/actions/")
+}
+
+// matches reports whether a file matches one of the globs, which are valid.
+func matches(globs []string, file string) bool {
+	for _, g := range globs {
+		if doublestar.MatchUnvalidated(g, file) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+package conflict
+
+import (
+	"context"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Entry is one blob, symbolic link or submodule of a tree, as git holds it.
+type Entry struct {
+	Path string // from the root of the tree, with slashes
+	Mode string // git's, in octal: 100644, 100755, 120000 (link) or 160000 (submodule)
+	OID  string // object id in lower-case hexadecimal
+}
+
+// The modes that are no regular file.
+const (
+	ModeLink      = "120000"
+	ModeSubmodule = "160000"
+)
+
+// Tree is read access to one git tree. It never changes, so whoever
+// implements it may cache. One analysis asks for one thing at a time.
+type Tree interface {
+	// ID names the content of the tree.
+	ID() queue.TreeID
+	// Files returns all entries of the tree and its sub-trees, sorted by path.
+	// The caller does not modify the slice.
+	Files(ctx context.Context) ([]Entry, error)
+	// Blob returns the content of a blob of this tree. The caller does not
+	// modify it.
+	Blob(ctx context.Context, oid string) ([]byte, error)
+}
+
+// watchedTree remembers the first failure to read, so that Analyze can tell an
+// analyzer that could not read from one that could not understand.
+type watchedTree struct {
+	Tree
+	files []Entry
+	err   error
+}
+
+func (t *watchedTree) Files(context.Context) ([]Entry, error) { return t.files, nil }
+
+func (t *watchedTree) Blob(ctx context.Context, oid string) ([]byte, error) {
+	b, err := t.Tree.Blob(ctx, oid)
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	return b, err
+}
