@@ -1,0 +1,178 @@
+// Package forge is what the queue needs of a code host: a small port (Forge),
+// the intake of its webhooks (Receiver), and the bare git mirror (Mirror) in
+// which all merging is done.
+//
+// Adapters live in forge/github and forge/local; stateful fakes over HTTP with
+// real git repositories behind them live in forge/forgetest.
+package forge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Forge is one repository at a code host.
+//
+// Errors: ErrNotFound where the thing named does not exist (any more),
+// ErrForbidden where we may not do it, *Transient for whatever may go away by
+// itself (rate limits, 5xx, connections). Everything else is ours to fix.
+type Forge interface {
+	// PullRequest reads a pull request as it stands now.
+	PullRequest(ctx context.Context, number int) (PullRequest, error)
+	// Permission reads what a user may do with the repository.
+	// A user the forge does not know has PermissionNone, without an error.
+	Permission(ctx context.Context, user string) (Permission, error)
+	// Comment makes the one comment that carries marker say body: it edits our
+	// comment that contains marker, or creates it. The marker is an HTML comment.
+	Comment(ctx context.Context, number int, marker, body string) error
+	// React acknowledges a comment. Doing it twice is one reaction.
+	React(ctx context.Context, number int, comment string, r Reaction) error
+	// Check makes the one check run of this name and external id on a commit
+	// say what is given: it updates it, or creates it.
+	Check(ctx context.Context, c Check) error
+	// Protection reads how a branch is protected, for us.
+	Protection(ctx context.Context, branch string) (Protection, error)
+	// Remote returns where and with what credentials git reaches the repository.
+	Remote(ctx context.Context) (Remote, error)
+	// Missed returns as events what webhooks may have lost since a moment:
+	// comments with commands, labels, and the present head of each open pull request
+	// (as HeadMoved) whose number is asked for.
+	Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error)
+}
+
+// Finisher is implemented by a Forge that does not see by itself how a pull
+// request ended.
+type Finisher interface {
+	// Finish marks a pull request as merged, or else as closed. Doing it again
+	// is no error. ErrNotFound as in Forge.
+	Finish(ctx context.Context, number int, merged bool) error
+}
+
+// Receiver verifies and reads webhooks.
+type Receiver interface {
+	// Receive checks the signature over the raw body, then reads it. Errors:
+	// ErrSignature (answer 401, store nothing), ErrMalformed (400), ErrIgnored
+	// (an event we do not use: 202, counted).
+	Receive(h http.Header, body []byte) (Delivery, error)
+}
+
+// Delivery is one verified webhook.
+type Delivery struct {
+	ID         string // the forge's id of the delivery; the same when it is delivered again
+	Kind       string // the forge's name of the event, for logs and counters
+	Repository string // "owner/name"
+	Events     []queue.Event
+}
+
+// PullRequest is a pull or merge request as it stands at the forge.
+type PullRequest struct {
+	Number     int
+	Title      string // hostile text
+	Author     string
+	Source     string         // head branch; hostile text
+	Head       queue.CommitID // head SHA now
+	HeadRef    string         // the ref to fetch the head by, e.g. refs/pull/7/head
+	Base       string         // target branch
+	Fork       bool
+	Draft      bool
+	Open       bool
+	Merged     bool
+	Labels     []string
+	ApprovedBy []string // users whose approving review is of exactly this head
+	URL        string   // page for people; empty where there is none
+}
+
+// Permission is what a user may do with a repository, from least to most.
+type Permission int
+
+// The levels of permission.
+const (
+	PermissionNone Permission = iota
+	PermissionRead
+	PermissionTriage
+	PermissionWrite
+	PermissionMaintain
+	PermissionAdmin
+)
+
+// String returns the level's name as forges write it.
+func (p Permission) String() string {
+	return [...]string{"none", "read", "triage", "write", "maintain", "admin"}[p]
+}
+
+// Reaction acknowledges a command.
+type Reaction string
+
+// The reactions we use, by GitHub's names.
+const (
+	ReactionSeen     Reaction = "eyes"
+	ReactionAccepted Reaction = "rocket"
+	ReactionRefused  Reaction = "confused"
+)
+
+// CheckState is the state of a check run.
+type CheckState string
+
+// The states of a check run. All but queued and running are conclusions.
+const (
+	CheckQueued    CheckState = "queued"
+	CheckRunning   CheckState = "in_progress"
+	CheckPassed    CheckState = "success"
+	CheckFailed    CheckState = "failure"
+	CheckNeutral   CheckState = "neutral"
+	CheckCancelled CheckState = "cancelled"
+)
+
+// Check is a check run on a commit.
+type Check struct {
+	Name       string
+	Head       queue.CommitID
+	ExternalID string // what makes it the same check run when it is sent again
+	State      CheckState
+	Title      string // one line
+	Summary    string // Markdown, at most 65,535 characters
+	DetailsURL string // page for people; may be empty
+}
+
+// Protection is how a branch is protected.
+type Protection struct {
+	Protected bool   // any rule applies
+	MayPush   bool   // as far as can be told, a push by us is accepted
+	Rule      string // the rule that refuses us, in the forge's words, when MayPush is false
+}
+
+// Remote is where git reaches a repository.
+type Remote struct {
+	URL    string   // without credentials
+	Header []string // extra HTTP headers with credentials; never logged, never on a command line
+}
+
+// RequestComment is the id of the command that a request to land is, where the
+// forge has requests instead of pull requests with comments: the same request
+// is the same command, whichever way it becomes known.
+func RequestComment(number int) string { return "request-" + strconv.Itoa(number) }
+
+// Sentinel errors of this port.
+var (
+	ErrNotFound  = errors.New("forge: not found")
+	ErrForbidden = errors.New("forge: forbidden")
+	ErrSignature = errors.New("forge: webhook signature is missing or wrong")
+	ErrMalformed = errors.New("forge: webhook cannot be read")
+	ErrIgnored   = errors.New("forge: event is not used")
+)
+
+// Transient is an error that may go away by itself.
+type Transient struct {
+	Err   error
+	After time.Duration // wait at least this long before the next try; 0 when the forge did not say
+}
+
+func (t *Transient) Error() string { return t.Err.Error() }
+
+// Unwrap returns the cause.
+func (t *Transient) Unwrap() error { return t.Err }

@@ -1,0 +1,93 @@
+package forgetest
+
+import (
+	"slices"
+	"time"
+)
+
+// CheckRun is a check run on a commit as a test sees it.
+type CheckRun struct {
+	ID         int64
+	Name       string
+	Head       string
+	ExternalID string
+	Status     string // "queued", "in_progress" or "completed"
+	Conclusion string // empty until completed
+	Title      string
+	Summary    string
+	Text       string
+	DetailsURL string
+	App        string // slug of the App that made it
+	Updates    int    // how often it was updated
+}
+
+type run struct {
+	CheckRun
+	app       int64
+	started   time.Time
+	completed time.Time
+	actions   []any
+}
+
+func (r *Repository) checksOf(head string) []CheckRun {
+	var list []CheckRun
+	for _, c := range r.runs {
+		if c.Head == head {
+			list = append(list, c.CheckRun)
+		}
+	}
+	return list
+}
+
+// lastRun is the newest check run of a name on a commit; nil if there is none.
+func (r *Repository) lastRun(head, name string) *run {
+	for _, c := range slices.Backward(r.runs) {
+		if c.Head == head && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Checks returns the check runs on a commit, oldest first.
+func (r *Repository) Checks(head string) (list []CheckRun) {
+	r.Look(func(v View) { list = v.Checks(head) })
+	return list
+}
+
+// CheckRun returns the newest check run of a name on a commit.
+func (r *Repository) CheckRun(head, name string) (CheckRun, bool) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if c := r.lastRun(head, name); c != nil {
+		return c.CheckRun, true
+	}
+	return CheckRun{}, false
+}
+
+// SetCheck reports a check run by another App (a CI), named slug, on a commit:
+// conclusion "" means in progress. It is the newest of its name from then on.
+func (r *Repository) SetCheck(slug, head, name, conclusion string) int64 {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	status := "completed"
+	if conclusion == "" {
+		status = "in_progress"
+	}
+	now := r.s.now()
+	c := &run{CheckRun: CheckRun{
+		ID: r.s.nextID(), Name: name, Head: head, Status: status, Conclusion: conclusion, App: slug,
+	}, app: 1, started: now, completed: now}
+	r.runs = append(r.runs, c)
+	r.emitRun(r.s.addUser(slug+"[bot]"), c)
+	r.s.touch()
+	return c.ID
+}
+
+func (r *Repository) emitRun(u *user, c *run) {
+	action := "created"
+	if c.Status == "completed" {
+		action = "completed"
+	}
+	r.emit(u, "check_run", obj{"action": action, "check_run": r.runJSON(c)})
+}

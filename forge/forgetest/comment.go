@@ -1,0 +1,192 @@
+package forgetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Comment is a comment on a pull request as a test sees it.
+type Comment struct {
+	ID        int64
+	Number    int
+	Author    string
+	Body      string
+	Edits     int        // how often it was edited
+	Reactions []Reaction // in order
+}
+
+// Reaction is one user's reaction.
+type Reaction struct {
+	User    string
+	Content string
+}
+
+type comment struct {
+	Comment
+	author    *user
+	created   time.Time
+	updated   time.Time
+	reactions []int64 // ids, beside Reactions
+	read      bool    // an assertion has read this very text
+}
+
+func (r *Repository) commentsOf(number int) []Comment {
+	var list []Comment
+	for _, c := range r.comments {
+		if c.Number == number {
+			v := c.Comment
+			v.Reactions = slices.Clone(c.Reactions)
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func (r *Repository) commentByID(id int64) *comment {
+	for _, c := range r.comments {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (r *Repository) mustComment(id int64) *comment {
+	c := r.commentByID(id)
+	if c == nil {
+		panic(fmt.Sprintf("forgetest: no comment %d in %s", id, r.fullName()))
+	}
+	return c
+}
+
+// Comments returns all comments on a pull request, oldest first, and marks them
+// as read.
+func (r *Repository) Comments(number int) []Comment {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	for _, c := range r.comments {
+		if c.Number == number {
+			c.read = true
+		}
+	}
+	return r.commentsOf(number)
+}
+
+// TakeComment returns the text of the bot's oldest comment on a pull request
+// whose present text was not read yet, and marks it as read.
+func (r *Repository) TakeComment(number int) (body string, ok bool) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	for _, c := range r.comments {
+		if c.Number == number && c.author.kind == "Bot" && !c.read {
+			c.read = true
+			return c.Body, true
+		}
+	}
+	return "", false
+}
+
+// Unread lists the bot's comments whose present text was not read.
+func (r *Repository) Unread() []Comment {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	var list []Comment
+	for _, c := range r.comments {
+		if c.author.kind == "Bot" && !c.read {
+			list = append(list, c.Comment)
+		}
+	}
+	return list
+}
+
+// TB is what Strict and AssertRead need of a *testing.T.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Cleanup(func())
+}
+
+// Strict fails the test at its end for each comment of the bot, in any
+// repository, whose final text was not read.
+func (s *Server) Strict(t TB) {
+	t.Cleanup(func() { t.Helper(); s.AssertRead(t) })
+}
+
+// AssertRead fails the test now for each comment of the bot whose text was not read.
+func (s *Server) AssertRead(t TB) {
+	t.Helper()
+	s.mu.Lock()
+	var repos []*Repository
+	for _, r := range s.repos {
+		repos = append(repos, r)
+	}
+	s.mu.Unlock()
+	for _, r := range repos {
+		for _, c := range r.Unread() {
+			t.Errorf("%s#%d: nothing read what the bot said:\n%s", r.fullName(), c.Number, c.Body)
+		}
+	}
+}
+
+// Comment writes a comment on a pull request or issue and returns its id.
+func (r *Repository) Comment(login string, number int, body string) (id int64) {
+	r.act(login, number, func(u *user, p *pull) { id = r.comment(u, p, body).ID })
+	return id
+}
+
+func (r *Repository) comment(u *user, p *pull, body string) *comment {
+	now := r.s.now()
+	c := &comment{
+		Comment: Comment{ID: r.s.nextID(), Number: p.Number, Author: u.login, Body: body},
+		author:  u, created: now, updated: now,
+	}
+	r.comments = append(r.comments, c)
+	p.updated = now
+	r.wrote(u, Write{Kind: "comment", Number: p.Number, Text: body})
+	r.emitComment(u, c, "created", nil)
+	return c
+}
+
+// EditComment changes the text of a comment.
+func (r *Repository) EditComment(login string, id int64, body string) {
+	r.act(login, r.numberOf(id), func(u *user, _ *pull) { r.editComment(u, r.mustComment(id), body) })
+}
+
+func (r *Repository) editComment(u *user, c *comment, body string) {
+	from := c.Body
+	c.Body, c.updated = body, r.s.now()
+	c.Edits++
+	c.read = c.read && from == body
+	r.wrote(u, Write{Kind: "comment edit", Number: c.Number, Text: body})
+	r.emitComment(u, c, "edited", obj{"changes": obj{"body": obj{"from": from}}})
+}
+
+// DeleteComment deletes a comment, anybody's.
+func (r *Repository) DeleteComment(login string, id int64) {
+	r.act(login, r.numberOf(id), func(u *user, _ *pull) { r.deleteComment(u, r.mustComment(id)) })
+}
+
+func (r *Repository) deleteComment(u *user, c *comment) {
+	r.comments = slices.DeleteFunc(r.comments, func(o *comment) bool { return o == c })
+	r.emitComment(u, c, "deleted", nil)
+}
+
+func (r *Repository) numberOf(id int64) int {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	return r.mustComment(id).Number
+}
+
+// react adds a reaction and says whether it is new.
+func (r *Repository) react(u *user, c *comment, content string) (id int64, added bool) {
+	for i, have := range c.Reactions {
+		if have.User == u.login && have.Content == content {
+			return c.reactions[i], false
+		}
+	}
+	c.Reactions = append(c.Reactions, Reaction{u.login, content})
+	c.reactions = append(c.reactions, r.s.nextID())
+	r.wrote(u, Write{Kind: "reaction", Number: c.Number, Text: content})
+	return c.reactions[len(c.reactions)-1], true
+}

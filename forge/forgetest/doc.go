@@ -1,0 +1,29 @@
+// Package forgetest holds stateful simulated code hosts for tests and for the
+// demo: real HTTP on 127.0.0.1, real bare git repositories behind it.
+//
+// Server is a simulated GitHub. It is driven by verbs (Repository.OpenPull,
+// Repository.Comment, Server.Fail, ...) that do what a person at GitHub would
+// do, and it answers a bot as GitHub would:
+//
+//   - REST in GitHub's shapes under URL()+"/api/v3/", the way an Enterprise
+//     server lays it out, for a GitHub App: JWT, installation tokens that expire
+//     and carry permissions, rate limit headers, ETags, Link headers. Requests
+//     are judged strictly: an unknown JSON member is a 422.
+//   - git over smart HTTP at URL()+"/<owner>/<name>.git". Fetching is git's own
+//     upload-pack. Pushing is taken apart here, because that is where branch
+//     protection speaks in GitHub's words, where refs/pull/<n>/head is kept, and
+//     where a pull request becomes merged because its head became reachable from
+//     the default branch.
+//   - signed webhooks, in the order things happened, each sent once: like
+//     GitHub, the server never sends one again unless asked to.
+//
+// What the bot says must be read: Server.Strict fails a test for each comment of
+// the bot whose final text no assertion looked at.
+//
+// Verbs that name a pull request, comment or user that does not exist panic:
+// such a script is wrong. Verbs that run git return its error.
+//
+// Two locks: Repository.refs is held while refs move and is taken before
+// Server.mu, which guards everything in memory and is not held while a process
+// runs, but for the look-up of a packed commit.
+package forgetest

@@ -1,0 +1,82 @@
+package forgetest
+
+import (
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Fault makes requests fail.
+type Fault struct {
+	// Method to match; empty: any.
+	Method string
+	// Path to match as path.Match does, without "/api/v3": "/repos/*/*/pulls/7",
+	// "/o/r.git/git-receive-pack". A final "**" matches any rest.
+	Path string
+	// Status to answer with. 0: the connection is cut.
+	Status int
+	// Times is how often; 0 means once.
+	Times int
+	// Header to add, such as Retry-After.
+	Header http.Header
+	// Message in the body.
+	Message string
+	// After makes the request take effect, and only its answer is lost.
+	After bool
+}
+
+// Fail makes the next matching requests fail. Faults are tried oldest first.
+func (s *Server) Fail(f Fault) {
+	if f.Times == 0 {
+		f.Times = 1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &f)
+}
+
+// fault takes one use of the first fault that matches.
+func (s *Server) fault(method, p string) *Fault {
+	for _, f := range s.faults {
+		if f.Times > 0 && (f.Method == "" || f.Method == method) && matches(f.Path, p) {
+			f.Times--
+			return f
+		}
+	}
+	return nil
+}
+
+func matches(pattern, p string) bool {
+	if head, ok := strings.CutSuffix(pattern, "**"); ok {
+		// As many elements of p as the head has, then anything.
+		n := strings.Count(head, "/")
+		parts := strings.SplitAfterN(p, "/", n+1)
+		if len(parts) <= n {
+			return false
+		}
+		pattern, p = head, strings.Join(parts[:n], "")
+	}
+	ok, err := path.Match(pattern, p)
+	return err == nil && ok
+}
+
+// Request is one request the server answered.
+type Request struct {
+	Method string
+	Path   string // without "/api/v3"
+	Status int    // 0: the connection was cut
+}
+
+// Requests lists the requests answered so far whose method ("" is any) and path
+// (as in Fault) match.
+func (s *Server) Requests(method, pattern string) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Request
+	for _, r := range s.requests {
+		if (method == "" || r.Method == method) && matches(pattern, r.Path) {
+			list = append(list, r)
+		}
+	}
+	return list
+}

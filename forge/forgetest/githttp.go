@@ -1,0 +1,113 @@
+package forgetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+)
+
+// serveGit is git over smart HTTP. Fetching is git upload-pack; pushing is
+// receive.
+func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
+	name, isGit := strings.CutSuffix(r.PathValue("name"), ".git")
+	service := r.PathValue("rest")
+	if service == "info/refs" {
+		service = r.URL.Query().Get("service")
+	}
+	if !isGit || service != "git-upload-pack" && service != "git-receive-pack" {
+		http.NotFound(w, r)
+		return
+	}
+	s.mu.Lock()
+	repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+name)]
+	who, ok := s.identify(r.Header)
+	need := map[string]string{"git-upload-pack": "contents:read", "git-receive-pack": "contents:write"}[service]
+	readable := ok && repo != nil && !who.app && s.may(who, repo, "contents:read")
+	allowed := readable && s.may(who, repo, need)
+	s.mu.Unlock()
+	switch {
+	case !ok || !allowed && who == identity{}:
+		w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
+		http.Error(w, "Invalid username or token.", http.StatusUnauthorized)
+		return
+	case !readable:
+		http.Error(w, "Repository not found.", http.StatusNotFound)
+		return
+	case !allowed:
+		http.Error(w, "Write access to repository not granted.", http.StatusForbidden)
+		return
+	}
+
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.PathValue("rest") == "info/refs" {
+		w.Header().Set("Content-Type", "application/x-"+service+"-advertisement")
+		if service == "git-upload-pack" {
+			s.uploadPack(w, r, repo, nil)
+		} else {
+			repo.advertise(w, r)
+		}
+		return
+	}
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			http.Error(w, "bad gzip", http.StatusBadRequest)
+			return
+		}
+		body = z
+	}
+	w.Header().Set("Content-Type", "application/x-"+service+"-result")
+	if service == "git-upload-pack" {
+		s.uploadPack(w, r, repo, body)
+	} else {
+		repo.receive(w, r, who, body)
+	}
+}
+
+// uploadPack answers a fetch; without a body, the first request of one.
+func (s *Server) uploadPack(w http.ResponseWriter, r *http.Request, repo *Repository, body io.Reader) {
+	args := []string{"upload-pack", "--stateless-rpc"}
+	if body == nil {
+		args = append(args, "--http-backend-info-refs")
+		if !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") { // older ones are announced
+			io.WriteString(w, pkt("# service=git-upload-pack\n")+"0000")
+		}
+	}
+	cmd := exec.CommandContext(r.Context(), "git", append(args, repo.dir)...)
+	cmd.Env = gitEnv("GIT_PROTOCOL=" + r.Header.Get("Git-Protocol"))
+	cmd.Stdin, cmd.Stdout = body, w
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil && r.Context().Err() == nil {
+		s.log.Debug("upload-pack", "err", err, "stderr", errs.String())
+	}
+}
+
+// pkt frames one line of git's protocol.
+func pkt(line string) string { return fmt.Sprintf("%04x%s", len(line)+4, line) }
+
+// readPkt reads one line; flush is true for the end of a section.
+func readPkt(r io.Reader) (line string, flush bool, err error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return "", false, err
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(head[:]), "%04x", &n); err != nil {
+		return "", false, fmt.Errorf("length %q: %w", head, err)
+	}
+	if n == 0 {
+		return "", true, nil
+	}
+	if n < 4 {
+		return "", false, fmt.Errorf("length %d", n)
+	}
+	data := make([]byte, n-4)
+	_, err = io.ReadFull(r, data)
+	return string(data), false, err
+}

@@ -1,0 +1,192 @@
+package forgetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// obj is a JSON object in GitHub's shape.
+type obj map[string]any
+
+func stamp(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Format(time.RFC3339)
+}
+
+func orNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (r *Repository) api(format string, args ...any) string {
+	return r.s.url + "/api/v3/repos/" + r.fullName() + fmt.Sprintf(format, args...)
+}
+
+func (r *Repository) page(format string, args ...any) string {
+	return r.s.url + "/" + r.fullName() + fmt.Sprintf(format, args...)
+}
+
+func labelJSON(name string) obj {
+	return obj{
+		"id": len(name), "node_id": "LA_" + name, "name": name, "color": "ededed", "default": false,
+		"description": nil,
+	}
+}
+
+func labelsJSON(names []string) []obj {
+	list := []obj{}
+	for _, name := range names {
+		list = append(list, labelJSON(name))
+	}
+	return list
+}
+
+func (r *Repository) pullJSON(p *pull) obj {
+	from := r
+	if p.Fork != "" {
+		from = r.s.repos[strings.ToLower(p.Fork+"/"+r.name)]
+	}
+	side := func(r *Repository, branch, sha string) obj {
+		return obj{
+			"label": r.owner.login + ":" + branch, "ref": branch, "sha": sha,
+			"user": r.owner.json(), "repo": r.json(),
+		}
+	}
+	body := obj{
+		"id": int64(p.Number) + r.id*100_000, "node_id": fmt.Sprintf("PR_%d", p.Number), "number": p.Number,
+		"url": r.api("/pulls/%d", p.Number), "html_url": r.page("/pull/%d", p.Number),
+		"issue_url": r.api("/issues/%d", p.Number), "comments_url": r.api("/issues/%d/comments", p.Number),
+		"state": p.State, "locked": false, "title": p.Title, "user": p.author.json(), "body": orNil(p.Body),
+		"labels": labelsJSON(p.Labels), "draft": p.Draft, "assignees": []obj{}, "requested_reviewers": []obj{},
+		"head":       side(from, p.Branch, p.Head),
+		"base":       side(r, p.Base, orZero(r.readRef("refs/heads/"+p.Base))),
+		"created_at": stamp(p.created), "updated_at": stamp(p.updated), "closed_at": stamp(p.closed),
+		"merged_at": nil, "merge_commit_sha": orNil(p.mergeCommit), "merged": p.Merged, "mergeable": nil,
+		"mergeable_state": "unknown", "merged_by": nil, "author_association": "CONTRIBUTOR",
+	}
+	if p.Merged {
+		body["merged_at"], body["merged_by"] = stamp(p.closed), p.mergedBy.json()
+	}
+	return body
+}
+
+func (r *Repository) issueJSON(p *pull) obj {
+	kind := "issues"
+	if !p.issue {
+		kind = "pull"
+	}
+	body := obj{
+		"id": int64(p.Number) + r.id*100_000, "node_id": fmt.Sprintf("I_%d", p.Number), "number": p.Number,
+		"url": r.api("/issues/%d", p.Number), "html_url": r.page("/%s/%d", kind, p.Number),
+		"repository_url": r.api(""), "state": p.State, "locked": false, "title": p.Title,
+		"user": p.author.json(), "labels": labelsJSON(p.Labels), "body": orNil(p.Body),
+		"created_at": stamp(p.created), "updated_at": stamp(p.updated), "closed_at": stamp(p.closed),
+	}
+	if !p.issue {
+		body["pull_request"] = obj{
+			"url": r.api("/pulls/%d", p.Number), "html_url": r.page("/pull/%d", p.Number), "merged_at": nil,
+		}
+	}
+	return body
+}
+
+func (r *Repository) commentJSON(c *comment) obj {
+	kind := "issues"
+	if p := r.pulls[c.Number]; !p.issue {
+		kind = "pull"
+	}
+	var app any
+	if c.author.kind == "Bot" {
+		app = r.s.appJSON()
+	}
+	return obj{
+		"id": c.ID, "node_id": fmt.Sprintf("IC_%d", c.ID), "url": r.api("/issues/comments/%d", c.ID),
+		"html_url":  r.page("/%s/%d#issuecomment-%d", kind, c.Number, c.ID),
+		"issue_url": r.api("/issues/%d", c.Number), "user": c.author.json(), "body": c.Body,
+		"created_at": stamp(c.created), "updated_at": stamp(c.updated), "author_association": "MEMBER",
+		"performed_via_github_app": app,
+	}
+}
+
+func (r *Repository) reviewJSON(p *pull, v *review) obj {
+	return obj{
+		"id": v.id, "node_id": fmt.Sprintf("PRR_%d", v.id), "user": v.user.json(), "body": v.body,
+		"state": v.state, "commit_id": v.commit, "submitted_at": stamp(v.at),
+		"html_url":         r.page("/pull/%d#pullrequestreview-%d", p.Number, v.id),
+		"pull_request_url": r.api("/pulls/%d", p.Number), "author_association": "MEMBER",
+	}
+}
+
+func (r *Repository) runJSON(c *run) obj {
+	suite := r.id*1000 + c.app
+	slug := c.App
+	return obj{
+		"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.Head,
+		"external_id": c.ExternalID, "status": c.Status, "conclusion": orNil(c.Conclusion),
+		"started_at": stamp(c.started), "completed_at": stamp(c.completed), "details_url": orNil(c.DetailsURL),
+		"url": r.api("/check-runs/%d", c.ID), "html_url": r.page("/runs/%d", c.ID),
+		"output": obj{
+			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
+			"annotations_count": 0, "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
+		},
+		"check_suite": obj{"id": suite}, "pull_requests": []obj{},
+		"app": obj{"id": c.app, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": r.owner.json()},
+	}
+}
+
+func (s *Server) appJSON() obj {
+	return obj{
+		"id": appID, "slug": s.opts.Slug, "node_id": "A_" + s.opts.Slug, "name": s.opts.Slug,
+		"html_url": s.url + "/apps/" + s.opts.Slug, "permissions": s.opts.Permissions,
+		"events": []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+	}
+}
+
+func (s *Server) installationJSON(account *user) obj {
+	return obj{
+		"id": installationID, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug,
+		"target_type": "Organization", "permissions": s.opts.Permissions, "repository_selection": "all",
+		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, installationID),
+		"events":            []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+	}
+}
+
+func (r *Repository) emitPull(u *user, p *pull, action string, more obj) {
+	body := obj{"action": action, "number": p.Number, "pull_request": r.pullJSON(p)}
+	for k, v := range more {
+		body[k] = v
+	}
+	r.emit(u, "pull_request", body)
+}
+
+func (r *Repository) emitComment(u *user, c *comment, action string, more obj) {
+	body := obj{"action": action, "issue": r.issueJSON(r.pulls[c.Number]), "comment": r.commentJSON(c)}
+	for k, v := range more {
+		body[k] = v
+	}
+	r.emit(u, "issue_comment", body)
+}
+
+func (r *Repository) emitPush(u *user, m refMove, forced bool, commits []commitInfo, tip *commitInfo) {
+	list := []obj{}
+	for i := len(commits) - 1; i >= 0; i-- { // oldest first, at most 20 told apart
+		if len(list) < 20 {
+			list = append(list, commits[i].json())
+		}
+	}
+	var head any
+	if tip != nil {
+		head = tip.json()
+	}
+	r.emit(u, "push", obj{
+		"ref": m.ref, "before": orZero(m.old), "after": m.new, "created": m.old == "",
+		"deleted": m.new == zeroID, "forced": forced, "base_ref": nil, "commits": list, "head_commit": head,
+		"compare": r.page("/compare/%.12s...%.12s", orZero(m.old), m.new),
+		"pusher":  obj{"name": u.login, "email": u.login + "@users.example"},
+	})
+}

@@ -1,0 +1,153 @@
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Protection is how a branch is protected. Unless AllowForce, forced pushes are
+// refused; deleting a protected branch always is.
+type Protection struct {
+	// RequiredChecks are the check runs that must have succeeded on a commit
+	// before it may be pushed.
+	RequiredChecks []string
+	// AllowPushers are the logins and App slugs that may push. Empty: whoever has
+	// write permission.
+	AllowPushers []string
+	// RequirePull refuses pushes that did not come from a merged pull request.
+	RequirePull bool
+	// AllowForce allows forced pushes.
+	AllowForce bool
+	// Bypass are the logins and App slugs for which RequiredChecks and RequirePull
+	// do not count.
+	Bypass []string
+	// Ruleset makes it a ruleset, which speaks other words (GH013) and is read by
+	// other endpoints than classic protection.
+	Ruleset bool
+	// ExtraRules are further rule types to list for the branch, such as
+	// "merge_queue"; they are not enforced.
+	ExtraRules []string
+}
+
+// ProtectBranch protects a branch, in place of what protected it before.
+func (r *Repository) ProtectBranch(branch string, p Protection) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.guards[branch] = p
+	r.rulesetID = r.s.nextID()
+	r.s.touch()
+}
+
+// UnprotectBranch takes all protection off a branch.
+func (r *Repository) UnprotectBranch(branch string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	delete(r.guards, branch)
+	r.s.touch()
+}
+
+// refusal is why a push of one ref is refused: words for the ref's line, and
+// what the person pushing reads above it.
+type refusal struct {
+	reason string
+	lines  []string
+}
+
+// judge says why who may not make this move, or nil. The caller holds r.refs.
+func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusal {
+	if !validRef(m.ref) {
+		return &refusal{reason: "funny refname"}
+	}
+	if strings.HasPrefix(m.ref, "refs/pull/") || strings.HasPrefix(m.ref, "refs/forgetest/") {
+		return &refusal{reason: "deny updating a hidden ref"}
+	}
+	branch, isBranch := strings.CutPrefix(m.ref, "refs/heads/")
+	r.s.mu.Lock()
+	guard, guarded := r.guards[branch]
+	r.s.mu.Unlock()
+	if !isBranch || !guarded {
+		return nil
+	}
+	if m.new == zeroID {
+		return guard.refuse(m.ref, "Cannot delete this branch")
+	}
+	if m.old != "" && !guard.AllowForce {
+		if _, err := r.git(ctx, nil, "merge-base", "--is-ancestor", m.old, m.new); err != nil {
+			return guard.refuse(m.ref, "Cannot force-push to this branch")
+		}
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	name := r.s.pusherName(who)
+	if len(guard.AllowPushers) > 0 && !slices.Contains(guard.AllowPushers, name) {
+		return guard.refuse(m.ref, "You're not authorized to push to this branch. Visit "+
+			"https://docs.github.com/articles/about-protected-branches/ for more information.")
+	}
+	if slices.Contains(guard.Bypass, name) {
+		return nil
+	}
+	if guard.RequirePull {
+		return guard.refuse(m.ref, "Changes must be made through a pull request.")
+	}
+	if line := r.unmetChecks(guard, m.new); line != "" {
+		return guard.refuse(m.ref, line)
+	}
+	return nil
+}
+
+func (r *Repository) unmetChecks(p Protection, head string) string {
+	var missing, failing []string
+	for _, name := range p.RequiredChecks {
+		switch run := r.lastRun(head, name); {
+		case run == nil:
+			missing = append(missing, name)
+		case run.Status != "completed":
+			missing = append(missing, name)
+		case !slices.Contains([]string{"success", "neutral", "skipped"}, run.Conclusion):
+			failing = append(failing, name)
+		}
+	}
+	total := len(p.RequiredChecks)
+	switch {
+	case len(failing) == 1:
+		return fmt.Sprintf("Required status check %q is failing.", failing[0])
+	case len(failing) > 1:
+		return fmt.Sprintf("%d of %d required status checks are failing.", len(failing), total)
+	case len(missing) == 1:
+		return fmt.Sprintf("Required status check %q is expected.", missing[0])
+	case len(missing) > 1:
+		return fmt.Sprintf("%d of %d required status checks are expected.", len(missing), total)
+	}
+	return ""
+}
+
+// refuse puts a sentence into GitHub's words.
+func (p Protection) refuse(ref, sentence string) *refusal {
+	if p.Ruleset {
+		return &refusal{
+			reason: "push declined due to repository rule violations",
+			lines: []string{
+				"error: GH013: Repository rule violations found for " + ref + ".", "", "- " + sentence, "",
+			},
+		}
+	}
+	return &refusal{
+		reason: "protected branch hook declined",
+		lines:  []string{"error: GH006: Protected branch update failed for " + ref + ".", "error: " + sentence},
+	}
+}
+
+// validRef is git-check-ref-format for what can reach the file system.
+func validRef(ref string) bool {
+	if !strings.HasPrefix(ref, "refs/") || strings.ContainsAny(ref, "\\ ~^:?*[\x00\x7f") || strings.HasSuffix(ref, "/") {
+		return false
+	}
+	for part := range strings.SplitSeq(ref, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.Contains(part, "..") || strings.HasSuffix(part, ".lock") {
+			return false
+		}
+	}
+	return true
+}

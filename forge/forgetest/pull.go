@@ -1,0 +1,260 @@
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Pull is a pull request as a test sees it.
+type Pull struct {
+	Number int
+	Title  string
+	Body   string
+	Author string
+	Branch string
+	Fork   string // owner of the fork it comes from; empty: the same repository
+	Base   string
+	Head   string
+	State  string // "open" or "closed"
+	Merged bool
+	Draft  bool
+	Labels []string
+}
+
+func (p Pull) clone() Pull {
+	p.Labels = slices.Clone(p.Labels)
+	return p
+}
+
+type pull struct {
+	Pull
+	issue       bool
+	author      *user
+	reviews     []*review
+	created     time.Time
+	updated     time.Time
+	closed      time.Time
+	mergeCommit string
+	mergedBy    *user
+}
+
+func (p *pull) open() bool      { return p.State == "open" && !p.issue }
+func (p *pull) headRef() string { return pullRef(p.Number) }
+func pullRef(n int) string      { return fmt.Sprintf("refs/pull/%d/head", n) }
+
+type review struct {
+	id     int64
+	user   *user
+	state  string
+	commit string
+	body   string
+	at     time.Time
+}
+
+func (r *Repository) mustPull(number int) *pull {
+	p := r.pulls[number]
+	if p == nil {
+		panic(fmt.Sprintf("forgetest: no pull request %d in %s", number, r.fullName()))
+	}
+	return p
+}
+
+// openFrom lists the open pull requests whose head branch has this name.
+func (r *Repository) openFrom(branch string) []*pull {
+	var list []*pull
+	for _, p := range r.pulls {
+		if p.open() && p.Branch == branch {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, byNumber)
+	return list
+}
+
+// Pull returns a pull request as it stands.
+func (r *Repository) Pull(number int) (p Pull) {
+	r.Look(func(v View) { p = v.Pull(number) })
+	return p
+}
+
+// OpenPull opens a pull request from a branch that has been pushed ("branch", or
+// "<owner>:<branch>" from a fork) and returns its number.
+func (r *Repository) OpenPull(author, branch, base, title string) (int, error) {
+	return r.open(Pull{Author: author, Branch: branch, Base: base, Title: title})
+}
+
+// OpenDraft is OpenPull for a draft.
+func (r *Repository) OpenDraft(author, branch, base, title string) (int, error) {
+	return r.open(Pull{Author: author, Branch: branch, Base: base, Title: title, Draft: true})
+}
+
+func (r *Repository) open(p Pull) (int, error) {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	from := r
+	if owner, branch, ok := strings.Cut(p.Branch, ":"); ok {
+		p.Fork, p.Branch = owner, branch
+		if from = r.s.Repository(owner, r.name); from == nil {
+			return 0, fmt.Errorf("no fork %s/%s", owner, r.name)
+		}
+	}
+	if p.Head = from.readRef("refs/heads/" + p.Branch); p.Head == "" {
+		return 0, fmt.Errorf("no branch %s in %s", p.Branch, from.fullName())
+	}
+	if r.readRef("refs/heads/"+p.Base) == "" {
+		return 0, fmt.Errorf("no branch %s in %s", p.Base, r.fullName())
+	}
+	r.s.mu.Lock()
+	r.numbers++
+	p.Number, p.State = r.numbers, "open"
+	r.s.mu.Unlock()
+
+	var err error
+	if from == r {
+		err = r.writeRef(pullRef(p.Number), p.Head)
+	} else {
+		err = r.take(context.Background(), p.Number, from.dir, p.Head)
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	now := r.s.now()
+	np := &pull{Pull: p, author: r.s.mustUser(p.Author), created: now, updated: now}
+	r.pulls[p.Number] = np
+	r.emitPull(np.author, np, "opened", nil)
+	r.s.touch()
+	return p.Number, nil
+}
+
+// OpenIssue opens an issue, which shares its numbers with pull requests.
+func (r *Repository) OpenIssue(author, title string) int {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.numbers++
+	now := r.s.now()
+	p := Pull{Number: r.numbers, Title: title, Author: author, State: "open"}
+	r.pulls[p.Number] = &pull{Pull: p, issue: true, author: r.s.mustUser(author), created: now, updated: now}
+	r.s.touch()
+	return p.Number
+}
+
+// act runs one verb on a pull request under the lock.
+func (r *Repository) act(login string, number int, f func(u *user, p *pull)) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	p := r.mustPull(number)
+	p.updated = r.s.now()
+	f(r.s.mustUser(login), p)
+	r.s.touch()
+}
+
+// ClosePull closes a pull request without merging it.
+func (r *Repository) ClosePull(login string, number int) { r.act(login, number, r.closePull) }
+
+func (r *Repository) closePull(u *user, p *pull) {
+	if p.State == "closed" {
+		return
+	}
+	p.State, p.closed = "closed", r.s.now()
+	p.updated = p.closed
+	r.emitPull(u, p, "closed", nil)
+}
+
+// Reopen opens a closed pull request again.
+func (r *Repository) Reopen(login string, number int) { r.act(login, number, r.reopen) }
+
+func (r *Repository) reopen(u *user, p *pull) {
+	if p.State == "open" || p.Merged {
+		return
+	}
+	p.State, p.closed = "open", time.Time{}
+	r.emitPull(u, p, "reopened", nil)
+}
+
+// Retarget changes the base branch of a pull request.
+func (r *Repository) Retarget(login string, number int, base string) {
+	r.act(login, number, func(u *user, p *pull) { r.edit(u, p, p.Title, base) })
+}
+
+// Retitle changes the title of a pull request.
+func (r *Repository) Retitle(login string, number int, title string) {
+	r.act(login, number, func(u *user, p *pull) { r.edit(u, p, title, p.Base) })
+}
+
+func (r *Repository) edit(u *user, p *pull, title, base string) {
+	changes := obj{}
+	if title != p.Title {
+		changes["title"] = obj{"from": p.Title}
+	}
+	if base != p.Base {
+		changes["base"] = obj{
+			"ref": obj{"from": p.Base}, "sha": obj{"from": orZero(r.readRef("refs/heads/" + p.Base))},
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	p.Title, p.Base = title, base
+	r.emitPull(u, p, "edited", obj{"changes": changes})
+}
+
+// SetDraft makes a pull request a draft, or ready for review.
+func (r *Repository) SetDraft(login string, number int, draft bool) {
+	r.act(login, number, func(u *user, p *pull) {
+		if p.Draft == draft {
+			return
+		}
+		p.Draft = draft
+		r.emitPull(u, p, map[bool]string{true: "converted_to_draft", false: "ready_for_review"}[draft], nil)
+	})
+}
+
+// Label puts a label on a pull request.
+func (r *Repository) Label(login string, number int, label string) {
+	r.act(login, number, func(u *user, p *pull) { r.label(u, p, label) })
+}
+
+func (r *Repository) label(u *user, p *pull, label string) {
+	if slices.Contains(p.Labels, label) {
+		return
+	}
+	p.Labels = append(p.Labels, label)
+	r.emitPull(u, p, "labeled", obj{"label": labelJSON(label)})
+}
+
+// Unlabel takes a label off a pull request.
+func (r *Repository) Unlabel(login string, number int, label string) {
+	r.act(login, number, func(u *user, p *pull) { r.unlabel(u, p, label) })
+}
+
+func (r *Repository) unlabel(u *user, p *pull, label string) bool {
+	i := slices.Index(p.Labels, label)
+	if i < 0 {
+		return false
+	}
+	p.Labels = slices.Delete(p.Labels, i, i+1)
+	r.emitPull(u, p, "unlabeled", obj{"label": labelJSON(label)})
+	return true
+}
+
+// Review submits a review of a commit ("" is the present head): state is
+// "APPROVED", "CHANGES_REQUESTED" or "COMMENTED".
+func (r *Repository) Review(login string, number int, state, commit, body string) (id int64) {
+	r.act(login, number, func(u *user, p *pull) {
+		if commit == "" {
+			commit = p.Head
+		}
+		v := &review{id: r.s.nextID(), user: u, state: state, commit: commit, body: body, at: r.s.now()}
+		p.reviews = append(p.reviews, v)
+		id = v.id
+		r.emit(u, "pull_request_review", obj{
+			"action": "submitted", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p),
+		})
+	})
+	return id
+}

@@ -1,0 +1,231 @@
+package forgetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// refMove is one ref that is asked to move. old is "" for a ref to create, new
+// is zeroID for one to delete.
+type refMove struct {
+	ref, old, new string
+}
+
+type pushOptions struct {
+	atomic  bool
+	cleanup string // further lines for update-ref
+}
+
+// pushResult is what became of each move: "" is success.
+type pushResult struct {
+	moves  []refMove
+	reason []string
+	lines  []string // for the person pushing
+}
+
+func (p pushResult) err() error {
+	var all []error
+	for i, reason := range p.reason {
+		if reason != "" {
+			all = append(all, fmt.Errorf("%s: %s: %s", p.moves[i].ref, reason, strings.Join(p.lines, "\n")))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// push is the one door through which branches and tags move: protection, the
+// transaction in git, then what follows from it for pull requests and webhooks.
+// The caller holds r.refs and has the objects in place.
+func (r *Repository) push(ctx context.Context, who identity, moves []refMove, o pushOptions) pushResult {
+	res := pushResult{moves: moves, reason: make([]string, len(moves))}
+	refused := false
+	for i, m := range moves {
+		if no := r.judge(ctx, who, m); no != nil {
+			res.reason[i], refused = no.reason, true
+			res.lines = append(res.lines, no.lines...)
+		} else if now := r.readRef(m.ref); now != m.old {
+			res.reason[i], refused = "failed to update ref", true
+			res.lines = append(res.lines, fmt.Sprintf("error: cannot lock ref '%s': is at %s but expected %s", m.ref, orZero(now), orZero(m.old)))
+		}
+	}
+	if refused && o.atomic {
+		for i := range res.reason {
+			if res.reason[i] == "" {
+				res.reason[i] = "atomic push failure"
+			}
+		}
+	}
+	if err := r.transact(ctx, &res, o.cleanup); err != nil {
+		for i := range res.reason {
+			if res.reason[i] == "" {
+				res.reason[i] = "failed to update ref"
+			}
+		}
+		res.lines = append(res.lines, err.Error())
+	}
+	var done []refMove
+	for i, m := range moves {
+		if res.reason[i] == "" && m.old != m.new {
+			done = append(done, m)
+		}
+	}
+	if len(done) > 0 {
+		r.pushed(ctx, who, done)
+	}
+	return res
+}
+
+func orZero(id string) string {
+	if id == "" {
+		return zeroID
+	}
+	return id
+}
+
+// transact moves the refs that were not refused, and the heads of the pull
+// requests that follow them, in one git transaction.
+func (r *Repository) transact(ctx context.Context, res *pushResult, cleanup string) error {
+	var in bytes.Buffer
+	in.WriteString(cleanup)
+	for i, m := range res.moves {
+		if res.reason[i] != "" || m.old == m.new {
+			continue
+		}
+		fmt.Fprintf(&in, "update %s %s %s\n", m.ref, m.new, orZero(m.old))
+		branch, ok := strings.CutPrefix(m.ref, "refs/heads/")
+		if !ok || m.new == zeroID {
+			continue
+		}
+		r.s.mu.Lock()
+		for _, p := range r.openFrom(branch) {
+			if p.Fork == "" {
+				fmt.Fprintf(&in, "update %s %s\n", p.headRef(), m.new)
+			}
+		}
+		r.s.mu.Unlock()
+	}
+	if in.Len() == 0 {
+		return nil
+	}
+	_, err := r.git(ctx, &in, "update-ref", "--stdin")
+	return err
+}
+
+// pushed folds moves that happened into pull requests and webhooks.
+func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) {
+	type told struct {
+		refMove
+		commits []commitInfo // new ones, newest first
+		forced  bool
+		tip     *commitInfo
+	}
+	var all []told
+	var tips []string
+	for _, m := range moves {
+		t := told{refMove: m}
+		if m.old != "" && m.new != zeroID {
+			out, err := r.git(ctx, nil, "log", "--left-right", infoFormat, m.old+"..."+m.new)
+			if err != nil {
+				r.s.log.Error("read what was pushed", "err", err)
+			}
+			for _, c := range parseInfo(out) {
+				if c.side == "<" {
+					t.forced = true
+				} else {
+					t.commits = append(t.commits, c)
+				}
+			}
+		}
+		if m.new != zeroID && len(t.commits) == 0 {
+			tips = append(tips, m.new)
+		}
+		all = append(all, t)
+	}
+	if len(tips) > 0 {
+		out, err := r.git(ctx, strings.NewReader(strings.Join(tips, "\n")+"\n"), "log", "--no-walk", "--stdin", infoFormat)
+		if err != nil {
+			r.s.log.Error("read what was pushed", "err", err)
+		}
+		infos := parseInfo(out)
+		for i := range all {
+			if at := slices.IndexFunc(infos, func(c commitInfo) bool { return c.id == all[i].new }); at >= 0 {
+				all[i].tip = &infos[at]
+			}
+		}
+	}
+
+	r.s.mu.Lock()
+	actor := r.s.actor(who)
+	for _, t := range all {
+		if t.tip == nil && len(t.commits) > 0 {
+			t.tip = &t.commits[0]
+		}
+		r.emitPush(actor, t.refMove, t.forced, t.commits, t.tip)
+		branch, ok := strings.CutPrefix(t.ref, "refs/heads/")
+		if !ok {
+			continue
+		}
+		if t.new == zeroID {
+			r.branchGone(actor, branch)
+			continue
+		}
+		for _, p := range r.openFrom(branch) {
+			if p.Fork == "" {
+				r.synchronize(actor, p, t.new)
+			}
+		}
+	}
+	// Last, because a squash moves the default branch and the head together.
+	for _, t := range all {
+		if t.ref == "refs/heads/"+r.main && t.old != "" {
+			r.mergeReached(actor, t.new, t.commits)
+		}
+	}
+	followers := r.forkPulls()
+	r.s.touch()
+	r.s.mu.Unlock()
+	for _, t := range all {
+		for _, f := range followers {
+			if "refs/heads/"+f.branch == t.ref && t.new != zeroID {
+				f.base.follow(ctx, actor, f.number, r.dir, t.new)
+			}
+		}
+	}
+}
+
+// mergeReached marks as merged the open pull requests into the default branch
+// whose head is among the commits that were pushed to it.
+func (r *Repository) mergeReached(actor *user, tip string, commits []commitInfo) {
+	reached := make(map[string]bool, len(commits))
+	for _, c := range commits {
+		reached[c.id] = true
+	}
+	for _, p := range r.sorted() {
+		if p.open() && p.Base == r.main && reached[p.Head] {
+			p.Merged, p.mergeCommit, p.mergedBy = true, tip, actor
+			r.closePull(actor, p)
+		}
+	}
+}
+
+// branchGone closes the open pull requests from and into a deleted branch.
+func (r *Repository) branchGone(actor *user, branch string) {
+	for _, p := range r.sorted() {
+		if p.open() && (p.Branch == branch && p.Fork == "" || p.Base == branch) {
+			r.closePull(actor, p)
+		}
+	}
+}
+
+func (r *Repository) synchronize(actor *user, p *pull, head string) {
+	before := p.Head
+	if before == head {
+		return
+	}
+	p.Head, p.updated = head, r.s.now()
+	r.emitPull(actor, p, "synchronize", obj{"before": before, "after": head})
+}

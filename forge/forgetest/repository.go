@@ -1,0 +1,124 @@
+package forgetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// Repository is a repository of a Server. Its methods are what people do there.
+type Repository struct {
+	s      *Server
+	id     int64
+	owner  *user
+	name   string
+	dir    string
+	main   string // default branch
+	parent *Repository
+
+	refs sync.Mutex // held while refs move; taken before s.mu
+
+	// Guarded by s.mu.
+	private   bool
+	roles     map[string]string
+	guards    map[string]Protection
+	rulesetID int64
+	numbers   int
+	pulls     map[int]*pull // issues too
+	comments  []*comment    // in order of creation
+	runs      []*run
+	writes    []Write
+	known     map[string]bool // commits that are there
+}
+
+// Dir is the bare repository. Branches pushed into it by git itself, past the
+// server, cause no webhooks and move no pull request.
+func (r *Repository) Dir() string { return r.dir }
+
+// Owner is the login of the repository's owner.
+func (r *Repository) Owner() string { return r.owner.login }
+
+// Name is the repository's name without its owner.
+func (r *Repository) Name() string { return r.name }
+
+// CloneURL is where git reaches the repository.
+func (r *Repository) CloneURL() string { return r.s.url + "/" + r.fullName() + ".git" }
+
+func (r *Repository) fullName() string { return r.owner.login + "/" + r.name }
+
+// sorted lists pull requests, without issues, by number.
+func (r *Repository) sorted() []*pull {
+	var list []*pull
+	for _, p := range r.pulls {
+		if !p.issue {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, byNumber)
+	return list
+}
+
+func byNumber(a, b *pull) int { return cmp.Compare(a.Number, b.Number) }
+
+// View is a look at a repository that marks nothing as read. It is valid only
+// inside the function it was handed to.
+type View struct{ r *Repository }
+
+// Pull returns a pull request.
+func (v View) Pull(number int) Pull { return v.r.mustPull(number).Pull.clone() }
+
+// Comments returns a pull request's comments, oldest first.
+func (v View) Comments(number int) []Comment { return v.r.commentsOf(number) }
+
+// Checks returns the check runs on a commit, oldest first.
+func (v View) Checks(head string) []CheckRun { return v.r.checksOf(head) }
+
+// Head returns where a branch is.
+func (v View) Head(branch string) string { return v.r.readRef("refs/heads/" + branch) }
+
+// WaitFor returns as soon as ok says so; ok is called again after each change on
+// the server. The error is the context's.
+func (r *Repository) WaitFor(ctx context.Context, ok func(View) bool) error {
+	return r.s.wait(ctx, func() bool { return ok(View{r}) })
+}
+
+// Look calls f once with a look at the repository.
+func (r *Repository) Look(f func(View)) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	f(View{r})
+}
+
+// Write is something the bot did, as it was when it did it.
+type Write struct {
+	Kind   string // "comment", "comment edit", "reaction", "check run", "check run update", "pull request", "label"
+	Number int    // the pull request; 0 for check runs
+	Head   string // the commit of a check run
+	Text   string // body, reaction, or "status/conclusion title"
+}
+
+// Writes lists everything the bot did over REST, in order.
+func (r *Repository) Writes() []Write {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	return slices.Clone(r.writes)
+}
+
+func (r *Repository) wrote(u *user, w Write) {
+	if u.kind == "Bot" {
+		r.writes = append(r.writes, w)
+	}
+}
+
+func (r *Repository) json() obj {
+	url := r.s.url + "/api/v3/repos/" + r.fullName()
+	return obj{
+		"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(),
+		"private": r.private, "owner": r.owner.json(), "html_url": r.s.url + "/" + r.fullName(),
+		"description": nil, "fork": r.parent != nil, "url": url, "default_branch": r.main,
+		"clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
+		"visibility": map[bool]string{false: "public", true: "private"}[r.private],
+		"pulls_url":  url + "/pulls{/number}", "has_issues": true, "open_issues_count": 0,
+	}
+}

@@ -1,0 +1,322 @@
+package forgetest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// call is one REST request while it is answered.
+type call struct {
+	s     *Server
+	r     *http.Request
+	who   identity
+	repo  *Repository // nil outside /repos/
+	next  http.Header // headers to answer with
+	limit string      // whose rate limit the request counts against
+}
+
+// answer is a body with a status other than 200.
+type answer struct {
+	status int
+	body   any
+}
+
+// problem is an error in GitHub's shape.
+type problem struct {
+	status  int
+	message string
+	errors  []obj
+}
+
+func (p *problem) Error() string { return p.message }
+
+func notFound() error              { return &problem{status: 404, message: "Not Found"} }
+func invalid(errs ...obj) error    { return &problem{422, "Validation Failed", errs} }
+func refused(message string) error { return &problem{status: 403, message: message} }
+
+// endpoint answers a request with s.mu held, unless the route is slow.
+type endpoint func(*call) (any, error)
+
+func (s *Server) handler() http.Handler {
+	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes()))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
+	mux.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
+	return s.withFaults(mux)
+}
+
+// keptRequests bounds what Requests can tell; beyond it the older half is dropped.
+const keptRequests = 100_000
+
+// withFaults applies injected faults and keeps the list of requests.
+func (s *Server) withFaults(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/api/v3")
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			panic(http.ErrAbortHandler)
+		}
+		s.active.Add(1)
+		defer s.active.Done()
+		f := s.fault(r.Method, path)
+		s.mu.Unlock()
+		rec := &recorder{ResponseWriter: w, status: 200}
+		if f == nil {
+			next.ServeHTTP(rec, r)
+		} else {
+			if f.After {
+				next.ServeHTTP(&recorder{ResponseWriter: discard{http.Header{}}}, r)
+			}
+			rec.status = f.Status
+			defer failWith(w, f)
+		}
+		s.mu.Lock()
+		if len(s.requests) == keptRequests {
+			s.requests = append(s.requests[:0], s.requests[keptRequests/2:]...)
+		}
+		s.requests = append(s.requests, Request{r.Method, path, rec.status})
+		s.mu.Unlock()
+		s.log.Debug("request", "method", r.Method, "path", path, "status", rec.status)
+	})
+}
+
+func failWith(w http.ResponseWriter, f *Fault) {
+	if f.Status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), f.Header)
+	writeProblem(w, &problem{status: f.Status, message: f.Message})
+}
+
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+type discard struct{ h http.Header }
+
+func (d discard) Header() http.Header       { return d.h }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) WriteHeader(int)             {}
+
+// rest answers one request of the REST interface.
+func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 10<<20))
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c := &call{s: s, r: r, next: w.Header()}
+	s.mu.Lock()
+	result, err := s.admit(c, rt)
+	if err == nil {
+		if rt.slow {
+			s.mu.Unlock()
+			result, err = rt.f(c)
+			s.mu.Lock()
+		} else {
+			result, err = rt.f(c)
+		}
+	}
+	if err == nil && r.Method != http.MethodGet {
+		s.touch()
+	}
+	s.mu.Unlock()
+
+	var p *problem
+	if errors.As(err, &p) {
+		writeProblem(w, p)
+		return
+	} else if err != nil {
+		writeProblem(w, &problem{status: 500, message: err.Error()})
+		return
+	}
+	status := http.StatusOK
+	if a, ok := result.(answer); ok {
+		status, result = a.status, a.body
+	}
+	if writeJSON(w, r, status, result) == http.StatusNotModified {
+		s.mu.Lock()
+		s.usage[c.limit]-- // such an answer is free
+		s.mu.Unlock()
+	}
+}
+
+// admit checks credentials, the rate limit and permissions.
+func (s *Server) admit(c *call, rt route) (any, error) {
+	var ok bool
+	if c.who, ok = s.identify(c.r.Header); !ok {
+		return nil, &problem{status: 401, message: "Bad credentials"}
+	}
+	if err := s.limit(c); err != nil {
+		return nil, err
+	}
+	if owner := c.r.PathValue("owner"); owner != "" {
+		c.repo = s.repos[strings.ToLower(owner+"/"+c.r.PathValue("repo"))]
+		if c.repo == nil {
+			return nil, notFound()
+		}
+	}
+	switch {
+	case rt.need == "":
+	case rt.need == "app":
+		if !c.who.app {
+			return nil, &problem{status: 401, message: "A JSON web token could not be decoded"}
+		}
+	case c.who.app:
+		return nil, &problem{status: 401, message: "This endpoint requires an installation token"}
+	case !s.may(c.who, c.repo, "metadata:read"):
+		return nil, notFound()
+	case c.who.user == nil && !strings.HasSuffix(rt.need, ":read"):
+		return nil, &problem{status: 401, message: "Requires authentication"}
+	case !s.may(c.who, c.repo, rt.need):
+		if c.who.installation() {
+			c.next.Set("X-Accepted-GitHub-Permissions", strings.NewReplacer(":", "=", "|", "; ").Replace(rt.need))
+			return nil, refused("Resource not accessible by integration")
+		}
+		return nil, refused("Must have write access to the repository.")
+	}
+	return nil, nil
+}
+
+// limit counts a request and tells where the one who asks stands in this hour.
+// Whoever acts for the installation shares its limit.
+func (s *Server) limit(c *call) error {
+	key := "anonymous"
+	switch {
+	case c.who.installation():
+		key = "installation"
+	case c.who.app:
+		key = "app"
+	case c.who.user != nil:
+		key = c.who.user.login
+	}
+	hour := time.Now().Truncate(time.Hour)
+	if s.usage == nil || !s.hour.Equal(hour) {
+		s.usage, s.hour = map[string]int{}, hour
+	}
+	c.limit = key
+	if !strings.HasSuffix(c.r.URL.Path, "/rate_limit") {
+		s.usage[key]++
+	}
+	used := min(s.usage[key], s.opts.RateLimit)
+	c.next.Set("X-RateLimit-Limit", strconv.Itoa(s.opts.RateLimit))
+	c.next.Set("X-RateLimit-Remaining", strconv.Itoa(s.opts.RateLimit-used))
+	c.next.Set("X-RateLimit-Used", strconv.Itoa(used))
+	c.next.Set("X-RateLimit-Reset", strconv.FormatInt(hour.Add(time.Hour).Unix(), 10))
+	c.next.Set("X-RateLimit-Resource", "core")
+	if s.usage[key] > s.opts.RateLimit {
+		return refused("API rate limit exceeded for installation ID " + strconv.Itoa(installationID) + ".")
+	}
+	return nil
+}
+
+func writeProblem(w http.ResponseWriter, p *problem) {
+	body := obj{"message": p.message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(p.status)}
+	if p.errors != nil {
+		body["errors"] = p.errors
+	}
+	data, _ := json.Marshal(body) // strings only
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(p.status)
+	w.Write(data)
+}
+
+// writeJSON answers, with a 304 if that will do, and returns the status.
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) int {
+	if status == http.StatusNoContent {
+		w.WriteHeader(status)
+		return status
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		writeProblem(w, &problem{status: 500, message: err.Error()})
+		return http.StatusInternalServerError
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("X-GitHub-Media-Type", "github.v3; format=json")
+	if r.Method == http.MethodGet && status == http.StatusOK {
+		etag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(data))
+		h.Set("ETag", etag)
+		if r.Header.Get("If-None-Match") == etag {
+			status, data = http.StatusNotModified, nil
+		}
+	}
+	w.WriteHeader(status)
+	w.Write(data)
+	return status
+}
+
+// read decodes the request's body, refusing members that into does not have.
+func (c *call) read(into any) error {
+	dec := json.NewDecoder(c.r.Body)
+	dec.DisallowUnknownFields()
+	switch err := dec.Decode(into); {
+	case err == nil, errors.Is(err, io.EOF):
+		return nil
+	case strings.Contains(err.Error(), "unknown field"):
+		return invalid(obj{"message": err.Error()})
+	default:
+		if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+			return invalid(obj{"message": err.Error()})
+		}
+		return &problem{status: 400, message: "Problems parsing JSON"}
+	}
+}
+
+// number reads a number from the path.
+func (c *call) number(name string) int64 {
+	n, err := strconv.ParseInt(c.r.PathValue(name), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// paged cuts one page out of a list and sets the Link header.
+func paged[T any](c *call, list []T) []T {
+	q := c.r.URL.Query()
+	per, page := 30, 1
+	if n, err := strconv.Atoi(q.Get("per_page")); err == nil && n > 0 {
+		per = min(n, 100)
+	}
+	if n, err := strconv.Atoi(q.Get("page")); err == nil && n > 0 {
+		page = n
+	}
+	last := max(1, (len(list)+per-1)/per)
+	link := func(page int, rel string) string {
+		q := maps.Clone(q)
+		q.Set("page", strconv.Itoa(page))
+		return fmt.Sprintf(`<%s%s?%s>; rel="%s"`, c.s.url, c.r.URL.Path, url.Values(q).Encode(), rel)
+	}
+	var links []string
+	if page > 1 {
+		links = append(links, link(page-1, "prev"), link(1, "first"))
+	}
+	if page < last {
+		links = append(links, link(page+1, "next"), link(last, "last"))
+	}
+	if links != nil {
+		c.next.Set("Link", strings.Join(links, ", "))
+	}
+	from := min((page-1)*per, len(list))
+	return list[from:min(from+per, len(list))]
+}

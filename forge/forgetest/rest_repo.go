@@ -1,0 +1,232 @@
+package forgetest
+
+import (
+	"context"
+	"encoding/base64"
+	"path"
+	"slices"
+	"strings"
+)
+
+func repoRoutes() []route {
+	const base = "/repos/{owner}/{repo}"
+	return []route{
+		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.json(), nil }},
+		{pattern: "GET " + base + "/collaborators/{user}/permission", need: "metadata:read", f: getPermission},
+		{pattern: "GET " + base + "/branches/{branch}", need: "contents:read", f: getBranch},
+		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
+		{pattern: "GET " + base + "/rules/branches/{branch}", need: "metadata:read", f: getRules},
+		{pattern: "GET " + base + "/rulesets/{id}", need: "metadata:read", f: getRuleset},
+		{pattern: "GET " + base + "/git/ref/{ref...}", need: "contents:read", f: getRef},
+		{pattern: "GET " + base + "/contents/{path...}", need: "contents:read", f: getContents, slow: true},
+	}
+}
+
+func getPermission(c *call) (any, error) {
+	u := c.s.users[strings.ToLower(c.r.PathValue("user"))]
+	if u == nil {
+		return nil, notFound()
+	}
+	role := c.repo.role(u)
+	body := u.json()
+	body["role_name"] = role
+	body["permissions"] = obj{
+		"admin": role == "admin", "maintain": level(role) >= 4, "push": level(role) >= 3,
+		"triage": level(role) >= 2, "pull": level(role) >= 1,
+	}
+	legacy := map[string]string{"maintain": "write", "triage": "read"}[role]
+	if legacy == "" {
+		legacy = role
+	}
+	return obj{"permission": legacy, "role_name": role, "user": body}, nil
+}
+
+func getBranch(c *call) (any, error) {
+	name := c.r.PathValue("branch")
+	head := c.repo.readRef("refs/heads/" + name)
+	if !validRef("refs/heads/"+name) || head == "" {
+		return nil, &problem{status: 404, message: "Branch not found"}
+	}
+	guard, guarded := c.repo.guards[name]
+	checks := []string{}
+	if !guard.Ruleset {
+		checks = append(checks, guard.RequiredChecks...)
+	}
+	return obj{
+		"name": name, "commit": obj{"sha": head, "url": c.repo.api("/commits/%s", head)}, "protected": guarded,
+		"protection": obj{
+			"enabled":                guarded && !guard.Ruleset,
+			"required_status_checks": obj{"enforcement_level": "everyone", "contexts": checks},
+		},
+		"protection_url": c.repo.api("/branches/%s/protection", name),
+	}, nil
+}
+
+// actors sorts names into users and Apps the way protection lists them.
+func (c *call) actors(names []string) obj {
+	users, apps := []obj{}, []obj{}
+	for _, name := range names {
+		if u := c.s.users[strings.ToLower(name)]; u != nil {
+			users = append(users, u.json())
+		} else {
+			apps = append(apps, obj{"id": appID, "slug": name, "name": name})
+		}
+	}
+	return obj{"users": users, "teams": []obj{}, "apps": apps}
+}
+
+func getProtection(c *call) (any, error) {
+	name := c.r.PathValue("branch")
+	p, ok := c.repo.guards[name]
+	if !ok || p.Ruleset {
+		return nil, &problem{status: 404, message: "Branch not protected"}
+	}
+	body := obj{
+		"url":                     c.repo.api("/branches/%s/protection", name),
+		"enforce_admins":          obj{"enabled": true, "url": c.repo.api("/branches/%s/protection/enforce_admins", name)},
+		"allow_force_pushes":      obj{"enabled": p.AllowForce},
+		"allow_deletions":         obj{"enabled": false},
+		"required_linear_history": obj{"enabled": false},
+	}
+	if len(p.RequiredChecks) > 0 {
+		checks := []obj{}
+		for _, name := range p.RequiredChecks {
+			checks = append(checks, obj{"context": name, "app_id": nil})
+		}
+		body["required_status_checks"] = obj{"strict": false, "contexts": p.RequiredChecks, "checks": checks}
+	}
+	if p.RequirePull {
+		body["required_pull_request_reviews"] = obj{
+			"dismiss_stale_reviews": true, "require_code_owner_reviews": false,
+			"required_approving_review_count": 1,
+			"bypass_pull_request_allowances":  c.actors(p.Bypass),
+		}
+	}
+	if len(p.AllowPushers) > 0 {
+		body["restrictions"] = c.actors(p.AllowPushers)
+	}
+	return body, nil
+}
+
+func (r *Repository) rules(branch string) []obj {
+	list := []obj{}
+	p, ok := r.guards[branch]
+	if !ok {
+		return list
+	}
+	add := func(kind string, parameters obj) {
+		rule := obj{
+			"type": kind, "ruleset_id": r.rulesetID, "ruleset_source_type": "Repository",
+			"ruleset_source": r.fullName(),
+		}
+		if parameters != nil {
+			rule["parameters"] = parameters
+		}
+		list = append(list, rule)
+	}
+	if p.Ruleset {
+		add("deletion", nil)
+		if !p.AllowForce {
+			add("non_fast_forward", nil)
+		}
+		if len(p.AllowPushers) > 0 {
+			add("update", obj{"update_allows_fetch_and_merge": false})
+		}
+		if p.RequirePull {
+			add("pull_request", obj{"required_approving_review_count": 1, "dismiss_stale_reviews_on_push": true})
+		}
+		if len(p.RequiredChecks) > 0 {
+			checks := []obj{}
+			for _, name := range p.RequiredChecks {
+				checks = append(checks, obj{"context": name})
+			}
+			add("required_status_checks", obj{"required_status_checks": checks, "strict_required_status_checks_policy": false})
+		}
+	}
+	for _, kind := range p.ExtraRules {
+		add(kind, obj{"anything": []string{"that", "is", "new"}})
+	}
+	return list
+}
+
+func getRules(c *call) (any, error) { return c.repo.rules(c.r.PathValue("branch")), nil }
+
+// getRuleset answers for the ruleset of the branch that was protected last.
+func getRuleset(c *call) (any, error) {
+	if c.number("id") != c.repo.rulesetID {
+		return nil, notFound()
+	}
+	bypass := "never"
+	name := c.s.pusherName(c.who)
+	for _, p := range c.repo.guards {
+		if slices.Contains(p.Bypass, name) || slices.Contains(p.AllowPushers, name) && !p.RequirePull {
+			bypass = "always"
+		}
+	}
+	return obj{
+		"id": c.repo.rulesetID, "name": "protect", "target": "branch", "source_type": "Repository",
+		"source": c.repo.fullName(), "enforcement": "active", "current_user_can_bypass": bypass,
+	}, nil
+}
+
+func getRef(c *call) (any, error) {
+	ref := "refs/" + c.r.PathValue("ref")
+	id := ""
+	if validRef(ref) {
+		id = c.repo.readRef(ref)
+	}
+	if id == "" {
+		return nil, notFound()
+	}
+	return obj{
+		"ref": ref, "node_id": "REF_" + ref, "url": c.repo.api("/git/%s", ref),
+		"object": obj{"type": "commit", "sha": id, "url": c.repo.api("/git/commits/%s", id)},
+	}, nil
+}
+
+func getContents(c *call) (any, error) {
+	ref := c.r.URL.Query().Get("ref")
+	if ref == "" {
+		ref = c.repo.main
+	}
+	id := c.repo.readRef("refs/heads/" + ref)
+	if id == "" {
+		id = ref
+	}
+	name := path.Clean("/" + c.r.PathValue("path"))[1:]
+	if strings.HasPrefix(id, "-") {
+		return nil, notFound()
+	}
+	ctx := context.WithoutCancel(c.r.Context())
+	blob, err := c.repo.git(ctx, nil, "rev-parse", "--verify", "--quiet", id+":"+name)
+	if err != nil {
+		return nil, notFound()
+	}
+	sha := strings.TrimSpace(string(blob))
+	data, err := c.repo.git(ctx, nil, "cat-file", "blob", sha)
+	if err != nil {
+		return c.folder(ctx, name, sha)
+	}
+	return obj{
+		"type": "file", "encoding": "base64", "size": len(data), "name": path.Base(name), "path": name,
+		"content": base64.StdEncoding.EncodeToString(data), "sha": sha,
+		"url": c.repo.api("/contents/%s?ref=%s", name, ref),
+	}, nil
+}
+
+// folder lists a tree the way GitHub lists a folder: names without contents.
+func (c *call) folder(ctx context.Context, name, sha string) (any, error) {
+	out, err := c.repo.git(ctx, nil, "ls-tree", "-z", sha)
+	if err != nil {
+		return nil, notFound()
+	}
+	list := []obj{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		meta, base, ok := strings.Cut(entry, "\t")
+		if f := strings.Fields(meta); ok && len(f) == 3 {
+			kind := map[string]string{"tree": "dir", "blob": "file", "commit": "submodule"}[f[1]]
+			list = append(list, obj{"type": kind, "name": base, "path": path.Join(name, base), "sha": f[2]})
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,99 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+type checkKey struct {
+	name, external string
+	head           queue.CommitID
+}
+
+// Check makes our check run of this name and external id on the commit say what
+// is given. A completed run may be given a new state.
+func (f *Forge) Check(ctx context.Context, c forge.Check) error {
+	key := checkKey{c.Name, c.ExternalID, c.Head}
+	defer f.lock(fmt.Sprint("check ", key))()
+	return failure(ctx, fmt.Sprintf("report check %q on %.12s", c.Name, c.Head), f.check(ctx, key, c))
+}
+
+func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
+	status, conclusion := "completed", github.String(string(c.State))
+	if c.State == forge.CheckQueued || c.State == forge.CheckRunning {
+		status, conclusion = string(c.State), nil
+	}
+	title := cmp.Or(c.Title, c.Name)
+	output := &github.CheckRunOutput{
+		Title: &title, Summary: github.String(truncate(cmp.Or(c.Summary, title), summaryLimit)),
+	}
+	var details *string
+	if c.DetailsURL != "" {
+		details = &c.DetailsURL
+	}
+
+	id, known := recall(f, f.checks, key)
+	for {
+		if !known {
+			var err error
+			if id, err = f.findCheck(ctx, key); err != nil {
+				return err
+			}
+		}
+		if id == 0 {
+			break
+		}
+		_, _, err := f.client.Checks.UpdateCheckRun(ctx, f.o.Owner, f.o.Name, id, github.UpdateCheckRunOptions{
+			Name: c.Name, DetailsURL: details, ExternalID: &c.ExternalID,
+			Status: &status, Conclusion: conclusion, Output: output,
+		})
+		if !isNotFound(err) {
+			if err == nil {
+				remember(f, f.checks, key, id)
+			}
+			return err
+		}
+		forget(f, f.checks, key)
+		if !known {
+			break
+		}
+		known = false
+	}
+	made, _, err := f.client.Checks.CreateCheckRun(ctx, f.o.Owner, f.o.Name, github.CreateCheckRunOptions{
+		Name: c.Name, HeadSHA: string(c.Head), DetailsURL: details, ExternalID: &c.ExternalID,
+		Status: &status, Conclusion: conclusion, Output: output,
+	})
+	if err != nil {
+		return err
+	}
+	remember(f, f.checks, key, made.GetID())
+	return nil
+}
+
+// findCheck searches our newest check run; 0 if there is none.
+func (f *Forge) findCheck(ctx context.Context, key checkKey) (int64, error) {
+	opts := &github.ListCheckRunsOptions{
+		CheckName: &key.name, Filter: github.String("all"), AppID: &f.o.AppID,
+		ListOptions: github.ListOptions{PerPage: 100},
+	}
+	for {
+		list, resp, err := f.client.Checks.ListCheckRunsForRef(ctx, f.o.Owner, f.o.Name, string(key.head), opts)
+		if err != nil {
+			return 0, err
+		}
+		for _, run := range list.CheckRuns {
+			if run.GetExternalID() == key.external {
+				return run.GetID(), nil
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return 0, nil
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+type commentKey struct {
+	number int
+	marker string
+}
+
+const (
+	commentLimit = 65_536 // characters of a comment
+	summaryLimit = 65_535 // characters of a check run's summary
+)
+
+// reviewPrefix marks the id of a review where a comment's id is expected.
+const reviewPrefix = "review-"
+
+// Comment makes our comment that carries marker say body; a body that does not
+// contain the marker gets it at its end. A body too long for GitHub is cut.
+func (f *Forge) Comment(ctx context.Context, number int, marker, body string) error {
+	if cut := truncate(body, commentLimit-utf8.RuneCountInString(marker)-2); cut != body || !strings.Contains(body, marker) {
+		body = cut + "\n\n" + marker
+	}
+	defer f.lock(fmt.Sprint("comment ", number, marker))()
+	err := f.comment(ctx, commentKey{number, marker}, body)
+	return failure(ctx, fmt.Sprintf("comment on pull request %d", number), err)
+}
+
+func (f *Forge) comment(ctx context.Context, key commentKey, body string) error {
+	id, known := recall(f, f.comments, key)
+	for {
+		if !known {
+			var err error
+			if id, err = f.findComment(ctx, key); err != nil {
+				return err
+			}
+		}
+		if id == 0 {
+			break
+		}
+		_, _, err := f.client.Issues.EditComment(ctx, f.o.Owner, f.o.Name, id, &github.IssueComment{Body: &body})
+		if !isNotFound(err) {
+			if err == nil {
+				remember(f, f.comments, key, id)
+			}
+			return err
+		}
+		forget(f, f.comments, key)
+		if !known {
+			break // deleted since we found it
+		}
+		known = false
+	}
+	made, _, err := f.client.Issues.CreateComment(ctx, f.o.Owner, f.o.Name, key.number, &github.IssueComment{Body: &body})
+	if err != nil {
+		return err
+	}
+	remember(f, f.comments, key, made.GetID())
+	return nil
+}
+
+// findComment searches our comment with the marker; 0 if there is none. Somebody
+// else's that quotes the marker is not ours.
+func (f *Forge) findComment(ctx context.Context, key commentKey) (int64, error) {
+	bot, err := f.bot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: 100}}
+	for {
+		list, resp, err := f.client.Issues.ListComments(ctx, f.o.Owner, f.o.Name, key.number, opts)
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range list {
+			if strings.EqualFold(c.GetUser().GetLogin(), bot) && strings.Contains(c.GetBody(), key.marker) {
+				return c.GetID(), nil
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return 0, nil
+		}
+	}
+}
+
+// React acknowledges a comment. GitHub has no reactions to reviews, so a command
+// in a review is acknowledged on the pull request itself.
+func (f *Forge) React(ctx context.Context, number int, comment string, r forge.Reaction) error {
+	doing := "react to comment " + comment
+	if strings.HasPrefix(comment, reviewPrefix) {
+		_, _, err := f.client.Reactions.CreateIssueReaction(ctx, f.o.Owner, f.o.Name, number, string(r))
+		return failure(ctx, doing, err)
+	}
+	id, err := strconv.ParseInt(comment, 10, 64)
+	if err != nil {
+		return fmt.Errorf("github: %s: %w: the id is not a number", doing, forge.ErrNotFound)
+	}
+	_, _, err = f.client.Reactions.CreateIssueCommentReaction(ctx, f.o.Owner, f.o.Name, id, string(r))
+	return failure(ctx, doing, err)
+}
+
+func isNotFound(err error) bool {
+	e := (*github.ErrorResponse)(nil)
+	return errors.As(err, &e) && e.Response != nil && (e.Response.StatusCode == 404 || e.Response.StatusCode == 410)
+}
+
+// truncate cuts a text to a number of characters and says so.
+func truncate(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	const note = "\n\n… (cut)"
+	runes := []rune(s)
+	return string(runes[:limit-utf8.RuneCountInString(note)]) + note
+}

@@ -1,0 +1,125 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// unsaid is how long to wait after a refusal for too many requests that names no
+// time: what GitHub's documentation asks for.
+const unsaid = time.Minute
+
+// appError marks a failure of a request that the App made as itself: there, 404
+// is not about the thing asked for, but about us.
+type appError struct{ error }
+
+func (e appError) Unwrap() error { return e.error }
+
+func asApp(err error) error { return appError{err} }
+
+// failure turns what go-github returned into the errors of the port, with what
+// was being done and, where people can help, what to do.
+func failure(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("github: %s: %w", doing, ctx.Err())
+	}
+	var transient *forge.Transient
+	if errors.As(err, &transient) {
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, transient.Err), After: transient.After}
+	}
+	if errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrNotFound) {
+		return fmt.Errorf("github: %s: %w", doing, err)
+	}
+	wait := func(after time.Duration) error {
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: max(after, 0)}
+	}
+	var (
+		primary   *github.RateLimitError
+		secondary *github.AbuseRateLimitError
+		response  *github.ErrorResponse
+		token     *ghinstallation.HTTPError
+		network   net.Error
+		request   *url.Error
+	)
+	switch {
+	case errors.As(err, &primary):
+		return wait(time.Until(primary.Rate.Reset.Time))
+	case errors.As(err, &secondary):
+		if secondary.RetryAfter != nil {
+			return wait(*secondary.RetryAfter)
+		}
+		return wait(unsaid)
+	case errors.As(err, &response) && response.Response != nil:
+		return byStatus(doing, response.Response, response.Message, err)
+	case errors.As(err, &token) && token.Response != nil:
+		return byStatus(doing, token.Response, "", err)
+	case errors.As(err, &network), errors.As(err, &request):
+		return wait(0)
+	}
+	return fmt.Errorf("github: %s: %w", doing, err)
+}
+
+func byStatus(doing string, resp *http.Response, message string, err error) error {
+	limited := resp.Header.Get("Retry-After") != "" || resp.Header.Get("X-RateLimit-Remaining") == "0" ||
+		strings.Contains(message, "secondary rate limit")
+	switch code := resp.StatusCode; {
+	case code == http.StatusTooManyRequests, code == http.StatusForbidden && limited:
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: after(resp.Header, unsaid)}
+	case code >= 500, code == http.StatusRequestTimeout:
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: after(resp.Header, 0)}
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, isApp(err) && code == http.StatusNotFound:
+		return fmt.Errorf("github: %s: %w: %w; %s", doing, forge.ErrForbidden, err, advice(resp))
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return fmt.Errorf("github: %s: %w: %w", doing, forge.ErrNotFound, err)
+	}
+	return fmt.Errorf("github: %s: %w", doing, err)
+}
+
+func isApp(err error) bool {
+	var a appError
+	return errors.As(err, &a)
+}
+
+// advice says what a person can do about a refusal.
+func advice(resp *http.Response) string {
+	if resp.StatusCode != http.StatusForbidden {
+		return "check the App's id, its private key, this machine's clock, and that the App is installed on the repository"
+	}
+	if need := resp.Header.Get("X-Accepted-GitHub-Permissions"); need != "" {
+		return "give the App the permission " + need + " and accept it on the installation"
+	}
+	return "check the App's permissions, and that they were accepted on the installation"
+}
+
+// after reads how long to wait from the headers of a refusal.
+func after(h http.Header, otherwise time.Duration) time.Duration {
+	if text := h.Get("Retry-After"); text != "" {
+		if n, err := strconv.Atoi(text); err == nil {
+			return time.Duration(max(n, 0)) * time.Second
+		}
+		if at, err := http.ParseTime(text); err == nil {
+			return max(time.Until(at), 0)
+		}
+	}
+	if h.Get("X-RateLimit-Remaining") == "0" {
+		if n, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err == nil {
+			return max(time.Until(time.Unix(n, 0)), 0)
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,194 @@
+package github_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+func TestWhatMayGoAwayIsTransient(t *testing.T) {
+	header := func(pairs ...string) http.Header {
+		h := http.Header{}
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return h
+	}
+	for name, c := range map[string]struct {
+		fault    forgetest.Fault
+		min, max time.Duration
+	}{
+		"500":              {forgetest.Fault{Status: 500}, 0, 0},
+		"503 with time":    {forgetest.Fault{Status: 503, Header: header("Retry-After", "7")}, 7 * time.Second, 7 * time.Second},
+		"429 with time":    {forgetest.Fault{Status: 429, Header: header("Retry-After", "30")}, 30 * time.Second, 30 * time.Second},
+		"429":              {forgetest.Fault{Status: 429}, time.Minute, time.Minute},
+		"429 with a date":  {forgetest.Fault{Status: 429, Header: header("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))}, 50 * time.Minute, time.Hour},
+		"secondary":        {forgetest.Fault{Status: 403, Message: "You have exceeded a secondary rate limit"}, time.Minute, time.Minute},
+		"secondary, timed": {forgetest.Fault{Status: 403, Header: header("Retry-After", "5")}, 5 * time.Second, 5 * time.Second},
+		"no answer":        {forgetest.Fault{}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, forgetest.Options{})
+			n := w.pull("topic")
+			c.fault.Path = "/repos/o/r/pulls/*"
+			c.fault.Times = 2 // net/http itself repeats a GET on a connection that was cut
+			w.server.Fail(c.fault)
+			_, err := w.forge.PullRequest(w.ctx, n)
+			var transient *forge.Transient
+			if !errors.As(err, &transient) || transient.After < c.min || transient.After > c.max {
+				t.Errorf("%T %v %+v", err, err, transient)
+			}
+		})
+	}
+}
+
+func TestHourlyLimit(t *testing.T) {
+	w := newWorld(t, forgetest.Options{RateLimit: 3})
+	n := w.pull("topic")
+	for range 6 {
+		_, err := w.forge.PullRequest(w.ctx, n)
+		if err == nil {
+			continue
+		}
+		var transient *forge.Transient
+		if !errors.As(err, &transient) || transient.After <= 0 || transient.After > time.Hour {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	t.Error("the limit was not met")
+}
+
+func TestTokenThatIsNoLongerTakenIsReplaced(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	w.must(w.forge.Comment(w.ctx, n, marker, "one"))
+	w.server.ExpireTokens()
+	w.must(w.forge.Comment(w.ctx, n, marker, "two")) // a request with a body is sent again whole
+	if list := w.repo.Comments(n); len(list) != 1 || !strings.HasPrefix(list[0].Body, "two") {
+		t.Errorf("%+v", list)
+	}
+	if got := len(w.server.Requests("POST", "/app/installations/*/access_tokens")); got != 2 {
+		t.Errorf("%d tokens", got)
+	}
+}
+
+func TestShortLivedTokensAreRenewed(t *testing.T) {
+	w := newWorld(t, forgetest.Options{TokenLife: 30 * time.Second}) // less than the minute kept in hand
+	for range 2 {
+		_, err := w.forge.Remote(w.ctx)
+		w.must(err)
+	}
+	if got := len(w.server.Requests("POST", "/app/installations/*/access_tokens")); got != 2 {
+		t.Errorf("%d tokens", got)
+	}
+}
+
+func TestMissingPermissionSaysWhichOne(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Permissions: map[string]string{"metadata": "read", "pull_requests": "read", "contents": "read"}})
+	n := w.pull("topic")
+	p, err := w.forge.PullRequest(w.ctx, n)
+	w.must(err)
+	err = w.forge.Check(w.ctx, forge.Check{Name: "x", Head: p.Head, State: forge.CheckQueued})
+	if !isErr(err, forge.ErrForbidden) || !strings.Contains(err.Error(), "checks=") {
+		t.Errorf("%v", err)
+	}
+	remote, err := w.forge.Remote(w.ctx)
+	w.must(err)
+	if out, err := w.git(w.repo.Dir(), remote, "push", remote.URL, "main:other"); err == nil || !strings.Contains(out, "403") {
+		t.Errorf("a push without contents: write: %s", out)
+	}
+}
+
+func TestAppThatIsNotInstalledIsNotAMissingPullRequest(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	for name, o := range map[string]github.Options{
+		"not installed": {AppID: w.server.AppID(), Owner: "o", Name: "other"},
+		"wrong app":     {AppID: 7, Owner: "o", Name: "r"},
+	} {
+		o.BaseURL, o.PrivateKey = w.server.APIURL(), w.server.AppKey()
+		f, err := github.New(o)
+		w.must(err)
+		_, err = f.PullRequest(w.ctx, 1)
+		if !isErr(err, forge.ErrForbidden) || isErr(err, forge.ErrNotFound) || strings.Contains(err.Error(), "PRIVATE KEY") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := f.Permission(w.ctx, "ann"); !isErr(err, forge.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestServerThatIsGone(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	f, err := github.New(github.Options{
+		BaseURL: "http://127.0.0.1:1/api/v3", AppID: 1, PrivateKey: w.server.AppKey(), Owner: "o", Name: "r",
+	})
+	w.must(err)
+	var transient *forge.Transient
+	if _, err := f.PullRequest(w.ctx, 1); !errors.As(err, &transient) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCancelledIsNotTransient(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	_, err := w.forge.PullRequest(ctx, 1)
+	var transient *forge.Transient
+	if !errors.Is(err, context.Canceled) || errors.As(err, &transient) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNoCredentialsInErrorsAndLogs(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	var all strings.Builder
+	for _, status := range []int{401, 401, 403, 404, 422, 500, 0} {
+		w.server.Fail(forgetest.Fault{Path: "/repos/o/r/pulls/*", Status: status, Times: 2})
+		_, err := w.forge.PullRequest(w.ctx, n)
+		all.WriteString(err.Error())
+	}
+	remote, err := w.forge.Remote(w.ctx)
+	w.must(err)
+	all.WriteString(w.log.String())
+	_, secret, _ := strings.Cut(remote.Header[0], "Basic ")
+	for _, bad := range []string{"ghs_", secret, "Bearer", "eyJ"} {
+		if strings.Contains(all.String(), bad) {
+			t.Errorf("%q got out:\n%s", bad, all.String())
+		}
+	}
+}
+
+func TestWritesArePaced(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	const every = 30 * time.Millisecond
+	f, err := github.New(github.Options{
+		BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
+		Owner: "o", Name: "r", MinWriteInterval: every,
+	})
+	w.must(err)
+	start := time.Now()
+	for range 3 {
+		w.must(f.Comment(w.ctx, n, marker, "x"))
+	}
+	// A token and three comments: the first starts at once.
+	if took := time.Since(start); took < 3*every {
+		t.Errorf("four writes in %v", took)
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	if err := f.Comment(ctx, n, marker, "x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,182 @@
+// Package github is forge.Forge and forge.Receiver for GitHub and GitHub
+// Enterprise Server, as a GitHub App.
+//
+// Reads are conditional (ETag), because an answer that has not changed costs
+// nothing of the hourly limit. Writes are made safe to repeat by looking first:
+// a comment is found by its marker, a check run by its name and external id, so
+// a crash or a lost answer between two attempts leaves one of each.
+//
+// The App needs these repository permissions: contents write, pull requests
+// write, issues write, checks write, metadata read; administration read is
+// optional and lets Protection see classic branch protection.
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// Options says which repository to serve, and as whom.
+type Options struct {
+	// BaseURL is the address of the REST interface. Empty: https://api.github.com/.
+	// An Enterprise server's is https://<host>/api/v3/.
+	BaseURL string
+	// UploadURL is the address for uploads, which this package does not use.
+	// Empty: BaseURL.
+	UploadURL string
+	// AppID is the id of the GitHub App.
+	AppID int64
+	// PrivateKey is the App's RSA key as PEM.
+	PrivateKey []byte
+	// Owner and Name are the repository.
+	Owner, Name string
+	// HTTP carries the requests. Nil: a transport of our own.
+	HTTP http.RoundTripper
+	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
+	Logger *slog.Logger
+	// MinWriteInterval is the least time between the starts of two requests that
+	// change something. 0: they are not paced. GitHub asks for 1 s in bulk work
+	// and allows about 80 a minute that create content; its refusals are obeyed
+	// in any case (forge.Transient).
+	MinWriteInterval time.Duration
+}
+
+// Forge is one repository at GitHub. Make it with New; it is safe for
+// concurrent use.
+type Forge struct {
+	o       Options
+	log     *slog.Logger
+	base    *url.URL
+	wire    http.RoundTripper // without credentials
+	session *session
+	client  *github.Client // as the installation
+	app     *github.Client // as the App itself
+
+	locks [64]sync.Mutex // one writer for each comment and check run; by hash
+
+	mu       sync.Mutex
+	slug     string                // of the App; empty until asked for
+	comments map[commentKey]int64  // ours
+	checks   map[checkKey]int64    // ours
+	inspects map[int]pullCondition // as PullRequest last told it
+}
+
+var _ forge.Forge = (*Forge)(nil)
+
+// remembered bounds each of the memories above; a forgotten entry costs a search.
+const remembered = 10_000
+
+// timeout ends a single request to GitHub that hangs.
+const timeout = 60 * time.Second
+
+// New returns the forge. It makes no request.
+func New(o Options) (*Forge, error) {
+	if o.Owner == "" || o.Name == "" {
+		return nil, errors.New("github: the repository's owner and name are missing")
+	}
+	if o.BaseURL == "" {
+		o.BaseURL = "https://api.github.com/"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTP == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 16
+		o.HTTP = t
+	}
+	base, err := url.Parse(strings.TrimSuffix(o.BaseURL, "/") + "/")
+	if err != nil || base.Host == "" {
+		return nil, fmt.Errorf("github: %q is not the address of a REST interface", o.BaseURL)
+	}
+	f := &Forge{
+		o: o, log: o.Logger, base: base,
+		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
+	}
+	f.wire = &pacer{next: newCache(o.HTTP, cacheBytes), every: o.MinWriteInterval}
+	apps, err := f.appTransport()
+	if err != nil {
+		return nil, err
+	}
+	f.app = f.newClient(apps)
+	f.session = &session{f: f}
+	f.client = f.newClient(f.session)
+	return f, nil
+}
+
+func (f *Forge) newClient(t http.RoundTripper) *github.Client {
+	c := github.NewClient(&http.Client{Transport: t, Timeout: timeout})
+	c.BaseURL, c.UploadURL = f.base, f.base
+	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {
+		c.UploadURL = u
+	}
+	return c
+}
+
+// bot is the login under which the App writes.
+func (f *Forge) bot(ctx context.Context) (string, error) {
+	slug, err := f.appSlug(ctx)
+	return slug + "[bot]", err
+}
+
+func (f *Forge) appSlug(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	slug := f.slug
+	f.mu.Unlock()
+	if slug != "" {
+		return slug, nil
+	}
+	app, _, err := f.app.Apps.Get(ctx, "")
+	if err != nil {
+		return "", failure(ctx, "read the App", asApp(err))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slug = app.GetSlug()
+	return f.slug, nil
+}
+
+// lock takes the lock that guards writing the thing named by key.
+func (f *Forge) lock(key string) (unlock func()) {
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	m := &f.locks[h%uint32(len(f.locks))]
+	m.Lock()
+	return m.Unlock
+}
+
+// remember keeps an id in one of the bounded memories.
+func remember[K comparable, V any](f *Forge, m map[K]V, key K, v V) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(m) >= remembered {
+		clear(m)
+	}
+	m[key] = v
+}
+
+func forget[K comparable, V any](f *Forge, m map[K]V, key K) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(m, key)
+}
+
+func recall[K comparable, V any](f *Forge, m map[K]V, key K) (V, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := m[key]
+	return v, ok
+}

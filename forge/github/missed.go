@@ -1,0 +1,135 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Missed reads comments with commands that were written since, and how the open
+// pull requests stand now. A comment has the same event id here and in its
+// webhook. Commands in reviews and labels are not found here: GitHub lists
+// neither by time; Redeliver brings them back.
+func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
+	events, err := f.missedComments(ctx, since)
+	if err != nil {
+		return nil, failure(ctx, "list comments", err)
+	}
+	for _, number := range open {
+		more, err := f.missedPull(ctx, number)
+		if err != nil {
+			return nil, failure(ctx, fmt.Sprintf("read pull request %d", number), err)
+		}
+		events = append(events, more...)
+	}
+	return events, nil
+}
+
+func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Event, error) {
+	since = since.UTC().Truncate(time.Second) // GitHub's times have no fractions
+	opts := &github.IssueListCommentsOptions{
+		Sort: github.String("created"), Direction: github.String("asc"), Since: &since,
+		ListOptions: github.ListOptions{PerPage: 100},
+	}
+	var events []queue.Event
+	for {
+		list, resp, err := f.client.Issues.ListComments(ctx, f.o.Owner, f.o.Name, 0, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			// since filters by the last edit; an edit makes no command.
+			edited := c.GetUpdatedAt().After(c.GetCreatedAt().Time) // what it said when it was made is not known
+			if edited || c.GetCreatedAt().Before(since) || c.GetUser().GetType() == "Bot" ||
+				!strings.Contains(c.GetHTMLURL(), "/pull/") || !hasCommand(c.GetBody()) {
+				continue
+			}
+			number, err := strconv.Atoi(path.Base(c.GetIssueURL()))
+			if err != nil {
+				continue
+			}
+			events = append(events, commentEvent(number, c.GetID(), c.GetUser().GetLogin(), c.GetBody()))
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return events, nil
+		}
+	}
+}
+
+// missedPull tells how one pull request stands. The ids contain when it was
+// last changed, so that going back to an earlier head is another event.
+func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, error) {
+	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
+	if err != nil {
+		return nil, err
+	}
+	id := func(kind string) string {
+		return fmt.Sprintf("github/%s/%d/%d", kind, number, p.GetUpdatedAt().Unix())
+	}
+	if p.GetState() != "open" {
+		forget(f, f.inspects, number)
+		return []queue.Event{{ID: id("closed"), Body: queue.Closed{Number: number, Merged: p.GetMerged()}}}, nil
+	}
+	head := p.GetHead().GetSHA()
+	events := []queue.Event{{ID: id("head") + "/" + head, Body: queue.HeadMoved{Number: number, Head: queue.CommitID(head)}}}
+	was, known := recall(f, f.inspects, number)
+	if now := (pullCondition{p.GetBase().GetRef(), p.GetDraft()}); !known || was != now {
+		events = append(events, queue.Event{ID: id("retargeted"), Body: queue.Retargeted{Number: number}})
+	}
+	return events, nil
+}
+
+// Redeliver asks GitHub to send again the webhooks of the App that failed since a
+// moment, of all its installations, and returns how many. GitHub keeps them for
+// about three days; each comes with the id it had. One that has arrived since is
+// not asked for.
+func (f *Forge) Redeliver(ctx context.Context, since time.Time) (int, error) {
+	const doing = "ask for lost webhooks"
+	arrived := map[string]bool{}
+	failed := map[string]int64{} // the newest attempt of each
+	var order []string
+	opts := &github.ListCursorOptions{PerPage: 100}
+	for {
+		list, resp, err := f.app.Apps.ListHookDeliveries(ctx, opts)
+		if err != nil {
+			return 0, failure(ctx, doing, asApp(err))
+		}
+		recent := true
+		for _, d := range list { // newest first
+			guid := d.GetGUID()
+			if recent = !d.GetDeliveredAt().Before(since.Truncate(time.Second)); !recent {
+				break
+			}
+			if d.GetStatusCode()/100 == 2 {
+				arrived[guid] = true
+			} else if failed[guid] == 0 {
+				failed[guid] = d.GetID()
+				order = append(order, guid)
+			}
+		}
+		if opts.Cursor = resp.Cursor; opts.Cursor == "" || !recent {
+			break
+		}
+	}
+	asked := 0
+	for i := len(order) - 1; i >= 0; i-- { // oldest first
+		if arrived[order[i]] {
+			continue
+		}
+		_, _, err := f.app.Apps.RedeliverHookDelivery(ctx, failed[order[i]])
+		// 202 is success, which go-github v60 returns as an error.
+		if accepted := (*github.AcceptedError)(nil); err != nil && !errors.As(err, &accepted) {
+			return asked, failure(ctx, doing, asApp(err))
+		}
+		asked++
+	}
+	return asked, nil
+}

@@ -1,0 +1,116 @@
+package github_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func bodies(events []queue.Event) []queue.Body {
+	var list []queue.Body
+	for _, e := range events {
+		list = append(list, e.Body)
+	}
+	return list
+}
+
+func TestMissedComments(t *testing.T) {
+	c := &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w := newWorld(t, forgetest.Options{Now: c.now})
+	n := w.pull("topic")
+	issue := w.repo.OpenIssue("bob", "broken")
+	early := w.repo.Comment("ann", n, "/land too early")
+	c.at = c.at.Add(time.Hour)
+	since := c.at
+	w.repo.EditComment("ann", early, "/land still too early")
+	w.repo.Comment("ann", issue, "/land an issue")
+	w.repo.Comment("ann", n, "no / command")
+	w.must(w.forge.Comment(w.ctx, n, marker, "/land said by the bot"))
+	id := w.repo.Comment("ann", n, "please\r\n  /land priority=high")
+	got, err := w.forge.Missed(w.ctx, since.Add(300*time.Millisecond), nil)
+	w.must(err)
+	want := []queue.Event{{
+		ID: fmt.Sprint("github/comment/", id),
+		Body: queue.Commented{
+			Number: n, Comment: fmt.Sprint(id), Author: "ann", Body: "please\r\n  /land priority=high",
+		},
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMissedCommentsOfManyPages(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	for i := range 250 {
+		w.repo.Comment("ann", n, fmt.Sprint("/land ", i))
+	}
+	got, err := w.forge.Missed(w.ctx, time.Time{}, nil)
+	w.must(err)
+	if len(got) != 250 || got[249].Body.(queue.Commented).Body != "/land 249" {
+		t.Errorf("%d events", len(got))
+	}
+}
+
+func TestMissedPullRequests(t *testing.T) {
+	c := &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w := newWorld(t, forgetest.Options{Now: c.now})
+	w.commit("release", "main")
+	var open []int
+	for _, branch := range []string{"same", "moved", "closed", "drafted", "based"} {
+		n := w.pull(branch)
+		open = append(open, n)
+		_, err := w.forge.PullRequest(w.ctx, n)
+		w.must(err)
+	}
+	head := func(branch string) queue.CommitID { return queue.CommitID(w.repo.Head(branch)) }
+	w.commit("moved", "")
+	w.repo.ClosePull("ann", open[2])
+	w.repo.SetDraft("ann", open[3], true)
+	w.repo.Retarget("ann", open[4], "release")
+	got, err := w.forge.Missed(w.ctx, c.at, open)
+	w.must(err)
+	want := []queue.Body{
+		queue.HeadMoved{Number: 1, Head: head("same")},
+		queue.HeadMoved{Number: 2, Head: head("moved")},
+		queue.Closed{Number: 3},
+		queue.HeadMoved{Number: 4, Head: head("drafted")}, queue.Retargeted{Number: 4},
+		queue.HeadMoved{Number: 5, Head: head("based")}, queue.Retargeted{Number: 5},
+	}
+	if d := cmp.Diff(want, bodies(got)); d != "" {
+		t.Error(d)
+	}
+	again, err := w.forge.Missed(w.ctx, c.at, open)
+	w.must(err)
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("asked twice: %s", d)
+	}
+
+	// Back to an earlier head is another event.
+	c.at = c.at.Add(time.Minute)
+	was := head("moved")
+	w.commit("moved", "")
+	c.at = c.at.Add(time.Minute)
+	_, err = w.repo.Commit("o", forgetest.Commit{Branch: "moved", From: string(was)})
+	w.must(err)
+	later, err := w.forge.Missed(w.ctx, c.at, open[1:2])
+	w.must(err)
+	if slices.ContainsFunc(got, func(e queue.Event) bool { return e.ID == later[0].ID }) {
+		t.Errorf("the id %s is used twice", later[0].ID)
+	}
+	if _, err := w.forge.Missed(w.ctx, c.at, []int{99}); err == nil {
+		t.Error("a pull request that is not there")
+	}
+}

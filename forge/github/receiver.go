@@ -1,0 +1,226 @@
+package github
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// receiver reads webhooks that are signed with a secret.
+type receiver struct{ secret []byte }
+
+var _ forge.Receiver = receiver{}
+
+// NewReceiver returns a receiver of GitHub's webhooks. Only SHA-256 signatures
+// are accepted; with an empty secret, nothing is. The size of a body is the
+// caller's to limit.
+func NewReceiver(secret string) forge.Receiver { return receiver{[]byte(secret)} }
+
+// payload is what we use of GitHub's webhooks. It is read leniently: GitHub adds
+// members all the time, and some of its own examples break its schemas.
+type payload struct {
+	Action     string `json:"action"`
+	Number     int    `json:"number"`
+	Ref        string `json:"ref"`
+	Repository struct {
+		FullName string `json:"full_name"`
+	} `json:"repository"`
+	Sender account `json:"sender"`
+	Issue  struct {
+		Number      int       `json:"number"`
+		PullRequest *struct{} `json:"pull_request"`
+	} `json:"issue"`
+	Comment struct {
+		ID   int64   `json:"id"`
+		Body string  `json:"body"`
+		User account `json:"user"`
+	} `json:"comment"`
+	Review struct {
+		ID   int64   `json:"id"`
+		Body string  `json:"body"` // null where there is none
+		User account `json:"user"`
+	} `json:"review"`
+	PullRequest struct {
+		Number int  `json:"number"`
+		Merged bool `json:"merged"`
+		Head   struct {
+			SHA string `json:"sha"`
+		} `json:"head"`
+	} `json:"pull_request"`
+	Label struct {
+		Name string `json:"name"`
+	} `json:"label"`
+	Changes struct {
+		Base *struct{} `json:"base"`
+	} `json:"changes"`
+}
+
+type account struct {
+	Login string `json:"login"`
+	Type  string `json:"type"`
+}
+
+// Receive checks the signature over the raw body, then reads it.
+func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
+	if !r.signed(h.Get("X-Hub-Signature-256"), body) {
+		return forge.Delivery{}, forge.ErrSignature
+	}
+	d := forge.Delivery{ID: h.Get("X-GitHub-Delivery"), Kind: h.Get("X-GitHub-Event")}
+	if d.ID == "" || d.Kind == "" {
+		return d, fmt.Errorf("%w: X-GitHub-Delivery or X-GitHub-Event is missing", forge.ErrMalformed)
+	}
+	data, err := content(h, body)
+	if err != nil {
+		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
+	}
+	var p payload
+	if err := json.Unmarshal(data, &p); err != nil {
+		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
+	}
+	d.Repository = p.Repository.FullName
+	event, err := p.event(d.Kind, d.ID)
+	if err != nil {
+		return d, err
+	}
+	if d.Repository == "" {
+		return d, fmt.Errorf("%w: no repository", forge.ErrMalformed)
+	}
+	d.Events = []queue.Event{event}
+	return d, nil
+}
+
+func (r receiver) signed(header string, body []byte) bool {
+	given, ok := strings.CutPrefix(header, "sha256=")
+	sum, err := hex.DecodeString(given)
+	if !ok || err != nil || len(r.secret) == 0 {
+		return false
+	}
+	mac := hmac.New(sha256.New, r.secret)
+	mac.Write(body)
+	return hmac.Equal(sum, mac.Sum(nil))
+}
+
+// content takes the JSON out of the body, which may be a form.
+func content(h http.Header, body []byte) ([]byte, error) {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "application/json":
+		return body, nil
+	case "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return nil, err
+		}
+		return []byte(form.Get("payload")), nil
+	}
+	return nil, errors.New("content type " + strconv.Quote(kind))
+}
+
+// event reads one event, or returns ErrIgnored or ErrMalformed.
+func (p *payload) event(kind, delivery string) (queue.Event, error) {
+	event := queue.Event{ID: "github/delivery/" + delivery}
+	number := p.PullRequest.Number
+	switch kind {
+	case "issue_comment":
+		if p.Action != "created" || p.Issue.PullRequest == nil || p.Comment.User.Type == "Bot" {
+			return event, forge.ErrIgnored
+		}
+		number = p.Issue.Number
+		if p.Comment.ID == 0 || p.Comment.User.Login == "" {
+			return event, fmt.Errorf("%w: a comment without id or author", forge.ErrMalformed)
+		}
+		event = commentEvent(number, p.Comment.ID, p.Comment.User.Login, p.Comment.Body)
+	case "pull_request_review":
+		if p.Action != "submitted" || p.Review.User.Type == "Bot" || !hasCommand(p.Review.Body) {
+			return event, forge.ErrIgnored
+		}
+		if p.Review.ID == 0 || p.Review.User.Login == "" {
+			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
+		}
+		id := reviewPrefix + strconv.FormatInt(p.Review.ID, 10)
+		event.ID = "github/comment/" + id
+		event.Body = queue.Commented{Number: number, Comment: id, Author: p.Review.User.Login, Body: p.Review.Body}
+	case "pull_request":
+		if err := p.pullEvent(&event, delivery); err != nil {
+			return event, err
+		}
+	case "push":
+		branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
+		if !ok {
+			return event, forge.ErrIgnored
+		}
+		event.Body = queue.MainMoved{Branch: branch}
+		return event, nil
+	default:
+		return event, forge.ErrIgnored
+	}
+	if number <= 0 {
+		return event, fmt.Errorf("%w: no pull request's number", forge.ErrMalformed)
+	}
+	return event, nil
+}
+
+func (p *payload) pullEvent(event *queue.Event, delivery string) error {
+	number := p.PullRequest.Number
+	switch p.Action {
+	case "synchronize":
+		if p.PullRequest.Head.SHA == "" {
+			return fmt.Errorf("%w: no head", forge.ErrMalformed)
+		}
+		event.Body = queue.HeadMoved{Number: number, Head: queue.CommitID(p.PullRequest.Head.SHA)}
+	case "closed":
+		event.Body = queue.Closed{Number: number, Merged: p.PullRequest.Merged}
+	case "labeled", "unlabeled":
+		if p.Label.Name == "" {
+			return fmt.Errorf("%w: no label", forge.ErrMalformed)
+		}
+		event.ID = "github/label/" + delivery
+		event.Body = queue.Labeled{
+			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled",
+		}
+	case "edited":
+		if p.Changes.Base == nil {
+			return forge.ErrIgnored
+		}
+		event.Body = queue.Retargeted{Number: number}
+	case "converted_to_draft", "ready_for_review", "reopened":
+		event.Body = queue.Retargeted{Number: number}
+	default:
+		return forge.ErrIgnored
+	}
+	return nil
+}
+
+// commentEvent is the same event however a comment comes to be known.
+func commentEvent(number int, id int64, author, body string) queue.Event {
+	comment := strconv.FormatInt(id, 10)
+	return queue.Event{
+		ID:   "github/comment/" + comment,
+		Body: queue.Commented{Number: number, Comment: comment, Author: author, Body: body},
+	}
+}
+
+// hasCommand says whether a text may contain commands: whether a line of it
+// starts with a slash.
+func hasCommand(body string) bool {
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,322 @@
+package github_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+const secret = "s3cret"
+
+// inbox takes webhooks the way the service does.
+type inbox struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	events []queue.Event
+	kinds  []string
+	repos  []string
+	errs   []error
+}
+
+func newInbox(t *testing.T) *inbox {
+	t.Helper()
+	in := &inbox{status: http.StatusOK}
+	r := github.NewReceiver(secret)
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		d, err := r.Receive(req.Header, body)
+		if _, err := sdk.ParseWebHook(req.Header.Get("X-GitHub-Event"), body); err != nil {
+			t.Errorf("go-github cannot read what the simulated GitHub sent: %v", err)
+		}
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.status == http.StatusOK {
+			in.kinds = append(in.kinds, d.Kind)
+			in.events = append(in.events, d.Events...)
+			in.repos = append(in.repos, d.Repository)
+			if !isErr(err, forge.ErrIgnored) && err != nil {
+				in.errs = append(in.errs, err)
+			}
+		}
+		w.WriteHeader(in.status)
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// take returns what came in since the last call.
+func (in *inbox) take(w *world) []queue.Event {
+	w.Helper()
+	w.must(w.server.WaitDelivered(w.ctx))
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, err := range in.errs {
+		w.Error(err)
+	}
+	events := in.events
+	in.events = nil
+	return events
+}
+
+func TestEachUsedEvent(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	in := newInbox(t)
+	w.server.SetWebhook(in.URL, secret)
+	w.server.Ping()
+	n := w.pull("topic")
+	if d := cmp.Diff([]queue.Body{queue.MainMoved{Branch: "topic"}}, bodies(in.take(w))); d != "" {
+		t.Error(d)
+	}
+	issue := w.repo.OpenIssue("bob", "broken")
+	w.commit("release", "main")
+	in.take(w)
+
+	var id, review int64
+	for name, c := range map[string]struct {
+		do   func()
+		want func() []queue.Body
+	}{
+		"comment": {
+			func() { id = w.repo.Comment("ann", n, "/land") },
+			func() []queue.Body {
+				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint(id), Author: "ann", Body: "/land"}}
+			},
+		},
+		"comment on an issue": {func() { w.repo.Comment("ann", issue, "/land") }, nil},
+		"comment edited and deleted": {func() {
+			old := w.repo.Comments(issue)
+			if len(old) > 0 {
+				w.repo.EditComment("ann", old[0].ID, "/land")
+				w.repo.DeleteComment("ann", old[0].ID)
+			}
+		}, nil},
+		"comment by a bot": {func() { w.must(w.forge.Comment(w.ctx, n, marker, "/land")) }, nil},
+		"review with a command": {
+			func() { review = w.repo.Review("o", n, "APPROVED", "", "good\n/land") },
+			func() []queue.Body {
+				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint("review-", review), Author: "o", Body: "good\n/land"}}
+			},
+		},
+		"review without": {func() { w.repo.Review("o", n, "APPROVED", "", "good") }, nil},
+		"label": {func() { w.repo.Label("ann", n, "queue"); w.repo.Unlabel("o", n, "queue") }, func() []queue.Body {
+			return []queue.Body{
+				queue.Labeled{Number: n, Label: "queue", Actor: "ann", On: true},
+				queue.Labeled{Number: n, Label: "queue", Actor: "o"},
+			}
+		}},
+		"push to the pull request": {func() { w.commit("topic", "") }, func() []queue.Body {
+			return []queue.Body{
+				queue.MainMoved{Branch: "topic"},
+				queue.HeadMoved{Number: n, Head: queue.CommitID(w.repo.Head("topic"))},
+			}
+		}},
+		"title": {func() { w.repo.Retitle("ann", n, fmt.Sprint("title ", time.Now())) }, nil},
+		"base": {func() { w.repo.Retarget("ann", n, "release"); w.repo.Retarget("ann", n, "main") }, func() []queue.Body {
+			return []queue.Body{queue.Retargeted{Number: n}, queue.Retargeted{Number: n}}
+		}},
+		"draft": {func() { w.repo.SetDraft("ann", n, true); w.repo.SetDraft("ann", n, false) }, func() []queue.Body {
+			return []queue.Body{queue.Retargeted{Number: n}, queue.Retargeted{Number: n}}
+		}},
+		"closed and reopened": {func() { w.repo.ClosePull("ann", n); w.repo.Reopen("ann", n) }, func() []queue.Body {
+			return []queue.Body{queue.Closed{Number: n}, queue.Retargeted{Number: n}}
+		}},
+		"check run": {func() { w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "success") }, nil},
+	} {
+		c.do()
+		var want []queue.Body
+		if c.want != nil {
+			want = c.want()
+		}
+		got := in.take(w)
+		if d := cmp.Diff(want, bodies(got)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		for _, e := range got {
+			if e.ID == "" || e.At != (queue.Event{}).At {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+	}
+
+	head, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Merge: "topic", Message: "Merge"})
+	w.must(err)
+	want := []queue.Body{queue.MainMoved{Branch: "main"}, queue.Closed{Number: n, Merged: true}}
+	if d := cmp.Diff(want, bodies(in.take(w))); d != "" || w.repo.Head("main") != head {
+		t.Errorf("landed: %s", d)
+	}
+	for _, name := range in.repos[1:] {
+		if name != "o/r" {
+			t.Errorf("repository %q", name)
+		}
+	}
+}
+
+func TestEventIsTheSameByEachChannel(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	in := newInbox(t)
+	w.server.SetWebhook(in.URL, secret)
+	n := w.pull("topic")
+	in.take(w)
+	since := time.Now()
+	w.repo.Comment("ann", n, "/land")
+	hook := in.take(w)
+	missed, err := w.forge.Missed(w.ctx, since, nil)
+	w.must(err)
+	if d := cmp.Diff(hook, missed); d != "" {
+		t.Error(d)
+	}
+
+	in.mu.Lock()
+	in.status = http.StatusServiceUnavailable
+	in.mu.Unlock()
+	w.repo.Label("ann", n, "queue") // refused by us
+	w.must(w.server.WaitDelivered(w.ctx))
+	in.mu.Lock()
+	in.status = http.StatusOK
+	in.mu.Unlock()
+	w.server.DropWebhooks(1)
+	w.repo.ClosePull("ann", n) // lost on the way
+	asked, err := w.forge.Redeliver(w.ctx, since)
+	w.must(err)
+	got := in.take(w)
+	want := []queue.Body{queue.Labeled{Number: n, Label: "queue", Actor: "ann", On: true}, queue.Closed{Number: n}}
+	if d := cmp.Diff(want, bodies(got)); d != "" || asked != 2 {
+		t.Errorf("asked for %d: %s", asked, d)
+	}
+	if log := w.server.Deliveries(); !strings.HasSuffix(got[0].ID, log[len(log)-2].GUID) || !strings.HasPrefix(got[0].ID, "github/label/") {
+		t.Errorf("%s is not the id of the delivery", got[0].ID)
+	}
+	if asked, err := w.forge.Redeliver(w.ctx, since); err != nil || asked != 0 {
+		t.Errorf("asked again for %d: %v", asked, err)
+	}
+}
+
+const commented = `{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":"/land","user":{"login":"ann","type":"User"}},"repository":{"full_name":"o/r"}}`
+
+func TestSignature(t *testing.T) {
+	r := github.NewReceiver(secret)
+	good := forgetest.WebhookHeader("issue_comment", "d1", secret, []byte(commented))
+	if d, err := r.Receive(good, []byte(commented)); err != nil || len(d.Events) != 1 || d.ID != "d1" || d.Kind != "issue_comment" {
+		t.Fatalf("%+v %v", d, err)
+	}
+	mac := hmac.New(sha1.New, []byte(secret))
+	io.WriteString(mac, commented)
+	old := "sha1=" + hex.EncodeToString(mac.Sum(nil))
+	for name, change := range map[string]func(h http.Header) []byte{
+		"missing":       func(h http.Header) []byte { h.Del("X-Hub-Signature-256"); return nil },
+		"SHA-1 beside":  func(h http.Header) []byte { h.Del("X-Hub-Signature-256"); h.Set("X-Hub-Signature", old); return nil },
+		"SHA-1 instead": func(h http.Header) []byte { h.Set("X-Hub-Signature-256", old); return nil },
+		"other body":    func(http.Header) []byte { return []byte(commented + " ") },
+		"not hex":       func(h http.Header) []byte { h.Set("X-Hub-Signature-256", "sha256=zz"); return nil },
+		"empty":         func(h http.Header) []byte { h.Set("X-Hub-Signature-256", "sha256="); return nil },
+		"other secret": func(h http.Header) []byte {
+			h.Set("X-Hub-Signature-256", forgetest.WebhookHeader("", "", "guess", []byte(commented)).Get("X-Hub-Signature-256"))
+			return nil
+		},
+	} {
+		h := good.Clone()
+		body := change(h)
+		if body == nil {
+			body = []byte(commented)
+		}
+		if d, err := r.Receive(h, body); err != forge.ErrSignature || d.Events != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	none := github.NewReceiver("")
+	h := good.Clone()
+	h.Set("X-Hub-Signature-256", forgetest.WebhookHeader("", "", "\x00", nil).Get("X-Hub-Signature-256"))
+	if _, err := none.Receive(h, nil); err != forge.ErrSignature {
+		t.Errorf("no secret takes nothing: %v", err)
+	}
+}
+
+func TestForm(t *testing.T) {
+	body := []byte("payload=" + url.QueryEscape(commented))
+	h := forgetest.WebhookHeader("issue_comment", "d1", secret, body)
+	h.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	d, err := github.NewReceiver(secret).Receive(h, body)
+	want := queue.Commented{Number: 7, Comment: "5", Author: "ann", Body: "/land"}
+	if err != nil || len(d.Events) != 1 || d.Events[0].Body != want {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
+func TestMalformedAndIgnored(t *testing.T) {
+	for name, c := range map[string]struct {
+		event, body string
+		want        error
+	}{
+		"not JSON":             {"push", `{`, forge.ErrMalformed},
+		"wrong type":           {"push", `{"ref":7}`, forge.ErrMalformed},
+		"no repository":        {"push", `{"ref":"refs/heads/main"}`, forge.ErrMalformed},
+		"no number":            {"pull_request", `{"action":"closed","repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
+		"no head":              {"pull_request", `{"action":"synchronize","pull_request":{"number":1},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
+		"no label":             {"pull_request", `{"action":"labeled","pull_request":{"number":1},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
+		"comment without id":   {"issue_comment", `{"action":"created","issue":{"number":1,"pull_request":{}},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
+		"review without id":    {"pull_request_review", `{"action":"submitted","review":{"body":"/land"},"pull_request":{"number":1}}`, forge.ErrMalformed},
+		"no event":             {"", `{}`, forge.ErrMalformed},
+		"tag":                  {"push", `{"ref":"refs/tags/v1","repository":{"full_name":"o/r"}}`, forge.ErrIgnored},
+		"ping":                 {"ping", `{"zen":"x"}`, forge.ErrIgnored},
+		"new event":            {"quantum", `{}`, forge.ErrIgnored},
+		"opened":               {"pull_request", `{"action":"opened","pull_request":{"number":1}}`, forge.ErrIgnored},
+		"review without words": {"pull_request_review", `{"action":"submitted","review":{"body":null}}`, forge.ErrIgnored},
+	} {
+		h := forgetest.WebhookHeader(c.event, "d", secret, []byte(c.body))
+		if d, err := github.NewReceiver(secret).Receive(h, []byte(c.body)); !isErr(err, c.want) || d.Events != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	h := forgetest.WebhookHeader("ping", "d", secret, nil)
+	h.Set("Content-Type", "text/plain")
+	if _, err := github.NewReceiver(secret).Receive(h, nil); !isErr(err, forge.ErrMalformed) {
+		t.Errorf("plain text: %v", err)
+	}
+}
+
+func FuzzReceive(f *testing.F) {
+	f.Add("issue_comment", commented)
+	f.Add("pull_request", `{"action":"labeled","pull_request":{"number":1},"label":{"name":"x"},"repository":{"full_name":"o/r"}}`)
+	f.Add("pull_request_review", `{"action":"submitted","review":{"id":1,"body":"/land","user":{"login":"a"}},"pull_request":{"number":1}}`)
+	f.Add("push", `{"ref":"refs/heads/main","repository":{"full_name":"o/r"}}`)
+	r := github.NewReceiver(secret)
+	f.Fuzz(func(t *testing.T, event, body string) {
+		d, err := r.Receive(forgetest.WebhookHeader(event, "d", secret, []byte(body)), []byte(body))
+		switch {
+		case err == nil:
+			if len(d.Events) != 1 || d.Events[0].ID == "" || d.Events[0].Body == nil || d.Repository == "" {
+				t.Errorf("%+v", d)
+			}
+		case isErr(err, forge.ErrIgnored), isErr(err, forge.ErrMalformed):
+			if d.Events != nil {
+				t.Errorf("events with %v", err)
+			}
+		default:
+			t.Errorf("signed, and yet: %v", err)
+		}
+		if _, err := r.Receive(forgetest.WebhookHeader(event, "d", "other", []byte(body)), []byte(body)); err != forge.ErrSignature {
+			t.Errorf("signed by another: %v", err)
+		}
+	})
+}

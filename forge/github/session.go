@@ -1,0 +1,122 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// session is the credentials of the App's installation on the repository. It
+// finds the installation on first use, and once more when GitHub no longer
+// takes its token (the App was installed anew, the token was revoked).
+type session struct {
+	f *Forge
+
+	mu   sync.Mutex
+	inst *ghinstallation.Transport
+}
+
+// appTransport signs requests as the App itself.
+func (f *Forge) appTransport() (*ghinstallation.AppsTransport, error) {
+	t, err := ghinstallation.NewAppsTransport(f.wire, f.o.AppID, f.o.PrivateKey)
+	if err != nil {
+		return nil, errors.New("github: the App's private key is not an RSA key in PEM form")
+	}
+	t.BaseURL = strings.TrimSuffix(f.base.String(), "/")
+	return t, nil
+}
+
+// installation returns the transport that adds the installation's token.
+func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inst != nil {
+		return s.inst, nil
+	}
+	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
+	if err != nil {
+		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && e.Response.StatusCode == http.StatusNotFound {
+			return nil, fmt.Errorf("%w: the App %d is not installed on %s/%s; install it there",
+				forge.ErrForbidden, s.f.o.AppID, s.f.o.Owner, s.f.o.Name)
+		}
+		return nil, failure(ctx, "find the installation", asApp(err))
+	}
+	// A transport of its own: ghinstallation writes to it when a token is renewed.
+	apps, err := s.f.appTransport()
+	if err != nil {
+		return nil, err
+	}
+	s.inst = ghinstallation.NewFromAppsTransport(apps, found.GetID())
+	return s.inst, nil
+}
+
+// drop forgets an installation whose token is no longer taken.
+func (s *session) drop(inst *ghinstallation.Transport) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inst == inst {
+		s.inst = nil
+	}
+}
+
+// RoundTrip sends the request with a token; once more with another one if the
+// first is refused.
+func (s *session) RoundTrip(req *http.Request) (*http.Response, error) {
+	for again := false; ; again = true {
+		inst, err := s.installation(req.Context())
+		if err != nil {
+			return nil, err
+		}
+		try := req.Clone(req.Context())
+		if again && req.GetBody != nil {
+			if try.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		resp, err := inst.RoundTrip(try)
+		if err != nil {
+			if s.stale(err) {
+				s.drop(inst)
+			}
+			return nil, failure(req.Context(), "reach GitHub as the App", asApp(err))
+		}
+		if resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
+			return resp, nil
+		}
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+		resp.Body.Close()
+		s.drop(inst)
+	}
+}
+
+// stale says whether an attempt to get a token failed because the installation
+// is gone.
+func (s *session) stale(err error) bool {
+	e := (*ghinstallation.HTTPError)(nil)
+	return errors.As(err, &e) && e.Response != nil && e.Response.StatusCode/100 == 4
+}
+
+// token returns an installation token that lives for at least a minute.
+func (s *session) token(ctx context.Context) (string, error) {
+	inst, err := s.installation(ctx)
+	if err != nil {
+		return "", err
+	}
+	token, err := inst.Token(ctx)
+	if err != nil {
+		if s.stale(err) {
+			s.drop(inst)
+		}
+		return "", failure(ctx, "get a token", asApp(err))
+	}
+	return token, nil
+}

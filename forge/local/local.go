@@ -1,0 +1,168 @@
+// Package local is the embedded way to use the queue, with no code host: the
+// forge is a plain git repository on this machine. Whoever can write to its
+// directory may do everything. What is a pull request elsewhere is a request to
+// land a branch (Request), kept in the repository itself, so that it outlives
+// the server and can be made while no server runs.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var (
+	_ forge.Forge    = (*Forge)(nil)
+	_ forge.Finisher = (*Forge)(nil)
+)
+
+// Forge is a git repository on this machine.
+type Forge struct {
+	store *forge.Store
+	path  string
+	base  string
+
+	opening  sync.Mutex // one request is made at a time
+	listed   bool       // known has every request that there was; guarded by opening
+	changing sync.Mutex // one request is changed at a time; taken after opening
+
+	mu    sync.Mutex
+	known map[int]versioned
+}
+
+// New opens the repository at path. Requests ask to land on base; "" stands for
+// the repository's default branch.
+func New(ctx context.Context, path, base string) (*Forge, error) {
+	store, err := forge.OpenStore(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if base == "" {
+		if base, err = store.Head(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s has no default branch; name one: %w", path, err), store.Close())
+		}
+	}
+	return &Forge{store: store, path: store.Dir(), base: base, known: map[int]versioned{}}, nil
+}
+
+// Stop ends the git processes that the forge keeps.
+func (f *Forge) Stop() error { return f.store.Close() }
+
+// Base returns the branch that requests land on.
+func (f *Forge) Base() string { return f.base }
+
+// PullRequest implements forge.Forge. The head is the branch's present tip; a
+// request whose branch is gone is not open, and has the head it was made with.
+func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
+	r, _, err := f.get(ctx, number)
+	if err != nil {
+		return forge.PullRequest{}, err
+	}
+	pr := forge.PullRequest{
+		Number: number, Title: r.Branch, Author: r.Author, Source: r.Branch,
+		Head: r.Head, HeadRef: "refs/heads/" + r.Branch, Base: r.Base,
+		Open: r.State == Open, Merged: r.State == Merged,
+	}
+	head, subject, err := f.store.Commit(ctx, pr.HeadRef)
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+		pr.Open = false
+	case err != nil:
+		return forge.PullRequest{}, err
+	case r.State == Open:
+		pr.Head, pr.Title = head, subject
+	}
+	if pr.Head == r.Head {
+		pr.ApprovedBy = []string{r.Author} // whoever reaches the repository administers it, and asked for this head
+	}
+	return pr, nil
+}
+
+// Permission implements forge.Forge: who reaches the repository administers it.
+func (f *Forge) Permission(context.Context, string) (forge.Permission, error) {
+	return forge.PermissionAdmin, nil
+}
+
+// Comment implements forge.Forge. A request has one comment, whatever its marker.
+func (f *Forge) Comment(ctx context.Context, number int, _, body string) error {
+	return f.change(ctx, number, func(r *Request) { r.Comment = body })
+}
+
+// React implements forge.Forge: there is nowhere to show a reaction.
+func (f *Forge) React(context.Context, int, string, forge.Reaction) error { return nil }
+
+// Check implements forge.Forge. It is kept with the requests for that head;
+// on any other commit there is nowhere to show it.
+func (f *Forge) Check(ctx context.Context, c forge.Check) error {
+	numbers := f.withHead(c.Head)
+	if len(numbers) == 0 {
+		if _, err := f.List(ctx); err != nil {
+			return err
+		}
+		numbers = f.withHead(c.Head)
+	}
+	var err error
+	for _, n := range numbers {
+		err = errors.Join(err, f.change(ctx, n, func(r *Request) {
+			if r.Head == c.Head {
+				r.Check = &Check{Name: c.Name, State: c.State, Title: c.Title, Summary: c.Summary, URL: c.DetailsURL}
+			}
+		}))
+	}
+	return err
+}
+
+// Protection implements forge.Forge: whatever hooks the repository has speak
+// when it is pushed to.
+func (f *Forge) Protection(context.Context, string) (forge.Protection, error) {
+	return forge.Protection{Protected: true, MayPush: true}, nil
+}
+
+// Remote implements forge.Forge.
+func (f *Forge) Remote(context.Context) (forge.Remote, error) {
+	return forge.Remote{URL: f.path}, nil
+}
+
+// Missed implements forge.Forge. Every open request is an event, whenever it
+// was made, with an id that stays the same until another head is asked for.
+func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Event, error) {
+	requests, err := f.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := queue.At(time.Now())
+	var events []queue.Event
+	for _, r := range requests {
+		if r.State == Open {
+			events = append(events, queue.Event{
+				ID: fmt.Sprintf("local/%d/land/%s", r.Number, r.Head), At: now,
+				Body: queue.Commented{Number: r.Number, Comment: forge.RequestComment(r.Number), Author: r.Author, Body: "/land"},
+			})
+		}
+	}
+	for _, n := range open {
+		pr, err := f.PullRequest(ctx, n)
+		switch {
+		case errors.Is(err, forge.ErrNotFound):
+			events = append(events, queue.Event{
+				ID: fmt.Sprintf("local/%d/closed/%d", n, now), At: now, Body: queue.Closed{Number: n},
+			})
+		case err != nil:
+			return nil, err
+		case !pr.Open:
+			events = append(events, queue.Event{
+				ID: fmt.Sprintf("local/%d/closed/%d", n, now), At: now, Body: queue.Closed{Number: n, Merged: pr.Merged},
+			})
+		default:
+			events = append(events, queue.Event{
+				ID: fmt.Sprintf("local/%d/head/%s/%d", n, pr.Head, now), At: now, Body: queue.HeadMoved{Number: n, Head: pr.Head},
+			})
+		}
+	}
+	return events, nil
+}

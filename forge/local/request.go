@@ -1,0 +1,239 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// refs is where the requests are: one ref for each, to a blob of JSON.
+const refs = "refs/submitqueue/requests/"
+
+// State is where a request stands.
+type State string
+
+// The states of a request.
+const (
+	Open   State = "open"
+	Merged State = "merged"
+	Closed State = "closed"
+)
+
+// Request asks to land a branch of the repository; it is what a pull request is
+// elsewhere.
+type Request struct {
+	Number  int            `json:"number"`
+	Branch  string         `json:"branch"`
+	Base    string         `json:"base"`
+	Head    queue.CommitID `json:"head"`   // the branch's tip when it was asked for
+	Author  string         `json:"author"` // a user of the machine
+	Created queue.Instant  `json:"created"`
+	State   State          `json:"state"`
+	Comment string         `json:"comment,omitempty"` // what the queue says of it, Markdown
+	Check   *Check         `json:"check,omitempty"`   // the queue's check on the head
+}
+
+// Check is the last check that the queue set on a request's head.
+type Check struct {
+	Name    string           `json:"name"`
+	State   forge.CheckState `json:"state"`
+	Title   string           `json:"title"`
+	Summary string           `json:"summary,omitempty"`
+	URL     string           `json:"url,omitempty"`
+}
+
+// Open asks to land a branch and returns the request's number. Asking again for
+// a branch whose request is open returns the same number, and makes the
+// branch's present tip what is asked for. forge.ErrNotFound: no such branch.
+func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
+	head, _, err := f.store.Commit(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return 0, fmt.Errorf("branch %q: %w", branch, err)
+	}
+	if branch == f.base {
+		return 0, fmt.Errorf("branch %q is what is landed on; name another one", branch)
+	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	for ; ; f.listed = false {
+		if !f.listed {
+			if _, err := f.List(ctx); err != nil {
+				return 0, err
+			}
+			f.listed = true
+		}
+		open, next := f.find(branch)
+		if open > 0 {
+			still := false
+			err := f.change(ctx, open, func(r *Request) {
+				if still = r.State == Open; still && r.Head != head {
+					r.Head, r.Author, r.Created, r.Check = head, author, queue.At(time.Now()), nil
+				}
+			})
+			if err != nil || still {
+				return open, err
+			}
+			continue // it has ended meanwhile
+		}
+		err := f.put(ctx, Request{
+			Number: next, Branch: branch, Base: f.base, Head: head, Author: author,
+			Created: queue.At(time.Now()), State: Open,
+		}, "")
+		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
+			return next, err
+		}
+	}
+}
+
+// find returns the open request for a branch, or 0, and the next number, as far
+// as is known. Whoever else has made a request since has that number, so that
+// taking it shows whether anything is not known.
+func (f *Forge) find(branch string) (open, next int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next = 1
+	for n, v := range f.known {
+		next = max(next, n+1)
+		if v.request.State == Open && v.request.Branch == branch {
+			open = n
+		}
+	}
+	return open, next
+}
+
+// List returns all requests by number.
+func (f *Forge) List(ctx context.Context) ([]Request, error) {
+	versions, err := f.store.Refs(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	requests := make([]Request, 0, len(versions))
+	for name, version := range versions {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, refs))
+		if err != nil || n <= 0 {
+			continue
+		}
+		r, ok := f.seen(n, version)
+		if !ok {
+			r, _, err = f.get(ctx, n)
+		}
+		if errors.Is(err, forge.ErrNotFound) { // removed meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, r)
+	}
+	sort.Slice(requests, func(i, j int) bool { return requests[i].Number < requests[j].Number })
+	return requests, nil
+}
+
+// Close ends a request without landing it. forge.ErrNotFound: no such request.
+func (f *Forge) Close(ctx context.Context, number int) error {
+	return f.Finish(ctx, number, false)
+}
+
+// Finish marks a request as merged, or else as closed. A request that has ended
+// stays as it is.
+func (f *Forge) Finish(ctx context.Context, number int, merged bool) error {
+	return f.change(ctx, number, func(r *Request) {
+		switch {
+		case r.State != Open:
+		case merged:
+			r.State = Merged
+		default:
+			r.State = Closed
+		}
+	})
+}
+
+func (f *Forge) get(ctx context.Context, number int) (Request, string, error) {
+	data, version, err := f.store.Get(ctx, refs+strconv.Itoa(number))
+	if err != nil {
+		return Request{}, "", fmt.Errorf("request %d: %w", number, err)
+	}
+	var r Request
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Request{}, "", fmt.Errorf("request %d cannot be read: %w", number, err)
+	}
+	r.Number = number
+	f.note(r, version)
+	return r, version, nil
+}
+
+func (f *Forge) note(r Request, version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.known[r.Number] = versioned{r, version}
+}
+
+// versioned is a request as it was last read. Most have ended and stay as they
+// are, so that a list costs one git process however long it grows.
+type versioned struct {
+	request Request
+	version string
+}
+
+func (f *Forge) seen(number int, version string) (Request, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.known[number]
+	return v.request, ok && v.version == version
+}
+
+// withHead returns the requests that were last seen to ask for a head.
+func (f *Forge) withHead(head queue.CommitID) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var numbers []int
+	for n, v := range f.known {
+		if v.request.Head == head {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+func (f *Forge) put(ctx context.Context, r Request, version string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	version, err = f.store.Put(ctx, refs+strconv.Itoa(r.Number), append(data, '\n'), version)
+	if err == nil {
+		f.note(r, version)
+	}
+	return err
+}
+
+// change edits a request, again whenever another process was faster.
+func (f *Forge) change(ctx context.Context, number int, edit func(*Request)) error {
+	f.changing.Lock() // a race that is lost costs a git process
+	defer f.changing.Unlock()
+	for {
+		r, version, err := f.get(ctx, number)
+		if err != nil {
+			return err
+		}
+		before, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		edit(&r)
+		if after, err := json.Marshal(r); err != nil || string(after) == string(before) {
+			return err
+		}
+		if err = f.put(ctx, r, version); !errors.Is(err, forge.ErrChanged) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Sentinel errors of the mirror.
+var (
+	// ErrHeadMoved: the pull request's ref no longer leads to the head that is wanted.
+	ErrHeadMoved = errors.New("forge: the head has moved")
+	// ErrMirrorBusy: another process owns the mirror.
+	ErrMirrorBusy = errors.New("forge: the mirror is in use by another process")
+)
+
+// Identity is the author and committer of the commits that the mirror makes.
+type Identity struct {
+	Name  string
+	Email string
+}
+
+// Mirror is a bare git repository in which the queue merges. It belongs to one
+// process at a time; its methods may be called from several goroutines.
+//
+// What it makes is a function of its inputs alone: the same picks have the same
+// commit ids in every mirror. Commits that must outlive the next Maintain are
+// named by Keep or reachable from a fetched branch.
+type Mirror struct {
+	// Identity signs the commits. Set it before the first merge; whoever shall
+	// make the same commits has the same Identity.
+	Identity Identity
+	// LooseLimit is the number of loose objects from which Maintain packs.
+	LooseLimit int
+
+	dir     string
+	lock    *os.File
+	durable bool // objects are on the disk before a ref names them
+
+	reader  *helper // cat-file
+	differ  *helper // diff-tree
+	refs    *helper // update-ref
+	merger  *merger
+	fetches chan struct{} // one fetch at a time
+
+	commits  *lru[queue.CommitID, commitInfo]
+	merges   *lru[mergeKey, merged]
+	listings *lru[queue.TreeID, []File]
+	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
+
+	keeping sync.Mutex                     // held while refs that keep commits move
+	kept    *lru[queue.CommitID, struct{}] // some of what has such a ref
+
+	mu         sync.Mutex
+	branches   map[string]queue.CommitID // refs/submitqueue/remote/ as far as known
+	checkouts  map[string]bool           // directories in use
+	exchanges  map[string]*exchange      // fetches of heads that can still be joined
+	sources    map[string]*helper        // cat-file of repositories on this machine, by directory
+	attributes string                    // what info/attributes says
+	ruled      int                       // how often attributes has changed
+}
+
+// OpenMirror opens the bare mirror in dir and makes it if there is none. What a
+// killed owner left behind (lock files, half-written objects) is removed; while
+// its git processes still run, OpenMirror waits for them, up to ten seconds.
+// ErrMirrorBusy: a live process owns it.
+func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mirror{
+		Identity:   Identity{Name: "SubmitQueue", Email: "submitqueue@localhost"},
+		LooseLimit: 6000,
+		dir:        dir,
+		fetches:    make(chan struct{}, 1),
+		commits:    newLRU[queue.CommitID, commitInfo](20_000),
+		merges:     newLRU[mergeKey, merged](20_000),
+		listings:   newLRU[queue.TreeID, []File](1_500_000),
+		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
+		kept:       newLRU[queue.CommitID, struct{}](20_000),
+		branches:   map[string]queue.CommitID{},
+		checkouts:  map[string]bool{},
+		exchanges:  map[string]*exchange{},
+		sources:    map[string]*helper{},
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("mirror: %w", err)
+	}
+	if err := checkVersion(ctx, m); err != nil {
+		return nil, err
+	}
+	if m.lock, err = lockMirror(ctx, dir); err != nil {
+		return nil, err
+	}
+	if err := m.prepare(ctx); err != nil {
+		m.lock.Close()
+		return nil, err
+	}
+	m.reader = m.helper("cat-file", "--batch-command")
+	m.differ = m.helper("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+	m.refs = m.helper("update-ref", "-z", "--stdin")
+	m.merger = newMerger(m)
+	return m, nil
+}
+
+func (m *Mirror) prepare(ctx context.Context) error {
+	if err := sweep(m.dir); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
+		if _, err := m.git(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", m.dir); err != nil {
+			return fmt.Errorf("making the mirror: %w", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(m.dir, "info"), 0o755); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(m.attributesPath())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	m.attributes = string(text)
+	return nil
+}
+
+// Close ends the mirror's git processes and gives up the mirror.
+func (m *Mirror) Close() error {
+	m.reader.stop()
+	m.differ.stop()
+	m.refs.stop()
+	m.merger.stop()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range m.sources {
+		h.stop()
+	}
+	return m.lock.Close()
+}
+
+// Dir returns the directory of the bare repository.
+func (m *Mirror) Dir() string { return m.dir }
+
+// checkVersion refuses a git that lacks what the mirror stands on.
+func checkVersion(ctx context.Context, m *Mirror) error {
+	out, err := m.git(ctx, "version")
+	if err != nil {
+		return fmt.Errorf("git 2.38 or newer must be on the PATH: %w", err)
+	}
+	words := strings.Fields(string(out))
+	if len(words) < 3 {
+		return fmt.Errorf("git 2.38 or newer must be on the PATH: `git version` says %q", strings.TrimSpace(string(out)))
+	}
+	parts := strings.Split(words[2], ".")
+	if len(parts) >= 2 {
+		major, err1 := strconv.Atoi(parts[0])
+		minor, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil && (major > 2 || major == 2 && minor >= 38) {
+			return nil
+		}
+	}
+	return fmt.Errorf("git 2.38 or newer must be on the PATH (for merge-tree --write-tree): found %s", words[2])
+}
+
+// isID reports whether s is a full object id in lower-case hexadecimal. Nothing
+// else is ever given to git as a revision.
+func isID(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,232 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// File is one entry of a tree: a file, a symbolic link (mode 120000) or a
+// submodule (mode 160000, whose OID is a commit of another repository).
+type File struct {
+	Path string // from the root, with slashes; hostile text
+	Mode string // six octal digits, as git writes them
+	OID  string
+}
+
+// Tree is the tree of a commit.
+type Tree struct {
+	mirror *Mirror
+	id     queue.TreeID
+}
+
+// Tree returns the tree of a commit.
+func (m *Mirror) Tree(ctx context.Context, commit queue.CommitID) (*Tree, error) {
+	info, err := m.info(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{m, info.tree}, nil
+}
+
+// ID returns the tree's id.
+func (t *Tree) ID() queue.TreeID { return t.id }
+
+// Files returns all files of the tree by path in byte order. The slice is
+// shared with other callers: do not change it.
+func (t *Tree) Files(ctx context.Context) ([]File, error) { return t.mirror.files(ctx, t.id) }
+
+// Blob returns the content of a file by its OID. ErrNotFound: the mirror has no
+// such object.
+func (t *Tree) Blob(ctx context.Context, oid string) ([]byte, error) {
+	objects, err := t.mirror.read(ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	switch objects[0].kind {
+	case "blob":
+		return objects[0].data, nil
+	case "":
+		return nil, fmt.Errorf("%w: blob %s is not in the mirror", ErrNotFound, oid)
+	case "oversized":
+		return nil, fmt.Errorf("blob %s is larger than %d bytes", oid, maxObject)
+	}
+	return nil, fmt.Errorf("%s is a %s, not a blob", oid, objects[0].kind)
+}
+
+// files lists a tree: from memory, or by what differs from a tree that is in
+// memory, or as a whole.
+func (m *Mirror) files(ctx context.Context, id queue.TreeID) ([]File, error) {
+	if files, ok := m.listings.get(id); ok {
+		return files, nil
+	}
+	near, base, ok := m.near(id)
+	var files []File
+	var err error
+	if ok {
+		files, err = m.patched(ctx, near, base, id)
+	} else {
+		files, err = m.list(ctx, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing tree %s: %w", id, err)
+	}
+	m.listings.put(id, files, len(files)+1)
+	return files, nil
+}
+
+// near returns a listed tree that differs little from id, as far as can be told.
+func (m *Mirror) near(id queue.TreeID) (near queue.TreeID, files []File, ok bool) {
+	at := id
+	for range 100 {
+		next, known := m.nearby.get(at)
+		if !known {
+			break
+		}
+		if files, ok = m.listings.get(next); ok {
+			return next, files, true
+		}
+		at = next
+	}
+	return m.listings.newest()
+}
+
+func (m *Mirror) patched(ctx context.Context, near queue.TreeID, base []File, id queue.TreeID) ([]File, error) {
+	changes, err := m.Diff(ctx, near, id)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]File, 0, len(base)+len(changes))
+	for _, c := range changes {
+		i := sort.Search(len(base), func(i int) bool { return base[i].Path >= c.Path })
+		files = append(files, base[:i]...)
+		if base = base[i:]; len(base) > 0 && base[0].Path == c.Path {
+			base = base[1:]
+		}
+		if c.New != "" {
+			files = append(files, File{Path: c.Path, Mode: c.Mode, OID: c.New})
+		}
+	}
+	return append(files, base...), nil
+}
+
+func (m *Mirror) list(ctx context.Context, id queue.TreeID) ([]File, error) {
+	out, err := m.git(ctx, "ls-tree", "-r", "-z", "--full-tree", string(id))
+	if err != nil {
+		return nil, err
+	}
+	text := string(out)
+	files := make([]File, 0, strings.Count(text, "\x00"))
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\x00")
+		head, path, ok := strings.Cut(line, "\t")
+		words := strings.SplitN(head, " ", 3)
+		if !ok || len(words) != 3 {
+			return nil, fmt.Errorf("unexpected line %q", line)
+		}
+		files = append(files, File{Path: path, Mode: words[0], OID: words[2]})
+	}
+	return files, nil
+}
+
+// Delta is one file that two trees do not have in common as it is.
+type Delta struct {
+	Path string
+	Old  string // object id before; "" when it is new
+	New  string // object id after; "" when it is gone
+	Mode string // mode after; "" when it is gone
+}
+
+// Diff returns what differs between two trees by path in byte order. A moved
+// file is one that is gone and one that is new.
+func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
+	if !isID(string(from)) || !isID(string(to)) {
+		return nil, fmt.Errorf("%q or %q is not a tree id", from, to)
+	}
+	if from == to {
+		return nil, nil
+	}
+	// A line that is no object id is echoed, and flushes what is before it.
+	const end = "end"
+	var deltas []Delta
+	err := m.differ.call(ctx, func(p *process) error {
+		deltas = deltas[:0]
+		sent := p.send([]byte(string(from) + " " + string(to) + "\n" + end + "\n"))
+		head, err := p.field('\n')
+		if err != nil {
+			return err
+		}
+		if head != string(from)+" "+string(to) {
+			return errors.New("one of the trees is not in the mirror")
+		}
+		for {
+			first, err := p.out.Peek(1)
+			if err != nil {
+				return err
+			}
+			if first[0] != ':' {
+				break
+			}
+			d, err := readDelta(p)
+			if err != nil {
+				return err
+			}
+			deltas = append(deltas, d)
+		}
+		if line, err := p.field('\n'); err != nil || line != end {
+			return errors.Join(err, fmt.Errorf("unexpected line %q", line))
+		}
+		return <-sent
+	})
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(deltas, func(i, j int) bool { return deltas[i].Path < deltas[j].Path })
+	return deltas, nil
+}
+
+// readDelta reads ":<mode> <mode> <id> <id> <letter>", the path follows.
+func readDelta(p *process) (Delta, error) {
+	head, err := p.field(0)
+	if err != nil {
+		return Delta{}, err
+	}
+	path, err := p.field(0)
+	if err != nil {
+		return Delta{}, err
+	}
+	words := strings.Fields(head)
+	if len(words) != 5 {
+		return Delta{}, fmt.Errorf("unexpected line %q", head)
+	}
+	d := Delta{Path: path, Old: words[2], New: words[3], Mode: words[1]}
+	if strings.Trim(d.Old, "0") == "" {
+		d.Old = ""
+	}
+	if strings.Trim(d.New, "0") == "" {
+		d.New, d.Mode = "", ""
+	}
+	return d, nil
+}
+
+// ChangedPaths returns the paths that differ between two commits, in byte order.
+func (m *Mirror) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]string, error) {
+	infos, err := m.infos(ctx, []queue.CommitID{from, to})
+	if err != nil {
+		return nil, err
+	}
+	deltas, err := m.Diff(ctx, infos[from].tree, infos[to].tree)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with %s: %w", from, to, err)
+	}
+	paths := make([]string, len(deltas))
+	for i, d := range deltas {
+		paths[i] = d.Path
+	}
+	return paths, nil
+}
