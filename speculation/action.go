@@ -1,0 +1,272 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// How actions are tried again.
+const (
+	maxAttempts = 5
+	minBackoff  = time.Second
+	maxBackoff  = 5 * time.Minute
+	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
+)
+
+func taskKey(t queue.Task) string {
+	kind, subject := t.Name()
+	return kind + "/" + subject
+}
+
+// patience is how long an attempt may take before it is tried again.
+func (c *Core) patience(t queue.Task) time.Duration {
+	switch t := t.(type) {
+	case queue.Run:
+		limit := 15 * time.Minute // to fetch, check out and report
+		if b := c.s.Builds[t.Build]; b != nil {
+			for _, j := range b.Jobs {
+				limit += j.Step.Timeout
+			}
+		}
+		return limit
+	case queue.Survey, queue.Analyze, queue.Resolve:
+		return 10 * time.Minute
+	case queue.Observe:
+		if t.From == "" {
+			return 24 * time.Hour // the first one fetches the whole repository
+		}
+		return time.Hour
+	default:
+		return 2 * time.Minute
+	}
+}
+
+// ask emits an action for a task, unless one is under way.
+func (c *Core) ask(t queue.Task) { c.askAgain(t, 1, 0, "") }
+
+func (c *Core) askAgain(t queue.Task, attempt int, wait time.Duration, cause string) {
+	name := taskKey(t)
+	if _, busy := c.outstanding[name]; busy {
+		return
+	}
+	kind, subject := t.Name()
+	if _, reading := t.(queue.Observe); reading {
+		// Asked again and again of the same tip: an answer to one is none to the next.
+		subject += "@" + strconv.FormatInt(int64(c.now), 10)
+	}
+	a := &queue.Action{
+		Key: queue.ActionKey(kind, subject, attempt), Attempt: attempt, At: c.now,
+		Deadline: c.now.Add(wait + c.patience(t)), Error: cause, Task: t,
+	}
+	if wait > 0 {
+		a.NotBefore = c.now.Add(wait)
+	}
+	c.began(a)
+	c.wakeAt(a.Deadline)
+	c.s.Actions[a.Key] = a
+	c.touch(queue.KindAction, a.Key)
+	c.turn.Actions = append(c.turn.Actions, *a)
+}
+
+func (c *Core) began(a *queue.Action) {
+	c.outstanding[taskKey(a.Task)] = a.Key
+	switch t := a.Task.(type) {
+	case queue.Observe:
+		c.observing = a.Key
+	case queue.Analyze:
+		c.analyzing[t.Change]++
+	case queue.Publish:
+		c.publishing[t.Number] = true
+	}
+}
+
+func (c *Core) ended(a *queue.Action) {
+	if name := taskKey(a.Task); c.outstanding[name] == a.Key {
+		delete(c.outstanding, name)
+	}
+	switch t := a.Task.(type) {
+	case queue.Observe:
+		if c.observing == a.Key {
+			c.observing = ""
+		}
+	case queue.Analyze:
+		if c.analyzing[t.Change]--; c.analyzing[t.Change] <= 0 {
+			delete(c.analyzing, t.Change)
+		}
+	case queue.Publish:
+		delete(c.publishing, t.Number)
+	}
+}
+
+// renew asks for a reading anew that may have begun before what makes it
+// necessary: the one under way is given up, because it may show how things were.
+func (c *Core) renew(t queue.Task) {
+	attempt := 1
+	if key, busy := c.outstanding[taskKey(t)]; busy {
+		attempt = c.s.Actions[key].Attempt + 1
+		c.done(key)
+	}
+	c.askAgain(t, attempt, 0, "")
+}
+
+// observe has main read, as it is from now on. A reading that is under way is
+// let finish: what it shows was true, and there may be no end of reasons to read.
+func (c *Core) observe() {
+	if c.observing != "" {
+		if !c.s.Main.Again {
+			c.s.Main.Again = true
+			c.touchMain()
+		}
+		return
+	}
+	c.ask(queue.Observe{From: c.s.Main.Tip})
+}
+
+// done ends an action and returns it, or nil when it has ended before.
+func (c *Core) done(key string) *queue.Action {
+	a := c.s.Actions[key]
+	if a == nil {
+		return nil
+	}
+	delete(c.s.Actions, key)
+	c.ended(a)
+	c.touch(queue.KindAction, key)
+	if i := slices.IndexFunc(c.turn.Actions, func(b queue.Action) bool { return b.Key == key }); i >= 0 {
+		c.turn.Actions = slices.Delete(c.turn.Actions, i, i+1)
+	} else {
+		c.turn.Ended = append(c.turn.Ended, key)
+	}
+	return a
+}
+
+// drop ends the action of a task that is no longer wanted.
+func (c *Core) drop(t queue.Task) {
+	if key, busy := c.outstanding[taskKey(t)]; busy {
+		c.done(key)
+	}
+}
+
+// expire tries actions again whose deadline has passed without a result.
+func (c *Core) expire() {
+	var late []string
+	for key, a := range c.s.Actions {
+		if c.now < a.Deadline {
+			c.wakeAt(a.Deadline)
+			continue
+		}
+		late = append(late, key)
+	}
+	slices.Sort(late)
+	for _, key := range late {
+		if a := c.s.Actions[key]; a != nil {
+			c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
+		}
+	}
+}
+
+// attend sees to it that whatever waits for an answer has asked for it, however
+// it came to wait.
+func (c *Core) attend() {
+	m := &c.s.Main
+	if p := c.s.Push; p != nil && !p.Unsure {
+		if _, busy := c.outstanding[taskKey(queue.Land{Push: p.ID})]; !busy {
+			c.unsure(p.ID)
+		}
+	}
+	if c.observing == "" && (m.Tip == "" || c.s.Push != nil && c.s.Push.Unsure) {
+		c.observe()
+	}
+	c.inspect()
+	for _, id := range sorted(c.s.Builds) {
+		c.ask(queue.Run{Build: id})
+	}
+	if m.Tip == "" {
+		return
+	}
+	c.survey()
+	var waiting []queue.ChangeID
+	for id, ch := range c.s.Changes {
+		if (ch.Phase == queue.Analyzing || ch.Phase == queue.Pending && ch.Stale) && c.analyzing[id] == 0 {
+			waiting = append(waiting, id)
+		}
+	}
+	slices.Sort(waiting)
+	for _, id := range waiting {
+		c.ask(queue.Analyze{Change: id, Main: m.Tip, Pick: pickOf(c.s.Changes[id])})
+	}
+}
+
+// idle reports whether nobody waits for a task any more.
+func (c *Core) idle(t queue.Task) bool {
+	switch t := t.(type) {
+	case queue.Observe:
+		return t.From != c.s.Main.Tip
+	case queue.Survey:
+		return t.Commit != c.s.Main.Tip
+	case queue.Inspect:
+		return c.s.Requests[t.Request] == nil
+	case queue.Analyze:
+		ch := c.s.Changes[t.Change]
+		return ch == nil || ch.Phase.Final()
+	case queue.Resolve:
+		return slices.ContainsFunc(t.Picks, func(p queue.Pick) bool {
+			ch := c.s.Changes[p.Change]
+			return ch == nil || ch.Phase.Final()
+		})
+	case queue.Run:
+		return c.s.Builds[t.Build] == nil
+	case queue.Stop:
+		return c.s.Builds[t.Build] == nil
+	case queue.Land:
+		return c.s.Push == nil || c.s.Push.ID != t.Push
+	case queue.Publish:
+		return c.s.Pulls[t.Number] == nil
+	}
+	return false
+}
+
+// failed tries an action again after a pause, or gives up on it. Neither is
+// ever a verdict on a change.
+func (c *Core) failed(f queue.Failed) {
+	a := c.done(f.Action)
+	if a == nil || c.idle(a.Task) {
+		return
+	}
+	wait := min(minBackoff<<min(a.Attempt-1, 20), maxBackoff)
+	wait = max(wait, f.After)
+	if f.Transient && a.Attempt < maxAttempts {
+		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)
+		return
+	}
+	c.giveUp(a, f.Error)
+}
+
+func (c *Core) giveUp(a *queue.Action, cause string) {
+	switch t := a.Task.(type) {
+	case queue.Observe, queue.Survey, queue.Publish, queue.Stop:
+		// Nobody else would do these; they go on, rarely.
+		c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
+	case queue.Inspect:
+		r := c.s.Requests[t.Request]
+		if r.Command.Verb == queue.CommandRecheck {
+			c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
+			return
+		}
+		c.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
+	case queue.Analyze:
+		c.analyzed(queue.Analyzed{Change: t.Change, Footprint: queue.Footprint{Main: t.Main, All: true, Unknown: cause}})
+	case queue.Resolve:
+		if len(t.Picks) > 1 {
+			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1]}) // one by one, it shows whose merge cannot be made
+			return
+		}
+		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+	case queue.Run:
+		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+	case queue.Land:
+		c.unsure(t.Push)
+	}
+}

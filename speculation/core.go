@@ -1,0 +1,217 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// Core is one queue's state with the indexes derived from it. The state alone
+// is stored; New rebuilds the rest. A Core is not safe for concurrent use.
+type Core struct {
+	s *queue.State
+
+	// Derived, valid between turns.
+	index       *conflict.Index
+	conflicting map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
+	aheadOf     map[queue.ChangeID][]queue.ChangeID          // cache of firstAhead, while order and conflicts stay
+	outstanding map[string]string                            // "kind/subject" of a task → its action's key
+	keyIDs      map[queue.LinkID][]queue.Digest              // ids of a link's keys, in order
+	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
+	verified    map[queue.ChangeID]bool                      // some link of the change is proven, but for keys on the whole tree
+	running     map[queue.Digest]queue.BuildID               // key id → live build that was asked for it and is not cancelling
+	publishing  map[int]bool                                 // pull requests whose comment is being written
+	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
+	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
+	told        map[int]told                                 // what each pull request's comment is to say
+	observing   string                                       // key of the action that reads main, or ""
+	model       predict.Model                                // of changes that nothing is known of yet
+
+	// Of the turn under way.
+	now      queue.Instant
+	wake     queue.Instant
+	ordered  bool // order and rank are up to date
+	order    []queue.ChangeID
+	rank     map[queue.ChangeID]int
+	states   map[queue.LinkID]linkState
+	wants    []want
+	trail    trail
+	turn     Turn
+	sweep    bool // something has left the state that others may have been kept for
+	fresh    bool // links or passes have come in: more changes may be proven
+	again    bool // the plan took a change out of the order: there may be more to settle
+	dirty    map[queue.Ref]bool
+	aboard   map[queue.ChangeID]bool // members of the train whose merge there is made
+	boarding map[queue.ChangeID]bool // members whose merge there is wanted
+}
+
+// Turn is what one Step changes.
+type Turn struct {
+	Now     queue.Instant
+	Changed []queue.Ref    // records to be written or, where the state no longer holds them, deleted; sorted
+	Archive []queue.Entry  // keys that have passed, for the ledger's archive
+	Notes   []queue.Note   // history
+	Actions []queue.Action // to be carried out once the turn is stored, in this order
+	Ended   []string       // keys of actions that are finished or no longer wanted
+	Wake    queue.Instant  // Step asks to be called then, if nothing happens before; 0: no need
+}
+
+// New returns the core of a loaded state and takes the state over.
+func New(s *queue.State) *Core {
+	c := &Core{
+		s:           s,
+		model:       predict.Default,
+		index:       conflict.NewIndex(),
+		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
+		aheadOf:     map[queue.ChangeID][]queue.ChangeID{},
+		outstanding: map[string]string{},
+		keyIDs:      map[queue.LinkID][]queue.Digest{},
+		sets:        map[queue.Digest][]queue.Digest{},
+		verified:    map[queue.ChangeID]bool{},
+		running:     map[queue.Digest]queue.BuildID{},
+		publishing:  map[int]bool{},
+		told:        map[int]told{},
+		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
+		analyzing:   map[queue.ChangeID]int{},
+		now:         latest(s),
+	}
+	for _, id := range sorted(s.Changes) {
+		if f := s.Footprints[id]; f != nil && inOrder(s.Changes[id]) {
+			c.join(id, f)
+		}
+	}
+	for _, key := range sorted(s.Actions) {
+		c.began(s.Actions[key])
+	}
+	for id, e := range s.Ledger {
+		c.indexSet(id, e)
+	}
+	for _, id := range sorted(s.Builds) {
+		c.indexBuild(s.Builds[id])
+	}
+	c.noteVerified()
+	return c
+}
+
+// latest returns the latest moment that a state speaks of, so that time does
+// not go back for a core that is made from it.
+func latest(s *queue.State) queue.Instant {
+	var at queue.Instant
+	for _, a := range s.Actions {
+		at = max(at, a.At)
+	}
+	for _, ch := range s.Changes {
+		at = max(at, ch.Arrival, ch.Decided)
+	}
+	for _, b := range s.Builds {
+		at = max(at, b.At, b.Started)
+	}
+	for _, e := range s.Ledger {
+		at = max(at, e.Passed)
+		for _, f := range e.Failures {
+			at = max(at, f.At)
+		}
+	}
+	return at
+}
+
+// State returns the state as of the last turn. The caller does not modify it.
+func (c *Core) State() *queue.State { return c.s }
+
+// Step folds events into the state, settles what is now proven, plans what to
+// build, and returns what changed. It is deterministic: the same state and
+// events give the same turn, byte for byte. The events' own times are its only
+// clock; an event that is repeated, late or out of order changes nothing.
+//
+// The caller stores the turn in one write and only then carries out its
+// actions. If the write fails, the Core must be dropped and made again from
+// the stored state.
+func Step(c *Core, events []queue.Event) Turn {
+	c.begin(events)
+	for _, e := range events {
+		c.fold(e)
+	}
+	c.trail = trail{}
+	c.expire()
+	c.attend()
+	if c.fresh {
+		c.noteVerified()
+	}
+	c.unpark()
+	c.settle()
+	c.land()
+	c.plan()
+	c.resolve()
+	c.tidy()
+	c.publish()
+	return c.end()
+}
+
+func (c *Core) begin(events []queue.Event) {
+	for _, e := range events {
+		c.now = max(c.now, e.At)
+	}
+	c.wake, c.wants, c.sweep, c.fresh, c.again = 0, nil, false, false, false
+	c.turn = Turn{Now: c.now}
+	c.dirty = map[queue.Ref]bool{}
+	c.states = map[queue.LinkID]linkState{}
+}
+
+func (c *Core) end() Turn {
+	for r := range c.dirty {
+		c.turn.Changed = append(c.turn.Changed, r)
+	}
+	slices.SortFunc(c.turn.Changed, func(a, b queue.Ref) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	if c.again {
+		c.wakeAt(c.now + 1)
+	}
+	c.turn.Wake = c.wake
+	return c.turn
+}
+
+func (c *Core) touch(kind queue.Kind, id string) { c.dirty[queue.Ref{Kind: kind, ID: id}] = true }
+
+func (c *Core) touchMain() { c.touch(queue.KindMeta, queue.MetaMain) }
+
+func (c *Core) touchChange(ch *queue.Change) {
+	c.touch(queue.KindChange, string(ch.ID))
+	c.ordered = false
+}
+
+func (c *Core) touchPull(p *queue.Pull) { c.touch(queue.KindPull, strconv.Itoa(p.Number)) }
+
+// wakeAt asks for a turn at a moment, unless it has passed.
+func (c *Core) wakeAt(at queue.Instant) {
+	if at > c.now {
+		c.wake = queue.Earliest(c.wake, at)
+	}
+}
+
+func (c *Core) note(n queue.Note) {
+	n.At = c.now
+	c.turn.Notes = append(c.turn.Notes, n)
+}
+
+// rules returns the rules in force; with no configuration there are none to
+// land by, and callers check that first.
+func (c *Core) rules() queue.Rules {
+	if c.s.Main.Config == nil {
+		return queue.Rules{}
+	}
+	return c.s.Main.Config.Queue
+}
+
+func sorted[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

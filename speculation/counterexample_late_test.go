@@ -1,0 +1,199 @@
+package speculation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A9: the queue moves main and nothing else. An author's push during the
+// landing is too late if main moves, and takes the change out if it does not.
+func TestA9PushDuringLanding(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		w := quiet(t, unit, queue.Rules{})
+		p := w.land(edit{"a/code": "one"})
+		w.mustReachLanding(p)
+		if lost {
+			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+		}
+		old := p.head
+		p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(edit{"a/code": "two"})}).id
+		w.tell(queue.HeadMoved{Number: p.number, Head: p.head})
+		w.waitOut()
+		if lost {
+			if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonPushed {
+				t.Errorf("reason = %+v", ch.Reason)
+			}
+		} else if ch := w.mustBe(p, queue.Landed); ch.Head != old || w.core.State().Pulls[p.number].Notice.Code != queue.ReasonTooLate {
+			t.Errorf("landed %s with notice %+v", ch.Head, w.core.State().Pulls[p.number].Notice)
+		}
+		w.audit.final()
+	}
+}
+
+// mustReachLanding goes on until the change's push is written and not done.
+func (w *world) mustReachLanding(p *pull) {
+	w.Helper()
+	for range 200 {
+		if ch := w.core.State().Pulls[p.number]; ch != nil && w.change(p) != nil && w.change(p).Phase == queue.Landing {
+			return
+		}
+		switch going := w.going(); {
+		case len(w.waits) > 0:
+			w.work(0)
+		case len(going) > 0:
+			w.tell(w.advance(going[0])...)
+		}
+	}
+	w.Fatalf("pull %d does not come to land", p.number)
+}
+
+// A10: nothing is known of main at the first start. Under `hold` it is proven
+// first; under `trust` changes land on and say how much was not proven.
+func TestA10FirstStartProvesMain(t *testing.T) {
+	for external, want := range map[queue.External]queue.Phase{queue.ExternalHold: queue.Pending, queue.ExternalTrust: queue.Landed} {
+		l, files := plain("a", "b")
+		w := newWorld(t, l, files, rulesOf(queue.Rules{External: external}))
+		w.tell(queue.Capacity{Slots: 4})
+		w.settleDown()
+		main := w.going()[0]
+		if main.build.Change != "" {
+			t.Fatalf("the first build is %+v", main.build)
+		}
+		p := w.land(edit{"c/code": "outside all targets"})
+		w.settleDown()
+		ch := w.mustBe(p, want)
+		if external == queue.ExternalTrust && ch.Verdict.MainRed != 2 {
+			t.Errorf("verdict = %+v", ch.Verdict)
+		}
+		if v, _ := w.core.View(ch.ID); external == queue.ExternalHold && !hasReason(v.Waits, queue.ReasonWaitsMain) {
+			t.Errorf("waits = %+v", v.Waits)
+		}
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+	}
+}
+
+// A10: an outside commit is examined at once; a forced update pauses, and what
+// it took out is not landed again.
+func TestA10ForcedPushPauses(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	before := w.main
+	p := w.land(edit{"a/code": "one"})
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.main = before
+	w.commitOutside(w.commits[before].tree.with(edit{"b/code": "forced"}))
+	w.audit.removed[w.change(p).ID] = true
+	w.tell(queue.MainMoved{Branch: "main"})
+	q := w.land(edit{"c/code": "two"})
+	w.waitOut()
+	if pause := w.core.State().Main.Paused; pause == nil || pause.Code != queue.ReasonForced {
+		t.Fatalf("paused = %+v", pause)
+	}
+	w.mustBe(q, queue.Pending)
+	w.step(w.say(q, "boss", "/queue resume"))
+	w.waitOut()
+	w.mustBe(q, queue.Landed)
+	if n := w.onMain(p); n != 0 {
+		t.Errorf("what was forced away is on main again")
+	}
+	w.audit.final()
+}
+
+// A11: the push is done and the store has lost its last second: main is the
+// truth about landings.
+func TestA11LostSecondAfterThePush(t *testing.T) {
+	for _, back := range []int{1, 2, 3, 6, 12} {
+		w := quiet(t, unit, queue.Rules{})
+		p := w.land(edit{"a/code": "one"})
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+		w.mustLose(back)
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+		if n := w.onMain(p); n != 1 {
+			t.Errorf("%d turns back: %d commits on main", back, n)
+		}
+		w.audit.final()
+	}
+}
+
+// A12: a retry after an infrastructure error is another build.
+func TestA12RetryIsAnotherBuild(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	errors := 2
+	w.infra = func(*queue.Build) (bool, bool) { errors--; return errors >= 0, false }
+	p := w.land(edit{"a/code": "one"})
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.mustBuilds(p, 3)
+	w.audit.final()
+}
+
+// A13: a merge that changes nothing is never "landed". (Attributes and squash
+// are the mirror's matter.)
+func TestA13NothingToLand(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	p := w.land(edit{"a/code": "one"})
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.commitOutside(w.commits[w.line(w.main)[1].id].tree) // the revert
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.step(w.say(p, "dev", "/land"))
+	w.waitOut()
+	w.mustBe(p, queue.NothingToLand)
+	w.audit.final()
+}
+
+// A14: who may enter is checked before any commit with the change's content is
+// made: protected paths need an administrator, a stranger cannot ask at all.
+// (Whose approval counts is app's matter.)
+func TestA14EntryBeforeAnyMerge(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "stranger", "/land"))
+	w.settleDown()
+	if q := w.core.State().Pulls[p.number]; q.Active != "" || q.Notice.Code != queue.ReasonNoPermission {
+		t.Errorf("pull = %+v", q)
+	}
+	e := w.say(p, "dev", "/land")
+	w.step(e)
+	a := w.waits[0]
+	w.waits = w.waits[1:]
+	in := w.carryOut(a)[0].(queue.Inspected)
+	in.Protected = []string{".submitqueue.yml"}
+	turn := w.step(w.event(in))
+	for _, a := range turn.Actions {
+		switch a.Task.(type) {
+		case queue.Analyze, queue.Resolve, queue.Run:
+			t.Errorf("%s before the approval", a.Key)
+		}
+	}
+	if q := w.core.State().Pulls[p.number]; q.Active != "" || q.Notice.Code != queue.ReasonNeedsApprove {
+		t.Errorf("pull = %+v", q)
+	}
+}
+
+// Evidence that has expired decides nothing, and Step asks to be woken for it.
+func TestFailureExpires(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	ahead := w.land(edit{"a/code": "slow"})
+	w.settleDown()
+	red := w.land(edit{"a/code": "bad"})
+	w.settleDown()
+	for _, r := range w.going() {
+		if ch := w.core.State().Changes[r.build.Change]; ch.Number == red.number {
+			w.tell(w.advance(r)...)
+			w.settleDown()
+		}
+	}
+	w.mustBe(red, queue.Rejected) // on both futures: a bypass
+	w.mustBe(ahead, queue.Pending)
+	w.pass(2 * time.Hour)
+	w.waitOut()
+	w.mustBe(ahead, queue.Landed)
+	w.audit.final()
+}

@@ -1,0 +1,81 @@
+// Package speculation decides: what may land, what is rejected, what is built.
+//
+// # One turn
+//
+// Everything that happens is an event. Step folds events into the state, takes
+// care that whatever waits has asked for its answer (attend), gives the
+// verdicts that follow from facts (settle), forms the train and pushes what the
+// gate lets pass (land), chooses builds (plan), asks for merges (resolve),
+// removes what no future needs (tidy), and has people told (publish). It returns
+// what changed and what is to be done outside. It reads no clock, has no
+// randomness, does no I/O, and makes the same turn from the same state and
+// events, byte for byte: the server, the simulator and the tests drive the same
+// Step.
+//
+// Facts and proposals are apart. Verdicts follow from resolved commits, the
+// ledger, the gate and the order; plan.go has no word for landing or rejecting,
+// and no prediction, footprint or plan, however wrong, can change a verdict.
+//
+// # An example
+//
+// Main is at M. Change a edits package x, b edits x too, c edits y.
+//
+//   - Each is analyzed on M: its footprint names the targets it can influence.
+//     a and b conflict, c is independent. In the order, by expected finish, they
+//     are a, b, c: ahead(b) is {a}, and nobody is ahead of a and c.
+//   - Path and link. A path is one assumption (lands, does not) for each change
+//     ahead. b has two: on M, and on M+a. A path is a chain of links; a link is
+//     a change merged onto a parent commit, with the keys (step, target, hash)
+//     that the new commit has and its parent has not. M+a is one link of a's
+//     path and of b's: facts are shared.
+//   - Plan. a on M and c on M are always worth a build; b is built on its
+//     likeliest path, M+a+b, and with slots to spare on M+b. A result is written
+//     into the ledger under its key, whoever asked for it.
+//   - Settle. Say that x fails on M+a: nobody is ahead of a, so it is rejected,
+//     on the real main of this moment. b's path through M+a is no path any more;
+//     M+b has passed already.
+//   - Train and gate. b and c are proven. They are merged in order, M -> b -> c,
+//     as the commits that will land. c's commit is new, but its only new key,
+//     (unit, y, hash), has passed on M+c. The gate asks for each link whether
+//     every key that its commit has and its parent has not has passed; it says
+//     yes, the push is written into the state, and both land in one push. Keys
+//     on the whole tree are verified on these very commits, last.
+//   - Bypass. Had a been slow instead, and both M+a+b and M+b passed, b would
+//     have landed before it: whatever becomes of a, b may land.
+//
+// # Which file decides what
+//
+//	gate.go      what may land: Gate, and passed. Nothing else says yes.
+//	train.go     who lands next, in which order, and the point of no return (push)
+//	settle.go    rejected, nothing to land, cancelled, parked and back
+//	path.go      what is known of a link (judge); which merges are asked for
+//	order.go     who is ahead of whom
+//	tip.go       main: its truth about landings, proven or red, pushes that went wrong
+//	result.go    the ledger: what a result proves, and of which keys
+//	enter.go     commands; who may enter
+//	plan.go      which builds are worth running
+//	slots.go     which of them run: caps, slots, pre-emption, what is stopped
+//	bypass.go    when other futures than the likeliest are built
+//	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
+//	fold.go      which event goes where
+//	tidy.go      what is forgotten, and what must not be yet
+//	publish.go   when people are told; view.go: what they are shown
+//
+// # Questions
+//
+// After a comment says /land: fold.go makes it a request and has the forge asked;
+// enter.go makes it a change; Analyzed puts it into the order (order.go); plan.go
+// has it built; train.go lands it.
+//
+// The process dies after a turn was stored and before its actions were carried
+// out: they are in the state, New finds them, the owner carries them out again.
+// Doing one twice is doing it once (queue/action.go says why for each).
+//
+// Why does a change wait? View.Waits (view.go), made from the state; a change
+// that is not in the order carries its Reason.
+//
+// Which lines decide that a change lands? Gate, called by push (train.go).
+//
+// A second predictor implements predict.Model and is set in New. A new command
+// is a case in follow (enter.go).
+package speculation

@@ -1,0 +1,285 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// levels orders permissions; a name the queue does not know is none.
+func level(name string) int {
+	switch name {
+	case "read":
+		return 1
+	case "triage":
+		return 2
+	case "write":
+		return 3
+	case "maintain":
+		return 4
+	case "admin":
+		return 5
+	}
+	return 0
+}
+
+// inspected follows a command, now that it is known who gave it and what the
+// pull request is.
+func (c *Core) inspected(b queue.Inspected) {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	t, ok := a.Task.(queue.Inspect)
+	if !ok {
+		return
+	}
+	r := c.s.Requests[t.Request]
+	if r == nil {
+		return
+	}
+	if b.Missing {
+		c.forget(r)
+		return
+	}
+	if b.ConfigAt != c.s.Main.ConfigAt && r.Command.Verb != queue.CommandRecheck {
+		c.ask(t) // what is protected has been written anew since
+		return
+	}
+	if r.Command.Verb == queue.CommandRecheck {
+		c.recheck(r, b)
+		return
+	}
+	perms := queue.Permissions{Land: "write", Queue: "maintain"}
+	if c.s.Main.Config != nil {
+		perms = c.s.Main.Config.Permissions
+	}
+	need := perms.Land
+	switch r.Command.Verb {
+	case queue.CommandStatus, queue.CommandHelp, queue.CommandUnknown:
+		need = "none"
+	case queue.CommandPause, queue.CommandResume:
+		need = perms.Queue
+	case queue.CommandCancel:
+		if r.User == b.Author {
+			need = "none"
+		}
+	}
+	if level(b.Permission) < level(need) {
+		c.refuse(r, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, need}})
+		return
+	}
+	c.follow(r, b)
+}
+
+func (c *Core) follow(r *queue.Request, b queue.Inspected) {
+	ch := c.active(r.Number)
+	switch r.Command.Verb {
+	case queue.CommandLand:
+		c.enter(r, b)
+	case queue.CommandCancel:
+		switch {
+		case ch == nil:
+			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
+		case ch.Phase == queue.Landing:
+			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})
+		default:
+			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+			c.accept(r)
+		}
+	case queue.CommandRetry:
+		c.retry(r, b)
+	case queue.CommandPause:
+		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.now}
+		c.touchMain()
+		c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
+		c.accept(r)
+	case queue.CommandResume:
+		c.resume(r.User)
+		c.accept(r)
+	case queue.CommandStatus:
+		c.pull(r.Number).Shown = ""
+		c.accept(r)
+	case queue.CommandHelp:
+		c.answer(r, queue.Reason{Code: queue.ReasonHelp})
+		c.react(r, true)
+	default:
+		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text}})
+	}
+}
+
+// enter puts a pull request at its present head into the queue.
+func (c *Core) enter(r *queue.Request, b queue.Inspected) {
+	if why := c.unmet(b); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
+	if ch := c.active(r.Number); ch != nil {
+		if ch.Phase == queue.Landing && ch.Head != b.Head {
+			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
+			return
+		}
+		if ch.Head == b.Head {
+			if ch.Phase == queue.Parked {
+				if ch.Reason.Code == queue.ReasonBuildCap {
+					ch.Builds = 0 // whoever may land may spend as much again
+				}
+				c.unparkNow(ch)
+			}
+			c.accept(r)
+			return
+		}
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+	}
+	id := queue.NewChangeID(r.Number, b.Head, r.ID)
+	if c.s.Changes[id] != nil {
+		c.forget(r)
+		return
+	}
+	if c.answered(r, b.Head) {
+		c.accept(r)
+		return
+	}
+	ch := &queue.Change{
+		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Title: b.Title, Author: b.Author,
+		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Analyzing,
+		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
+	}
+	c.s.Changes[id] = ch
+	c.touchChange(ch)
+	if i := slices.IndexFunc(c.s.Main.Suspects, func(l queue.LineCommit) bool { return l.Change == id && l.Head == b.Head }); i >= 0 {
+		c.landed(ch, c.s.Main.Suspects[i].Commit) // before the state lost its memory of it
+		c.forget(r)
+		return
+	}
+	p := c.pull(r.Number)
+	p.Active, p.Head, p.Gone = id, b.Head, false
+	c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	c.note(queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head})
+	c.accept(r)
+}
+
+// answered reports whether a command asks for what has its verdict: it was
+// given, on another way or once more, before the verdict on this head was known.
+func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
+	p := c.s.Pulls[r.Number]
+	if p == nil {
+		return false
+	}
+	last := c.s.Changes[p.Last]
+	return last != nil && last.Head == head && last.Phase != queue.Cancelled &&
+		r.Command.Verb == queue.CommandLand && r.At < last.Decided
+}
+
+// unmet returns the first requirement to enter that is not met, if any.
+func (c *Core) unmet(b queue.Inspected) queue.Reason {
+	switch m := c.s.Main; {
+	case b.Base != m.Branch:
+		return queue.Reason{Code: queue.ReasonWrongBase, Names: []string{b.Base, m.Branch}}
+	case !b.Open:
+		return queue.Reason{Code: queue.ReasonNotOpen}
+	case b.Draft:
+		return queue.Reason{Code: queue.ReasonDraft}
+	case m.Config == nil:
+		return queue.Reason{Code: queue.ReasonNoConfig, Detail: m.Broken}
+	case len(b.Protected) > 0 && !b.Approved:
+		return queue.Reason{Code: queue.ReasonNeedsApprove, Names: b.Protected}
+	}
+	return queue.Reason{}
+}
+
+// recheck takes a change out whose pull request no longer is what was inspected.
+func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
+	c.forget(r)
+	ch := c.active(r.Number)
+	if ch == nil || ch.Phase == queue.Landing {
+		return
+	}
+	switch why := c.unmet(b); {
+	case !b.Open:
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	case b.Head != ch.Head:
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(b.Head)}}, nil)
+	case why.Code == queue.ReasonWrongBase:
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: why.Names}, nil)
+	case why.Code == queue.ReasonDraft:
+		c.decide(ch, queue.Cancelled, why, nil)
+	}
+}
+
+// retry discards the failures of a change's keys and takes it up again.
+func (c *Core) retry(r *queue.Request, b queue.Inspected) {
+	ch := c.active(r.Number)
+	if ch == nil {
+		p := c.s.Pulls[r.Number]
+		if p == nil || c.s.Changes[p.Last] == nil {
+			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
+			return
+		}
+		c.forgetFailures(p.Last)
+		c.enter(r, b)
+		return
+	}
+	c.forgetFailures(ch.ID)
+	ch.Builds, ch.Infra = 0, 0
+	c.touchChange(ch)
+	if ch.Phase == queue.Parked {
+		c.unparkNow(ch)
+	}
+	c.accept(r)
+}
+
+// forgetFailures drops the failing evidence of the keys of a change's links.
+func (c *Core) forgetFailures(id queue.ChangeID) {
+	held := map[queue.Digest]bool{}
+	for lid, l := range c.s.Links {
+		if l.Change == id {
+			for _, k := range c.ids(lid) {
+				held[k] = true
+			}
+		}
+	}
+	for _, eid := range sorted(c.s.Ledger) {
+		e := c.s.Ledger[eid]
+		if len(e.Failures) == 0 || !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return held[k.ID()] }) {
+			continue
+		}
+		e.Failures = nil
+		c.touch(queue.KindEntry, string(eid))
+		if e.Passed == 0 {
+			c.dropEntry(eid)
+		}
+	}
+}
+
+func (c *Core) accept(r *queue.Request) {
+	if r.Comment != "" || r.Command.Verb == queue.CommandLand {
+		if p := c.pull(r.Number); p.Notice.Code != "" {
+			p.Notice, p.NoticeTo = queue.Reason{}, ""
+		}
+	}
+	c.react(r, true)
+}
+
+// refuse answers a command that is not followed.
+func (c *Core) refuse(r *queue.Request, why queue.Reason) {
+	c.answer(r, why)
+	c.react(r, false)
+}
+
+func (c *Core) answer(r *queue.Request, why queue.Reason) {
+	p := c.pull(r.Number)
+	p.Notice, p.NoticeTo = why, r.User
+}
+
+func (c *Core) react(r *queue.Request, accepted bool) {
+	if r.Comment != "" {
+		c.ask(queue.React{Number: r.Number, Comment: r.Comment, Accepted: accepted})
+	}
+	c.forget(r)
+}
+
+func (c *Core) forget(r *queue.Request) {
+	delete(c.s.Requests, r.ID)
+	c.touch(queue.KindRequest, r.ID)
+}

@@ -1,0 +1,244 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// fold takes one event into the state. It decides nothing that settle decides.
+func (c *Core) fold(e queue.Event) {
+	switch b := e.Body.(type) {
+	case queue.Commented:
+		for i, cmd := range queue.ParseCommands(b.Body) {
+			c.request(queue.Request{ID: b.Comment + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
+				Comment: b.Comment, Command: cmd, At: e.At})
+		}
+	case queue.Labeled:
+		c.labeled(e, b)
+	case queue.HeadMoved:
+		c.headMoved(e, b)
+	case queue.Closed:
+		c.closed(e, b)
+	case queue.Retargeted:
+		c.inspectAgain(b.Number)
+		if ch := c.active(b.Number); ch != nil {
+			c.request(queue.Request{ID: "recheck/" + e.ID, Number: b.Number, User: ch.Requester,
+				Command: queue.Command{Verb: queue.CommandRecheck}, At: e.At})
+		}
+	case queue.MainMoved:
+		if b.Branch == c.s.Main.Branch {
+			c.observe()
+		}
+	case queue.Observed:
+		c.observed(b)
+	case queue.Surveyed:
+		c.surveyed(b)
+	case queue.Inspected:
+		c.inspected(b)
+	case queue.Analyzed:
+		c.done(b.Action)
+		c.analyzed(b)
+	case queue.Resolved:
+		c.resolved(b)
+	case queue.BuildStarted:
+		if build := c.s.Builds[b.Build]; build != nil && build.Started == 0 {
+			build.Started = c.now
+			c.touch(queue.KindBuild, string(build.ID))
+		}
+	case queue.JobDone:
+		c.jobDone(b)
+	case queue.BuildDone:
+		c.done(b.Action)
+		c.buildDone(b)
+	case queue.Pushed:
+		c.pushed(b)
+	case queue.Done:
+		c.doneShowing(b)
+	case queue.Failed:
+		c.failed(b)
+	case queue.Capacity:
+		if c.s.Slots != b.Slots {
+			c.s.Slots = b.Slots
+			c.touch(queue.KindMeta, queue.MetaSlots)
+		}
+	case queue.Tick:
+	}
+}
+
+func (c *Core) pull(number int) *queue.Pull {
+	p := c.s.Pulls[number]
+	if p == nil {
+		p = &queue.Pull{Number: number}
+		c.s.Pulls[number] = p
+	}
+	p.At = c.now
+	c.touchPull(p)
+	return p
+}
+
+// active returns a pull request's change without a verdict, or nil.
+func (c *Core) active(number int) *queue.Change {
+	if p := c.s.Pulls[number]; p != nil {
+		return c.s.Changes[p.Active]
+	}
+	return nil
+}
+
+func (c *Core) request(r queue.Request) {
+	if c.s.Requests[r.ID] != nil {
+		return
+	}
+	c.s.Requests[r.ID] = &r
+	c.touch(queue.KindRequest, r.ID)
+}
+
+// inspect asks about the oldest command of each pull request, so that a cancel
+// is not followed before the landing that it cancels. They can be answered only
+// once the target branch has been read.
+func (c *Core) inspect() {
+	if c.s.Main.Tip == "" {
+		return
+	}
+	oldest := map[int]*queue.Request{}
+	for _, id := range sorted(c.s.Requests) {
+		r := c.s.Requests[id]
+		if first := oldest[r.Number]; first == nil || r.At < first.At {
+			oldest[r.Number] = r
+		}
+	}
+	for _, n := range sorted(oldest) {
+		r := oldest[n]
+		c.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+	}
+}
+
+func (c *Core) labeled(e queue.Event, b queue.Labeled) {
+	label := "land"
+	if l := c.rules().Label; l != "" {
+		label = l
+	}
+	if b.Label != label {
+		return
+	}
+	verb := queue.CommandLand
+	if !b.On {
+		verb = queue.CommandCancel
+		if c.active(b.Number) == nil {
+			return
+		}
+	}
+	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: queue.Command{Verb: verb}, At: e.At})
+}
+
+// inspectAgain asks anew about the commands that wait on a pull request which
+// is no longer what an inspection under way may have seen.
+func (c *Core) inspectAgain(number int) {
+	for _, id := range sorted(c.s.Requests) {
+		if r := c.s.Requests[id]; r.Number == number {
+			if t := (queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}); c.outstanding[taskKey(t)] != "" {
+				c.renew(t)
+			}
+		}
+	}
+}
+
+// headMoved takes out what was said of another head. The event may be late: what
+// is queued is looked at again and taken out by what the forge says then. But a
+// command that waits to be followed was given for a head that nobody has written
+// down; it is refused, and costs the author one more word.
+func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
+	known := c.s.Pulls[b.Number]
+	if known == nil || known.Head != b.Head {
+		for _, id := range sorted(c.s.Requests) {
+			r := c.s.Requests[id]
+			if r.Number == b.Number && (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandRetry) {
+				c.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+				c.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
+			}
+		}
+	}
+	if known != nil && known.Head != b.Head {
+		c.pull(b.Number).Head = b.Head
+	}
+	c.inspectAgain(b.Number)
+	switch ch := c.active(b.Number); {
+	case ch == nil || ch.Head == b.Head:
+	case ch.Phase == queue.Landing:
+		c.pull(b.Number).Notice = queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}
+	default:
+		c.doubt(ch, "head/"+e.ID)
+	}
+}
+
+// doubt has the pull request of a change looked at again. Until that is done
+// the change does not board a train.
+func (c *Core) doubt(ch *queue.Change, why string) {
+	c.request(queue.Request{ID: "recheck/" + why, Number: ch.Number, User: ch.Requester,
+		Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now})
+}
+
+func (c *Core) closed(e queue.Event, b queue.Closed) {
+	c.inspectAgain(b.Number)
+	ch := c.active(b.Number)
+	if ch == nil || ch.Phase == queue.Landing {
+		return
+	}
+	if !b.Merged {
+		c.doubt(ch, "closed/"+e.ID)
+		return
+	}
+	// The forge says merged: by us, as main will show, or by somebody else.
+	c.pull(b.Number).Gone = true
+	c.observe()
+}
+
+func (c *Core) doneShowing(b queue.Done) {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	if t, ok := a.Task.(queue.Publish); ok {
+		if p := c.s.Pulls[t.Number]; p != nil {
+			p.Shown = t.Want
+			c.touchPull(p)
+		}
+	}
+}
+
+func (c *Core) analyzed(b queue.Analyzed) {
+	ch := c.s.Changes[b.Change]
+	if ch == nil || ch.Phase.Final() {
+		return
+	}
+	f := b.Footprint
+	current := f.Main == c.s.Main.Tip
+	if !current && c.s.Footprints[ch.ID] != nil {
+		return // a newer one is known or on its way
+	}
+	f.Write, f.Read, f.Affected = slices.Clone(f.Write), slices.Clone(f.Read), slices.Clone(f.Affected)
+	if inOrder(ch) {
+		c.leave(ch.ID)
+	}
+	c.s.Footprints[ch.ID] = &f
+	c.touch(queue.KindFootprint, string(ch.ID))
+	ch.Stale = ch.Stale && !current
+	c.touchChange(ch)
+	if ch.Virtual == 0 {
+		ch.Predicted = c.predict(&f)
+		ch.Virtual = c.virtual(ch)
+		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
+	}
+	if ch.Phase == queue.Analyzing {
+		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
+	}
+	if inOrder(ch) {
+		c.join(ch.ID, &f)
+	}
+}
+
+func pickOf(ch *queue.Change) queue.Pick {
+	return queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef, Title: ch.Title,
+		Author: ch.Author, Arrival: ch.Arrival}
+}

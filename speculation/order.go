@@ -1,0 +1,196 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// inOrder reports whether a change takes part in the order.
+func inOrder(ch *queue.Change) bool {
+	return ch.Phase == queue.Pending || ch.Phase == queue.Landing
+}
+
+// join puts a change among those that conflicts are computed for.
+func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
+	c.index.Put(id, *f)
+	delete(c.aheadOf, id)
+	if len(f.Edges) > 0 {
+		// Every pair is evaluated with the added edges of all pending changes.
+		clear(c.aheadOf)
+		clear(c.conflicting)
+		return
+	}
+	delete(c.conflicting, id)
+	for _, with := range c.index.Conflicts(id) {
+		if m := c.conflicting[with.With]; m != nil {
+			m[id] = true
+		}
+	}
+	if place, known := c.rank[id]; known {
+		c.forgetAhead(id, place)
+	}
+}
+
+// leave takes a change out again.
+func (c *Core) leave(id queue.ChangeID) {
+	c.forgetAhead(id, c.rank[id])
+	c.index.Remove(id)
+	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
+		clear(c.aheadOf)
+		clear(c.conflicting)
+		return
+	}
+	delete(c.conflicting, id)
+	for _, m := range c.conflicting {
+		delete(m, id)
+	}
+}
+
+func (c *Core) conflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
+	if m, ok := c.conflicting[id]; ok {
+		return m
+	}
+	m := map[queue.ChangeID]bool{}
+	for _, with := range c.index.Conflicts(id) {
+		m[with.With] = true
+	}
+	c.conflicting[id] = m
+	return m
+}
+
+// sortOrder puts the pending changes in order: by virtual finish time, then by
+// id. The order is total; a change's place in it is fixed by its first
+// analysis, so it is overtaken only by what arrives within its own predicted
+// duration (at most max_overtake) after it (DESIGN 8; planner.md 6.1).
+func (c *Core) sortOrder() {
+	if c.ordered {
+		return
+	}
+	c.ordered = true
+	var pending []*queue.Change
+	for _, ch := range c.s.Changes {
+		if ch.Phase == queue.Pending {
+			pending = append(pending, ch)
+		}
+	}
+	slices.SortFunc(pending, func(x, y *queue.Change) int {
+		return cmp.Or(cmp.Compare(x.Virtual, y.Virtual), cmp.Compare(x.Arrival, y.Arrival), cmp.Compare(x.ID, y.ID))
+	})
+	if slices.EqualFunc(pending, c.order, func(ch *queue.Change, id queue.ChangeID) bool { return ch.ID == id }) {
+		return
+	}
+	before := c.rank
+	c.order = make([]queue.ChangeID, len(pending))
+	c.rank = make(map[queue.ChangeID]int, len(pending))
+	for i, ch := range pending {
+		c.order[i], c.rank[ch.ID] = ch.ID, i
+	}
+	for i, id := range c.order {
+		if _, was := before[id]; !was {
+			c.forgetAhead(id, i)
+		}
+	}
+	for id := range before {
+		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
+			c.forgetAhead(id, 0) // the others that are gone have said so as they left
+		}
+	}
+}
+
+// forgetAhead drops the cached lists that a change at a place is or may come to
+// be in. Who stays in the order keeps its place relative to the others.
+func (c *Core) forgetAhead(id queue.ChangeID, place int) {
+	delete(c.aheadOf, id)
+	for other := range c.conflictsOf(id) {
+		if c.rank[other] >= place {
+			delete(c.aheadOf, other)
+		}
+	}
+}
+
+// ahead returns the pending, undecided changes before one in the order that
+// conflict with it, in order.
+func (c *Core) ahead(id queue.ChangeID) []queue.ChangeID { return c.seek(id, len(c.order)) }
+
+// firstAhead returns the first maxDepth+1 of ahead: enough to see that there are
+// more than anybody follows. The result belongs to the core.
+func (c *Core) firstAhead(id queue.ChangeID) []queue.ChangeID {
+	out, known := c.aheadOf[id]
+	if !known {
+		out = c.seek(id, maxDepth+1)
+		c.aheadOf[id] = out
+	}
+	return out
+}
+
+func (c *Core) seek(id queue.ChangeID, max int) []queue.ChangeID {
+	mine, ok := c.rank[id]
+	if !ok {
+		return nil
+	}
+	var out []queue.ChangeID
+	conflicts := c.conflictsOf(id)
+	if len(conflicts) > mine/4 {
+		for _, other := range c.order[:mine] {
+			if len(out) == max {
+				break
+			}
+			if conflicts[other] {
+				out = append(out, other)
+			}
+		}
+		return out
+	}
+	for other := range conflicts {
+		if r, ok := c.rank[other]; ok && r < mine {
+			out = append(out, other)
+		}
+	}
+	slices.SortFunc(out, func(a, b queue.ChangeID) int { return cmp.Compare(c.rank[a], c.rank[b]) })
+	return out[:min(len(out), max)]
+}
+
+// virtual returns v of a change: arrival + predicted duration, capped.
+func (c *Core) virtual(ch *queue.Change) queue.Instant {
+	r := c.rules()
+	if r.Order == queue.OrderArrival {
+		return ch.Arrival
+	}
+	return ch.Arrival.Add(min(max(ch.Predicted, 0), r.MaxOvertake))
+}
+
+// duration predicts how long verifying a target takes under a step.
+func (c *Core) duration(step, target string) time.Duration {
+	return predict.Duration(c.s.Durations[durationID(step, target)])
+}
+
+func durationID(step, target string) string { return step + "\x00" + target }
+
+// learn folds one observation into what is known of durations.
+func (c *Core) learn(step, target string, took time.Duration) {
+	id := durationID(step, target)
+	c.s.Durations[id] = predict.Observe(c.s.Durations[id], id, took)
+	c.touch(queue.KindDuration, id)
+}
+
+// predict returns the expected duration of a change's first build.
+func (c *Core) predict(f *queue.Footprint) time.Duration {
+	if c.s.Main.Config == nil {
+		return 0
+	}
+	var total time.Duration
+	for _, s := range c.s.Main.Config.Steps {
+		if s.Scope == queue.ScopeRepository {
+			total += c.duration(s.Name, queue.TargetTree)
+			continue
+		}
+		for _, t := range f.Affected {
+			total += c.duration(s.Name, t)
+		}
+	}
+	return total
+}

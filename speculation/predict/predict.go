@@ -1,0 +1,61 @@
+// Package predict holds the models of how changes turn out: how likely one is
+// good, and how long verifying it takes. They choose what is built first; by
+// the design of package speculation none of them can change a verdict, however
+// wrong it is.
+//
+// Prior knows nothing of a change and is right on average. Durations are
+// running means of what was seen, per step and target.
+package predict
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Model predicts outcomes. Implementations are pure: the same change gets the
+// same answer.
+type Model interface {
+	// Good returns the chance, from 0 to 1, that a change of which no result is
+	// known will land. Callers take NaN and what lies outside for the nearest
+	// bound.
+	Good(ch *queue.Change) float64
+}
+
+// Prior gives every change the same chance.
+type Prior float64
+
+// Default is the prior of a queue without a history: most changes that people
+// ask to land are good.
+const Default Prior = 0.9
+
+var _ Model = Default
+
+// Good implements Model.
+func (p Prior) Good(*queue.Change) float64 { return float64(p) }
+
+// Unseen is assumed for a target of a step that has never been run.
+const Unseen = 5 * time.Second
+
+// window is how many observations the running mean remembers: it follows a
+// shift within about eight builds.
+const window = 8
+
+// Observe returns the history with one more observation; d is nil for the first.
+func Observe(d *queue.Duration, id string, took time.Duration) *queue.Duration {
+	if d == nil {
+		return &queue.Duration{ID: id, Mean: took, N: 1}
+	}
+	next := *d
+	next.Mean += (took - d.Mean) / time.Duration(min(d.N+1, window))
+	next.N++
+	return &next
+}
+
+// Duration returns what the history says, or Unseen.
+func Duration(d *queue.Duration) time.Duration {
+	if d == nil {
+		return Unseen
+	}
+	return d.Mean
+}

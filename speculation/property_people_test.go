@@ -1,0 +1,170 @@
+package speculation
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// edits are what changes do: harmless, red alone, red together, healing,
+// editing steps, breaking the configuration, touching what no target owns.
+func edits() []edit {
+	return []edit{
+		{"a/code": "fine"}, {"b/code": "fine"}, {"c/code": "more"}, {"d/code": "more"},
+		{"a/code": "p"}, {"b/code": "q"}, {"c/code": "r"}, {"d/code": "q"}, {"c/code": "p"}, {"d/code": "r"},
+		{"a/code": "p", "c/code": "s"}, {"b/code": "bad"}, {"a/code": "bad"}, {"b/code": "heal"}, {"c/code": "heal s"},
+		{"x/a": "one -text"}, {"x/a": "two -text"}, {"x/b": "three", "a/code": "fine"},
+		{"u/shared": "danger"}, {"u/shared": "p"}, {"docs/readme": "words"},
+		{stepsFile: "race:go-test-json:targets:race"}, {stepsFile: "-" + unit + " unit:go-test-json:targets:test2"},
+		{stepsFile: "all:exit-code:repository:all"}, {stepsFile: "oops:exit-code:targets:broken"}, {stepsFile: "?"},
+		{barrier: "go2"}, {"b/code": "deleted"}, {"d/code": "ugly"},
+	}
+}
+
+// person is something that people do.
+func (h *history) person() {
+	h.Helper()
+	switch n := h.pick(100, "deed"); {
+	case n < 55:
+		h.ask()
+	case n < 70:
+		h.again()
+	case n < 78:
+		h.pushHead()
+	case n < 82:
+		h.closePull()
+	case n < 87:
+		h.pause()
+	case n < 92:
+		h.refuses = !h.refuses
+		h.logf("## protection refuses: %t", h.refuses)
+	default:
+		h.tell(queue.Capacity{Slots: h.pick(7, "slots")})
+	}
+}
+
+// ask opens a pull request on main as it is or was, and says /land.
+func (h *history) ask() {
+	h.Helper()
+	line := h.line(h.main)
+	from := line[min(len(line)-1, h.pick(3, "age"))]
+	e := edits()[h.pick(len(edits()), "edit")]
+	if h.chance(15, "revert") && from.parent != "" {
+		p := &pull{number: len(h.pulls) + 1, open: true, base: "main"}
+		p.head = h.put(commit{parent: h.main, tree: h.commits[h.commits[h.main].parent2()].tree}).id
+		h.pulls[p.number] = p
+		h.logf("## pull %d reverts", p.number)
+		h.step(h.say(p, "dev", "/land"))
+		return
+	}
+	p := h.open(from.id, e)
+	h.step(h.say(p, "dev", "/land"))
+}
+
+// parent2 is the parent, or the commit itself where there is none.
+func (c *commit) parent2() queue.CommitID {
+	if c.parent == "" {
+		return c.id
+	}
+	return c.parent
+}
+
+func (h *history) somePull() *pull {
+	if len(h.pulls) == 0 {
+		return nil
+	}
+	return h.pulls[slices.Sorted(maps.Keys(h.pulls))[h.pick(len(h.pulls), "pull")]]
+}
+
+// again says something on a pull request that is there already.
+func (h *history) again() {
+	h.Helper()
+	p := h.somePull()
+	if p == nil {
+		return
+	}
+	user := []string{"dev", "boss", "stranger"}[h.pick(3, "user")]
+	if h.chance(20, "label") {
+		h.tell(queue.Labeled{Number: p.number, Label: "land", Actor: user, On: h.chance(70, "on")})
+		return
+	}
+	e := h.say(p, user, []string{"/land", "/land cancel", "/land retry", "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
+	h.step(e)
+	if h.chance(20, "twice") {
+		h.step(e)
+	}
+}
+
+func (h *history) pushHead() {
+	h.Helper()
+	p := h.somePull()
+	if p == nil {
+		return
+	}
+	e := edits()[h.pick(len(edits()), "edit")]
+	p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
+	h.logf("## pull %d is now at %s", p.number, p.head)
+	h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
+}
+
+func (h *history) closePull() {
+	h.Helper()
+	p := h.somePull()
+	if p == nil {
+		return
+	}
+	if h.chance(30, "retarget") {
+		p.draft = !p.draft
+		h.tell(queue.Retargeted{Number: p.number})
+		return
+	}
+	if c, conflicts := h.merge(h.main, queue.Pick{Head: p.head}); p.open && len(conflicts) == 0 && h.chance(30, "merge button") {
+		p.open = false
+		h.commitOutside(c.tree)
+		h.tell(queue.Closed{Number: p.number, Merged: true})
+		return
+	}
+	p.open = !p.open
+	if !p.open {
+		h.tell(queue.Closed{Number: p.number})
+	}
+}
+
+func (h *history) pause() {
+	h.Helper()
+	p := h.somePull()
+	if p == nil {
+		return
+	}
+	h.step(h.say(p, "boss", []string{"/queue pause because", "/queue resume"}[h.pick(2, "pause")]))
+}
+
+// outside moves main without the queue.
+func (h *history) outside() {
+	h.Helper()
+	switch h.pick(5, "outside") {
+	case 0, 1:
+		h.commitOutside(h.commits[h.main].tree.with(edits()[h.pick(len(edits()), "edit")]))
+	case 2:
+		h.commitOutside(h.good)
+	case 3: // a revert
+		h.commitOutside(h.commits[h.commits[h.main].parent2()].tree)
+	case 4:
+		line := h.line(h.main)
+		gone := 1 + h.pick(2, "gone")
+		if gone >= len(line) {
+			return
+		}
+		for _, c := range line[:gone] {
+			if c.change != "" {
+				h.audit.removed[c.change] = true
+			}
+		}
+		h.main = line[gone].id
+		h.commitOutside(h.commits[h.main].tree.with(edit{"d/code": "forced"}))
+	}
+	if h.chance(80, "told") {
+		h.mail = append(h.mail, h.event(queue.MainMoved{Branch: "main"}))
+	}
+}

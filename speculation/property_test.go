@@ -1,0 +1,319 @@
+package speculation
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// TestAnyHistory is the promise of DESIGN 2 as a property: whatever people,
+// the forge, the runners and the store do, main is green at each commit, each
+// change has one verdict or is parked, and nothing is stuck. The audit of the
+// world holds what exactly is checked, at each turn.
+//
+// A longer run: go test ./speculation -run AnyHistory -rapid.checks=100000
+// -rapid.shrinktime=2m; SUBMITQUEUE_SOAK=1 makes the histories longer, too.
+func TestAnyHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newHistory(rt)
+		defer func() {
+			if rt.Failed() {
+				for _, x := range h.log {
+					rt.Log(x)
+				}
+			}
+		}()
+		h.begin(rapid.IntRange(1, 6).Draw(rt, "slots"))
+		events := 40
+		if os.Getenv("SUBMITQUEUE_SOAK") != "" {
+			events = 160
+		}
+		for range rapid.IntRange(5, events).Draw(rt, "events") {
+			h.happen()
+		}
+		h.calm()
+		h.audit.final()
+	})
+}
+
+// history draws what happens in a world.
+type history struct {
+	*world
+	rt     *rapid.T
+	flaked map[queue.Digest]int
+	timed  map[queue.Digest]int
+	good   tree
+}
+
+func (h *history) chance(percent int, what string) bool {
+	return rapid.IntRange(0, 99).Draw(h.rt, what) >= 100-percent
+}
+
+func (h *history) pick(n int, what string) int { return rapid.IntRange(0, n-1).Draw(h.rt, what) }
+
+func newHistory(rt *rapid.T) *history {
+	l := law{targets: []string{"a", "b", "c", "d"}, needs: map[string][]string{}}
+	h := &history{rt: rt, flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
+	if h.chance(50, "deps") {
+		l.needs = map[string][]string{"b": {"a"}, "d": {"c"}}
+	}
+	files := tree{stepsFile: unit, barrier: "go1", unowned: "data"}
+	switch h.pick(4, "steps") {
+	case 1:
+		files[stepsFile] = "unit:exit-code:targets:test"
+	case 2:
+		files[stepsFile] = unit + " lint:exit-code:repository:lint"
+	case 3:
+		files[stepsFile] = "unit:exit-code:targets:test vet:go-test-json:targets:vet"
+	}
+	for _, n := range l.targets {
+		files[fileOf(n)], files["x/"+n] = "base", "text"
+	}
+	l.rules = []rule{
+		{target: "a", all: []string{"bad"}},
+		{target: "b", all: []string{"p", "q"}},
+		{target: "b", step: "unit", all: []string{"bad"}, unless: "heal"},
+		{target: "c", all: []string{"p", "r"}, unless: "heal"},
+		{target: "c", all: []string{"danger"}},
+		{target: "d", all: []string{"q", "r"}},
+		{target: queue.TargetTree, step: "lint", all: []string{"ugly"}},
+		{target: queue.TargetTree, step: "lint", all: []string{"p", "s"}},
+	}
+	r := rulesOf(queue.Rules{
+		Retries: h.pick(3, "retries"), BuildsPerChange: []int{20, 4, 8}[h.pick(3, "cap")],
+		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
+	})
+	if h.chance(30, "arrival") {
+		r.Order = queue.OrderArrival
+	}
+	if h.chance(50, "hold") {
+		r.External = queue.ExternalHold
+	}
+	h.world = newWorld(rt, l, files, r)
+	h.good = files
+	h.relation(h.pick(4, "relation"))
+	if h.chance(50, "predictor") {
+		h.core.model = anyModel{}
+	}
+	return h
+}
+
+// anyModel predicts nonsense.
+type anyModel struct{}
+
+func (anyModel) Good(ch *queue.Change) float64 {
+	return []float64{0, 0.1, 0.5, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(ch.ID))[0]%8]
+}
+
+// relation makes the footprints true, empty, full or arbitrary.
+func (h *history) relation(kind int) {
+	all := h.targets
+	h.footless = func(id queue.ChangeID, f queue.Footprint) queue.Footprint {
+		switch kind {
+		case 1:
+			return queue.Footprint{Main: f.Main}
+		case 2:
+			return queue.Footprint{Main: f.Main, All: true, Affected: f.Affected}
+		case 3:
+			out := queue.Footprint{Main: f.Main}
+			for i, n := range all {
+				d := queue.DigestOf(string(id))
+				if d[i]%2 == 0 {
+					out.Write, out.Affected = append(out.Write, n), append(out.Affected, n)
+				}
+				if d[i+8] < '3' {
+					out.Read, out.Edges = append(out.Read, n), append(out.Edges, queue.AddedEdge{To: n, Up: []string{all[d[i+16]%4]}})
+				}
+			}
+			return out
+		}
+		return f
+	}
+}
+
+// faulty lets machines and the forge fail, within what the queue can decide in
+// spite of it: a green key fails at most `retries` times, and times out once.
+func (h *history) faulty() {
+	bounded := func(seen map[queue.Digest]int, limit int, what string) func([]queue.Key) bool {
+		return func(keys []queue.Key) bool {
+			for _, k := range keys {
+				if seen[k.ID()] >= limit {
+					return false
+				}
+			}
+			if !h.chance(10, what) {
+				return false
+			}
+			for _, k := range keys {
+				seen[k.ID()]++
+			}
+			return true
+		}
+	}
+	h.flake = bounded(h.flaked, h.rules.Retries, "flake")
+	h.timeout = bounded(h.timed, 1, "timeout")
+	h.infra = func(*queue.Build) (bool, bool) {
+		if !h.chance(6, "infra") {
+			return false, false
+		}
+		return true, h.chance(20, "no-runner")
+	}
+	h.forgets = func(*queue.Build) bool { return h.chance(5, "forgets") }
+	h.fails = func(*queue.Action) (bool, bool) {
+		if !h.chance(6, "action-fails") {
+			return false, false
+		}
+		return true, h.chance(80, "transient")
+	}
+	h.loses = func(*queue.Action) bool { return h.chance(4, "answer-lost") }
+}
+
+// calm ends the faults, makes main whole and lets time pass.
+func (h *history) calm() {
+	h.Helper()
+	h.faults = faults{footless: h.footless}
+	h.refuses = false
+	h.logf("##### calm")
+	h.quiesce()
+	h.mend()
+	h.tell(queue.MainMoved{Branch: "main"}, queue.Capacity{Slots: 4})
+	h.quiesce()
+	p := h.open(h.main, edit{"a/code": "resume"})
+	for range 3 { // a pause that was said before may be followed late
+		h.step(h.say(p, "boss", "/queue resume"))
+		h.waitOut()
+	}
+}
+
+// mend makes main whole: by a change, if the queue lands it, or from outside.
+func (h *history) mend() {
+	h.Helper()
+	if h.wholly(h.commits[h.main].tree) {
+		return
+	}
+	if h.core.State().Main.Paused == nil && h.chance(50, "by a change") {
+		h.tell(queue.MainMoved{Branch: "main"}, queue.Capacity{Slots: 4})
+		h.quiesce()
+		p := &pull{number: len(h.pulls) + 1, open: true, base: "main"}
+		p.head = h.put(commit{parent: h.main, tree: h.good}).id
+		h.pulls[p.number] = p
+		h.logf("## pull %d mends main", p.number)
+		h.step(h.say(p, "boss", "/land"))
+		h.waitOut()
+	}
+	if !h.wholly(h.commits[h.main].tree) {
+		h.commitOutside(h.good)
+	}
+}
+
+// happen is one thing that happens.
+func (h *history) happen() {
+	h.Helper()
+	if h.flake == nil {
+		h.faulty()
+	}
+	h.now = h.now.Add(time.Second)
+	switch n := h.pick(100, "what"); {
+	case n < 40:
+		h.act()
+	case n < 60:
+		h.build()
+	case n < 66:
+		h.deliver()
+	case n < 71:
+		h.pass()
+	case n < 76:
+		h.mustRestart()
+	case n < 78:
+		h.mustLose(1 + h.pick(keptTurns, "turns lost"))
+	case n < 82:
+		h.outside()
+	case n < 84:
+		h.quiesce()
+	default:
+		h.person()
+	}
+}
+
+// act carries out some of the outstanding actions, in any order; what comes of
+// them may fail, get lost, be late or come twice.
+func (h *history) act() {
+	h.Helper()
+	for range 1 + h.pick(6, "actions") {
+		if len(h.waits) == 0 {
+			return
+		}
+		i := h.pick(len(h.waits), "action")
+		a := h.waits[i]
+		h.waits = slices.Delete(slices.Clone(h.waits), i, i+1)
+		if bad, transient := h.fails(&a); bad {
+			h.tell(queue.Failed{Action: a.Key, Error: "the forge is away", Transient: transient})
+			continue
+		}
+		out := h.carryOut(a)
+		if h.loses(&a) {
+			h.logf("## the answer to %s is lost", a.Key)
+			continue
+		}
+		h.send(out)
+	}
+}
+
+func (h *history) build() {
+	h.Helper()
+	for range 1 + h.pick(4, "jobs") {
+		if going := h.going(); len(going) > 0 {
+			h.send(h.advance(going[h.pick(len(going), "build")]))
+		}
+	}
+}
+
+// send hands results on, at once or later.
+func (h *history) send(out []queue.Body) {
+	h.Helper()
+	if len(out) == 0 {
+		return
+	}
+	if h.chance(15, "late") {
+		for _, b := range out {
+			h.mail = append(h.mail, h.event(b))
+		}
+		return
+	}
+	h.tell(out...)
+}
+
+// deliver delivers some mail, the last first, and sometimes twice.
+func (h *history) deliver() {
+	h.Helper()
+	if len(h.mail) == 0 {
+		return
+	}
+	i := h.pick(len(h.mail), "mail")
+	e := h.mail[i]
+	h.mail = slices.Delete(slices.Clone(h.mail), i, i+1)
+	h.step(e)
+	if _, main := e.Body.(queue.Observed); !main && h.chance(30, "twice") {
+		h.step(e)
+	}
+}
+
+func (h *history) pass() {
+	h.Helper()
+	d := []time.Duration{time.Second, time.Minute, 10 * time.Minute, 61 * time.Minute, 0}[h.pick(5, "time")]
+	if d == 0 && h.wake > h.now {
+		h.now = h.wake
+	} else {
+		h.now = h.now.Add(d)
+	}
+	h.tell(queue.Tick{})
+}
+
+func (h *history) String() string { return fmt.Sprintf("history of %d pulls", len(h.pulls)) }

@@ -1,0 +1,105 @@
+package speculation
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// told is what the comment of a pull request is to say, with its digest: a
+// cache, because few of them change in one turn.
+type told struct {
+	facts string
+	want  queue.Digest
+}
+
+// publish asks for the comment and check of every pull request whose facts are
+// not the ones shown. One publication of a pull request is under way at a
+// time; what changes meanwhile is shown by the next.
+func (c *Core) publish() {
+	builds := map[queue.ChangeID]int{}
+	for _, b := range c.s.Builds {
+		builds[b.Change]++
+	}
+	for _, n := range sorted(c.s.Pulls) {
+		p := c.s.Pulls[n]
+		facts := c.factsOf(p, builds)
+		if facts == "" {
+			continue
+		}
+		t := c.told[n]
+		if t.facts != facts {
+			t = told{facts: facts, want: queue.DigestOf("facts1", facts)}
+			c.told[n] = t
+		}
+		if p.Shown != t.want && !c.publishing[n] {
+			c.ask(queue.Publish{Number: n, Want: t.want})
+		}
+	}
+}
+
+// factsOf writes down what a person would want to be told of: not each
+// second's progress. "" means that there is nothing to say.
+func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
+	ch := c.s.Changes[p.Active]
+	if ch == nil {
+		ch = c.s.Changes[p.Last]
+	}
+	if ch == nil && p.Notice.Code == "" {
+		return ""
+	}
+	var f factWriter
+	f.reason(p.Notice)
+	f.text(p.NoticeTo)
+	if ch == nil {
+		return f.String()
+	}
+	f.text(string(ch.ID))
+	f.text(string(ch.Phase))
+	f.reason(ch.Reason)
+	f.text(c.s.Main.Broken)
+	if ch.Phase == queue.Pending {
+		place := c.rank[ch.ID] + 1
+		if place > 5 {
+			place = (place + 9) / 10 * 10 // far back, only the tens are news
+		}
+		f.number(place)
+		f.number(builds[ch.ID])
+		f.yes(len(c.firstAhead(ch.ID)) > 0)
+		f.yes(c.verified[ch.ID])
+		f.yes(c.s.Main.Paused != nil)
+		f.yes(c.root() != nil)
+	}
+	return f.String()
+}
+
+// factWriter writes facts one after the other, each framed.
+type factWriter struct{ strings.Builder }
+
+func (f *factWriter) text(s string) {
+	f.number(len(s))
+	f.WriteString(s)
+}
+
+func (f *factWriter) number(n int) {
+	f.WriteString(strconv.Itoa(n))
+	f.WriteByte(' ')
+}
+
+func (f *factWriter) yes(b bool) {
+	if b {
+		f.number(1)
+	} else {
+		f.number(0)
+	}
+}
+
+func (f *factWriter) reason(r queue.Reason) {
+	f.text(string(r.Code))
+	f.number(len(r.Names))
+	for _, n := range r.Names {
+		f.text(n)
+	}
+	f.text(r.Detail)
+}

@@ -1,0 +1,298 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// resolved takes in links. They are facts about content: a link that is known
+// already is not changed.
+func (c *Core) resolved(b queue.Resolved) {
+	c.done(b.Action)
+	for _, s := range b.Steps {
+		c.putSteps(s)
+	}
+	for i := range b.Links {
+		l := b.Links[i]
+		if c.s.Links[l.ID] != nil {
+			continue
+		}
+		l.At = c.now
+		c.s.Links[l.ID] = &l
+		c.touch(queue.KindLink, string(l.ID))
+		c.fresh = true
+		clear(c.states)
+	}
+	for _, e := range b.Passed {
+		c.remember(e)
+	}
+}
+
+func (c *Core) putSteps(s queue.StepSet) {
+	if s.ID != "" && c.s.Steps[s.ID] == nil {
+		c.s.Steps[s.ID] = &s
+		c.touch(queue.KindSteps, string(s.ID))
+	}
+}
+
+// remember takes a pass back in from the archive.
+func (c *Core) remember(e queue.Entry) {
+	if e.Passed == 0 || len(e.Keys) != 1 {
+		return
+	}
+	if old := c.s.Ledger[e.ID]; old != nil && old.Passed != 0 {
+		return
+	}
+	e.Failures = nil
+	c.fresh = true
+	c.s.Ledger[e.ID] = &e
+	c.touch(queue.KindEntry, string(e.ID))
+	clear(c.states)
+}
+
+func (c *Core) entry(keys []queue.Key) *queue.Entry {
+	id := queue.SetID(keys)
+	e := c.s.Ledger[id]
+	if e == nil {
+		e = &queue.Entry{ID: id, Keys: keys}
+		c.s.Ledger[id] = e
+		c.indexSet(id, e)
+	}
+	c.touch(queue.KindEntry, string(id))
+	clear(c.states)
+	return e
+}
+
+func (c *Core) indexSet(id queue.Digest, e *queue.Entry) {
+	if len(e.Keys) < 2 {
+		return
+	}
+	for _, k := range e.Keys {
+		kid := k.ID()
+		if at, known := slices.BinarySearch(c.sets[kid], id); !known {
+			c.sets[kid] = slices.Insert(c.sets[kid], at, id)
+		}
+	}
+}
+
+func (c *Core) dropEntry(id queue.Digest) {
+	if e := c.s.Ledger[id]; e != nil && len(e.Keys) > 1 {
+		for _, k := range e.Keys {
+			kid := k.ID()
+			c.sets[kid] = slices.DeleteFunc(c.sets[kid], func(s queue.Digest) bool { return s == id })
+			if len(c.sets[kid]) == 0 {
+				delete(c.sets, kid)
+			}
+		}
+	}
+	delete(c.s.Ledger, id)
+	c.touch(queue.KindEntry, string(id))
+}
+
+func (c *Core) pass(k queue.Key, b *queue.Build) {
+	e := c.entry([]queue.Key{k})
+	e.Tries++
+	if e.Passed != 0 {
+		return
+	}
+	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, b.Change, b.Commit
+	c.fresh = true
+	c.turn.Archive = append(c.turn.Archive, *e)
+}
+
+func (c *Core) fail(keys []queue.Key, b *queue.Build, r queue.JobDone, tail string) {
+	e := c.entry(keys)
+	if slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
+		return // the same run, reported twice
+	}
+	e.Tries++
+	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Tail: tail,
+		Timeout: r.Outcome == queue.JobTimeout})
+	if n := len(e.Failures); n > 8 {
+		e.Failures = e.Failures[n-8:]
+	}
+}
+
+// jobDone writes what one step of a build has shown into the ledger: for the
+// keys it was asked for and no others (DESIGN 8).
+func (c *Core) jobDone(r queue.JobDone) {
+	b := c.s.Builds[r.Build]
+	if b == nil {
+		return
+	}
+	i := slices.IndexFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Digest() == r.Step })
+	if i < 0 || b.Jobs[i].Done {
+		return
+	}
+	j := &b.Jobs[i]
+	named := map[string]queue.Key{}
+	for _, k := range j.Keys {
+		named[k.Target] = k
+	}
+	switch r.Outcome {
+	case queue.JobPassed, queue.JobFailed, queue.JobTimeout:
+	default:
+		return // no result: the keys stay unknown
+	}
+	j.Done = true
+	c.touch(queue.KindBuild, string(b.ID))
+	byName := len(r.Passed)+len(r.Failed) > 0
+	for _, f := range r.Failed {
+		if k, ok := named[f.Target]; ok {
+			c.fail([]queue.Key{k}, b, r, f.Tail)
+			delete(named, f.Target) // failed and passed in one report: failed
+		}
+	}
+	for _, t := range r.Passed {
+		if k, ok := named[t]; ok {
+			c.pass(k, b)
+		}
+	}
+	switch {
+	case byName:
+	case r.Outcome != queue.JobPassed:
+		c.fail(j.Keys, b, r, r.Tail)
+	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
+		for _, k := range j.Keys {
+			c.pass(k, b)
+		}
+	}
+	c.observeDurations(j, r)
+	if ch := c.s.Changes[b.Change]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
+		ch.Infra = 0
+		c.touchChange(ch)
+	}
+}
+
+// heard reports whether a build has told something of a job's keys.
+func (c *Core) heard(j *queue.Job, b *queue.Build) bool {
+	ids := []queue.Digest{queue.SetID(j.Keys)}
+	for _, k := range j.Keys {
+		ids = append(ids, k.ID())
+	}
+	return slices.ContainsFunc(ids, func(id queue.Digest) bool {
+		e := c.s.Ledger[id]
+		return e != nil && (e.By == b.ID || e.Passed == 0 && c.reported(id, b))
+	})
+}
+
+func (c *Core) observeDurations(j *queue.Job, r queue.JobDone) {
+	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
+		return
+	}
+	// What the report does not spread over its targets (compiling, checking
+	// out) is shared evenly.
+	rest := r.Took
+	for _, d := range r.PerTarget {
+		rest -= d
+	}
+	share := max(rest, 0) / queueDuration(len(j.Keys))
+	for _, k := range j.Keys {
+		c.learn(j.Step.Name, k.Target, share+r.PerTarget[k.Target])
+	}
+}
+
+// buildDone frees the build's slot. Jobs that brought no result leave their
+// keys unknown; too much of that parks the change, and is never its verdict.
+func (c *Core) buildDone(r queue.BuildDone) {
+	b := c.s.Builds[r.Build]
+	if b == nil {
+		return
+	}
+	c.drop(queue.Run{Build: b.ID})
+	c.drop(queue.Stop{Build: b.ID})
+	c.removeBuild(b)
+	ch := c.s.Changes[b.Change]
+	outcome := r.Outcome
+	if b.Cancel && outcome == queue.JobInfra {
+		outcome = queue.JobStopped // nobody waits for it
+	}
+	if why := silent(b); outcome != queue.JobStopped && outcome != queue.JobInfra && why != "" {
+		outcome, r.Detail = queue.JobInfra, why
+	} else if outcome != queue.JobStopped && outcome != queue.JobInfra && c.unreported(b) != "" {
+		outcome, r.Detail = queue.JobInfra, c.unreported(b)
+	}
+	what := string(outcome)
+	if outcome == queue.JobStopped {
+		what = "stopped"
+	}
+	c.note(queue.Note{Change: b.Change, Build: b.ID, What: "build-" + what, Commit: b.Commit,
+		Reason: queue.Reason{Detail: r.Detail}})
+	if outcome != queue.JobInfra {
+		return
+	}
+	if b.Change == "" {
+		m := &c.s.Main
+		m.Backoff++
+		m.Retry = c.now.Add(backoff(m.Backoff))
+		c.touchMain()
+		return
+	}
+	if ch == nil || ch.Phase.Final() {
+		return
+	}
+	ch.Infra++
+	c.touchChange(ch)
+	limit := max(c.rules().InfraRetries, 1)
+	switch {
+	case r.NoRunner:
+		c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
+	case ch.Infra >= limit:
+		c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
+	}
+}
+
+// silent names a job of a finished build that brought no result.
+func silent(b *queue.Build) string {
+	for _, j := range b.Jobs {
+		if !j.Done {
+			return "step " + j.Step.Name + " brought no result"
+		}
+	}
+	return ""
+}
+
+// unreported names an asked key of a finished build that no report has named.
+func (c *Core) unreported(b *queue.Build) string {
+	for _, j := range b.Jobs {
+		if c.reported(queue.SetID(j.Keys), b) {
+			continue
+		}
+		for _, k := range j.Keys {
+			if !c.reported(k.ID(), b) {
+				return "the report of step " + j.Step.Name + " does not name " + k.Target
+			}
+		}
+	}
+	return ""
+}
+
+// reported reports whether an entry has passed or has failed in a build.
+func (c *Core) reported(id queue.Digest, b *queue.Build) bool {
+	e := c.s.Ledger[id]
+	return e != nil && (e.Passed != 0 || slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }))
+}
+
+func (c *Core) indexBuild(b *queue.Build) {
+	if b.Cancel {
+		return
+	}
+	for _, k := range b.Keys() {
+		c.running[k.ID()] = b.ID
+	}
+}
+
+func (c *Core) removeBuild(b *queue.Build) {
+	delete(c.s.Builds, b.ID)
+	c.touch(queue.KindBuild, string(b.ID))
+	c.unindexBuild(b)
+}
+
+func (c *Core) unindexBuild(b *queue.Build) {
+	for _, k := range b.Keys() {
+		if id := k.ID(); c.running[id] == b.ID {
+			delete(c.running, id)
+		}
+	}
+}

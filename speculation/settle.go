@@ -1,0 +1,324 @@
+package speculation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// maxBypass is the most undecided changes ahead of which all outcomes are
+// followed for a bypass: 2^maxBypass paths.
+const maxBypass = 3
+
+// settle gives the verdicts that follow from facts. Landing is not one of
+// them: a change lands through the train and the gate.
+func (c *Core) settle() {
+	c.sortOrder()
+	c.proveMain()
+	for c.settleOnce() {
+		c.sortOrder()
+	}
+}
+
+// settleOnce goes through the order once; it reports whether a verdict has
+// changed who is ahead of whom.
+func (c *Core) settleOnce() bool {
+	if c.s.Push != nil {
+		return false // what main is at this moment is not known: no verdict rests on it
+	}
+	tip := c.s.Main.Tip
+	for _, id := range c.order {
+		l := c.s.Links[queue.LinkOf(tip, id)]
+		if l == nil {
+			continue
+		}
+		st := c.state(l)
+		switch st.status {
+		case failed, conflicting, empty:
+		default:
+			continue
+		}
+		ahead := c.firstAhead(id)
+		if len(ahead) > 0 && !c.agree(tip, ahead, id, st.status) {
+			continue
+		}
+		if c.reject(c.s.Changes[id], l, st) {
+			return true
+		}
+	}
+	return false
+}
+
+// agree reports whether all paths of a change over the undecided changes ahead
+// of it are known and have the given status (BLRD: EuroSys'19 authors,
+// "Bypassing Large Diffs", 2023). No path is left out because it cannot be the
+// final one; only paths whose base does not merge take no part.
+func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want status) bool {
+	if len(ahead) > maxBypass {
+		return false
+	}
+	for mask := range 1 << len(ahead) {
+		l, rest, void := c.walk(base, subset(ahead, mask, id))
+		switch {
+		case void != "":
+			continue
+		case len(rest.picks) > 0 || l == nil:
+			return false
+		}
+		if !c.agrees(l, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether a path's end is of the kind of a status: it may land,
+// it may not, or there is nothing to land.
+func (c *Core) agrees(l *queue.Link, want status) bool {
+	st := c.state(l)
+	switch want {
+	case verified, treeKeysOnly:
+		return st.status == verified || st.status == treeKeysOnly
+	case failed, conflicting:
+		if st.status == failed {
+			own, _ := c.blame(st.broken)
+			return own != nil
+		}
+		return st.status == conflicting
+	}
+	return st.status == want
+}
+
+// subset returns the members of ahead that mask selects, in order, and then id.
+func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeID {
+	out := make([]queue.ChangeID, 0, len(ahead)+1)
+	for i, a := range ahead {
+		if mask&(1<<i) != 0 {
+			out = append(out, a)
+		}
+	}
+	return append(out, id)
+}
+
+// reject ends a change that cannot land on the real main of this moment. It
+// returns false where the evidence does not count (yet), because main itself
+// may be to blame.
+func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
+	switch st.status {
+	case conflicting:
+		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts},
+			&queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
+		return true
+	case empty:
+		c.decide(ch, queue.NothingToLand, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
+		return true
+	}
+	if m := c.s.Main; m.Surveyed != m.Tip {
+		return false // whether main is to blame is not known yet
+	}
+	own, red := c.blame(st.broken)
+	if own == nil {
+		if len(red) > 0 {
+			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red}, 0)
+			return true
+		}
+		return false
+	}
+	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}
+	names := []string{}
+	for _, f := range v.Failures {
+		names = append(names, f.Step)
+	}
+	slices.Sort(names)
+	c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
+	return true
+}
+
+// blame splits decisive failures into the change's own and those that rest on
+// targets of main that are not proven: of the latter it names the red ones. A
+// set counts as resting on main as soon as one of its keys does.
+func (c *Core) blame(broken []*queue.Entry) (own []*queue.Entry, red []string) {
+	retries := c.rules().Retries
+	for _, e := range broken {
+		excused := false
+		for _, k := range e.Keys {
+			for _, m := range c.unprovenOn(k.Target) {
+				excused = true
+				if c.redKey(m, retries) {
+					red = append(red, k.Target)
+				}
+			}
+		}
+		if !excused {
+			own = append(own, e)
+		}
+	}
+	slices.Sort(red)
+	return own, slices.Compact(red)
+}
+
+// redKey reports whether a key of main has decisively failed, alone or in a
+// set that main holds whole.
+func (c *Core) redKey(k queue.Key, retries int) bool {
+	if e := c.s.Ledger[k.ID()]; e != nil && e.Decisive(c.now, retries) {
+		return true
+	}
+	root := c.root()
+	if root == nil {
+		return false
+	}
+	for _, sid := range c.sets[k.ID()] {
+		if e := c.s.Ledger[sid]; e != nil && e.Decisive(c.now, retries) && c.holdsAll(c.ids(root.ID), e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
+	var out []queue.Evidence
+	set := c.s.Steps[l.Steps]
+	for _, e := range broken {
+		last := e.Failures[len(e.Failures)-1]
+		ev := queue.Evidence{Build: last.Build, Tail: last.Tail, Timeout: last.Timeout}
+		if set != nil {
+			if st, ok := set.Step(e.Keys[0].Step); ok {
+				ev.Step = st.Name
+			}
+		}
+		for _, k := range e.Keys {
+			ev.Targets = append(ev.Targets, k.Target)
+		}
+		out = append(out, ev)
+	}
+	if len(out) > 5 {
+		out = out[:5]
+	}
+	return out
+}
+
+// decide ends a change.
+func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
+	if ch == nil || ch.Phase.Final() {
+		return
+	}
+	if inOrder(ch) {
+		c.leave(ch.ID)
+	}
+	c.drop(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})
+	c.sweep = true
+	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
+	c.touchChange(ch)
+	p := c.pull(ch.Number)
+	if p.Last = ch.ID; p.Active == ch.ID {
+		p.Active = ""
+	}
+	commit := queue.CommitID("")
+	if v != nil {
+		commit = v.Commit
+	}
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why, Commit: commit})
+}
+
+// landed ends a change that is on main as the given commit.
+func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
+	if ch == nil || ch.Phase == queue.Landed {
+		return
+	}
+	v := &queue.Verdict{}
+	if ch.Verdict != nil {
+		*v = *ch.Verdict
+	}
+	v.Commit = commit
+	if ch.Phase.Final() {
+		// Main is the truth: whatever the state believed, it has landed.
+		ch.Phase = queue.Pending
+	}
+	f := c.s.Footprints[ch.ID]
+	var hit map[queue.ChangeID]bool
+	if f != nil && (len(f.Edges) > 0 || f.All) && inOrder(ch) {
+		hit = c.conflictsOf(ch.ID)
+	}
+	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
+	if hit != nil {
+		// It changed the graph that the others' footprints were made on.
+		c.restale(func(o *queue.Change) bool { return hit[o.ID] })
+	}
+}
+
+// park takes a change out of the order without a verdict. until is when it is
+// looked at again; 0: when its cause ends.
+func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
+	if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Landing {
+		return
+	}
+	if inOrder(ch) {
+		c.leave(ch.ID)
+	}
+	c.sweep = true
+	ch.Phase, ch.Reason, ch.Until, ch.Decided = queue.Parked, why, until, c.now
+	c.touchChange(ch)
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
+}
+
+// unpark brings changes back whose cause has ended, and lets go of those that
+// have been parked for too long.
+func (c *Core) unpark() {
+	limit := c.rules().ParkedLimit
+	for _, ch := range c.parked() {
+		end := ch.Decided.Add(limit)
+		switch {
+		case limit > 0 && c.now >= end:
+			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
+		case ch.Until != 0 && c.now >= ch.Until,
+			ch.Reason.Code == queue.ReasonRedMain && !c.stillRed(ch):
+			c.unparkNow(ch)
+		default:
+			c.wakeAt(end)
+			c.wakeAt(ch.Until)
+		}
+	}
+}
+
+// parked returns the parked changes, by id.
+func (c *Core) parked() []*queue.Change {
+	var out []*queue.Change
+	for _, ch := range c.s.Changes {
+		if ch.Phase == queue.Parked {
+			out = append(out, ch)
+		}
+	}
+	slices.SortFunc(out, func(a, b *queue.Change) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return out
+}
+
+// stillRed reports whether a target that parked the change is still not proven
+// on main.
+func (c *Core) stillRed(ch *queue.Change) bool {
+	if m := c.s.Main; m.Surveyed != m.Tip {
+		return true
+	}
+	l := c.root()
+	if l == nil {
+		return false
+	}
+	return slices.ContainsFunc(l.Keys, func(k queue.Key) bool {
+		return slices.Contains(ch.Reason.Names, k.Target) && !c.passed(k)
+	})
+}
+
+// unparkNow puts a change back into the order, where it was.
+func (c *Core) unparkNow(ch *queue.Change) {
+	if ch.Reason.Code == queue.ReasonRedMain {
+		c.forgetFailures(ch.ID) // they were made while main was red
+	}
+	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0
+	c.touchChange(ch)
+	if f := c.s.Footprints[ch.ID]; f != nil {
+		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
+		c.join(ch.ID, f)
+	}
+	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
+}

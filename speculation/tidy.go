@@ -1,0 +1,148 @@
+package speculation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// How long what nobody needs is kept.
+const (
+	keepVerdict = 24 * time.Hour
+	keepPull    = 7 * 24 * time.Hour
+	keepPass    = 10 * time.Minute // then the archive has it
+)
+
+// tidy removes what no future can need: links that do not start from main,
+// ledger entries that no link has, changes long decided. It runs in turns
+// after which something may be left over.
+func (c *Core) tidy() {
+	if !c.sweep {
+		return
+	}
+	c.tidyChanges()
+	used := c.tidyLinks()
+	c.tidyLedger(used)
+}
+
+func (c *Core) tidyChanges() {
+	for _, id := range sorted(c.s.Footprints) {
+		if ch := c.s.Changes[id]; ch == nil || ch.Phase.Final() {
+			delete(c.s.Footprints, id)
+			c.touch(queue.KindFootprint, string(id))
+			delete(c.verified, id)
+		}
+	}
+	for _, id := range sorted(c.s.Changes) {
+		if ch := c.s.Changes[id]; ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
+			delete(c.s.Changes, id)
+			c.touchChange(ch)
+		}
+	}
+	for _, n := range sorted(c.s.Pulls) {
+		if p := c.s.Pulls[n]; p.Active == "" && c.now.Sub(p.At) > keepPull {
+			delete(c.s.Pulls, n)
+			delete(c.told, n)
+			c.touchPull(p)
+		}
+	}
+}
+
+// tidyLinks keeps the links that lie on a chain from main (or from where it is
+// about to be) of changes without a verdict, and those that builds run on. It
+// returns the ids of the keys and step sets in use.
+func (c *Core) tidyLinks() map[queue.Digest]bool {
+	byParent := map[queue.CommitID][]*queue.Link{}
+	for _, l := range c.s.Links {
+		byParent[l.Parent] = append(byParent[l.Parent], l)
+	}
+	keep := map[queue.LinkID]bool{c.s.Main.Root: true}
+	for _, b := range c.s.Builds {
+		keep[b.Link] = true
+	}
+	for _, l := range c.evidence() {
+		keep[l] = true
+	}
+	reach := []queue.CommitID{c.s.Main.Tip}
+	seen := map[queue.CommitID]bool{c.s.Main.Tip: true}
+	for len(reach) > 0 {
+		at := reach[0]
+		reach = reach[1:]
+		for _, l := range byParent[at] {
+			ch := c.s.Changes[l.Change]
+			if ch == nil || ch.Phase.Final() {
+				continue
+			}
+			keep[l.ID] = true
+			if l.Commit != "" && !seen[l.Commit] {
+				seen[l.Commit] = true
+				reach = append(reach, l.Commit)
+			}
+		}
+	}
+	used := map[queue.Digest]bool{}
+	clear(c.verified)
+	for _, id := range sorted(c.s.Links) {
+		if !keep[id] {
+			delete(c.s.Links, id)
+			delete(c.keyIDs, id)
+			c.touch(queue.KindLink, string(id))
+			continue
+		}
+		used[c.s.Links[id].Steps] = true
+		for _, k := range c.ids(id) {
+			used[k] = true
+		}
+	}
+	for _, id := range sorted(c.s.Steps) {
+		if !used[id] {
+			delete(c.s.Steps, id)
+			delete(c.stepSets, id)
+			c.touch(queue.KindSteps, string(id))
+		}
+	}
+	c.noteVerified()
+	return used
+}
+
+// evidence returns the links beyond main's reach that are kept: of each change
+// without a verdict one that is proven, because it has shown that it may join
+// the train; of a rejected one what failed, while that counts, so that a retry
+// can discard it.
+func (c *Core) evidence() []queue.LinkID {
+	proven := map[queue.ChangeID]queue.LinkID{}
+	var out []queue.LinkID
+	for id, l := range c.s.Links {
+		ch := c.s.Changes[l.Change]
+		switch {
+		case ch == nil:
+		case ch.Phase == queue.Rejected:
+			if v := ch.Verdict; v != nil && l.Commit != "" && l.Commit == v.Commit && c.now.Sub(ch.Decided) < queue.FailureExpiry {
+				out = append(out, id)
+			}
+		case !ch.Phase.Final() && c.proven(l):
+			if best := c.s.Links[proven[l.Change]]; best == nil || l.At > best.At || l.At == best.At && id > best.ID {
+				proven[l.Change] = id
+			}
+		}
+	}
+	for _, id := range proven {
+		out = append(out, id)
+	}
+	return out
+}
+
+func (c *Core) tidyLedger(used map[queue.Digest]bool) {
+	for _, id := range sorted(c.s.Ledger) {
+		e := c.s.Ledger[id]
+		wanted := used[id]
+		if len(e.Keys) > 1 {
+			wanted = slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return used[k.ID()] })
+		}
+		if wanted || e.Passed != 0 && c.now.Sub(e.Passed) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
+			continue
+		}
+		c.dropEntry(id)
+	}
+}

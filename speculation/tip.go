@@ -1,0 +1,315 @@
+package speculation
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// observed takes in the target branch as it is. Main is the truth about
+// landings: what the branch shows of our own commits wins over what the state
+// remembers, so that a lost second of the store is harmless.
+func (c *Core) observed(b queue.Observed) {
+	if c.done(b.Action) == nil {
+		return // given up for a newer reading
+	}
+	m := &c.s.Main
+	late := m.Again // something happened after it was made
+	if late {
+		m.Again = false
+		c.touchMain()
+		defer c.observe()
+	}
+	if b.From != m.Tip && b.Tip != m.Tip {
+		c.observe() // made from a tip we have left since
+		return
+	}
+	c.configure(b)
+	if b.Tip == m.Tip {
+		if p := c.s.Push; p != nil && p.Unsure && !late {
+			c.lost()
+		}
+		if !late {
+			c.gone()
+		}
+		return
+	}
+	first := m.Tip == ""
+	old, proven := m.Tip, c.provenMain()
+	m.Tip = b.Tip
+	c.sweep = true
+	c.touchMain()
+	if b.Forced && !first {
+		m.Paused = &queue.Pause{By: "submitqueue", At: c.now, Code: queue.ReasonForced,
+			Reason: "the branch was force-pushed from " + string(old) + " to " + string(b.Tip)}
+		c.note(queue.Note{What: "forced", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonForced, Names: []string{string(old), string(b.Tip)}}})
+	}
+	outside := first || b.Forced
+	if !b.Forced {
+		for _, l := range b.Line {
+			if !c.recognise(l) {
+				outside = true
+				if !first {
+					m.Suspects = append(m.Suspects, l)
+				}
+			}
+		}
+	}
+	if p := c.s.Push; p != nil && !slices.ContainsFunc(b.Line, func(l queue.LineCommit) bool { return l.Commit == p.Tip() }) {
+		c.lost()
+	} else if p != nil {
+		c.setPush(nil)
+	}
+	if outside {
+		if !first {
+			c.note(queue.Note{What: "outside", Commit: b.Tip})
+		}
+		m.Surveyed = ""
+		c.restale(func(*queue.Change) bool { return true })
+	} else if proven {
+		m.Surveyed = m.Tip
+	}
+	if !late {
+		c.gone()
+	}
+	c.survey()
+}
+
+// recognise settles a change whose landing shows on main, and reports whether
+// the commit is one that the gate has let pass, as far as the state knows.
+func (c *Core) recognise(l queue.LineCommit) bool {
+	ch := c.s.Changes[l.Change]
+	if ch == nil || ch.Head != l.Head || !slices.Contains(l.Merged, ch.Head) {
+		return false // trailers alone prove nothing: anybody can write them
+	}
+	known := ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
+	if p := c.s.Push; p != nil && slices.Contains(p.Commits, l.Commit) {
+		known = true
+	}
+	if ch.Phase != queue.Landed {
+		c.landed(ch, l.Commit)
+	}
+	return known
+}
+
+// gone looks again at changes that the forge calls merged and main does not show.
+func (c *Core) gone() {
+	for _, n := range sorted(c.s.Pulls) {
+		p := c.s.Pulls[n]
+		if !p.Gone {
+			continue
+		}
+		p.Gone = false
+		c.touchPull(p)
+		if ch := c.s.Changes[p.Active]; ch != nil && ch.Phase != queue.Landing {
+			c.doubt(ch, "gone/"+string(ch.ID)+"/"+string(c.s.Main.Tip))
+		}
+	}
+}
+
+func (c *Core) configure(b queue.Observed) {
+	m := &c.s.Main
+	m.Protected = b.Protected
+	m.Broken = b.Broken
+	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
+		m.Config, m.ConfigAt = b.Config, b.Tip
+	}
+	c.touchMain()
+}
+
+// external is the policy for commits that we did not make.
+func (c *Core) external() queue.External {
+	if e := c.rules().External; e != "" {
+		return e
+	}
+	if c.s.Main.Protected {
+		return queue.ExternalHold
+	}
+	return queue.ExternalTrust
+}
+
+// survey asks which keys of main are not proven, unless that is known.
+func (c *Core) survey() {
+	if m := c.s.Main; m.Config != nil && m.Surveyed != m.Tip {
+		c.ask(queue.Survey{Commit: m.Tip})
+	}
+}
+
+func (c *Core) surveyed(b queue.Surveyed) {
+	if c.done(b.Action) == nil {
+		return
+	}
+	m := &c.s.Main
+	if b.Commit != m.Tip {
+		return
+	}
+	m.Surveyed, m.Root, m.Retry, m.Backoff = b.Commit, "", 0, 0
+	c.touchMain()
+	if len(b.Unproven) == 0 {
+		return
+	}
+	c.putSteps(b.Steps)
+	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
+		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now}
+	if old := c.s.Links[root.ID]; old != nil {
+		root.Attempts = old.Attempts
+		delete(c.keyIDs, root.ID)
+	}
+	c.s.Links[root.ID] = root
+	c.touch(queue.KindLink, string(root.ID))
+	m.Root = root.ID
+}
+
+// root returns the link whose keys are what main has unproven, or nil when
+// main is proven.
+func (c *Core) root() *queue.Link {
+	if c.s.Main.Root == "" {
+		return nil
+	}
+	return c.s.Links[c.s.Main.Root]
+}
+
+// provenMain reports whether every key of main has passed.
+func (c *Core) provenMain() bool {
+	return c.s.Main.Tip != "" && c.s.Main.Surveyed == c.s.Main.Tip && c.root() == nil
+}
+
+// proveMain notices that the last unproven key of main has passed.
+func (c *Core) proveMain() {
+	m := &c.s.Main
+	l := c.root()
+	if l == nil || c.state(l).status != verified {
+		return
+	}
+	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
+	c.touchMain()
+	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
+}
+
+// unprovenOn returns the keys of main on a target that are not proven: evidence
+// against a change does not count where main itself may be to blame. The step
+// does not matter: what is broken fails under a new or edited step as well.
+func (c *Core) unprovenOn(target string) []queue.Key {
+	root := c.root()
+	if root == nil {
+		return nil
+	}
+	var out []queue.Key
+	for _, r := range root.Keys {
+		if r.Target == target && !c.passed(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// pushed takes in what came of a push.
+func (c *Core) pushed(b queue.Pushed) {
+	c.done(b.Action)
+	p := c.s.Push
+	if p == nil || p.ID != b.Push {
+		return
+	}
+	switch {
+	case b.Moved:
+		m := &c.s.Main
+		proven := c.provenMain()
+		m.Tip = p.Tip()
+		c.sweep = true
+		if proven {
+			m.Surveyed = m.Tip
+		}
+		c.touchMain()
+		for i, id := range p.Changes {
+			c.landed(c.s.Changes[id], p.Commits[i])
+		}
+		c.setPush(nil)
+		c.survey()
+		c.observe() // for its configuration and attributes
+	case b.Refused != "":
+		c.setPush(nil)
+		why := queue.Reason{Code: queue.ReasonProtected, Detail: b.Refused}
+		for _, id := range p.Changes {
+			c.unland(id)
+			c.park(c.s.Changes[id], why, 0)
+		}
+		c.s.Main.Paused = &queue.Pause{By: "submitqueue", Reason: b.Refused, At: c.now, Code: queue.ReasonProtected}
+		c.touchMain()
+		c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
+	default:
+		// Main is somewhere else: perhaps behind what an earlier attempt pushed.
+		c.unsure(p.ID)
+	}
+}
+
+// unsure handles a push of which nobody knows what came: main is read, and it
+// is the truth.
+func (c *Core) unsure(id string) {
+	if p := c.s.Push; p != nil && p.ID == id {
+		p.Unsure = true
+		c.touch(queue.KindMeta, queue.MetaPush)
+		c.drop(queue.Land{Push: p.ID})
+		c.observe()
+	}
+}
+
+// lost puts the changes of a push that did not happen back into the order.
+func (c *Core) lost() {
+	p := c.s.Push
+	c.setPush(nil)
+	for _, id := range p.Changes {
+		c.unland(id)
+	}
+	c.note(queue.Note{What: "lost-race", Commit: p.Tip()})
+}
+
+func (c *Core) unland(id queue.ChangeID) {
+	ch := c.s.Changes[id]
+	if ch == nil || ch.Phase != queue.Landing {
+		return
+	}
+	ch.Phase, ch.Reason, ch.Verdict = queue.Pending, queue.Reason{}, nil
+	c.touchChange(ch)
+	if p := c.pull(ch.Number); p.Head != ch.Head {
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
+		return
+	}
+	// What came for it while it was too late counts now.
+	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.now), 10), Number: ch.Number,
+		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now})
+}
+
+func (c *Core) setPush(p *queue.Push) {
+	if old := c.s.Push; old != nil && p == nil {
+		c.drop(queue.Land{Push: old.ID})
+	}
+	c.s.Push = p
+	c.touch(queue.KindMeta, queue.MetaPush)
+}
+
+// resume lets landings go on and brings back what a refusal parked.
+func (c *Core) resume(user string) {
+	c.s.Main.Paused = nil
+	c.touchMain()
+	c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{user}}})
+	for _, ch := range c.parked() {
+		if ch.Reason.Code == queue.ReasonProtected {
+			c.unparkNow(ch)
+		}
+	}
+}
+
+// restale has the footprints of changes made again: main has changed under them.
+func (c *Core) restale(which func(*queue.Change) bool) {
+	for _, id := range sorted(c.s.Changes) {
+		ch := c.s.Changes[id]
+		if ch.Phase != queue.Pending && ch.Phase != queue.Analyzing || !which(ch) {
+			continue
+		}
+		ch.Stale = true
+		c.touchChange(ch)
+		c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	}
+}

@@ -1,0 +1,302 @@
+package speculation
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// maxTrain bounds the links of one push.
+const maxTrain = 64
+
+// land forms the train: the changes that may land next, each on the commit of
+// the one before, on the commit where main will be. What the gate lets pass of
+// its front is pushed; a change that the gate refuses is left out, and the
+// keys in its way are what plan builds. The train is sticky, because keys on
+// the whole tree can only be verified on the very commits that land.
+func (c *Core) land() {
+	c.sortOrder()
+	m := &c.s.Main
+	if m.Tip == "" || m.Config == nil {
+		return
+	}
+	c.formTrain()
+	if c.s.Push == nil && m.Paused == nil && c.push() {
+		c.formTrain() // behind those that have left
+	}
+}
+
+func (c *Core) formTrain() {
+	c.aboard, c.boarding = map[queue.ChangeID]bool{}, map[queue.ChangeID]bool{}
+	if train := c.members(); !slices.Equal(train, c.s.Train) {
+		c.s.Train = train
+		c.touch(queue.KindMeta, queue.MetaTrain)
+	}
+}
+
+// members chooses the members of the train, in order.
+func (c *Core) members() []queue.ChangeID {
+	at := c.front()
+	var train []queue.ChangeID
+	var line []queue.CommitID // where the train passes, before at
+	in := map[queue.ChangeID]bool{}
+	ready := c.ready()
+	for i := 0; i < len(ready) && len(train) < maxTrain; {
+		id := ready[i]
+		l := c.s.Links[queue.LinkOf(at, id)]
+		switch {
+		case !c.mayJoin(id, in), slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) }):
+			i++ // what was seen to fail has its verdict when main is there
+		case l == nil && slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.waiting(p, id) }):
+			i++ // it is being built on less than this
+		case l == nil:
+			// Whoever comes next is merged on this one, so they wait for it; all
+			// that could follow are asked for in one go.
+			next := c.couldFollow(ready, in, append(line, at))
+			c.wants = append(c.wants, want{base: at, picks: next})
+			for _, n := range next {
+				c.boarding[n] = true
+			}
+			return append(train, next...)
+		case !landable(c.state(l).status):
+			i++
+		default:
+			train = append(train, id)
+			in[id], c.aboard[id] = true, true
+			line = append(line, at)
+			at = l.Commit
+			ready, i = slices.Delete(ready, i, i+1), 0 // who was passed over may follow now
+		}
+	}
+	return train
+}
+
+func landable(s status) bool { return s == verified || s == treeKeysOnly }
+
+// waiting reports whether it is not known yet if a change may land on a commit.
+func (c *Core) waiting(at queue.CommitID, id queue.ChangeID) bool {
+	l := c.s.Links[queue.LinkOf(at, id)]
+	return l != nil && c.state(l).status == unknown
+}
+
+// ready returns the changes that have been proven somewhere: those of the train
+// first, then the others in order. While main is held, what repairs it goes
+// before both: the others wait for it.
+func (c *Core) ready() []queue.ChangeID {
+	doubted := c.doubted()
+	var out []queue.ChangeID
+	seen := map[queue.ChangeID]bool{}
+	for _, id := range append(slices.Clone(c.s.Train), c.order...) {
+		if _, pending := c.rank[id]; pending && c.verified[id] && !doubted[id] && !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	if c.external() == queue.ExternalHold && c.root() != nil {
+		at, repairs := c.front(), map[queue.ChangeID]int{}
+		for _, id := range out {
+			if l := c.s.Links[queue.LinkOf(at, id)]; l != nil && landable(c.state(l).status) && c.repairs(l) {
+				repairs[id] = -1
+			}
+		}
+		slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return repairs[a] - repairs[b] })
+	}
+	return out
+}
+
+// doubted returns the changes whose pull requests are being looked at again.
+func (c *Core) doubted() map[queue.ChangeID]bool {
+	out := map[queue.ChangeID]bool{}
+	for _, r := range c.s.Requests {
+		if ch := c.active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck {
+			out[ch.ID] = true
+		}
+	}
+	return out
+}
+
+// out reports whether a change has been seen not to land on a commit.
+func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
+	l := c.s.Links[queue.LinkOf(at, id)]
+	if l == nil {
+		return false
+	}
+	switch c.state(l).status {
+	case failed, conflicting, empty:
+		return true
+	}
+	return false
+}
+
+// mayJoin reports whether a change may land behind the given members: nothing
+// that conflicts with it is ahead and undecided, or whatever is ahead has been
+// shown not to matter (a bypass).
+func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+	var open []queue.ChangeID
+	for _, a := range c.firstAhead(id) { // more than a train and a bypass can be about
+		if !in[a] {
+			open = append(open, a)
+		}
+	}
+	return len(open) == 0 || c.agree(c.front(), open, id, verified)
+}
+
+// couldFollow returns the changes that could be the next links of the train,
+// behind its members and nowhere that they have been seen to fail or to wait.
+func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line []queue.CommitID) []queue.ChangeID {
+	var out []queue.ChangeID
+	with := maps.Clone(in)
+	for more := true; more; {
+		more = false
+		for _, id := range ready {
+			if len(out) == resolveChunk {
+				return out
+			}
+			if with[id] || !c.mayJoin(id, with) || slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) || c.waiting(p, id) }) {
+				continue
+			}
+			out = append(out, id)
+			with[id], more = true, true
+		}
+	}
+	return out
+}
+
+// push writes the landing of the front of the train that the gate lets pass,
+// and reports whether there is one.
+// This is the point of no return.
+func (c *Core) push() bool {
+	m := c.s.Main
+	var chain []*queue.Link
+	at := m.Tip
+	for _, id := range c.s.Train {
+		l := c.s.Links[queue.LinkOf(at, id)]
+		if l == nil {
+			break
+		}
+		// Each link on its own is the chain as a whole: at is where the one before ended.
+		if missing, ok := Gate(at, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
+			break
+		}
+		chain = append(chain, l)
+		if at = l.Commit; c.awaited(at) {
+			break
+		}
+	}
+	if len(chain) == 0 {
+		return false
+	}
+	p := &queue.Push{Expected: m.Tip, At: c.now}
+	in := map[queue.ChangeID]bool{}
+	for _, l := range chain {
+		ch := c.s.Changes[l.Change]
+		ch.Verdict = c.proof(ch, l, in)
+		p.Commits, p.Changes = append(p.Commits, l.Commit), append(p.Changes, l.Change)
+		in[l.Change] = true
+	}
+	for _, id := range p.Changes {
+		ch := c.s.Changes[id]
+		ch.Phase, ch.Reason = queue.Landing, queue.Reason{Code: queue.ReasonLanding}
+		c.touchChange(ch)
+	}
+	p.ID = string(queue.DigestOf("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
+	c.setPush(p)
+	c.ask(queue.Land{Push: p.ID})
+	c.sortOrder()
+	return true
+}
+
+// awaited reports whether a change was taken out of the train by what it showed
+// on this commit: main stops there once, so that it has its verdict on the real
+// main, however many follow.
+func (c *Core) awaited(at queue.CommitID) bool {
+	return slices.ContainsFunc(c.order, func(id queue.ChangeID) bool { return c.verified[id] && c.out(at, id) })
+}
+
+// mainAllows reports whether a change may land on main as it is: always on a
+// proven one; under `external: hold` only a repair on one that is not.
+func (c *Core) mainAllows(l *queue.Link) bool {
+	m := c.s.Main
+	if c.external() == queue.ExternalTrust || m.Surveyed == m.Tip && c.root() == nil {
+		return true
+	}
+	return m.Surveyed == m.Tip && c.repairs(l)
+}
+
+// repairs reports whether a link mends what is red on main: it replaces such a
+// key by one that has passed, takes its target away, or replaces the step of a
+// key that is not proven.
+func (c *Core) repairs(l *queue.Link) bool {
+	root := c.root()
+	if root == nil {
+		return false
+	}
+	retries := c.rules().Retries
+	f := c.s.Footprints[l.Change]
+	for _, r := range root.Keys {
+		if c.passed(r) {
+			continue
+		}
+		red := c.redKey(r, retries)
+		// That the target is gone is known by the footprint only, but that is
+		// enough here: the gate has the last word on what may pass.
+		if red && f != nil && slices.Contains(f.Write, r.Target) && !slices.Contains(f.Affected, r.Target) {
+			return true
+		}
+		for _, k := range l.Keys {
+			if k.Target == r.Target && (red && k.Step == r.Step || k.Step != r.Step && c.succeeds(l, k, root, r)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// succeeds reports whether a key of a link stands for one of main under a step
+// that the link's commit no longer has: by the step's name, or because its own
+// step is new there.
+func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
+	if _, still := c.step(l, r); still {
+		return false
+	}
+	now, ok := c.step(l, k)
+	before, known := c.step(root, r)
+	if ok && known && now.Name == before.Name {
+		return true
+	}
+	_, old := c.step(root, k)
+	return !old
+}
+
+// proof is what the author is told of why the change could land.
+func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
+	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
+	for _, id := range c.ids(l.ID) {
+		e := c.s.Ledger[id]
+		if e == nil {
+			continue
+		}
+		if e.Change != ch.ID {
+			v.Reused++
+		}
+		if e.Commit == l.Commit {
+			v.Tested = true
+		}
+		v.Attempts = max(v.Attempts, e.Tries)
+	}
+	for _, a := range c.ahead(ch.ID) {
+		if !in[a] {
+			v.Bypassed = append(v.Bypassed, a)
+		}
+	}
+	for other := range c.conflictsOf(ch.ID) {
+		if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && !in[other] && o.Arrival < ch.Arrival {
+			v.Overtook++
+		}
+	}
+	if root := c.root(); root != nil {
+		v.MainRed = len(c.state(root).missing) + len(c.state(root).broken)
+	}
+	return v
+}

@@ -1,0 +1,204 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// View returns the facts that people are shown of a change; ok is false where
+// the state does not hold it.
+func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
+	if v, ok = c.brief(id); ok && v.Change.Phase == queue.Pending {
+		v.Conflicts = c.index.Conflicts(id)
+	}
+	return v, ok
+}
+
+// brief is a view without its conflicts, whose witnesses take time to name.
+func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
+	ch := c.s.Changes[id]
+	if ch == nil {
+		return v, false
+	}
+	v = queue.View{Change: *ch, Total: len(c.order)}
+	if p := c.s.Pulls[ch.Number]; p != nil {
+		v.Notice, v.NoticeTo = p.Notice, p.NoticeTo
+		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
+			previous := *prev
+			v.Previous = &previous
+		}
+	}
+	for _, bid := range sorted(c.s.Builds) {
+		if b := c.s.Builds[bid]; b.Change == id {
+			v.Builds = append(v.Builds, c.buildView(b))
+		}
+	}
+	if ch.Phase == queue.Pending {
+		v.Position = c.rank[id] + 1
+		v.Ahead = c.ahead(id)
+	}
+	v.Waits = c.waits(ch, v)
+	v.Finish = c.finish(ch, v)
+	return v, true
+}
+
+// PullView returns the view of a pull request's change, the active one before
+// the last. A pull request that has only been answered has a view without a
+// change.
+func (c *Core) PullView(number int) (v queue.View, ok bool) {
+	p := c.s.Pulls[number]
+	if p == nil {
+		return v, false
+	}
+	for _, id := range []queue.ChangeID{p.Active, p.Last} {
+		if v, ok = c.View(id); ok {
+			return v, true
+		}
+	}
+	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo}, true
+}
+
+// Queue returns the facts that people are shown of the whole queue.
+func (c *Core) Queue(name string) queue.QueueView {
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots}
+	var waiting []*queue.Change
+	for _, id := range sorted(c.s.Changes) {
+		ch := c.s.Changes[id]
+		switch {
+		case ch.Phase.Final():
+			q.Recent = append(q.Recent, *ch)
+		case ch.Phase != queue.Pending:
+			waiting = append(waiting, ch)
+		}
+	}
+	slices.SortFunc(q.Recent, func(a, b queue.Change) int {
+		return cmp.Or(cmp.Compare(b.Decided, a.Decided), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortStableFunc(waiting, func(a, b *queue.Change) int {
+		return cmp.Or(cmp.Compare(rankOf(a.Phase), rankOf(b.Phase)), cmp.Compare(a.Arrival, b.Arrival))
+	})
+	add := func(phase func(queue.Phase) bool) {
+		for _, ch := range waiting {
+			if phase(ch.Phase) {
+				v, _ := c.brief(ch.ID)
+				q.Order = append(q.Order, v)
+			}
+		}
+	}
+	add(func(p queue.Phase) bool { return p == queue.Landing })
+	for _, id := range c.order {
+		if v, ok := c.brief(id); ok {
+			q.Order = append(q.Order, v)
+		}
+	}
+	add(func(p queue.Phase) bool { return p != queue.Landing })
+	for _, id := range sorted(c.s.Builds) {
+		if b := c.s.Builds[id]; b.Change == "" {
+			q.MainBuilds = append(q.MainBuilds, c.buildView(b))
+		}
+	}
+	if root := c.root(); root != nil {
+		for _, k := range root.Keys {
+			if c.passed(k) {
+				continue
+			}
+			q.Unproven++
+			if c.redKey(k, c.rules().Retries) {
+				q.Red = append(q.Red, k.Target)
+			}
+		}
+		slices.Sort(q.Red)
+		q.Red = slices.Compact(q.Red)
+	}
+	return q
+}
+
+func rankOf(p queue.Phase) int {
+	switch p {
+	case queue.Landing:
+		return 0
+	case queue.Parked:
+		return 2
+	}
+	return 1
+}
+
+func (c *Core) buildView(b *queue.Build) queue.BuildView {
+	v := queue.BuildView{Build: *b}
+	v.Build.Jobs = slices.Clone(b.Jobs) // the state's are written to
+	for _, j := range b.Jobs {
+		if j.Done {
+			v.Done++
+		}
+	}
+	if b.Started != 0 {
+		v.Expected = max(b.Started.Add(c.predictBuild(b)), c.now)
+	}
+	return v
+}
+
+// waits says what a change waits for, the most telling reason first.
+func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
+	if ch.Phase != queue.Pending {
+		if ch.Phase.Final() {
+			return nil
+		}
+		return []queue.Reason{ch.Reason}
+	}
+	var out []queue.Reason
+	m := c.s.Main
+	if m.Paused != nil {
+		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason})
+	}
+	proven := c.verified[ch.ID]
+	if proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain})
+	}
+	if len(v.Ahead) > 0 {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
+	}
+	switch {
+	case len(v.Builds) > 0:
+		var ids []string
+		for _, b := range v.Builds {
+			ids = append(ids, string(b.Build.ID))
+		}
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsBuild, Names: ids})
+	case len(v.Ahead) > 0:
+	case proven:
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
+	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
+	default:
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
+	}
+	return out
+}
+
+// finish predicts when a change has its verdict: after those ahead of it and
+// its own builds.
+func (c *Core) finish(ch *queue.Change, v queue.View) queue.Instant {
+	if ch.Phase != queue.Pending {
+		return 0
+	}
+	end := ch.Arrival.Add(ch.Predicted)
+	for _, b := range v.Builds {
+		end = max(end, b.Expected)
+	}
+	for _, a := range v.Ahead {
+		if o := c.s.Changes[a]; o != nil {
+			end = max(end, o.Arrival.Add(o.Predicted))
+		}
+	}
+	return max(end, c.now)
+}
+
+func idStrings(ids []queue.ChangeID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}

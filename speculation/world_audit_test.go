@@ -1,0 +1,341 @@
+package speculation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// audit checks every turn and every push against the world's own truth.
+type audit struct {
+	w        *world
+	phases   map[queue.ChangeID]queue.Phase // verdicts given
+	keys     map[queue.BuildID]string
+	counted  map[queue.BuildID]bool // those of spent that have not been started yet
+	spent    []queue.Instant        // when builds were first started
+	ours     map[queue.CommitID]queue.ChangeID
+	removed  map[queue.ChangeID]bool // landed, and taken out by a forced push
+	off      bool                    // benchmarks only: nothing is checked
+	lossy    bool                    // the store has lost something
+	trusting bool                    // rejections are not checked: flakes go beyond the retries
+}
+
+func newAudit(w *world) audit {
+	return audit{w: w, phases: map[queue.ChangeID]queue.Phase{}, keys: map[queue.BuildID]string{},
+		ours: map[queue.CommitID]queue.ChangeID{}, removed: map[queue.ChangeID]bool{}}
+}
+
+// forget drops what a loss has made undone.
+func (a *audit) forget() {
+	a.lossy = true
+	a.spent = slices.Clone(a.w.core.State().Spent) // what was started in the lost turns is not counted any more
+	a.phases = map[queue.ChangeID]queue.Phase{}
+	a.spent, a.counted = slices.Clone(a.w.core.State().Spent), map[queue.BuildID]bool{}
+	for id := range a.w.core.State().Builds {
+		a.counted[id] = true
+	}
+	for id, ch := range a.w.core.State().Changes {
+		if ch.Phase.Final() {
+			a.phases[id] = ch.Phase
+		}
+	}
+}
+
+// step makes the turn three times: on the live core and on two made from what
+// is stored. All three must be the same, and what is stored must be the state.
+func (a *audit) step(events []queue.Event) Turn {
+	w := a.w
+	w.Helper()
+	if a.off {
+		return Step(w.core, events)
+	}
+	twin, again := w.store.load(w), w.store.load(w)
+	w.store.mustHold(w)
+	turn := Step(w.core, events)
+	want := encode(turn)
+	if got := encode(Step(twin, events)); got != want {
+		w.Fatalf("a core made from the stored state makes another turn (-live +stored):\n%s", cmp.Diff(want, got))
+	}
+	if got := encode(Step(again, events)); got != want {
+		w.Fatalf("two cores made from one state make different turns:\n%s", cmp.Diff(want, got))
+	}
+	if turn.Wake != w.now+1 {
+		a.repeat(again, events)
+	}
+	return turn
+}
+
+// repeat folds the same events again: nothing is decided by that, and the plan
+// comes to rest after a few turns in which nothing happens.
+func (a *audit) repeat(c *Core, events []queue.Event) {
+	w := a.w
+	w.Helper()
+	const turns = 4
+	for n := range turns {
+		turn := Step(c, events)
+		for _, note := range turn.Notes {
+			if note.What != "build-asked" && note.Reason.Code != queue.ReasonBuildCap {
+				w.Fatalf("folding the same events again: %+v", note)
+			}
+		}
+		if len(turn.Actions) == 0 {
+			return
+		}
+		if n == turns-1 {
+			w.Fatalf("the plan does not come to rest: %+v", turn.Actions)
+		}
+		events = []queue.Event{{ID: "tick", At: w.now, Body: queue.Tick{}}}
+	}
+}
+
+func encode(t Turn) string {
+	data, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// check looks at the state after a turn.
+func (a *audit) check(t Turn) {
+	a.w.Helper()
+	if a.off {
+		return
+	}
+	a.verdicts(t)
+	a.budget()
+	a.owners(t)
+	a.caches()
+	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
+		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), len(a.w.core.State().Changes))
+	}
+}
+
+// caches compares what the core remembers with what it would compute.
+func (a *audit) caches() {
+	c := a.w.core
+	a.w.Helper()
+	fresh := New(c.s)
+	fresh.sortOrder()
+	c.sortOrder()
+	if !slices.Equal(c.order, fresh.order) {
+		a.w.Fatalf("order %v, made again %v", c.order, fresh.order)
+	}
+	for _, id := range c.order {
+		if got, want := c.firstAhead(id), fresh.seek(id, maxDepth+1); !slices.Equal(got, want) {
+			a.w.Fatalf("ahead of %s: %v, made again %v", id, got, want)
+		}
+		if c.verified[id] != fresh.verified[id] {
+			a.w.Fatalf("%s verified: %t, made again %t", id, c.verified[id], fresh.verified[id])
+		}
+	}
+}
+
+func (a *audit) verdicts(t Turn) {
+	w, s := a.w, a.w.core.State()
+	w.Helper()
+	for _, id := range sorted(s.Changes) {
+		ch := s.Changes[id]
+		if ch.Phase == queue.Parked && ch.Reason.Code == "" {
+			w.Fatalf("%s is parked without a reason", id)
+		}
+		if ch.Phase != queue.Parked && ch.Until != 0 {
+			w.Fatalf("%s is %s with a time to return", id, ch.Phase)
+		}
+		was, had := a.phases[id]
+		if had && was != ch.Phase && a.lossy && ch.Phase == queue.Landed && a.ours[ch.Verdict.Commit] == id {
+			had = false // main is the truth, whatever was decided before it was read again
+		}
+		if had && was != ch.Phase {
+			w.Fatalf("%s was %s and is now %s", id, was, ch.Phase)
+		}
+		if had || !ch.Phase.Final() {
+			continue
+		}
+		a.phases[id] = ch.Phase
+		switch ch.Phase {
+		case queue.Landed:
+			if a.ours[ch.Verdict.Commit] != id {
+				w.Fatalf("%s is called landed as %s, which was not pushed", id, ch.Verdict.Commit)
+			}
+		case queue.Rejected:
+			a.rejected(ch)
+		case queue.NothingToLand:
+			if c, conflicts := w.merge(s.Main.Tip, pickOf(ch)); len(conflicts) > 0 || c.id != s.Main.Tip {
+				w.Fatalf("%s: nothing to land, but there is", id)
+			}
+		}
+	}
+}
+
+// rejected demands that the change does not merge on main, or is red there for
+// a target that is not red on main itself.
+func (a *audit) rejected(ch *queue.Change) {
+	w := a.w
+	w.Helper()
+	main := w.commits[w.core.State().Main.Tip]
+	c, conflicts := w.merge(main.id, pickOf(ch))
+	if len(conflicts) > 0 || a.trusting {
+		return
+	}
+	red := map[string]bool{}
+	for _, k := range w.keysOf(main.tree) {
+		if !w.green(main.tree, k) {
+			red[k.Target] = true
+		}
+	}
+	for _, k := range w.newKeys(main.tree, c.tree) {
+		if !w.green(c.tree, k) && !red[k.Target] {
+			return
+		}
+	}
+	w.Fatalf("%s is rejected, but on %s it is green, or no redder than main: %+v", ch.ID, main.id, ch.Verdict)
+}
+
+// budget checks slots, caps and that nothing is asked for twice.
+func (a *audit) budget() {
+	w, s := a.w, a.w.core.State()
+	w.Helper()
+	fresh, asked := false, map[queue.Key]queue.BuildID{}
+	for _, id := range sorted(s.Builds) {
+		b := s.Builds[id]
+		fresh = fresh || b.At == w.now && w.runs[id] == nil
+		if b.Cancel {
+			continue
+		}
+		for _, k := range b.Keys() {
+			if other, twice := asked[k]; twice {
+				w.Fatalf("builds %s and %s are both asked for %s", other, id, short([]queue.Key{k}))
+			}
+			asked[k] = id
+		}
+	}
+	if fresh && len(s.Builds) > s.Slots {
+		w.Fatalf("%d builds in %d slots", len(s.Builds), s.Slots)
+	}
+	for _, id := range sorted(s.Changes) {
+		if ch := s.Changes[id]; ch.Builds > w.rules.BuildsPerChange {
+			w.Fatalf("%s has had %d builds", id, ch.Builds)
+		}
+	}
+}
+
+// started counts a build that the controller has begun.
+func (a *audit) started(b *queue.Build) {
+	w := a.w
+	w.Helper()
+	id, keys := b.ID, fmt.Sprint(b.Keys())
+	if was, known := a.keys[id]; known && was != keys {
+		w.Fatalf("build %s has two meanings", id)
+	}
+	a.keys[id] = keys
+	if !a.counted[id] {
+		a.spent = append(a.spent, b.At)
+	}
+	recent := 0
+	for _, at := range a.spent {
+		if b.At.Sub(at) < time.Hour && at <= b.At {
+			recent++
+		}
+	}
+	if limit := w.rules.BuildsPerHour; limit > 0 && recent > limit {
+		w.Fatalf("%d builds within an hour", recent)
+	}
+}
+
+// owners checks that everything that waits has somebody who moves it on.
+func (a *audit) owners(t Turn) {
+	w, s := a.w, a.w.core.State()
+	w.Helper()
+	for _, key := range sorted(s.Actions) {
+		act := s.Actions[key]
+		if act.Deadline <= w.now {
+			w.Fatalf("%s has no deadline to come", key)
+		}
+		if t.Wake == 0 || t.Wake > act.Deadline {
+			w.Fatalf("nobody looks at the deadline of %s", key)
+		}
+	}
+	for _, id := range sorted(s.Changes) {
+		if ch := s.Changes[id]; ch.Phase == queue.Parked && t.Wake == 0 {
+			w.Fatalf("nobody looks at %s, which is parked", id)
+		}
+	}
+}
+
+// landing judges a push at the moment in which main moves.
+func (a *audit) landing(p *queue.Push) {
+	w := a.w
+	w.Helper()
+	if a.off {
+		return
+	}
+	at := w.commits[p.Expected]
+	for i, id := range p.Commits {
+		c := w.commits[id]
+		if c == nil || c.parent != at.id || c.change != p.Changes[i] {
+			w.Fatalf("push %s is not a chain of its changes", p.ID)
+		}
+		for _, k := range w.newKeys(at.tree, c.tree) {
+			if !w.green(c.tree, k) {
+				w.Fatalf("%s lands as %s, which is red at %s", c.change, id, short([]queue.Key{k}))
+			}
+		}
+		if w.wholly(at.tree) && !w.wholly(c.tree) {
+			w.Fatalf("%s lands as %s and makes a green main red", c.change, id)
+		}
+		for _, before := range w.line(at.id) {
+			if before.change == c.change {
+				w.Fatalf("%s lands twice: %s and %s", c.change, before.id, id)
+			}
+		}
+		a.ours[id] = c.change
+		at = c
+	}
+}
+
+func (w *world) wholly(t tree) bool {
+	return !slices.ContainsFunc(w.keysOf(t), func(k queue.Key) bool { return !w.green(t, k) })
+}
+
+// final checks what must hold once the faults have stopped and time has passed.
+func (a *audit) final() {
+	w, s := a.w, a.w.core.State()
+	w.Helper()
+	on := map[queue.ChangeID]queue.CommitID{}
+	for _, c := range w.line(w.main) {
+		if c.change != "" {
+			on[c.change] = c.id
+		}
+	}
+	for _, id := range sorted(s.Changes) {
+		ch := s.Changes[id]
+		switch commit, landed := on[id]; {
+		case !ch.Phase.Final() && ch.Phase != queue.Parked:
+			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
+		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
+			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
+		case !landed && ch.Phase == queue.Landed && !a.removed[id]:
+			w.Fatalf("%s is called landed and is not on main", id)
+		}
+	}
+	if s.Push != nil || len(s.Requests) > 0 || len(s.Builds) > 0 {
+		w.Fatalf("left over: push %+v, requests %v, builds %v", s.Push, sorted(s.Requests), sorted(s.Builds))
+	}
+	for _, n := range sorted(w.pulls) {
+		v, ok := w.core.PullView(n)
+		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
+			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)
+		}
+	}
+}
+
+func (w *world) waitsOf(id queue.ChangeID) []queue.Reason {
+	v, _ := w.core.View(id)
+	return v.Waits
+}

@@ -1,0 +1,315 @@
+package speculation
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var digests = regexp.MustCompile(`\b([0-9a-f]{4})[0-9a-f]{60}\b`)
+
+const minute = time.Minute
+
+// tb is what the world needs of a test: testing.T and rapid.T have it.
+type tb interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// pull is a pull request of the world's forge.
+type pull struct {
+	number   int
+	head     queue.CommitID
+	open     bool
+	draft    bool
+	base     string
+	commands []queue.Event // what was said on it, to be read again after a loss
+	shown    string        // what its comment says
+}
+
+// run is a build as the world's controller knows it.
+type run struct {
+	build queue.Build
+	jobs  int // done so far
+	over  bool
+	said  []queue.Body
+}
+
+// faults says what may go wrong. Each is asked in the order of the actions, so
+// that a run is repeated exactly by the same draws.
+type faults struct {
+	flake    func(keys []queue.Key) bool // a green run reports failure
+	timeout  func(keys []queue.Key) bool
+	infra    func(b *queue.Build) (bad, noRunner bool)
+	forgets  func(b *queue.Build) bool // a report leaves its last target out
+	fails    func(a *queue.Action) (bad, transient bool)
+	loses    func(a *queue.Action) bool // done, and the answer is lost
+	footless func(id queue.ChangeID, f queue.Footprint) queue.Footprint
+}
+
+// world answers the core's actions from a hidden truth, over virtual time.
+type world struct {
+	tb
+	law
+	repository
+	faults
+	rules     queue.Rules
+	protected bool
+	refuses   bool // main's protection refuses pushes
+
+	now   queue.Instant
+	main  queue.CommitID
+	pulls map[int]*pull
+	runs  map[queue.BuildID]*run
+	waits []queue.Action // outstanding, not yet carried out, oldest first
+	mail  []queue.Event  // on its way to the queue, oldest first
+
+	core  *Core
+	store store
+	wake  queue.Instant
+	audit audit
+	next  int
+	log   []string
+}
+
+// newWorld returns a world whose main holds the given files.
+func newWorld(t tb, l law, files tree, rules queue.Rules) *world {
+	w := &world{tb: t, law: l, repository: repository{commits: map[queue.CommitID]*commit{}}, rules: rules,
+		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}}
+	w.main = w.put(commit{tree: files}).id
+	w.core = New(queue.NewState("main"))
+	w.store = newStore()
+	w.audit = newAudit(w)
+	return w
+}
+
+// rulesOf fills in the defaults as the configuration's parser does.
+func rulesOf(r queue.Rules) queue.Rules {
+	if r.Order == "" {
+		r.Order = queue.OrderFinish
+	}
+	if r.InfraRetries == 0 {
+		r.InfraRetries = 3
+	}
+	if r.BuildsPerChange == 0 {
+		r.BuildsPerChange = 20
+	}
+	if r.MaxOvertake == 0 {
+		r.MaxOvertake = 4 * time.Hour
+	}
+	if r.ParkedLimit == 0 {
+		r.ParkedLimit = 7 * 24 * time.Hour
+	}
+	if r.Threshold == 0 {
+		r.Threshold = 0.3
+	}
+	r.Label = "land"
+	return r
+}
+
+func (w *world) logf(format string, args ...any) {
+	if w.audit.off {
+		return
+	}
+	line := fmt.Sprintf("%s ", w.now.Time().Format("15:04:05")) + fmt.Sprintf(format, args...)
+	w.log = append(w.log, digests.ReplaceAllString(line, "$1"))
+}
+
+func (w *world) event(b queue.Body) queue.Event {
+	w.next++
+	return queue.Event{ID: fmt.Sprintf("e%d", w.next), At: w.now, Body: b}
+}
+
+// step makes a turn of the given events, stores it, and takes its actions in.
+func (w *world) step(events ...queue.Event) Turn {
+	w.Helper()
+	for i := range events {
+		events[i].At = w.now
+		w.logf("<- %s %+v", queue.EventName(events[i].Body), events[i].Body)
+	}
+	turn := w.audit.step(events)
+	w.store.commit(w, turn)
+	w.wake = turn.Wake
+	w.waits = slices.DeleteFunc(w.waits, func(a queue.Action) bool { return slices.Contains(turn.Ended, a.Key) })
+	w.waits = append(w.waits, turn.Actions...)
+	for _, a := range turn.Actions {
+		w.logf("-> %s", a.Key)
+	}
+	for _, n := range turn.Notes {
+		w.logf("   %s %s %s %s %v", n.What, n.Change, n.Build, n.Commit, n.Reason)
+	}
+	w.audit.check(turn)
+	return turn
+}
+
+func (w *world) tell(b ...queue.Body) {
+	w.Helper()
+	var events []queue.Event
+	for _, x := range b {
+		events = append(events, w.event(x))
+	}
+	w.step(events...)
+}
+
+// config is main's configuration at a commit, as Observe reads it.
+func (w *world) config(id queue.CommitID) (*queue.Config, string) {
+	steps, broken := configOf(w.commits[id].tree)
+	if broken != "" {
+		return nil, broken
+	}
+	return &queue.Config{Version: 1, Steps: steps, Queue: w.rules,
+		Permissions: queue.Permissions{Land: "write", Queue: "maintain"}}, ""
+}
+
+// carryOut does what an action asks for and returns what comes of it.
+func (w *world) carryOut(a queue.Action) []queue.Body {
+	switch t := a.Task.(type) {
+	case queue.Observe:
+		return []queue.Body{w.observe(a.Key, t)}
+	case queue.Survey:
+		c := w.commits[t.Commit]
+		out := queue.Surveyed{Action: a.Key, Commit: t.Commit, Tree: c.tree.id(), Steps: queue.NewStepSet(stepsOf(c.tree))}
+		for _, k := range w.keysOf(c.tree) {
+			if !w.store.archived(k) {
+				out.Unproven = append(out.Unproven, k)
+			}
+		}
+		return []queue.Body{out}
+	case queue.Inspect:
+		return []queue.Body{w.inspect(a.Key, t)}
+	case queue.Analyze:
+		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t)}}
+	case queue.Resolve:
+		return []queue.Body{w.resolveChain(a.Key, t)}
+	case queue.Run:
+		return w.start(t)
+	case queue.Stop:
+		if r := w.runs[t.Build]; r != nil && !r.over {
+			r.over = true
+			r.said = append(r.said, queue.BuildDone{Build: t.Build, Outcome: queue.JobStopped})
+			return []queue.Body{queue.Done{Action: a.Key}, r.said[len(r.said)-1]}
+		}
+		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.Land:
+		return []queue.Body{w.push(a, t)}
+	case queue.Publish:
+		if p := w.pulls[t.Number]; p != nil {
+			v, _ := w.core.PullView(t.Number)
+			p.shown = fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice)
+		}
+		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want}}
+	}
+	return []queue.Body{queue.Done{Action: a.Key}}
+}
+
+func (w *world) observe(key string, t queue.Observe) queue.Body {
+	out := queue.Observed{Action: key, Tip: w.main, From: t.From, Protected: w.protected}
+	out.Config, out.Broken = w.config(w.main)
+	if w.main == t.From {
+		return out
+	}
+	line := w.line(w.main)
+	at := slices.IndexFunc(line, func(c *commit) bool { return c.id == t.From })
+	if at < 0 {
+		out.Forced = t.From != ""
+		at = len(line)
+	}
+	for _, c := range line[:at] {
+		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Merged: c.merged()})
+	}
+	slices.Reverse(out.Line)
+	return out
+}
+
+func (w *world) inspect(key string, t queue.Inspect) queue.Body {
+	p := w.pulls[t.Number]
+	if p == nil {
+		return queue.Inspected{Action: key, Missing: true}
+	}
+	level := map[string]string{"boss": "admin", "dev": "write"}[t.User]
+	return queue.Inspected{Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+		Title: fmt.Sprintf("change %d", p.number), Author: "dev", Open: p.open, Draft: p.draft, Permission: level}
+}
+
+func (w *world) footprint(t queue.Analyze) queue.Footprint {
+	f := queue.Footprint{Main: t.Main, Analyzer: "world/1"}
+	main := w.commits[t.Main]
+	with := w.commits[t.Pick.Head].tree
+	if c, conflicts := w.merge(t.Main, t.Pick); len(conflicts) == 0 {
+		with = c.tree
+	}
+	before := map[string]queue.Digest{}
+	for _, h := range w.hashes(main.tree) {
+		before[h.Target] = h.Hash
+	}
+	for _, h := range w.hashes(with) {
+		if before[h.Target] != h.Hash {
+			f.Write, f.Affected = append(f.Write, h.Target), append(f.Affected, h.Target)
+		}
+		delete(before, h.Target)
+	}
+	for target := range before {
+		f.Write = append(f.Write, target)
+	}
+	slices.Sort(f.Write)
+	if w.footless != nil {
+		f = w.footless(t.Change, f)
+	}
+	return f
+}
+
+func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
+	out := queue.Resolved{Action: key}
+	at := t.Base
+	for _, p := range t.Picks {
+		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change}
+		c, conflicts := w.merge(at, p)
+		switch {
+		case len(conflicts) > 0:
+			l.Outcome, l.Conflicts = queue.MergeFailed, conflicts
+		case c.id == at:
+			l.Outcome = queue.MergeNothing
+		default:
+			set := queue.NewStepSet(stepsOf(c.tree))
+			l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, c.id, c.tree.id(), set.ID
+			l.Keys = w.newKeys(w.commits[at].tree, c.tree)
+			out.Steps = append(out.Steps, set)
+			for _, k := range l.Keys {
+				if e, ok := w.store.archive[k.ID()]; ok {
+					out.Passed = append(out.Passed, e)
+				}
+			}
+			at = c.id
+		}
+		out.Links = append(out.Links, l)
+		if l.Outcome == queue.MergeFailed {
+			break
+		}
+	}
+	return out
+}
+
+// push moves main if it is where the push expects it, before the deadline only.
+func (w *world) push(a queue.Action, t queue.Land) queue.Body {
+	p := w.core.State().Push
+	switch {
+	case p == nil || p.ID != t.Push:
+		return queue.Done{Action: a.Key}
+	case w.now >= a.Deadline:
+		return queue.Failed{Action: a.Key, Error: "the deadline has passed"}
+	case w.main == p.Tip():
+		return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
+	case w.main != p.Expected:
+		return queue.Pushed{Action: a.Key, Push: p.ID, Lost: true}
+	case w.refuses:
+		return queue.Pushed{Action: a.Key, Push: p.ID, Refused: "required check missing"}
+	}
+	w.audit.landing(p)
+	w.main = p.Tip()
+	w.logf("== main is %s", w.main)
+	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
+}

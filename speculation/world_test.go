@@ -1,0 +1,315 @@
+package speculation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The world of the property and script tests: a repository of token sets, with
+// a hidden truth about which of them are green together. It shares nothing with
+// the core: merges, hashes, keys and truth are its own.
+
+// tree is the content of a commit: for each file its sorted tokens.
+type tree map[string]string
+
+const (
+	stepsFile = "steps"    // one token per step, see stepOf
+	barrier   = "barrier"  // in every target's hash
+	unowned   = "u/shared" // no target's: in every target's hash, and tests may read it
+)
+
+func tokens(content string) []string { return strings.Fields(content) }
+
+func content(set map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(set)), " ")
+}
+
+func setOf(content string) map[string]bool {
+	set := map[string]bool{}
+	for _, t := range tokens(content) {
+		set[t] = true
+	}
+	return set
+}
+
+func (t tree) id() queue.TreeID {
+	fields := []string{"tree"}
+	for _, f := range slices.Sorted(maps.Keys(t)) {
+		if t[f] != "" {
+			fields = append(fields, f, t[f])
+		}
+	}
+	return queue.TreeID(queue.DigestOf(fields...)[:16])
+}
+
+// edit adds tokens to files and takes "-token" out of them.
+type edit map[string]string
+
+func (t tree) with(e edit) tree {
+	out := maps.Clone(t)
+	for f, change := range e {
+		set := setOf(out[f])
+		for _, tok := range tokens(change) {
+			if gone, minus := strings.CutPrefix(tok, "-"); minus {
+				delete(set, gone)
+			} else {
+				set[tok] = true
+			}
+		}
+		out[f] = content(set)
+	}
+	return out
+}
+
+// exclusive files are text: two different edits of one do not merge.
+func exclusive(file string) bool { return strings.HasPrefix(file, "x/") }
+
+// merge3 is git's merge, as far as the world goes.
+func merge3(base, ours, theirs tree) (out tree, conflicts []string) {
+	out = tree{}
+	files := map[string]bool{}
+	for _, t := range []tree{base, ours, theirs} {
+		for f := range t {
+			files[f] = true
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(files)) {
+		b, o, t := base[f], ours[f], theirs[f]
+		switch {
+		case o == t || b == t:
+			out[f] = o
+		case b == o:
+			out[f] = t
+		case exclusive(f):
+			conflicts = append(conflicts, f)
+		default:
+			set, was, now := setOf(o), setOf(b), setOf(t)
+			for x := range was {
+				if !now[x] {
+					delete(set, x)
+				}
+			}
+			for x := range now {
+				if !was[x] {
+					set[x] = true
+				}
+			}
+			out[f] = content(set)
+		}
+	}
+	return out, conflicts
+}
+
+// commit is one commit of the world, of main's line or a head.
+type commit struct {
+	id     queue.CommitID
+	parent queue.CommitID
+	tree   tree
+	head   queue.CommitID // merged head, where the queue made it
+	change queue.ChangeID
+}
+
+// merged returns the commit's parents beyond the first.
+func (c *commit) merged() []queue.CommitID {
+	if c.head == "" {
+		return nil
+	}
+	return []queue.CommitID{c.head}
+}
+
+// repository holds all commits that were ever made.
+type repository struct {
+	commits map[queue.CommitID]*commit
+}
+
+func (r *repository) put(c commit) *commit {
+	c.id = queue.CommitID(queue.DigestOf("commit", string(c.parent), string(c.tree.id()), string(c.head), string(c.change))[:12])
+	if old := r.commits[c.id]; old != nil {
+		return old
+	}
+	r.commits[c.id] = &c
+	return &c
+}
+
+// line returns the first-parent line from a commit back to the root.
+func (r *repository) line(at queue.CommitID) []*commit {
+	var out []*commit
+	for c := r.commits[at]; c != nil; c = r.commits[c.parent] {
+		out = append(out, c)
+	}
+	return out
+}
+
+// mergeBase returns the newest commit that both contain.
+func (r *repository) mergeBase(at, head queue.CommitID) *commit {
+	heads := map[queue.CommitID]bool{}
+	for _, c := range r.line(head) {
+		heads[c.id] = true
+	}
+	for _, c := range r.line(at) {
+		if c.head != "" && heads[c.head] {
+			return r.commits[c.head]
+		}
+		if heads[c.id] {
+			return c
+		}
+	}
+	panic("world: no common ancestor")
+}
+
+// merge makes the commit of a change on a parent.
+func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []string) {
+	base, ours, theirs := r.mergeBase(parent, p.Head), r.commits[parent], r.commits[p.Head]
+	merged, conflicts := merge3(base.tree, ours.tree, theirs.tree)
+	if len(conflicts) > 0 {
+		return nil, conflicts
+	}
+	if merged.id() == ours.tree.id() {
+		return ours, nil
+	}
+	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change}), nil
+}
+
+// rule is a part of the hidden truth: a target is red under a step while all
+// the tokens are in what the target reads, unless one that heals is there too.
+type rule struct {
+	target string // TargetTree: the whole tree
+	step   string // "": under each
+	all    []string
+	unless string
+}
+
+// law is what the world is like: its targets, what they depend on, the truth.
+type law struct {
+	targets []string
+	needs   map[string][]string
+	rules   []rule
+}
+
+func fileOf(target string) string { return target + "/code" }
+
+// reads returns the tokens that a target's tests can see.
+func (w *law) reads(t tree, target string) map[string]bool {
+	set := setOf(t[unowned])
+	if target == queue.TargetTree {
+		for _, c := range t {
+			maps.Copy(set, setOf(c))
+		}
+		return set
+	}
+	for _, n := range w.closure(target) {
+		maps.Copy(set, setOf(t[fileOf(n)]))
+		maps.Copy(set, setOf(t["x/"+n]))
+	}
+	return set
+}
+
+func (w *law) closure(target string) []string {
+	out := []string{target}
+	for _, n := range w.needs[target] {
+		out = append(out, w.closure(n)...)
+	}
+	return out
+}
+
+// hashes returns the targets of a tree with their hashes. A target whose file
+// holds the token "deleted" is not there.
+func (w *law) hashes(t tree) []queue.TargetHash {
+	if _, broken := configOf(t); broken != "" {
+		return []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(t.id())}}
+	}
+	var out []queue.TargetHash
+	for _, n := range w.targets {
+		if setOf(t[fileOf(n)])["deleted"] {
+			continue
+		}
+		fields := []string{"target", n, t[barrier], t[unowned]}
+		for _, d := range w.closure(n) {
+			fields = append(fields, d, t[fileOf(d)], t["x/"+d])
+		}
+		out = append(out, queue.TargetHash{Target: n, Hash: queue.DigestOf(fields...)})
+	}
+	return out
+}
+
+// keysOf returns all keys of a tree, under its own steps.
+func (w *law) keysOf(t tree) []queue.Key {
+	var keys []queue.Key
+	for _, s := range stepsOf(t) {
+		keys = append(keys, s.Keys(t.id(), w.hashes(t))...)
+	}
+	return keys
+}
+
+// newKeys returns the keys that a tree has and its parent has not.
+func (w *law) newKeys(parent, t tree) []queue.Key {
+	had := map[queue.Key]bool{}
+	for _, k := range w.keysOf(parent) {
+		had[k] = true
+	}
+	return slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return had[k] })
+}
+
+// green is the truth about one key of a tree.
+func (w *law) green(t tree, k queue.Key) bool {
+	set := queue.NewStepSet(stepsOf(t))
+	st, ok := set.Step(k.Step)
+	if !ok {
+		panic("world: a key of no step of the tree")
+	}
+	if strings.HasPrefix(st.Run, "broken") {
+		return false
+	}
+	have := w.reads(t, k.Target)
+	for _, r := range w.rules {
+		if r.target != k.Target || r.step != "" && r.step != st.Name || r.unless != "" && have[r.unless] {
+			continue
+		}
+		if !slices.ContainsFunc(r.all, func(x string) bool { return !have[x] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// stepOf reads a step from its token: name:report:scope:command. A command that
+// begins with "broken" fails for every target.
+func stepOf(token string) queue.Step {
+	f := strings.Split(token, ":")
+	return queue.Step{Name: f[0], Report: queue.Report(f[1]), Scope: queue.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
+}
+
+// configOf reads the steps of a tree; the token "?" makes the file unreadable.
+func configOf(t tree) (steps []queue.Step, broken string) {
+	for _, tok := range tokens(t[stepsFile]) {
+		if tok == "?" {
+			return nil, "steps:1:1: cannot be read"
+		}
+		steps = append(steps, stepOf(tok))
+	}
+	if len(steps) == 0 {
+		return nil, "no steps"
+	}
+	return steps, ""
+}
+
+// stepsOf returns what a tree is judged by: its own steps, or one that fails.
+func stepsOf(t tree) []queue.Step {
+	steps, broken := configOf(t)
+	if broken != "" {
+		return []queue.Step{{Name: "configuration", Report: queue.ReportExitCode, Scope: queue.ScopeTargets, Run: "broken: " + broken, Timeout: minute}}
+	}
+	return steps
+}
+
+func short(keys []queue.Key) string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, fmt.Sprintf("%.4s/%s/%.4s", k.Step, k.Target, k.Hash))
+	}
+	return strings.Join(out, " ")
+}
