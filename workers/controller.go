@@ -1,0 +1,41 @@
+package workers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Controller runs builds. It is safe for concurrent use.
+type Controller interface {
+	// Run takes a build and returns; action is the key of the action that asks
+	// for it and comes back in BuildDone. A build that waits or runs already is
+	// not started again, only its BuildDone will name the newer action; one that
+	// has ended is not started again either: where the action is a new one, its
+	// results are reported again under it. Errors: ErrClosed, ErrNoJobs.
+	Run(ctx context.Context, b queue.Build, action string) error
+	// Stop cancels a build. It ends by its own BuildDone, with the outcome
+	// cancelled, when its slot is free. One that is unknown or has ended is no
+	// error.
+	Stop(ctx context.Context, id queue.BuildID) error
+	// Events returns the channel on which all results come, in order per build.
+	// There is one channel; the controller never waits for its reader, and
+	// closes it at the end of Close.
+	Events() <-chan queue.Body
+	// Log returns the log of a build that runs or has ended.
+	// Error: ErrNoLog where nothing is kept of it.
+	Log(id queue.BuildID) (Log, error)
+	// Close takes no more builds, kills what runs and waits until it is gone or
+	// ctx ends. The builds that it ends report nothing: they are asked for again
+	// after a restart. Events that nobody reads within a second are dropped.
+	Close(ctx context.Context) error
+}
+
+// Sentinel errors of this package.
+var (
+	ErrClosed = errors.New("workers: closed")
+	ErrNoJobs = errors.New("workers: a build without jobs")
+	ErrNoLog  = errors.New("workers: no log of this build")
+	ErrLost   = errors.New("workers: the lease is no longer held")
+)

@@ -1,0 +1,67 @@
+// Package workers runs builds: it takes queue.Build values and answers with the
+// events BuildStarted, JobDone, BuildDone and Capacity of package queue.
+//
+// A Controller is what the application drives. Pool is the one for self-hosted
+// runners; Instant is one for benches, whose builds pass at once. A pool has two
+// sides that know nothing of one another:
+//
+//	app ── Controller ──> Pool <── Source ── Serve ── Runner ── sh
+//	       Run, Stop,             Next,      the       one slot: checkout,
+//	       Events, Log            Report     agent     steps, verdicts
+//
+// Agents pull: Serve asks the Source for an assignment, lets its Runner execute
+// it, and reports log, results and end under the assignment's lease; a report
+// without content is the heartbeat. The pool's own agents run in this process
+// and call Pool directly. Anything else that can carry those two calls may
+// stand in between.
+//
+// # A worked example
+//
+//	pool, err := workers.NewPool(workers.PoolOptions{
+//		Slots: 4,
+//		Dir:   "/var/lib/submitqueue",
+//		Runner: workers.RunnerOptions{Checkout: mirror, Mask: secrets},
+//		Log:   log,
+//	})
+//	...
+//	go func() {
+//		for body := range pool.Events() {
+//			append(inbox, body) // BuildStarted, JobDone, BuildDone, Capacity
+//		}
+//	}()
+//	err = pool.Run(ctx, build, action.Key)
+//	...
+//	pool.Close(ctx)
+//
+// A build is one assignment. Its jobs run one after the other in one checkout,
+// all of them, whether or not one before has failed. Each yields one JobDone;
+// BuildDone comes last.
+//
+// # What is a failure and what is not
+//
+// A failure is what the step's own command says: its exit status, or its report.
+// That includes 126 and 127 (the command names something that is not there) and
+// the signals that a program raises by its own fault (SEGV, ABRT and the like).
+// An infrastructure error is what the command did not say: the commit cannot be
+// checked out, the shell cannot be started, the disk is full, the agent is lost
+// or panics, and an end by SIGKILL, SIGTERM, SIGHUP, SIGINT or SIGQUIT that did
+// not come from us (the out-of-memory killer, an operator), whether the shell or
+// a program under it (exit status 137, 143) was hit. A step that ends well but
+// whose report leaves out asked targets makes the build an infrastructure error:
+// these targets stay unknown, and the cap on such errors keeps that from being
+// tried for ever. BuildDone is an infrastructure error if any job has one, else
+// failed if any job has failed or timed out, else passed.
+//
+// # Processes
+//
+// Each step runs in a session of its own with a scrubbed environment (see
+// Runner). At its end, its time-out or its cancellation the whole process group
+// gets SIGTERM and, after a grace, SIGKILL. On Linux so does every process of
+// the session, and every process that still has the slot's mark in its
+// environment, which finds daemons that left the session, and those which a
+// killed server left behind. What leaves the session and also clears its
+// environment is not found. On other Unix systems a process that leaves the
+// group is not found. Elsewhere only the shell itself is killed, at once.
+// Code that must not get away needs a container or virtual machine around the
+// agent.
+package workers

@@ -1,0 +1,164 @@
+package workers
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// goTest reads the output of `go test -json` as it comes, mixed with other
+// lines. The output is hostile: it counts only for the packages it is made for.
+type goTest struct {
+	packages map[string]*goPackage // by import path: those that were asked for
+	builds   map[string]*tail      // output of the compiler, by the import path of the build
+	stray    bool                  // a package that was not asked for has failed
+}
+
+// goPackage is what has been read of one asked package.
+type goPackage struct {
+	target  string
+	passed  bool
+	failed  bool // stays: a later pass does not take it back
+	elapsed time.Duration
+	output  tail
+	broken  string // the build that failed, if one did
+}
+
+// goEvent is a line of `go test -json` (go doc test2json, go help buildjson).
+type goEvent struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build events
+	Test        string
+	Output      string
+	Elapsed     float64 // seconds
+	FailedBuild string
+}
+
+// maxBuilds bounds how many builds' output is kept.
+const maxBuilds = 256
+
+// newGoTest returns a reader for the packages, import path to target.
+func newGoTest(packages map[string]string) *goTest {
+	g := &goTest{packages: make(map[string]*goPackage, len(packages)), builds: make(map[string]*tail)}
+	for importPath, target := range packages {
+		g.packages[importPath] = &goPackage{target: target}
+	}
+	return g
+}
+
+// line takes one line of output and returns the lines it says to people: the
+// line itself where it is no event.
+func (g *goTest) line(line string, tidy func(string) string) []string {
+	e, ok := parseGoEvent(line)
+	if !ok {
+		text := tidy(line)
+		g.plainLine(text)
+		return []string{text}
+	}
+	var text []string
+	if e.Output != "" {
+		for l := range strings.Lines(e.Output) {
+			text = append(text, tidy(l))
+		}
+	}
+	switch e.Action {
+	case "build-output":
+		t := g.builds[e.ImportPath]
+		if t == nil && len(g.builds) < maxBuilds {
+			t = &tail{}
+			g.builds[e.ImportPath] = t
+		}
+		if t != nil {
+			addAll(t, text)
+		}
+	case "output":
+		if p := g.packages[e.Package]; p != nil {
+			for _, l := range text {
+				if !progress(l) {
+					p.output.add(l)
+				}
+			}
+		}
+	case "pass", "skip", "fail":
+		if e.Test == "" {
+			g.result(e)
+		}
+	}
+	return text
+}
+
+// result takes the last event of a package. A skip is a package without tests:
+// it was compiled.
+func (g *goTest) result(e goEvent) {
+	p := g.packages[e.Package]
+	if p == nil {
+		g.stray = g.stray || e.Action == "fail"
+		return
+	}
+	if e.Action == "fail" {
+		p.failed, p.broken = true, e.FailedBuild
+	} else {
+		p.passed = true
+	}
+	if e.Elapsed > 0 && e.Elapsed < 1e6 {
+		p.elapsed = max(p.elapsed, time.Duration(e.Elapsed*float64(time.Second)))
+	}
+}
+
+// plainLine reads what go before 1.24 says outside of JSON of a package that
+// does not compile: FAIL, tab, import path, [build failed] or [setup failed].
+func (g *goTest) plainLine(line string) {
+	rest, ok := strings.CutPrefix(line, "FAIL\t")
+	if !ok {
+		return
+	}
+	importPath, why, _ := strings.Cut(rest, " ")
+	if p := g.packages[importPath]; p != nil && (why == "[build failed]" || why == "[setup failed]") {
+		p.failed = true
+		p.output.add(line)
+	}
+}
+
+// tailOf returns the last lines about a failed package: the compiler's, if it
+// was the build that failed, and its own.
+func (g *goTest) tailOf(p *goPackage) string {
+	var t tail
+	if b := g.builds[p.broken]; b != nil && p.broken != "" {
+		addAll(&t, b.lines)
+	}
+	addAll(&t, p.output.lines)
+	return t.String()
+}
+
+func addAll(t *tail, lines []string) {
+	for _, l := range lines {
+		t.add(l)
+	}
+}
+
+// progress says whether a line of a test's output tells nothing of a failure.
+func progress(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	for _, p := range [...]string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- SKIP: "} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseGoEvent reads a line as an event.
+func parseGoEvent(line string) (goEvent, bool) {
+	var e goEvent
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
+		return goEvent{}, false
+	}
+	switch e.Action {
+	case "start", "run", "pause", "cont", "pass", "bench", "fail", "output", "skip", "attr", "artifacts":
+		return e, e.Package != ""
+	case "build-output", "build-fail":
+		return e, e.ImportPath != ""
+	}
+	return goEvent{}, false
+}

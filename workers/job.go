@@ -1,0 +1,140 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// task is one job to be run.
+type task struct {
+	build    queue.Build
+	job      queue.Job
+	packages map[string]string // import path -> target, for reports of Go tests
+	log      io.Writer
+}
+
+// job runs one step. The detail, for people, is empty when it passed and its
+// report left nothing out.
+func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail string) {
+	step, asked := t.job.Step, t.job.Targets()
+	var report *goTest
+	if step.Report == queue.ReportGoTestJSON {
+		report = newGoTest(t.packages)
+	}
+	text := newTranscript(t.log, r.o.LogLimit, report, r.mask)
+	text.notice(fmt.Sprintf("step %s: %s", step.Name, step.Run))
+	done = queue.JobDone{Build: t.build.ID, Step: step.Digest(), Machine: r.o.Machine}
+
+	start := time.Now()
+	e, err := r.shell(ctx, t, text)
+	done.Took = time.Since(start)
+
+	// What has been left out of the log says nothing of the step; a full disk may.
+	lowDisk := r.lowDisk()
+	switch {
+	case err != nil:
+		done.Outcome, detail = queue.JobInfra, "cannot start the shell: "+err.Error()
+	case e.stopped:
+		done.Outcome, detail = queue.JobStopped, "cancelled"
+	case e.timedOut:
+		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(step))
+	case lost(e):
+		done.Outcome, detail = queue.JobInfra, "killed from outside: "+how(e)
+	case e.code != 0 && lowDisk != "":
+		done.Outcome, detail = queue.JobInfra, lowDisk
+	}
+	if e.left > 0 {
+		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", step.Name, "left", e.left)
+	}
+	if done.Outcome == "" {
+		text.finishReading()
+		v := judge(e.code, asked, report)
+		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.outcome, v.passed, v.failed, v.perTarget
+		switch {
+		case len(v.unknown) > 0:
+			detail = unknownDetail(step.Name, v.unknown)
+		case v.outcome != queue.JobPassed:
+			detail = fmt.Sprintf("step %s: %s", clean(step.Name), how(e))
+		}
+	} else {
+		detail = fmt.Sprintf("step %s: %s", clean(step.Name), r.mask(clean(detail)))
+	}
+	if detail == "" {
+		text.notice(fmt.Sprintf("passed in %s", done.Took.Round(time.Millisecond)))
+	} else {
+		text.notice(fmt.Sprintf("%s after %s: %s", done.Outcome, done.Took.Round(time.Millisecond), detail))
+	}
+	done.Tail = text.finish()
+	return done, detail
+}
+
+// shell runs the step's command.
+func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error) {
+	targets := t.job.Targets()
+	if err := os.WriteFile(r.files.targets, lines(targets), 0o600); err != nil {
+		return exit{}, err
+	}
+	argv := append([]string(nil), r.o.Shell...)
+	run := t.job.Step.CommandFor(targets)
+	if len(run) > maxInline {
+		if err := os.WriteFile(r.files.script, []byte(run), 0o600); err != nil {
+			return exit{}, err
+		}
+		argv = append(argv, `. "$0"`, r.files.script)
+	} else {
+		argv = append(argv, run)
+	}
+	c := command{
+		argv:    argv,
+		dir:     r.files.checkout,
+		env:     environment(r.o.Env, t.build, t.job, r.files),
+		mark:    r.files.root,
+		timeout: r.timeout(t.job.Step),
+		grace:   r.o.Grace,
+		out:     out,
+	}
+	return c.run(ctx)
+}
+
+func lines(items []string) []byte {
+	if len(items) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(items, "\n") + "\n")
+}
+
+func (r *Runner) timeout(s queue.Step) time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return r.o.Timeout
+}
+
+// lowDisk says for people that there is no space left, or nothing.
+func (r *Runner) lowDisk() string {
+	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
+		return fmt.Sprintf("disk full: %d MiB free in %s", free>>20, r.files.root)
+	}
+	return ""
+}
+
+// lost says whether a command was ended by somebody else: by a signal that
+// programs do not raise by their own fault, seen by us or by the shell.
+func lost(e exit) bool {
+	const byShell = 128
+	return e.signal != "" && !e.fault || e.code == byShell+9 || e.code == byShell+15
+}
+
+// how says for people how a command ended.
+func how(e exit) string {
+	if e.signal != "" {
+		return "signal: " + e.signal
+	}
+	return fmt.Sprintf("exit status %d", e.code)
+}

@@ -1,0 +1,230 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// member is an agent as the pool knows it: one slot.
+type member struct {
+	agent  Agent
+	heard  time.Time
+	asking int    // calls of Next that wait
+	busy   *entry // what it was handed
+}
+
+// Next implements Source. An agent joins the pool by asking; one that asks while
+// it holds a lease has lost what it held.
+func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return Assignment{}, ErrClosed
+	}
+	m := p.members[a.Name]
+	if m == nil {
+		m = &member{}
+		p.members[a.Name] = m
+	}
+	m.agent, m.heard = a, time.Now()
+	p.reportSlots()
+	if m.busy != nil {
+		p.finish(m.busy, queue.BuildDone{Outcome: queue.JobInfra, Detail: "agent " + a.Name + " started anew"})
+	}
+	m.asking++
+	defer func() {
+		m.asking--
+		m.heard = time.Now()
+	}()
+	for {
+		switch {
+		case p.closed:
+			return Assignment{}, ErrClosed
+		case ctx.Err() != nil:
+			return Assignment{}, ctx.Err()
+		}
+		if e := p.pick(a); e != nil && m.busy == nil {
+			return p.assign(e, m), nil
+		}
+		change := p.change
+		p.mu.Unlock()
+		select {
+		case <-change:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+	}
+}
+
+// pick returns the waiting build of the highest value that the agent can run.
+func (p *Pool) pick(a Agent) *entry {
+	var best *entry
+	for _, e := range p.waiting {
+		if (best == nil || e.build.Value > best.build.Value) && missing(a, e.build) == "" {
+			best = e
+		}
+	}
+	return best
+}
+
+// assign hands a build to an agent.
+func (p *Pool) assign(e *entry, m *member) Assignment {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *entry) bool { return w == e })
+	p.last++
+	e.lease, e.agent, e.heard, m.busy = p.last, m, time.Now(), e
+	p.leases[e.lease] = e
+	if err := p.logs.begin(e.build.ID); err != nil {
+		p.o.Log.Warn("begin log", "build", e.build.ID, "error", err)
+	}
+	p.tell(e, queue.BuildStarted{Build: e.build.ID, Machine: m.agent.Name})
+	return Assignment{Lease: e.lease, Build: e.build, Beat: p.o.Lease / 3, Stop: e.stop}
+}
+
+// tell reports a result and keeps it for a build that is asked for again.
+func (p *Pool) tell(e *entry, body queue.Body) {
+	e.results = append(e.results, body)
+	p.events.put(body)
+}
+
+// Report implements Source. It believes an agent no more than it must: results
+// count once per job that the build has, and only for targets that were asked.
+func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.leases[lease]
+	if e == nil || p.closed {
+		return ErrLost
+	}
+	e.heard = time.Now()
+	e.agent.heard = e.heard
+	if len(r.Log) > 0 {
+		if err := p.logs.add(e.build.ID, r.Log); err != nil {
+			p.o.Log.Debug("write log", "build", e.build.ID, "error", err)
+		}
+	}
+	if r.Job != nil {
+		if done, ok := e.admit(*r.Job); ok {
+			p.tell(e, done)
+		}
+	}
+	if r.End != nil {
+		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail}
+		if d.Outcome == queue.JobPassed && len(e.results)-1 < len(e.build.Jobs) {
+			d.Outcome, d.Detail = queue.JobInfra, "agent "+e.agent.agent.Name+" left out the result of a step"
+		}
+		p.finish(e, d)
+	}
+	return nil
+}
+
+// admit checks the result of a job against what was asked.
+func (e *entry) admit(done queue.JobDone) (queue.JobDone, bool) {
+	before := 0
+	for _, r := range e.results {
+		if d, ok := r.(queue.JobDone); ok && d.Step == done.Step {
+			before++
+		}
+	}
+	i := slices.IndexFunc(e.build.Jobs, func(j queue.Job) bool {
+		if j.Step.Digest() != done.Step {
+			return false
+		}
+		before--
+		return before < 0
+	})
+	if i < 0 {
+		return queue.JobDone{}, false
+	}
+	asked := map[string]bool{}
+	for _, t := range e.build.Jobs[i].Targets() {
+		asked[t] = true
+	}
+	named := len(done.Passed) + len(done.Failed)
+	done.Build, done.Machine = e.build.ID, e.agent.agent.Name
+	done.Passed = slices.DeleteFunc(slices.Clone(done.Passed), func(t string) bool { return !asked[t] })
+	done.Failed = slices.DeleteFunc(slices.Clone(done.Failed), func(f queue.TargetFailure) bool { return !asked[f.Target] })
+	if done.Outcome == queue.JobPassed && named > 0 && len(done.Passed) == 0 {
+		done.Outcome = queue.JobInfra // nothing named: that would pass the whole set
+	}
+	return done, true
+}
+
+// sweep takes back leases that were not reported on, and forgets agents that do
+// not ask any more.
+func (p *Pool) sweep(ctx context.Context) {
+	tick := time.NewTicker(max(p.o.Lease/4, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			p.expire(now)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *Pool) expire(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	for name, m := range p.members {
+		if m.asking > 0 || now.Sub(m.heard) < p.o.Lease {
+			continue
+		}
+		if m.busy != nil {
+			p.finish(m.busy, queue.BuildDone{
+				Outcome: queue.JobInfra,
+				Detail:  fmt.Sprintf("agent %s was lost: it has been silent for %s", name, p.o.Lease),
+			})
+		}
+		delete(p.members, name)
+	}
+	p.reportSlots()
+	for _, e := range slices.Clone(p.waiting) {
+		if why := p.noRunner(e.build); why != "" {
+			p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})
+		}
+	}
+}
+
+// reportSlots emits the number of agents when it has changed.
+func (p *Pool) reportSlots() {
+	if n := len(p.members); n != p.slots {
+		p.slots = n
+		p.events.put(queue.Capacity{Slots: n})
+	}
+}
+
+// noRunner says for people why no agent can run a build, or nothing.
+func (p *Pool) noRunner(b queue.Build) string {
+	step := ""
+	for _, m := range p.members {
+		s := missing(m.agent, b)
+		if s == "" {
+			return ""
+		}
+		step = max(step, s) // the same whatever the order of the map
+	}
+	if len(p.members) == 0 {
+		return "there is no runner"
+	}
+	return fmt.Sprintf("no runner has what step %s asks for", clean(step))
+}
+
+// missing returns the name of the first step of a build that an agent cannot
+// run, or nothing.
+func missing(a Agent, b queue.Build) string {
+	for _, j := range b.Jobs {
+		if !a.Offers(j.Step) {
+			return "\"" + j.Step.Name + "\""
+		}
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package workers
+
+import (
+	"sort"
+	"strings"
+)
+
+// minMask is the shortest text that is masked: shorter ones would shred logs.
+const minMask = 4
+
+// newMask returns a function that replaces secrets by ***. Of a value with
+// several lines each line is a secret; what is shorter than 4 bytes is not.
+func newMask(values []string) func(string) string {
+	var pairs []string
+	for _, v := range longestFirst(values) {
+		pairs = append(pairs, v, "***")
+	}
+	if len(pairs) == 0 {
+		return func(s string) string { return s }
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// longestFirst returns the lines of the values that are long enough to mask,
+// each once, the longest first: so one that contains another goes first.
+func longestFirst(values []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, v := range values {
+		for line := range strings.Lines(v) {
+			line = strings.TrimSpace(line)
+			if len(line) >= minMask && !seen[line] {
+				seen[line] = true
+				out = append(out, line)
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if len(out[i]) != len(out[j]) {
+			return len(out[i]) > len(out[j])
+		}
+		return out[i] < out[j]
+	})
+	return out
+}

@@ -1,0 +1,97 @@
+package workers
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// maxGoMod is the largest go.mod that is read.
+const maxGoMod = 1 << 20
+
+// packagesOf maps the import paths of the targets that are packages of a Go
+// module to the targets. A target is a directory from the root of the checkout:
+// "." or "./dir". Its module is that of the nearest go.mod above it, whether or
+// not a go.work names it. Left out are targets without one, and those that
+// share an import path: no report can tell them apart.
+//
+// It is called before any step has run, while the files are still the commit's.
+func packagesOf(checkout string, targets []string) (map[string]string, error) {
+	root, err := os.OpenRoot(checkout) // no symbolic link leads out of it
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	modules := map[string]string{} // directory -> module path of its go.mod, "" without one
+	found := map[string]string{}
+	twice := map[string]bool{}
+	for _, target := range targets {
+		dir, ok := packageDir(target)
+		if !ok {
+			continue
+		}
+		importPath := importPathOf(root, modules, dir)
+		if other, ok := found[importPath]; ok && other != target {
+			twice[importPath] = true
+		}
+		if importPath != "" {
+			found[importPath] = target
+		}
+	}
+	for p := range twice {
+		delete(found, p)
+	}
+	return found, nil
+}
+
+// packageDir returns the clean directory of a target that names one.
+func packageDir(target string) (string, bool) {
+	if target == "." {
+		return ".", true
+	}
+	rest, ok := strings.CutPrefix(target, "./")
+	if !ok || rest == "" || path.Clean(rest) != rest || !fs.ValidPath(rest) {
+		return "", false
+	}
+	return rest, true
+}
+
+// importPathOf returns the import path of a directory, "" if it is in no module.
+func importPathOf(root *os.Root, modules map[string]string, dir string) string {
+	for at := dir; ; at = path.Dir(at) {
+		module, ok := modules[at]
+		if !ok {
+			module = readModule(root, path.Join(at, "go.mod"))
+			modules[at] = module
+		}
+		if module != "" {
+			return path.Join(module, strings.TrimPrefix(strings.TrimPrefix(dir, at), "/"))
+		}
+		if at == "." {
+			return ""
+		}
+	}
+}
+
+// readModule returns the module path that a go.mod declares, "" if there is
+// none that can be read.
+func readModule(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGoMod {
+		return ""
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxGoMod))
+	if err != nil {
+		return ""
+	}
+	return modfile.ModulePath(data)
+}

@@ -1,0 +1,254 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// PoolOptions configure a Pool. Zero values mean the defaults.
+type PoolOptions struct {
+	Slots    int           // agents in this process; 0: none, all work goes to other agents
+	Dir      string        // data directory: logs/, slots/; required
+	Name     string        // prefix of the agents' names; default the host's
+	Tags     []string      // of the agents in this process
+	Runner   RunnerOptions // of the agents in this process; the pool sets Dir, Machine and Log
+	Lease    time.Duration // an agent that is silent for so long is lost; default 90 s
+	LogFiles int           // logs of ended builds that are kept; default 2000
+	LogBytes int64         // and their size together; default 2 GiB
+	Log      *slog.Logger  // required
+}
+
+// Pool is a Controller whose builds are pulled by agents: some in this process,
+// others through whatever carries the Source. A build goes to one agent that
+// offers what all its steps ask for, the build of the highest value first, among
+// equals the one that has waited longest. One for which there is no such agent
+// ends at once with NoRunner, and so does one that waits when the last such
+// agent leaves.
+type Pool struct {
+	o      PoolOptions
+	logs   *Logs
+	events *events
+	stop   context.CancelFunc // ends the agents of this process and the sweeper
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	last    Lease
+	builds  map[queue.BuildID]*entry
+	waiting []*entry // in order of arrival
+	leases  map[Lease]*entry
+	members map[string]*member
+	slots   int             // as last reported
+	ended   []queue.BuildID // oldest first; at most maxEnded
+	change  chan struct{}   // closed and replaced when there may be work for an agent
+}
+
+var (
+	_ Controller = (*Pool)(nil)
+	_ Source     = (*Pool)(nil)
+)
+
+// maxEnded is how many ended builds are remembered with their results.
+const maxEnded = 1024
+
+// entry is a build that waits, runs (lease != 0) or has ended (done != nil).
+type entry struct {
+	build    queue.Build
+	action   string
+	lease    Lease
+	agent    *member
+	heard    time.Time // of the lease
+	stop     chan struct{}
+	stopping bool
+	results  []queue.Body // BuildStarted and JobDone that were reported
+	done     *queue.BuildDone
+}
+
+// NewPool opens the logs and starts the agents of this process.
+func NewPool(o PoolOptions) (*Pool, error) {
+	if o.Dir == "" || o.Log == nil {
+		return nil, errors.New("workers: a pool needs Dir and Log")
+	}
+	if o.Name == "" {
+		if host, err := os.Hostname(); err == nil {
+			o.Name = host
+		}
+	}
+	setDefault(&o.Name, "local")
+	setDefault(&o.Lease, 90*time.Second)
+	setDefault(&o.LogFiles, 2000)
+	setDefault(&o.LogBytes, 2<<30)
+	logs, err := OpenLogs(filepath.Join(o.Dir, "logs"), o.LogFiles, o.LogBytes)
+	if err != nil {
+		return nil, fmt.Errorf("workers: logs: %w", err)
+	}
+	workers := make([]Worker, o.Slots)
+	for i := range workers {
+		ro := o.Runner
+		ro.Dir = filepath.Join(o.Dir, "slots", fmt.Sprint(i+1))
+		ro.Machine = fmt.Sprintf("%s-%d", o.Name, i+1)
+		ro.Log = o.Log
+		runner, err := NewRunner(ro)
+		if err != nil {
+			return nil, err
+		}
+		workers[i] = Worker{
+			Agent:   Agent{Name: ro.Machine, OS: runtime.GOOS, Arch: runtime.GOARCH, Tags: o.Tags},
+			Builder: runner,
+			Log:     o.Log,
+		}
+	}
+	return startPool(o, logs, workers), nil
+}
+
+func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &Pool{
+		o:       o,
+		logs:    logs,
+		events:  newEvents(),
+		stop:    stop,
+		builds:  make(map[queue.BuildID]*entry),
+		leases:  make(map[Lease]*entry),
+		members: make(map[string]*member),
+		slots:   -1,
+		change:  make(chan struct{}),
+	}
+	for _, w := range workers {
+		p.members[w.Agent.Name] = &member{agent: w.Agent, heard: time.Now()}
+	}
+	p.reportSlots()
+	p.tasks.Go(func() { p.sweep(ctx) })
+	for _, w := range workers {
+		w.Source = p
+		p.tasks.Go(func() { w.Serve(ctx) })
+	}
+	return p
+}
+
+// Run implements Controller.
+func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
+	if len(b.Jobs) == 0 {
+		return ErrNoJobs
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	if e := p.builds[b.ID]; e != nil {
+		if e.done != nil && e.action != action {
+			e.done.Action = action
+			p.events.put(append(e.results[:len(e.results):len(e.results)], *e.done)...)
+		}
+		e.action = action
+		return nil
+	}
+	e := &entry{build: b, action: action, stop: make(chan struct{})}
+	p.builds[b.ID] = e
+	if why := p.noRunner(b); why != "" {
+		p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})
+		return nil
+	}
+	p.waiting = append(p.waiting, e)
+	p.wake()
+	return nil
+}
+
+// Stop implements Controller.
+func (p *Pool) Stop(_ context.Context, id queue.BuildID) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.builds[id]
+	switch {
+	case e == nil || e.done != nil || e.stopping:
+	case e.lease == 0:
+		p.finish(e, queue.BuildDone{Outcome: queue.JobStopped, Detail: "cancelled before it started"})
+	default:
+		e.stopping = true
+		close(e.stop)
+	}
+	return nil
+}
+
+// Events implements Controller.
+func (p *Pool) Events() <-chan queue.Body { return p.events.out }
+
+// Log implements Controller.
+func (p *Pool) Log(id queue.BuildID) (Log, error) { return p.logs.Open(id) }
+
+// Close implements Controller.
+func (p *Pool) Close(ctx context.Context) error {
+	p.mu.Lock()
+	was := p.closed
+	p.closed = true
+	p.wake()
+	p.mu.Unlock()
+	if was {
+		return nil
+	}
+	p.stop()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		p.tasks.Wait()
+	}()
+	var err error
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		err = fmt.Errorf("workers: builds still running: %w", ctx.Err())
+	}
+	p.mu.Lock()
+	for _, e := range p.leases {
+		p.logs.end(e.build.ID)
+	}
+	p.mu.Unlock()
+	p.events.close(ctx)
+	return err
+}
+
+// finish ends a build: its slot is free, its result reported. d lacks only the
+// build and the action.
+func (p *Pool) finish(e *entry, d queue.BuildDone) {
+	if e.stopping {
+		d.Outcome, d.Detail = queue.JobStopped, "cancelled"
+	}
+	d.Build, d.Action = e.build.ID, e.action
+	e.done = &d
+	defer func() { e.build.Jobs = nil }() // may be many keys; not asked for again
+	if e.lease != 0 {
+		delete(p.leases, e.lease)
+		e.agent.busy, e.agent = nil, nil
+		p.logs.end(e.build.ID)
+	}
+	for i, w := range p.waiting {
+		if w == e {
+			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
+			break
+		}
+	}
+	p.events.put(d)
+	p.ended = append(p.ended, e.build.ID)
+	if n := len(p.ended) - maxEnded; n > 0 {
+		for _, id := range p.ended[:n] {
+			delete(p.builds, id)
+		}
+		p.ended = append(p.ended[:0], p.ended[n:]...)
+	}
+}
+
+// wake makes every agent that waits look again.
+func (p *Pool) wake() {
+	close(p.change)
+	p.change = make(chan struct{})
+}

@@ -1,0 +1,136 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// command is one shell command to be run in a session of its own.
+type command struct {
+	argv    []string
+	dir     string
+	env     []string
+	mark    string // of the slot, to find what left the session
+	timeout time.Duration
+	grace   time.Duration // from SIGTERM to SIGKILL
+	out     io.Writer     // standard output and standard error; errors are its own affair
+}
+
+// exit is how a command ended.
+type exit struct {
+	code     int    // exit status; -1 after a signal
+	signal   string // the signal's name, after a signal
+	fault    bool   // the signal is one that programs raise by their own fault
+	timedOut bool
+	stopped  bool // ctx ended
+	left     int  // processes that could not be killed
+}
+
+// How long a command's end may be held up.
+const (
+	linger = 250 * time.Millisecond // for what still writes when the shell has ended, before it is killed
+	drain  = 2 * time.Second        // for the pipe, when all has been killed that can be found
+)
+
+// run runs the command until it, or its time, or ctx has ended, and nothing that
+// it started is left, as far as that can be seen (package doc). The error says
+// that it could not be started.
+func (c command) run(ctx context.Context) (exit, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return exit{}, err
+	}
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, w, w
+	ownSession(cmd)
+	err = cmd.Start()
+	closeErr := w.Close()
+	if err = errors.Join(err, closeErr); err != nil {
+		_ = r.Close()
+		return exit{}, err
+	}
+
+	copied, waited := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(c.out, r) // ends when the pipe is closed on either side
+	}()
+	go func() {
+		defer close(waited)
+		_ = cmd.Wait() // the state says it all
+	}()
+
+	var e exit
+	limit := time.NewTimer(c.timeout)
+	defer limit.Stop()
+	group := session{id: cmd.Process.Pid, mark: c.mark, process: cmd.Process}
+	select {
+	case <-waited:
+		within(copied, linger)
+	case <-limit.C:
+		e.timedOut = true
+	case <-ctx.Done():
+		e.stopped = true
+	}
+	e.left = group.end(c.grace)
+	<-waited // the shell itself can always be killed
+	e.code, e.signal, e.fault = exitOf(cmd.ProcessState)
+	if !within(copied, drain) {
+		_ = r.Close() // somebody out of reach holds the other end
+		within(copied, drain)
+	}
+	_ = r.Close()
+	return e, nil
+}
+
+// within waits for done, and says whether it came in time.
+func within(done <-chan struct{}, limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// killLimit is how long what was sent SIGKILL may take to be gone.
+const killLimit = 5 * time.Second
+
+// end asks all processes of the session to end, kills those that have not after
+// the grace, and returns how many are left.
+func (s session) end(grace time.Duration) int {
+	if s.ask(); s.goneWithin(grace, nil) {
+		return 0
+	}
+	s.kill()
+	if s.goneWithin(killLimit, s.kill) { // again and again: a killed one may have had children since
+		return 0
+	}
+	return s.alive()
+}
+
+// goneWithin waits until no process is left, calling each, if any, before it
+// looks.
+func (s session) goneWithin(limit time.Duration, each func()) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for pause := time.Millisecond; s.alive() > 0; pause = min(2*pause, 50*time.Millisecond) {
+		next := time.NewTimer(pause)
+		select {
+		case <-next.C:
+		case <-deadline.C:
+			next.Stop()
+			return s.alive() == 0
+		}
+		if each != nil {
+			each()
+		}
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+package workers
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// signal sends sig to every process of the session and every one with its mark.
+func (s session) signal(sig syscall.Signal) {
+	for _, pid := range s.members() {
+		_ = syscall.Kill(pid, sig) // gone meanwhile is what we want
+	}
+}
+
+// alive counts the processes that signal would reach.
+func (s session) alive() int { return len(s.members()) }
+
+// members lists the processes that are in the session or carry the mark, as
+// /proc shows them now. Zombies are not among them, nor is this process.
+func (s session) members() []int {
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, dir := range names {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		state, sid, ok := readStat(dir)
+		if !ok || state == 'Z' || state == 'X' {
+			continue
+		}
+		if sid == s.id && s.id != 0 || s.mark != "" && marked(dir, s.mark) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// readStat returns the state and the session of a process.
+func readStat(dir string) (state byte, sid int, ok bool) {
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return 0, 0, false
+	}
+	// The program's name, in brackets, may contain anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 4 {
+		return 0, 0, false
+	}
+	sid, err = strconv.Atoi(fields[3])
+	return fields[0][0], sid, err == nil
+}
+
+// marked says whether a process was started under the slot with this mark.
+func marked(dir, mark string) bool {
+	env, err := os.ReadFile(dir + "/environ")
+	if err != nil {
+		return false // another user's, or gone
+	}
+	for pair := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(pair, []byte(markVar+"=")); ok {
+			return slices.Contains(filepath.SplitList(string(value)), mark)
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Checkouter makes the files of a commit.
+type Checkouter interface {
+	// Checkout makes dir hold exactly the files of the commit. dir may be
+	// missing, or hold an earlier checkout, with whatever its steps wrote into
+	// it. The steps are untrusted: nothing in dir may give them a way to write
+	// to the repository that it came from. After release the files are not used
+	// any more. The runner calls it for one commit at a time per dir. An error
+	// is an infrastructure error, never a verdict.
+	Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error)
+}
+
+// RunnerOptions configure a Runner. Zero values mean the defaults.
+type RunnerOptions struct {
+	Dir             string        // the slot's private directory; required, and of one runner only
+	Machine         string        // name in results; default: the base name of Dir
+	Checkout        Checkouter    // required
+	Shell           []string      // gets the command as its last argument; default sh -c
+	Timeout         time.Duration // of steps that name none; default 1 h
+	CheckoutTimeout time.Duration // default 10 min
+	Grace           time.Duration // from SIGTERM to SIGKILL; default 5 s
+	LogLimit        int64         // bytes of log per step, the first and the last half; default 4 MiB
+	MinFree         uint64        // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
+	Mask            []string      // secrets that are shown as ***
+	Env             []string      // where the passed variables are taken from; default os.Environ()
+	Log             *slog.Logger  // required
+}
+
+// Runner is one slot that executes builds, one at a time, in directories that
+// are used again. Nothing of the agent's environment reaches the steps but a
+// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like);
+// to these come the step's own variables and
+//
+//	CI=true
+//	SUBMITQUEUE=1
+//	SUBMITQUEUE_BUILD, SUBMITQUEUE_COMMIT, SUBMITQUEUE_STEP
+//	SUBMITQUEUE_TARGETS        the targets, one per line; not set when longer than 64 KiB
+//	SUBMITQUEUE_TARGETS_FILE   a file with the same lines, always
+//	SUBMITQUEUE_SLOTS          how left-over processes are found; leave it alone
+type Runner struct {
+	o     RunnerOptions
+	files slotFiles
+	mask  func(string) string
+	busy  sync.Mutex
+}
+
+// NewRunner makes the slot's directory, and ends what an earlier process left
+// running in it.
+func NewRunner(o RunnerOptions) (*Runner, error) {
+	if o.Dir == "" || o.Checkout == nil || o.Log == nil {
+		return nil, errors.New("workers: a runner needs Dir, Checkout and Log")
+	}
+	setDefault(&o.Machine, filepath.Base(o.Dir))
+	setDefault(&o.Timeout, time.Hour)
+	setDefault(&o.CheckoutTimeout, 10*time.Minute)
+	setDefault(&o.Grace, 5*time.Second)
+	setDefault(&o.LogLimit, 4<<20)
+	setDefault(&o.MinFree, 32<<20)
+	if len(o.Shell) == 0 {
+		o.Shell = []string{"sh", "-c"}
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	files, err := newSlotFiles(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("workers: slot: %w", err)
+	}
+	r := &Runner{o: o, files: files, mask: newMask(o.Mask)}
+	if left := (session{mark: files.root}).end(o.Grace); left > 0 {
+		return nil, fmt.Errorf("workers: slot %s: %d processes of an earlier run cannot be killed", files.root, left)
+	}
+	return r, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Machine returns the runner's name in results.
+func (r *Runner) Machine() string { return r.o.Machine }
+
+// Output takes what a runner has to say during a build. Neither may block for
+// long: the step waits.
+type Output struct {
+	Log io.Writer           // clean text
+	Job func(queue.JobDone) // each job, when it has ended
+}
+
+// Build executes all jobs of a build, and returns when nothing of it runs any
+// more. When ctx ends the build is cancelled.
+func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
+	r.busy.Lock()
+	defer r.busy.Unlock()
+	release, err := r.checkout(ctx, b.Commit)
+	if err != nil {
+		if ctx.Err() != nil {
+			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
+		}
+		fmt.Fprintf(out.Log, "[submitqueue] cannot check out %s: %s\n", clean(string(b.Commit)), r.mask(clean(err.Error())))
+		return End{Outcome: queue.JobInfra, Detail: "cannot check out: " + lastBytes(r.mask(clean(err.Error())), 500)}
+	}
+	defer func() {
+		if err := release(); err != nil {
+			r.o.Log.Warn("release checkout", "build", b.ID, "dir", r.files.checkout, "error", err)
+		}
+	}()
+	packages := make([]map[string]string, len(b.Jobs))
+	for i, j := range b.Jobs {
+		if j.Step.Report != queue.ReportGoTestJSON {
+			continue
+		}
+		if packages[i], err = packagesOf(r.files.checkout, j.Targets()); err != nil {
+			return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
+		}
+	}
+	end := End{Outcome: queue.JobPassed}
+	for i, j := range b.Jobs {
+		if ctx.Err() != nil {
+			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
+		}
+		done, detail := r.job(ctx, task{build: b, job: j, packages: packages[i], log: out.Log})
+		out.Job(done)
+		end = worse(end, done.Outcome, detail)
+	}
+	return end
+}
+
+// checkout makes the files of the commit. A directory in which that does not
+// work is removed, once, and made anew: what a step left there may be the cause.
+func (r *Runner) checkout(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("the checkout takes too long"))
+	defer cancel()
+	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
+		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
+	}
+	release, err = r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
+	if err == nil {
+		return release, nil
+	}
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), err)
+	}
+	r.o.Log.Warn("checkout failed, trying in a new directory", "commit", commit, "error", err)
+	if err := removeAll(r.files.checkout); err != nil {
+		return nil, err
+	}
+	return r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
+}
+
+// removeAll removes a tree even where directories are not writable.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) // the second attempt tells
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// worse joins the outcome of a job to that of the build so far. The detail is
+// that of the first job with the worst outcome.
+func worse(end End, o queue.JobOutcome, detail string) End {
+	if o == queue.JobTimeout {
+		o = queue.JobFailed
+	}
+	if o == queue.JobPassed && detail != "" {
+		o = queue.JobInfra // targets left unknown
+	}
+	if severity(o) > severity(end.Outcome) {
+		return End{Outcome: o, Detail: detail}
+	}
+	return end
+}
+
+func severity(o queue.JobOutcome) int {
+	switch o {
+	case queue.JobPassed:
+		return 0
+	case queue.JobFailed, queue.JobTimeout:
+		return 1
+	case queue.JobInfra:
+		return 2
+	default:
+		return 3
+	}
+}

@@ -1,0 +1,88 @@
+package workers
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Source is where agents get work: the seam between a pool and its agents. Pool
+// implements it for agents in this process.
+type Source interface {
+	// Next waits for a build that the agent can run, and hands it out under a
+	// lease. Errors: ctx's, and ErrClosed when there will be no more work.
+	Next(ctx context.Context, a Agent) (Assignment, error)
+	// Report delivers what is new of an assignment. It is also the heartbeat: a
+	// lease that is not reported on in time is lost, and so is its build. A
+	// report with an End gives the lease back. Error: ErrLost when the lease is
+	// not held (any more); the agent then abandons the build.
+	Report(ctx context.Context, lease Lease, r Report) error
+}
+
+// Agent is what a runner says of itself when it asks for work.
+type Agent struct {
+	Name string   // unique within the pool; the machine in results
+	OS   string   // as runtime.GOOS
+	Arch string   // as runtime.GOARCH
+	Tags []string // what steps may ask for
+}
+
+// Lease names one hand-out of a build to an agent.
+type Lease uint64
+
+// Assignment is a build handed out to an agent.
+type Assignment struct {
+	Lease Lease
+	Build queue.Build
+	Beat  time.Duration   // report at least this often
+	Stop  <-chan struct{} // closed when the build is to be cancelled
+}
+
+// Report is what an agent has to say of its assignment. The zero Report is a
+// heartbeat. Fields count in the order log, job, end; Log is not kept after the
+// call.
+type Report struct {
+	Log []byte         // what to add to the build's log: clean text
+	Job *queue.JobDone // a job that has ended
+	End *End           // the build has ended: the last report
+}
+
+// End is how a build ended.
+type End struct {
+	Outcome queue.JobOutcome // passed, failed, infrastructure or cancelled
+	Detail  string           // one sentence for people; empty when it passed
+}
+
+// Offers says whether the agent has what a step asks for. No agent of this
+// package offers images.
+func (a Agent) Offers(s queue.Step) bool {
+	if s.Image != "" {
+		return false
+	}
+	if s.OS != "" && canonical(s.OS) != canonical(a.OS) || s.Arch != "" && canonical(s.Arch) != canonical(a.Arch) {
+		return false
+	}
+	for _, t := range s.Tags {
+		if !slices.Contains(a.Tags, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// canonical maps the names that people use for systems to Go's.
+func canonical(name string) string {
+	switch n := strings.ToLower(name); n {
+	case "macos", "osx":
+		return "darwin"
+	case "x86_64", "x64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	default:
+		return n
+	}
+}

@@ -1,0 +1,87 @@
+package workers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// verdict is what an exit status and a report, if there is one, say of the
+// asked targets.
+type verdict struct {
+	outcome   queue.JobOutcome
+	passed    []string
+	failed    []queue.TargetFailure
+	perTarget map[string]time.Duration
+	unknown   []string // asked targets of a step that passed, of which the report says nothing
+}
+
+// judge reads the end of a step. Without a report (g is nil) the exit status
+// stands for the whole asked set. With one:
+//
+//	exit  packages                   outcome
+//	0     none failed                passed, for each that is named
+//	0     none of the asked named    infrastructure: nothing is known
+//	0     some failed                failed, per package
+//	else  some failed                failed, per package; those that passed count
+//	else  none failed                failed as a set: it was something else (vet, say); no pass counts
+//
+// A pass counts whatever the command would have done after `go test`, so that
+// should be its last part. A target that is no package (the whole tree, the
+// unowned files) passes by exit status 0 when no package at all has failed.
+func judge(code int, asked []string, g *goTest) verdict {
+	if g == nil {
+		if code == 0 {
+			return verdict{outcome: queue.JobPassed}
+		}
+		return verdict{outcome: queue.JobFailed}
+	}
+	v := verdict{outcome: queue.JobPassed, perTarget: map[string]time.Duration{}}
+	byTarget := make(map[string]*goPackage, len(g.packages))
+	failures := 0
+	for _, p := range g.packages {
+		byTarget[p.target] = p
+		if p.failed {
+			failures++
+		}
+	}
+	limit := tailBytes
+	if failures > 0 {
+		limit = min(limit, tailsBytes/failures)
+	}
+	for _, target := range asked {
+		p := byTarget[target]
+		_, isDir := packageDir(target)
+		switch {
+		case p != nil && p.failed:
+			v.failed = append(v.failed, queue.TargetFailure{Target: target, Tail: lastBytes(g.tailOf(p), limit)})
+		case p != nil && p.passed, !isDir && code == 0 && failures == 0 && !g.stray:
+			v.passed = append(v.passed, target)
+		default:
+			v.unknown = append(v.unknown, target)
+		}
+		if p != nil && p.elapsed > 0 {
+			v.perTarget[target] = p.elapsed
+		}
+	}
+	switch {
+	case failures > 0:
+		v.outcome, v.unknown = queue.JobFailed, nil
+	case code != 0:
+		v.outcome, v.passed, v.unknown = queue.JobFailed, nil, nil
+	case len(v.passed) == 0 && len(asked) > 0:
+		v.outcome = queue.JobInfra
+	}
+	return v
+}
+
+// unknownDetail says for people which targets a report left out.
+func unknownDetail(step string, unknown []string) string {
+	more := ""
+	if n := len(unknown) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("step %s: it ended well, but its report says nothing of %s%s",
+		clean(step), lastBytes(clean(unknown[0]), 200), more)
+}
