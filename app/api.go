@@ -1,0 +1,144 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The JSON API. Queues and changes are named in the query, because their names
+// contain slashes; `queue` may be left out where there is one queue, and `id`
+// is a change's id or a pull request's number.
+//
+//	GET  /api/queues                       []APIQueueSummary
+//	GET  /api/queue?queue=                 APIQueue
+//	GET  /api/changes?queue=&phase=        []APIChange, in order, then verdicts
+//	GET  /api/change?queue=&id=            APIChange
+//	GET  /api/history?queue=&id=&max=      []APINote, newest first
+//	GET  /api/log?build=&after=            APILog
+//	POST /api/land                         LandCommand -> APIAccepted
+//	POST /api/cancel                       CancelCommand -> APIAccepted
+//
+// Anything but success is an APIError.
+
+// historyDefault and historyMost bound the notes of one answer.
+const (
+	historyDefault = 100
+	historyMost    = 1000
+)
+
+func (s *Server) apiQueues(c echo.Context) error {
+	out := []APIQueueSummary{}
+	for _, name := range s.o.Source.Queues() {
+		if v, ok := s.o.Source.Queue(name); ok {
+			out = append(out, summaryOf(v))
+		}
+	}
+	return answer(c, out)
+}
+
+func (s *Server) apiQueue(c echo.Context) error {
+	v, err := s.named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	return answer(c, s.apiQueueOf(v))
+}
+
+func (s *Server) apiChanges(c echo.Context) error {
+	v, err := s.named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	q := s.apiQueueOf(v)
+	out := []APIChange{}
+	phase := c.QueryParam("phase")
+	for _, ch := range append(q.Order, q.Recent...) {
+		if phase == "" || phase == ch.Phase {
+			out = append(out, ch)
+		}
+	}
+	return answer(c, out)
+}
+
+func (s *Server) apiChange(c echo.Context) error {
+	_, v, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	if err != nil {
+		return err
+	}
+	return answer(c, s.apiChangeOf(v))
+}
+
+func (s *Server) apiHistory(c echo.Context) error {
+	q, err := s.named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	most := historyDefault
+	if text := c.QueryParam("max"); text != "" {
+		most, err = strconv.Atoi(text)
+		if err != nil || most < 1 || most > historyMost {
+			return &problem{http.StatusBadRequest, "max is a number from 1 to " + strconv.Itoa(historyMost) + "."}
+		}
+	}
+	id, depth := c.QueryParam("id"), most
+	if id != "" {
+		depth = timelineDepth
+	}
+	notes, err := s.o.Source.History(c.Request().Context(), q.Name, depth)
+	if err != nil {
+		s.log.Warn("history cannot be read", "queue", q.Name, "error", err)
+		return &problem{http.StatusServiceUnavailable, "The history cannot be read now. Try again in a moment; /readyz says what is wrong."}
+	}
+	out := []APINote{}
+	for _, n := range notes {
+		if (id == "" || string(n.Change) == id || strconv.Itoa(n.Number) == id) && len(out) < most {
+			out = append(out, s.apiNoteOf(n))
+		}
+	}
+	return answer(c, out)
+}
+
+func (s *Server) apiLog(c echo.Context) error {
+	after := int64(0)
+	if text := c.QueryParam("after"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return &problem{http.StatusBadRequest, "after is a number of bytes: the `next` of the answer before, or 0."}
+		}
+		after = n
+	}
+	data, next, done, ok := s.o.Source.BuildLog(c.QueryParam("build"), after)
+	if !ok {
+		return &problem{http.StatusNotFound, "There is no log of such a build: it has not begun, or its log has expired."}
+	}
+	text, held := web.PlainLog(data, done)
+	return answer(c, APILog{Text: text, Next: next - int64(held), Done: done})
+}
+
+func answer(c echo.Context, v any) error {
+	c.Response().Header().Set("Cache-Control", "no-store")
+	writeJSON(c.Response(), http.StatusOK, v)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An error here is the reader's hanging up: there is nobody left to tell.
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// moment returns an Instant as the API shows it; the zero Instant is left out.
+func moment(i queue.Instant) time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return i.Time()
+}

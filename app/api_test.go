@@ -1,0 +1,215 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+func TestAPIReads(t *testing.T) {
+	w := newWindow(t, nil)
+	_, header, body := w.get(t, "/api/queues")
+	if got := header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	summary := app.APIQueueSummary{Name: "acme/store@main", Branch: "main", Tip: "beef", Length: 1, Slots: 4, Running: 1}
+	if diff := cmp.Diff([]app.APIQueueSummary{summary}, mustDecode[[]app.APIQueueSummary](t, body)); diff != "" {
+		t.Errorf("/api/queues (-want +got):\n%s", diff)
+	}
+
+	waiting := app.APIChange{
+		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), Expected: noon().Add(time.Minute),
+		Waits:  []app.APIReason{{Code: "building", Text: "words of building", Names: []string{"b1"}}},
+		Builds: []app.APIBuild{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
+	}
+	rejected := app.APIChange{
+		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
+		Reason:  &app.APIReason{Code: "failed", Text: "words of failed", Names: []string{"unit"}},
+		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom"}}},
+	}
+	_, _, body = w.get(t, "/api/queue?queue=acme%2Fstore%40main")
+	want := app.APIQueue{APIQueueSummary: summary, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
+	if diff := cmp.Diff(want, mustDecode[app.APIQueue](t, body)); diff != "" {
+		t.Errorf("/api/queue (-want +got):\n%s", diff)
+	}
+	_, _, body = w.get(t, "/api/changes?phase=rejected")
+	if diff := cmp.Diff([]app.APIChange{rejected}, mustDecode[[]app.APIChange](t, body)); diff != "" {
+		t.Errorf("/api/changes (-want +got):\n%s", diff)
+	}
+	_, _, body = w.get(t, "/api/change?id=7")
+	if diff := cmp.Diff(waiting, mustDecode[app.APIChange](t, body)); diff != "" {
+		t.Errorf("/api/change (-want +got):\n%s", diff)
+	}
+	_, _, body = w.get(t, "/api/history?id=7")
+	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building"}
+	if diff := cmp.Diff([]app.APINote{note}, mustDecode[[]app.APINote](t, body)); diff != "" {
+		t.Errorf("/api/history (-want +got):\n%s", diff)
+	}
+	_, _, body = w.get(t, "/api/log?build=b1&after=10")
+	if diff := cmp.Diff(app.APILog{Text: "ok\n", Next: 22}, mustDecode[app.APILog](t, body)); diff != "" {
+		t.Errorf("/api/log (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPIErrorsSayWhatToDo(t *testing.T) {
+	w := newWindow(t, nil)
+	for path, want := range map[string]struct {
+		status int
+		holds  string
+	}{
+		"/api/queue?queue=x":      {404, "/api/queues lists the names"},
+		"/api/change?id=99":       {404, "knows no such change"},
+		"/api/history?max=x":      {400, "a number from 1"},
+		"/api/history?max=100000": {400, "a number from 1"},
+		"/api/log?build=none":     {404, "no log"},
+		"/api/log?after=x":        {400, "number of bytes"},
+		"/api/nothing":            {404, "no such page"},
+		"/api/land":               {405, "does not take GET"},
+	} {
+		status, _, body := w.get(t, path)
+		if got := mustDecode[app.APIError](t, body); status != want.status || !strings.Contains(got.Error, want.holds) {
+			t.Errorf("GET %s: %d %q, want %d with %q", path, status, got.Error, want.status, want.holds)
+		}
+	}
+}
+
+// command posts a command and returns the status and the body.
+func (w *window) command(t *testing.T, path, token, key, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", token)
+	}
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	status, _, out := mustDo(t, r)
+	return status, out
+}
+
+func withToken(o *app.ServerOptions) {
+	o.Token = "secret"
+	o.OpenRequest = func(_ context.Context, branch, _ string) (int, error) {
+		switch branch {
+		case "feature":
+			return 7, nil
+		case "gone":
+			return 0, forge.ErrNotFound
+		}
+		return 0, errors.New("the disk is on fire")
+	}
+}
+
+func TestAPICommandsNeedTheToken(t *testing.T) {
+	off := newWindow(t, nil)
+	for _, path := range []string{"/api/land", "/api/cancel"} {
+		if status, body := off.command(t, path, "Bearer ", "", `{"number":7,"user":"lena"}`); status != 403 || !strings.Contains(body, app.TokenVariable) {
+			t.Errorf("%s without a configured token: %d %s", path, status, body)
+		}
+	}
+	w := newWindow(t, withToken)
+	for _, token := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic secret", "secret"} {
+		if status, body := w.command(t, "/api/land", token, "", `{"number":7,"user":"lena"}`); status != 401 || strings.Contains(body, "secret") {
+			t.Errorf("token %q: %d %s", token, status, body)
+		}
+	}
+	if len(w.source.submitted)+len(off.source.submitted) != 0 {
+		t.Error("a command without the right token was submitted")
+	}
+	if strings.Contains(w.logs.String(), "secret") {
+		t.Error("the token is logged")
+	}
+}
+
+func TestAPICommands(t *testing.T) {
+	for _, c := range []struct {
+		name, path, body string
+		status           int
+		holds            string
+		submitted        string // body of the comment
+	}{
+		{"land a number", "/api/land", `{"number":7,"user":"lena"}`, 202, `"number":7`, "/land"},
+		{"land in a named queue", "/api/land", `{"queue":"acme/store@main","number":9,"user":"lena"}`, 202, `"number":9`, "/land"},
+		{"land a branch", "/api/land", `{"branch":"feature","user":"lena"}`, 202, `"number":7`, "/land"},
+		{"land a branch that is gone", "/api/land", `{"branch":"gone","user":"lena"}`, 404, "push it first", ""},
+		{"land with a broken forge", "/api/land", `{"branch":"other","user":"lena"}`, 503, "Try again", ""},
+		{"land an option", "/api/land", `{"branch":"--upload-pack=x","user":"lena"}`, 400, "not the name of a branch", ""},
+		{"land nothing", "/api/land", `{"user":"lena"}`, 400, "what to land", ""},
+		{"land both", "/api/land", `{"number":7,"branch":"feature","user":"lena"}`, 400, "what to land", ""},
+		{"land a negative number", "/api/land", `{"number":-7,"user":"lena"}`, 400, "what to land", ""},
+		{"land for nobody", "/api/land", `{"number":7}`, 400, "who asks", ""},
+		{"land for two words", "/api/land", `{"number":7,"user":"le\nna"}`, 400, "who asks", ""},
+		{"land elsewhere", "/api/land", `{"queue":"x","number":7,"user":"lena"}`, 404, "no such queue", ""},
+		{"land with an unknown key", "/api/land", `{"nummer":7,"user":"lena"}`, 400, "nummer", ""},
+		{"land twice in one body", "/api/land", `{"number":7,"user":"lena"}{}`, 400, "more than one value", ""},
+		{"land too much", "/api/land", `{"user":"` + strings.Repeat("x", 70_000) + `"}`, 413, "larger", ""},
+		{"cancel a number", "/api/cancel", `{"number":7,"user":"lena"}`, 202, `"number":7`, "/land cancel"},
+		{"cancel a change", "/api/cancel", `{"id":"7.aaaaaaaa","user":"lena"}`, 202, `"number":7`, "/land cancel"},
+		{"cancel what has ended", "/api/cancel", `{"number":5,"user":"lena"}`, 409, "rejected", ""},
+		{"cancel what is not there", "/api/cancel", `{"number":6,"user":"lena"}`, 404, "no such change", ""},
+		{"cancel nothing", "/api/cancel", `{"user":"lena"}`, 400, "what to cancel", ""},
+		{"cancel for nobody", "/api/cancel", `{"number":7}`, 400, "who asks", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWindow(t, withToken)
+			status, body := w.command(t, c.path, "Bearer secret", "", c.body)
+			if status != c.status || !strings.Contains(body, c.holds) {
+				t.Errorf("%d %s, want %d with %q", status, body, c.status, c.holds)
+			}
+			got := ""
+			for _, e := range w.source.submitted {
+				comment := e.Body.(queue.Commented)
+				got += comment.Body
+				if comment.Author != "lena" || e.ID == "" || comment.Comment != e.ID && comment.Comment != forge.RequestComment(comment.Number) || e.At != queue.At(noon()) {
+					t.Errorf("submitted %+v", e)
+				}
+			}
+			if got != c.submitted {
+				t.Errorf("submitted %q, want %q", got, c.submitted)
+			}
+		})
+	}
+}
+
+func TestAPICommandsAreIdempotentByKey(t *testing.T) {
+	w := newWindow(t, withToken)
+	ids := map[string]bool{}
+	for _, key := range []string{"k1", "k1", "k2", "", ""} {
+		_, body := w.command(t, "/api/land", "bearer secret", key, `{"number":7,"user":"lena"}`)
+		ids[mustDecode[app.APIAccepted](t, body).Event] = true
+	}
+	if _, body := w.command(t, "/api/cancel", "Bearer secret", "k1", `{"number":7,"user":"lena"}`); ids[mustDecode[app.APIAccepted](t, body).Event] {
+		t.Error("a cancel under the key of a land is taken for it")
+	}
+	if len(ids) != 4 {
+		t.Errorf("%d ids, want one for each key and one for each command without", len(ids))
+	}
+}
+
+func TestAPICommandThatIsNotStored(t *testing.T) {
+	w := newWindow(t, withToken)
+	w.source.down = errors.New("connection refused")
+	if status, body := w.command(t, "/api/land", "Bearer secret", "k", `{"number":7,"user":"lena"}`); status != 503 || strings.Contains(body, "refused") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestAPIBranchNeedsALocalForge(t *testing.T) {
+	w := newWindow(t, func(o *app.ServerOptions) { o.Token = "secret" })
+	if status, body := w.command(t, "/api/land", "Bearer secret", "", `{"branch":"feature","user":"lena"}`); status != 400 || !strings.Contains(body, "pull request") {
+		t.Errorf("%d %s", status, body)
+	}
+}

@@ -1,0 +1,24 @@
+// Package app is the service: it takes webhooks and commands in, makes the
+// turns of the queues it owns, carries out their actions, and shows people
+// what is going on.
+//
+// What happens after a comment says /land, file by file:
+//
+//	intake.go         the webhook's signature is checked; the comment is appended to the queue's inbox
+//	owner.go          the owner of the queue reads the inbox
+//	turn.go           one turn: speculation.Step folds the event; state and actions are stored in one write
+//	perform_forge.go  Inspect: who said it, what is the pull request? The answer is an event
+//	perform_git.go    Analyze: which targets does it affect? Resolve: the trial merges and their keys
+//	perform_forge.go  Run: workers build the keys that have not passed
+//	perform_git.go    Land: the chain that the gate let pass is pushed, with a lease on where main was
+//	perform_forge.go  Publish: comment and check are rendered from the state (texts.go)
+//
+// Actions are carried out after the turn that asks for them has been stored,
+// at least once. A process that dies in between finds them in the stored state
+// and carries them out again; each kind says in package queue what makes that
+// harmless. Results are events of this process: lost with it, made again.
+//
+// One server owns a queue at a time, by a lease with a fencing token; all
+// servers take webhooks and serve pages. With the store away, deliveries are
+// spooled (intake_drain.go) and turns stop; nothing is forgotten.
+package app

@@ -1,0 +1,300 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// DefaultAddress is where a server listens unless it is told otherwise: on
+// this machine only.
+const DefaultAddress = "127.0.0.1:8080"
+
+// Source is what the server shows and where it puts commands. The turn loop is
+// one. All methods may be called at the same time.
+type Source interface {
+	// Queues returns the names of all queues, sorted.
+	Queues() []string
+	// Queue returns a queue as it stands.
+	Queue(name string) (queue.QueueView, bool)
+	// Change returns one change, by its id or by its pull request's number (then
+	// its change without a verdict, or its last one).
+	Change(name, id string) (queue.View, bool)
+	// History returns the newest max notes of a queue, newest first.
+	History(ctx context.Context, name string, max int) ([]queue.Note, error)
+	// Changed returns a channel that is closed when any queue has changed; ask for
+	// it again after that.
+	Changed() <-chan struct{}
+	// BuildLog returns what a build has printed from byte `after` on, where to go
+	// on, and whether that is all. A negative `after` asks for the last -after
+	// bytes. Not ok: no such build, or its log is gone.
+	BuildLog(id string, after int64) (data []byte, next int64, done bool, ok bool)
+	// Submit puts an event into a queue's inbox, durably.
+	Submit(ctx context.Context, name string, e queue.Event) error
+}
+
+// ServerOptions are what a Server needs; the zero value of each field is said
+// with it.
+type ServerOptions struct {
+	Address     string // default: DefaultAddress; port 0 takes a free one
+	Source      Source // required
+	Metrics     *Metrics
+	Intake      http.Handler                                                           // nil: webhooks are answered with 404
+	Ready       func() error                                                           // nil: always ready
+	Words       func(queue.Reason) string                                              // required: reasons in words for people
+	Token       string                                                                 // bearer token of the commands over HTTP; "": they are off
+	OpenRequest func(ctx context.Context, branch, user string) (number int, err error) // opens, or finds, the request to land a branch; nil: the forge is not local
+	Mounts      map[string]http.Handler                                                // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
+	Log         *slog.Logger                                                           // nil: no logs
+	Now         func() time.Time                                                       // default: time.Now
+	Random      func() string                                                          // default: crypto/rand.Text
+	ReadTimeout time.Duration                                                          // of a whole request; default 30 s
+	Beat        time.Duration                                                          // between signs of life on a live page; default 20 s
+	Pace        time.Duration                                                          // least time between two updates of a live page; default 500 ms
+}
+
+// Server is the server's HTTP side: webhooks, pages, JSON API, metrics, health.
+type Server struct {
+	o       ServerOptions
+	pages   *web.Pages
+	log     *slog.Logger
+	http    *http.Server
+	closing chan struct{} // closed when Shutdown begins: ends live pages
+
+	mu       sync.Mutex
+	listener net.Listener
+}
+
+// NewServer returns a server that does not listen yet.
+func NewServer(o ServerOptions) *Server {
+	if o.Address == "" {
+		o.Address = DefaultAddress
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Text
+	}
+	o.ReadTimeout = orDefault(o.ReadTimeout, 30*time.Second)
+	o.Beat = orDefault(o.Beat, 20*time.Second)
+	o.Pace = orDefault(o.Pace, 500*time.Millisecond)
+	s := &Server{
+		o:       o,
+		pages:   web.New(web.Options{Words: o.Words}),
+		log:     orSilent(o.Log),
+		closing: make(chan struct{}),
+	}
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		ReadTimeout:       o.ReadTimeout,
+		ReadHeaderTimeout: min(o.ReadTimeout, 10*time.Second),
+		WriteTimeout:      2 * o.ReadTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(s.closing) }))
+	return s
+}
+
+// Handler returns all routes as one handler.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Listen takes the server's address.
+func (s *Server) Listen() error {
+	l, err := net.Listen("tcp", s.o.Address)
+	if err != nil {
+		return fmt.Errorf("app: listening on %s: %w", s.o.Address, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listener = l
+	return nil
+}
+
+// Addr returns the address the server listens on, e.g. "127.0.0.1:8080", and
+// "" before Listen.
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
+	}
+	return s.listener.Addr().String()
+}
+
+// Serve answers requests until Shutdown, then returns nil. It calls Listen
+// where that has not been done.
+func (s *Server) Serve() error {
+	if s.Addr() == "" {
+		if err := s.Listen(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	l := s.listener
+	s.mu.Unlock()
+	s.log.Info("listening", "address", s.Addr())
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("app: serving on %s: %w", s.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown takes no more requests, ends live pages, and waits for the requests
+// under way until ctx ends; then it cuts them off and returns ctx's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		_ = s.http.Close()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		_ = s.listener.Close() // Serve may never have had it
+	}
+	return err
+}
+
+func (s *Server) routes() http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.fail
+	e.Use(s.observe, secure, s.recovered)
+	get := func(path string, h echo.HandlerFunc) { e.Match([]string{http.MethodGet, http.MethodHead}, path, h) }
+
+	get("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "alive\n") })
+	get("/readyz", s.ready)
+	get("/metrics", echo.WrapHandler(s.o.Metrics.Handler()))
+	if s.o.Intake != nil {
+		e.Any("/webhook", echo.WrapHandler(s.o.Intake))
+		e.Any("/webhook/:forge", echo.WrapHandler(s.o.Intake))
+	}
+
+	get("/api/queues", s.apiQueues)
+	get("/api/queue", s.apiQueue)
+	get("/api/changes", s.apiChanges)
+	get("/api/change", s.apiChange)
+	get("/api/history", s.apiHistory)
+	get("/api/log", s.apiLog)
+	e.POST("/api/land", s.apiLand, s.authorized)
+	e.POST("/api/cancel", s.apiCancel, s.authorized)
+
+	get("/", s.homePage)
+	get("/queue", s.queuePage)
+	get("/change", s.changePage)
+	e.GET("/events", s.events)
+	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
+
+	for prefix, h := range s.o.Mounts {
+		e.Any(prefix+"*", mounted(h))
+	}
+	return e
+}
+
+func (s *Server) ready(c echo.Context) error {
+	if s.o.Ready != nil {
+		if err := s.o.Ready(); err != nil {
+			return c.String(http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
+		}
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// observe logs each request, without its query, which may name a private
+// branch.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := s.o.Now()
+		err := next(c)
+		if err != nil {
+			c.Error(err) // written here, so that its status is logged
+		}
+		s.log.Debug("request", "method", c.Request().Method, "route", c.Path(), "status", c.Response().Status, "took", s.o.Now().Sub(began))
+		return nil
+	}
+}
+
+// recovered makes a panic of one request that request's error.
+func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			r := recover()
+			if r == nil {
+				return
+			}
+			if r == http.ErrAbortHandler { // the handler's way to cut the connection
+				panic(r)
+			}
+			s.o.Metrics.panics.Inc()
+			s.log.Error("a request panicked", "route", c.Path(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = errPanicked
+		}()
+		return next(c)
+	}
+}
+
+// errPanicked stands for a panic that has been logged.
+var errPanicked = errors.New("app: a handler panicked")
+
+// secure sets the headers that keep hostile text on a page from becoming code.
+func secure(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		return next(c)
+	}
+}
+
+// mounted serves a handler that keeps its own deadlines: a git fetch or a
+// runner's poll may take longer than a page.
+func mounted(h http.Handler) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		unhurried(c.Response())
+		h.ServeHTTP(c.Response(), c.Request())
+		return nil
+	}
+}
+
+// unhurried lifts the server's deadlines from one request.
+func unhurried(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	// Writers without deadlines (tests, proxies) are unhurried as they are.
+	_ = rc.SetReadDeadline(time.Time{})
+	_ = rc.SetWriteDeadline(time.Time{})
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+func orSilent(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}

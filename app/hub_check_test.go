@@ -1,0 +1,26 @@
+package app_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+)
+
+// Where main demands our own check of every push, the merge that nobody has
+// seen yet gets it on a branch of ours first, and the branch is gone afterwards.
+func TestOurCheckIsRequiredOnMain(t *testing.T) {
+	h := newHub(t, hubOptions{})
+	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}, RequiredChecks: []string{"submitqueue"}})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.landed(n, "tested")
+	if run, ok := h.CheckRun(h.Head("main"), "submitqueue"); !ok || run.Conclusion != "success" {
+		t.Errorf("the check on main: %+v", run)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := h.WaitFor(ctx, func(v forgetest.View) bool { return v.Head("submitqueue/land/main") == "" }); err != nil {
+		t.Errorf("a branch of ours is left behind: %v", err)
+	}
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// MaxDelivery is the largest webhook that is read, in bytes; GitHub sends none
+// that is larger.
+const MaxDelivery = 25 << 20
+
+// appendLimit bounds how long a delivery waits for the store before it is
+// spooled: forges give up after ten seconds and do not deliver again.
+const appendLimit = 4 * time.Second
+
+// Appender puts events into a queue's inbox, durably, before it returns. An
+// event that the inbox has seen before is dropped. queue.Store is one.
+type Appender interface {
+	Append(ctx context.Context, queue string, events ...queue.Event) error
+}
+
+// Spool keeps deliveries on disk while the store is away. queue/spool is one.
+type Spool interface {
+	// Append writes one entry and returns once it is on the disk.
+	Append(data []byte) error
+	// Len returns the number of entries that have not been drained.
+	Len() int
+}
+
+// Hook is where the webhooks of one forge go.
+type Hook struct {
+	Receiver forge.Receiver
+	Queues   map[string][]string // names of the queues of each repository ("owner/name", in any case)
+}
+
+// IntakeOptions are what an Intake needs. All fields but Log are required.
+type IntakeOptions struct {
+	Hooks    map[string]Hook // by forge, e.g. "github"; the only one of them also gets POST /webhook
+	Appender Appender
+	Spool    Spool
+	Metrics  *Metrics
+	Now      func() time.Time
+	Log      *slog.Logger // nil: no logs
+}
+
+// Intake takes in webhooks: POST /webhook/<forge>, or POST /webhook where there
+// is one forge. It answers 2xx once the delivery's events are durable: in the
+// inboxes of the repository's queues, or, with the store away, in the spool.
+//
+//	202  stored, spooled, not used by us, or of a repository without a queue
+//	400  the delivery cannot be read        401  its signature is missing or wrong
+//	404  no such forge                      405  not a POST
+//	413  larger than MaxDelivery            503  neither store nor spool took it
+type Intake struct {
+	hooks    map[string]Hook
+	appender Appender
+	spool    Spool
+	metrics  *Metrics
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+// NewIntake returns an intake of webhooks.
+func NewIntake(o IntakeOptions) *Intake {
+	hooks := make(map[string]Hook, len(o.Hooks))
+	for name, h := range o.Hooks {
+		queues := make(map[string][]string, len(h.Queues))
+		for repository, names := range h.Queues {
+			key := strings.ToLower(repository)
+			queues[key] = append(queues[key], names...)
+		}
+		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues}
+	}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
+}
+
+// Results of a delivery, as counted and answered.
+const (
+	resultStored    = "stored"
+	resultSpooled   = "spooled"
+	resultIgnored   = "ignored"
+	resultNoQueue   = "no-queue"
+	resultSignature = "bad-signature"
+	resultMalformed = "malformed"
+	resultTooLarge  = "too-large"
+	resultBroken    = "broken-off"
+	resultNoForge   = "no-forge"
+	resultMethod    = "not-post"
+	resultLost      = "refused"
+)
+
+// ServeHTTP takes in one delivery.
+func (in *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := in.now()
+	status, result, d := in.take(w, r)
+	kind := d.Kind
+	if kind == "" {
+		kind = "unknown"
+	}
+	in.metrics.RecordWebhook(kind, result)
+	level := slog.LevelInfo
+	if status >= 400 {
+		level = slog.LevelWarn
+	}
+	in.log.Log(r.Context(), level, "webhook", "result", result, "status", status, "kind", d.Kind,
+		"delivery", d.ID, "repository", d.Repository, "events", len(d.Events), "took", in.now().Sub(started))
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	writeJSON(w, status, struct {
+		Result string `json:"result"`
+	}{result})
+}
+
+func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, forge.Delivery) {
+	var none forge.Delivery
+	if r.Method != http.MethodPost {
+		return http.StatusMethodNotAllowed, resultMethod, none
+	}
+	hook, ok := in.hook(r.URL.Path)
+	if !ok {
+		return http.StatusNotFound, resultNoForge, none
+	}
+	if r.ContentLength > MaxDelivery {
+		w.Header().Set("Connection", "close")
+		return http.StatusRequestEntityTooLarge, resultTooLarge, none
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, resultTooLarge, none
+	case err != nil:
+		return http.StatusBadRequest, resultBroken, none
+	}
+	d, err := hook.Receiver.Receive(r.Header, body)
+	switch {
+	case errors.Is(err, forge.ErrSignature):
+		return http.StatusUnauthorized, resultSignature, none
+	case errors.Is(err, forge.ErrIgnored):
+		return http.StatusAccepted, resultIgnored, d
+	case err != nil:
+		return http.StatusBadRequest, resultMalformed, d
+	}
+	queues := hook.Queues[strings.ToLower(d.Repository)]
+	switch {
+	case len(queues) == 0:
+		return http.StatusAccepted, resultNoQueue, d
+	case len(d.Events) == 0:
+		return http.StatusAccepted, resultIgnored, d
+	}
+	status, result := in.keep(r.Context(), queues, d)
+	return status, result, d
+}
+
+func (in *Intake) hook(path string) (Hook, bool) {
+	name := strings.Trim(strings.TrimPrefix(path, "/webhook"), "/")
+	if name != "" || len(in.hooks) != 1 {
+		h, ok := in.hooks[name]
+		return h, ok
+	}
+	for _, h := range in.hooks {
+		return h, true
+	}
+	return Hook{}, false
+}
+
+// keep makes a delivery's events durable. While the spool holds older
+// deliveries, new ones go behind them, so that a cancel never overtakes the
+// command it cancels.
+func (in *Intake) keep(ctx context.Context, queues []string, d forge.Delivery) (int, string) {
+	at := queue.At(in.now())
+	events := make([]queue.Event, len(d.Events))
+	for i, e := range d.Events {
+		e.At = at
+		events[i] = e
+	}
+	// A forge that hangs up must not leave a delivery half stored.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendLimit)
+	defer cancel()
+	left := queues
+	if in.spool.Len() == 0 {
+		for len(left) > 0 {
+			if err := in.appender.Append(ctx, left[0], events...); err != nil {
+				in.metrics.RecordStoreError("append")
+				in.log.Warn("store refused a delivery, it is spooled", "queue", left[0], "delivery", d.ID, "error", err)
+				break
+			}
+			left = left[1:]
+		}
+	}
+	if len(left) == 0 {
+		return http.StatusAccepted, resultStored
+	}
+	for _, name := range left {
+		data, err := json.Marshal(spooled{Queue: name, Events: events})
+		if err == nil {
+			err = in.spool.Append(data)
+		}
+		if err != nil {
+			in.log.Error("a delivery is lost: neither store nor spool took it; ask the forge for it again",
+				"queue", name, "delivery", d.ID, "error", err)
+			return http.StatusServiceUnavailable, resultLost
+		}
+	}
+	in.metrics.SetSpool(in.spool.Len())
+	return http.StatusAccepted, resultSpooled
+}

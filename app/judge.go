@@ -1,0 +1,244 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Analyzers makes the analyzer that settings ask for; nil, nil for `none`.
+// Which build systems there are, cmd knows.
+type Analyzers func(queue.Analysis) (conflict.Analyzer, error)
+
+// judged is what a commit is judged by: its own steps and its targets.
+type judged struct {
+	snapshot *conflict.Snapshot
+	steps    queue.StepSet
+}
+
+// judge reads commits: configuration, steps, targets, keys. What it finds
+// depends on the tree alone and is kept by tree.
+type judge struct {
+	mirror    *forge.Mirror
+	analyzers Analyzers
+
+	mu       sync.Mutex
+	byTree   map[queue.TreeID]judged
+	order    []queue.TreeID // oldest first
+	configs  map[string]parsed
+	analyzer map[string]conflict.Analyzer
+}
+
+type parsed struct {
+	config *queue.Config
+	err    error
+}
+
+const (
+	keptTrees   = 2048
+	keptConfigs = 64
+)
+
+func newJudge(m *forge.Mirror, a Analyzers) *judge {
+	return &judge{mirror: m, analyzers: a, byTree: map[queue.TreeID]judged{}, configs: map[string]parsed{},
+		analyzer: map[string]conflict.Analyzer{}}
+}
+
+// tree lets the conflict package read a tree of the mirror.
+type tree struct{ *forge.Tree }
+
+func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
+	files, err := t.Tree.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]conflict.Entry, len(files))
+	for i, f := range files {
+		out[i] = conflict.Entry(f)
+	}
+	return out, nil
+}
+
+// config reads the configuration in a tree. missing is true where there is none.
+func (j *judge) config(ctx context.Context, t *forge.Tree) (c *queue.Config, missing bool, err error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	i, ok := slices.BinarySearchFunc(files, queue.ConfigPath, func(f forge.File, path string) int { return strings.Compare(f.Path, path) })
+	if !ok {
+		return nil, true, nil
+	}
+	oid := files[i].OID
+	j.mu.Lock()
+	p, known := j.configs[oid]
+	j.mu.Unlock()
+	if !known {
+		data, err := t.Blob(ctx, oid)
+		if err != nil {
+			return nil, false, err
+		}
+		p.config, p.err = queue.ParseConfig(queue.ConfigPath, data)
+		j.mu.Lock()
+		if len(j.configs) >= keptConfigs {
+			clear(j.configs)
+		}
+		j.configs[oid] = p
+		j.mu.Unlock()
+	}
+	if p.err != nil {
+		return nil, false, &brokenConfig{p.err}
+	}
+	return p.config, false, nil
+}
+
+// brokenConfig is a configuration that cannot be used: the author's error.
+type brokenConfig struct{ error }
+
+func (b *brokenConfig) Unwrap() error { return b.error }
+
+// commit judges a commit. last is the last good configuration of the target
+// branch: a tree without a usable one of its own is judged by what is in force,
+// if its file is the target branch's; a change that breaks the file itself
+// meets a step that fails and says where.
+func (j *judge) commit(ctx context.Context, id queue.CommitID, last *queue.Config, tip queue.CommitID) (judged, error) {
+	t, err := j.mirror.Tree(ctx, id)
+	if err != nil {
+		return judged{}, err
+	}
+	j.mu.Lock()
+	known, ok := j.byTree[t.ID()]
+	j.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	config, missing, err := j.config(ctx, t)
+	cacheable := true
+	broken := (*brokenConfig)(nil)
+	switch {
+	case asBroken(err, &broken) || missing:
+		cacheable = false // it depends on what is in force
+		config = last
+		same := id == tip
+		if !same && tip != "" {
+			if same, err = j.sameConfig(ctx, t, tip); err != nil {
+				return judged{}, err
+			}
+		}
+		if !same {
+			config = failingConfig(last, broken)
+		}
+	case err != nil:
+		return judged{}, err
+	}
+	if config == nil {
+		config = failingConfig(nil, broken)
+	}
+	a, err := j.analyzerOf(config.Analysis)
+	if err != nil {
+		return judged{}, err
+	}
+	snap, err := conflict.Analyze(ctx, a, config.Analysis, tree{t})
+	if err != nil {
+		return judged{}, err
+	}
+	out := judged{snapshot: snap, steps: queue.NewStepSet(config.Steps)}
+	if cacheable {
+		j.keep(t.ID(), out)
+	}
+	return out, nil
+}
+
+func asBroken(err error, out **brokenConfig) bool {
+	b, ok := err.(*brokenConfig)
+	if ok {
+		*out = b
+	}
+	return ok
+}
+
+func (j *judge) keep(id queue.TreeID, v judged) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, ok := j.byTree[id]; ok {
+		return
+	}
+	if len(j.order) >= keptTrees {
+		delete(j.byTree, j.order[0])
+		j.order = j.order[1:]
+	}
+	j.byTree[id] = v
+	j.order = append(j.order, id)
+}
+
+// sameConfig reports whether a tree's configuration file is that of a commit.
+func (j *judge) sameConfig(ctx context.Context, t *forge.Tree, tip queue.CommitID) (bool, error) {
+	other, err := j.mirror.Tree(ctx, tip)
+	if err != nil {
+		return false, err
+	}
+	a, err := configFile(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	b, err := configFile(ctx, other)
+	return a == b, err
+}
+
+func configFile(ctx context.Context, t *forge.Tree) (string, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		if f.Path == queue.ConfigPath {
+			return f.OID, nil
+		}
+	}
+	return "", nil
+}
+
+// failingConfig judges a commit whose configuration cannot be used: one step,
+// on the whole tree, that fails with the reason.
+func failingConfig(last *queue.Config, why *brokenConfig) *queue.Config {
+	text := queue.ConfigPath + " is missing"
+	if why != nil {
+		text = why.Error()
+	}
+	c := &queue.Config{Version: 1}
+	if last != nil {
+		*c = *last
+	}
+	c.Analysis = queue.Analysis{}
+	c.Steps = []queue.Step{{Name: "configuration", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
+		Run: "printf '%s\\n' '" + strings.ReplaceAll(text, "'", `'\''`) + "'; exit 1"}}
+	return c
+}
+
+func (j *judge) analyzerOf(s queue.Analysis) (conflict.Analyzer, error) {
+	name, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("app: naming an analyzer: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if a, ok := j.analyzer[string(name)]; ok {
+		return a, nil
+	}
+	a, err := j.analyzers(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.analyzer) >= keptConfigs {
+		clear(j.analyzer)
+	}
+	j.analyzer[string(name)] = a
+	return a, nil
+}

@@ -1,0 +1,339 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// OwnerOptions are what the owner of one queue works with. All fields but
+// Metrics, Observer and Missed are required.
+type OwnerOptions struct {
+	Queue     string // its name in the store, e.g. "owner/name@main"
+	Branch    string
+	Name      string // of this server, unique among those that share the store
+	Store     queue.Store
+	Forge     forge.Forge
+	Mirror    *forge.Mirror
+	Workers   workers.Controller
+	Analyzers Analyzers
+	Texts     TextOptions // without Now
+	Now       func() time.Time
+	Metrics   *Metrics
+	Log       *slog.Logger
+	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
+	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
+}
+
+// Owner owns one queue while it holds the queue's lease: it takes events in,
+// makes turns, stores them, and carries out their actions. Many Owners of the
+// same queue may run; one of them owns it at a time.
+type Owner struct {
+	OwnerOptions
+	judge  *judge
+	events chan queue.Event // results of actions and builds, of this process
+	kept   []queue.Event    // of these, folded by a turn that could not be stored
+
+	mu      sync.Mutex        // reading a core fills its caches: nobody shares it
+	core    *speculation.Core // nil while not owning
+	changed chan struct{}
+	ready   error
+}
+
+// Times of an owner.
+const (
+	leaseTTL   = 5 * time.Second // how long a queue stands still after its owner was killed
+	leaseRenew = leaseTTL / 3
+	inboxBatch = 256
+	retryPause = 500 * time.Millisecond
+	missedEach = 5 * time.Minute
+	missedSoon = 20 * time.Second // until it is asked again after it did not answer
+)
+
+// NewOwner returns an owner that does not run yet.
+func NewOwner(o OwnerOptions) *Owner {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	o.Missed = orDefault(o.Missed, missedEach)
+	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
+		changed: make(chan struct{}), ready: errors.New("not started")}
+}
+
+// Run takes the lease whenever it can be had and owns the queue while it has
+// it, until ctx ends. It returns nil then: what is under way is carried on
+// from the stored state by whoever is next.
+func (o *Owner) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { o.pumpBuilds(ctx) })
+	for ctx.Err() == nil {
+		token, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+		switch {
+		case errors.Is(err, queue.ErrNotOwner):
+			o.setReady(nil) // standing by
+		case err != nil:
+			o.setReady(fmt.Errorf("the store does not answer: %w", err))
+			o.Metrics.RecordStoreError("acquire")
+		default:
+			if err := o.own(ctx, token); err != nil && ctx.Err() == nil {
+				o.setReady(err)
+				o.Log.Warn("turns stopped; starting again from the stored state", "queue", o.Queue, "error", err)
+			}
+			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			if err := o.Store.Release(release, o.Queue, token); err != nil {
+				o.Log.Warn("the lease could not be released; it ends by itself", "queue", o.Queue, "error", err)
+			}
+			cancel()
+		}
+		pause(ctx, retryPause)
+	}
+	return nil
+}
+
+// Ready reports why the queue cannot be worked on at the moment, or nil.
+func (o *Owner) Ready() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ready
+}
+
+func (o *Owner) setReady(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ready = err
+}
+
+// own loads the state and makes turns until the lease or the store is lost.
+// Events of this process that no turn has stored are kept for the next try:
+// they are facts, and folding them twice is harmless.
+func (o *Owner) own(ctx context.Context, token int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	do := newPerformer(ctx, o)
+	defer func() {
+		cancel() // before waiting: an action may be far from done
+		do.wait()
+		wg.Wait()
+	}()
+
+	core, version, err := o.load(ctx)
+	if err != nil {
+		return err
+	}
+	lost := make(chan error, 1)
+	wg.Go(func() { o.renew(ctx, lost) })
+	arrived := make(chan []queue.Arrived)
+	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
+	wg.Go(func() { o.watchMissed(ctx) })
+	wg.Go(func() { o.keepUp(ctx) })
+	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
+	o.publishCore(core)
+	defer o.publishCore(nil)
+	o.setReady(nil)
+	do.start(slices.Collect(mapValues(core.State().Actions)))
+	first := append([]queue.Event{o.stamp(queue.Event{ID: "tick", Body: queue.Tick{}})}, o.kept...)
+	o.kept = nil
+	if err := t.make(ctx, first, nil); err != nil {
+		return err
+	}
+	return t.run(ctx, arrived, lost)
+}
+
+func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
+	records, version, err := o.Store.Load(ctx, o.Queue)
+	if err != nil {
+		o.Metrics.RecordStoreError("load")
+		return nil, 0, fmt.Errorf("loading the queue: %w", err)
+	}
+	s := queue.NewState(o.Branch)
+	for _, r := range records {
+		if err := s.Load(r); err != nil {
+			return nil, 0, err
+		}
+	}
+	s.Main.Branch = o.Branch
+	return speculation.New(s), version, nil
+}
+
+func (o *Owner) renew(ctx context.Context, lost chan<- error) {
+	last := o.Now()
+	for pause(ctx, leaseRenew) {
+		_, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+		if err == nil {
+			last = o.Now()
+			continue
+		}
+		if errors.Is(err, queue.ErrNotOwner) || o.Now().Sub(last) >= leaseTTL {
+			report(lost, err)
+			return
+		}
+	}
+}
+
+func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {
+	after := ""
+	for ctx.Err() == nil {
+		batch, err := o.Store.Inbox(ctx, o.Queue, after, inboxBatch, 5*time.Second)
+		if err != nil {
+			if ctx.Err() == nil {
+				o.Metrics.RecordStoreError("inbox")
+				report(lost, fmt.Errorf("reading the inbox: %w", err))
+			}
+			return
+		}
+		if len(batch) == 0 {
+			continue
+		}
+		after = batch[len(batch)-1].Cursor
+		select {
+		case out <- batch:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchMissed asks the forge, at the start and every few minutes, for what
+// webhooks may have lost. It is read from the moment of the last time that
+// worked, with an overlap.
+func (o *Owner) watchMissed(ctx context.Context) {
+	since := o.Now().Add(-24 * time.Hour)
+	for ctx.Err() == nil {
+		started := o.Now()
+		if r, ok := o.Forge.(redeliverer); ok {
+			if n, err := r.Redeliver(ctx, since); err != nil {
+				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
+			} else if n > 0 {
+				o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+			}
+		}
+		events, err := o.Forge.Missed(ctx, since, o.openPulls())
+		if err == nil {
+			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", o.Branch, started.UnixMilli()), Body: queue.MainMoved{Branch: o.Branch}})
+			for i := range events {
+				events[i] = o.stamp(events[i])
+			}
+			err = o.Store.Append(ctx, o.Queue, events...)
+		}
+		wait := o.Missed
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			o.Log.Warn("could not ask the forge for missed events; trying again", "queue", o.Queue, "error", err)
+			wait = min(missedSoon, o.Missed)
+			if t := (*forge.Transient)(nil); errors.As(err, &t) {
+				wait = max(wait, t.After)
+			}
+		} else {
+			since = started.Add(-2 * o.Missed)
+		}
+		pause(ctx, wait)
+	}
+}
+
+func (o *Owner) openPulls() []int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.core == nil {
+		return nil
+	}
+	var open []int
+	for n, p := range o.core.State().Pulls {
+		if p.Active != "" {
+			open = append(open, n)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
+
+// pumpBuilds hands on what builds report, for as long as this process lives.
+func (o *Owner) pumpBuilds(ctx context.Context) {
+	n := 0
+	for {
+		select {
+		case b, ok := <-o.Workers.Events():
+			if !ok {
+				return
+			}
+			n++
+			o.emit(ctx, queue.Event{ID: fmt.Sprintf("build/%s/%d", o.Name, n), Body: b})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (o *Owner) emit(ctx context.Context, e queue.Event) {
+	select {
+	case o.events <- o.stamp(e):
+	case <-ctx.Done():
+	}
+}
+
+func (o *Owner) stamp(e queue.Event) queue.Event {
+	e.At = queue.At(o.Now())
+	return e
+}
+
+func (o *Owner) publishCore(core *speculation.Core) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.core = core
+	o.signal()
+}
+
+// signal wakes whoever watches; the caller holds mu.
+func (o *Owner) signal() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// Changed returns a channel that is closed when the queue changes.
+func (o *Owner) Changed() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.changed
+}
+
+// Read calls f with the queue's core while no turn is made; f is not called
+// while this server does not own the queue, and ok is false then.
+func (o *Owner) Read(f func(*speculation.Core)) (ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.core == nil {
+		return false
+	}
+	f(o.core)
+	return true
+}
+
+func report(to chan<- error, err error) {
+	select {
+	case to <- err:
+	default:
+	}
+}
+
+// pause waits and reports whether ctx still lives.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// CheckName is the name of the check run on each pull request's head.
+const CheckName = "submitqueue"
+
+// inspect asks the forge about a pull request and who gave a command.
+func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (queue.Body, error) {
+	var config *queue.Config
+	var at queue.CommitID
+	if err := p.facts(func(c *speculation.Core) { config, at = c.State().Main.Config, c.State().Main.ConfigAt }); err != nil {
+		return nil, err
+	}
+	pr, err := p.Forge.PullRequest(ctx, t.Number)
+	if errors.Is(err, forge.ErrNotFound) {
+		return queue.Inspected{Action: key, Missing: true, ConfigAt: at}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	level, err := p.Forge.Permission(ctx, t.User)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Base: pr.Base, Title: clipLine(pr.Title, 200),
+		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
+	if !pr.Open || pr.Base != p.Branch || level < forge.PermissionWrite {
+		return out, nil
+	}
+	if out.Protected, err = p.protected(ctx, pr, config); err != nil {
+		return nil, err
+	}
+	if len(out.Protected) > 0 {
+		if strings.HasPrefix(t.Request, apiEvent) {
+			level = forge.PermissionNone // who holds the server's token may say any name
+		}
+		out.Approved, err = p.approved(ctx, pr, level)
+	}
+	return out, err
+}
+
+// protected returns the protected paths that the pull request changes on main.
+func (p *performer) protected(ctx context.Context, pr forge.PullRequest, config *queue.Config) ([]string, error) {
+	_, tip, err := p.inForce()
+	if err != nil || config == nil || tip == "" {
+		return nil, err
+	}
+	pick := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef}
+	missing, err := p.fetch(ctx, []queue.Pick{pick})
+	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, tip)); err != nil {
+		return nil, err
+	}
+	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: tip, Head: pr.Head, Message: "inspect\n"}})
+	if err != nil {
+		return nil, err
+	}
+	on := pr.Head // where it does not merge: all that differs from main
+	if merged[0].Clean() {
+		on = merged[0].Commit
+	}
+	paths, err := p.Mirror.ChangedPaths(ctx, tip, on)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, path := range paths {
+		for _, glob := range config.Permissions.Protected {
+			if ok, err := doublestar.Match(glob, path); err == nil && ok {
+				out = append(out, path)
+				break
+			}
+		}
+		if len(out) == 10 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// approved reports whether an administrator vouches for exactly this head: by
+// having asked for it, or by an approving review of it.
+func (p *performer) approved(ctx context.Context, pr forge.PullRequest, requester forge.Permission) (bool, error) {
+	if requester >= forge.PermissionAdmin {
+		return true, nil
+	}
+	for _, user := range pr.ApprovedBy {
+		level, err := p.Forge.Permission(ctx, user)
+		if err != nil {
+			return false, err
+		}
+		if level >= forge.PermissionAdmin {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// publish makes the comment and the check of a pull request say what the state
+// says at this moment.
+func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (queue.Body, error) {
+	var v queue.View
+	var ok bool
+	texts := p.Texts
+	texts.Now = queue.At(p.Now())
+	if err := p.facts(func(c *speculation.Core) {
+		v, ok = c.PullView(t.Number)
+		texts.Broken = c.State().Main.Broken
+	}); err != nil {
+		return nil, err
+	}
+	done := queue.Done{Action: key, Shown: t.Want}
+	if !ok {
+		return done, nil
+	}
+	if err := p.comment(ctx, t.Number, CommentText(v, texts)); err != nil {
+		return gone(done, err)
+	}
+	if v.Change.ID == "" {
+		return done, nil
+	}
+	state, title, summary := CheckText(v, texts)
+	check := forge.Check{Name: CheckName, Head: v.Change.Head, ExternalID: string(v.Change.ID),
+		State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
+	if err := p.Forge.Check(ctx, check); err != nil {
+		return gone(done, err)
+	}
+	if f, local := p.Forge.(forge.Finisher); local && v.Change.Phase.Final() {
+		if err := f.Finish(ctx, t.Number, v.Change.Phase == queue.Landed); err != nil {
+			return gone(done, err)
+		}
+	}
+	return done, nil
+}
+
+// gone treats a pull request that has been deleted as shown: nobody can read it.
+func gone(done queue.Done, err error) (queue.Body, error) {
+	if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		return nil, err
+	}
+	return done, nil
+}
+
+func (p *performer) comment(ctx context.Context, number int, text string) error {
+	p.mu.Lock()
+	same := p.shown[number] == text
+	p.mu.Unlock()
+	if same {
+		return nil
+	}
+	if err := p.Forge.Comment(ctx, number, Marker(p.Queue), text); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.shown[number] = text
+	p.mu.Unlock()
+	return nil
+}
+
+func (p *performer) detailsURL(id queue.ChangeID) string {
+	if p.Texts.BaseURL == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/change?queue=%s&id=%s", strings.TrimSuffix(p.Texts.BaseURL, "/"), url.QueryEscape(p.Queue), id)
+}
+
+func (p *performer) react(ctx context.Context, key string, t queue.React) (queue.Body, error) {
+	r := forge.ReactionRefused
+	if t.Accepted {
+		r = forge.ReactionAccepted
+	}
+	return gone(queue.Done{Action: key}, p.Forge.React(ctx, t.Number, t.Comment, r))
+}
+
+// run hands a build to the workers; they report by events of their own.
+func (p *performer) run(ctx context.Context, key string, t queue.Run) (queue.Body, error) {
+	var b *queue.Build
+	if err := p.facts(func(c *speculation.Core) {
+		if live := c.State().Builds[t.Build]; live != nil {
+			copied := *live
+			copied.Jobs = slices.Clone(live.Jobs)
+			b = &copied
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return queue.Done{Action: key}, nil
+	}
+	if err := p.hold(ctx, b.Commit); err != nil {
+		return nil, err
+	}
+	return nil, p.Workers.Run(ctx, *b, key)
+}

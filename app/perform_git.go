@@ -1,0 +1,368 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// observe reads the target branch: its tip, what is new on it, and its
+// configuration.
+func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (queue.Body, error) {
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tip, err := p.Mirror.FetchBranch(ctx, remote, p.Branch)
+	if err != nil {
+		return nil, err
+	}
+	protection, err := p.Forge.Protection(ctx, p.Branch)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.Observed{Action: key, Tip: tip, From: t.From, Protected: protection.Protected}
+	if tip != t.From {
+		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
+		if err != nil {
+			return nil, err
+		}
+		out.Forced = forced && t.From != ""
+		for _, l := range line {
+			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
+		}
+	}
+	tr, err := p.Mirror.Tree(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	config, missing, err := p.judge.config(ctx, tr)
+	broken := (*brokenConfig)(nil)
+	switch {
+	case missing:
+		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, p.Branch)
+	case asBroken(err, &broken):
+		out.Broken = broken.Error()
+	case err != nil:
+		return nil, err
+	}
+	out.Config = config
+	attributes := (*forge.AttributeError)(nil)
+	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
+		out.Broken = strings.TrimPrefix(out.Broken+"; "+attributes.Error(), "; ")
+	} else if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// survey compares the keys of main's whole tree with the ledger.
+func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (queue.Body, error) {
+	last, tip, err := p.inForce()
+	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
+		return nil, err
+	}
+	j, err := p.judge.commit(ctx, t.Commit, last, tip)
+	if err != nil {
+		return nil, err
+	}
+	tr, err := p.Mirror.Tree(ctx, t.Commit)
+	if err != nil {
+		return nil, err
+	}
+	keys := conflict.Keys(nil, j.snapshot, nil, j.steps.Steps)
+	known, err := p.Store.Known(ctx, p.Queue, keys)
+	if err != nil {
+		return nil, err
+	}
+	passed := map[queue.Digest]bool{}
+	for _, e := range known {
+		passed[e.ID] = true
+	}
+	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps}
+	for _, k := range keys {
+		if !passed[k.ID()] {
+			out.Unproven = append(out.Unproven, k)
+		}
+	}
+	return out, nil
+}
+
+// fetch brings the heads of picks into the mirror, in one exchange.
+func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.CommitID]error, error) {
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var refs []forge.HeadRef
+	seen := map[queue.CommitID]bool{}
+	for _, k := range picks {
+		if !seen[k.Head] {
+			seen[k.Head] = true
+			refs = append(refs, forge.HeadRef{Ref: k.HeadRef, Want: k.Head})
+		}
+	}
+	errs, err := p.Mirror.FetchHeads(ctx, remote, refs)
+	if err != nil {
+		return nil, err
+	}
+	out := map[queue.CommitID]error{}
+	for i, r := range refs {
+		if errs[i] != nil {
+			out[r.Want] = errs[i]
+		}
+	}
+	return out, nil
+}
+
+func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
+	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k)}
+}
+
+// mergeMessage is the message of a landed commit. The trailers are what main
+// is recognised by; a title cannot forge them, because it is one line.
+func mergeMessage(k queue.Pick) string {
+	return fmt.Sprintf("Merge #%d: %s\n\nChange: %s\nHead: %s\n", k.Number, clipLine(k.Title, 200), k.Change, k.Head)
+}
+
+// clipLine makes hostile text one printable line of at most n runes.
+func clipLine(s string, n int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// analyze computes the footprints of changes on main.
+func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue.Body, []error) {
+	bodies, errs := make([]queue.Body, len(group)), make([]error, len(group))
+	fail := func(err error) ([]queue.Body, []error) {
+		for i := range errs {
+			errs[i] = err
+		}
+		return bodies, errs
+	}
+	var picks []queue.Pick
+	for _, a := range group {
+		picks = append(picks, a.Task.(queue.Analyze).Pick)
+	}
+	missing, err := p.fetch(ctx, picks)
+	if err = errors.Join(err, p.prepare(ctx)); err != nil {
+		return fail(err)
+	}
+	var wave []forge.Pick
+	var at []int
+	for i, a := range group {
+		t := a.Task.(queue.Analyze)
+		if errs[i] = errors.Join(missing[t.Pick.Head], p.hold(ctx, t.Main)); errs[i] == nil {
+			wave, at = append(wave, mergeOf(t.Pick, t.Main)), append(at, i)
+		}
+	}
+	merged, err := p.Mirror.MergeWave(ctx, wave)
+	if err != nil {
+		return fail(err)
+	}
+	for n, i := range at {
+		t := group[i].Task.(queue.Analyze)
+		f, err := p.footprint(ctx, t, merged[n])
+		bodies[i], errs[i] = queue.Analyzed{Action: group[i].Key, Change: t.Change, Footprint: f}, err
+	}
+	return bodies, errs
+}
+
+func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merged) (queue.Footprint, error) {
+	last, tip, err := p.inForce()
+	if err != nil {
+		return queue.Footprint{}, err
+	}
+	main, err := p.judge.commit(ctx, t.Main, last, tip)
+	if err != nil {
+		return queue.Footprint{}, err
+	}
+	on := m.Commit
+	if !m.Clean() {
+		on = t.Pick.Head // what differs from main is more than what it changes; that errs on the safe side
+	}
+	with, err := p.judge.commit(ctx, on, last, tip)
+	if err != nil {
+		return queue.Footprint{}, err
+	}
+	return conflict.FootprintOf(main.snapshot, with.snapshot, t.Main), nil
+}
+
+// resolve makes the commits of paths and computes their keys.
+func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue.Body, []error) {
+	bodies, errs := make([]queue.Body, len(group)), make([]error, len(group))
+	var picks []queue.Pick
+	for _, a := range group {
+		picks = append(picks, a.Task.(queue.Resolve).Picks...)
+	}
+	missing, err := p.fetch(ctx, picks)
+	if err = errors.Join(err, p.prepare(ctx)); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return bodies, errs
+	}
+	var wave []forge.Pick // first links: independent of each other
+	var at []int
+	for i, a := range group {
+		t := a.Task.(queue.Resolve)
+		errs[i] = p.hold(ctx, t.Base)
+		for _, k := range t.Picks {
+			errs[i] = errors.Join(errs[i], missing[k.Head])
+		}
+		if errs[i] == nil {
+			wave, at = append(wave, mergeOf(t.Picks[0], t.Base)), append(at, i)
+		}
+	}
+	merged, err := p.Mirror.MergeWave(ctx, wave)
+	for n, i := range at {
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		bodies[i], errs[i] = p.resolveChain(ctx, group[i], merged[n])
+	}
+	return bodies, errs
+}
+
+func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged) (queue.Body, error) {
+	t := a.Task.(queue.Resolve)
+	merged := []forge.Merged{first}
+	if len(t.Picks) > 1 && (first.Clean() || first.Empty) {
+		var rest []forge.Pick
+		for _, k := range t.Picks[1:] {
+			rest = append(rest, mergeOf(k, ""))
+		}
+		more, err := p.Mirror.MergeChain(ctx, first.Commit, rest)
+		if err != nil {
+			return nil, err
+		}
+		merged = append(merged, more...)
+	}
+	out := queue.Resolved{Action: a.Key}
+	parent := t.Base
+	var keys []queue.Key
+	for i, m := range merged {
+		l, err := p.link(ctx, parent, t.Picks[i], m, &out)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, l.Keys...)
+		out.Links = append(out.Links, l)
+		if l.Outcome == queue.MergeFailed {
+			break
+		}
+		parent = m.Commit
+	}
+	known, err := p.Store.Known(ctx, p.Queue, keys)
+	if err != nil {
+		return nil, err
+	}
+	out.Passed = known
+	return out, nil
+}
+
+func (p *performer) link(ctx context.Context, parent queue.CommitID, k queue.Pick, m forge.Merged, out *queue.Resolved) (queue.Link, error) {
+	l := queue.Link{ID: queue.LinkOf(parent, k.Change), Parent: parent, Change: k.Change}
+	switch {
+	case m.Empty:
+		l.Outcome = queue.MergeNothing
+		return l, nil
+	case !m.Clean():
+		l.Outcome, l.Conflicts = queue.MergeFailed, m.Conflicts
+		if m.Refused != "" {
+			l.Conflicts = []string{m.Refused}
+		}
+		return l, nil
+	}
+	last, tip, err := p.inForce()
+	if err != nil {
+		return l, err
+	}
+	before, err := p.judge.commit(ctx, parent, last, tip)
+	if err != nil {
+		return l, err
+	}
+	after, err := p.judge.commit(ctx, m.Commit, last, tip)
+	if err != nil {
+		return l, err
+	}
+	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
+	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)
+	out.Steps = append(out.Steps, after.steps)
+	return l, nil
+}
+
+// land pushes the chain of the state's push, with a lease on where main was.
+func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (queue.Body, error) {
+	var push *queue.Push
+	if err := p.facts(func(c *speculation.Core) {
+		if live := c.State().Push; live != nil {
+			copied := *live
+			push = &copied
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if push == nil || push.ID != t.Push {
+		return queue.Done{Action: a.Key}, nil
+	}
+	left := a.Deadline.Sub(queue.At(p.Now()))
+	if left <= 0 {
+		return nil, fmt.Errorf("the deadline of push %s has passed", push.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	remote, err := p.Forge.Remote(ctx)
+	if err = errors.Join(err, p.hold(ctx, push.Expected), p.hold(ctx, push.Commits...)); err != nil {
+		return nil, err
+	}
+	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	if err == nil && wantsCheck(outcome.Refused) {
+		outcome, err = p.landChecked(ctx, remote, push, outcome)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
+}
+
+// wantsCheck reports whether a refusal says that a check is missing on the
+// pushed commit: where required checks apply to pushes, a merge that nobody
+// has seen yet can have none.
+func wantsCheck(refused string) bool {
+	return strings.Contains(strings.ToLower(refused), "required status check")
+}
+
+// landChecked shows the commit to the forge on a branch of our own first, sets
+// our check on it, which is true because the gate has let it pass, and pushes
+// once more. If other checks are required too, the refusal stands.
+func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, error) {
+	branch := "submitqueue/land/" + p.Branch
+	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
+		if errors.Is(err, forge.ErrForbidden) {
+			return refused, nil
+		}
+		return refused, err
+	}
+	defer func() {
+		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch); err != nil {
+			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
+		}
+	}()
+	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,
+		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.Branch + " has passed."}
+	if err := p.Forge.Check(ctx, check); err != nil {
+		return refused, err
+	}
+	return p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+}

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// The state speaks of commits that this server's mirror may not have: another
+// server made them, or the disk is a new one. None is lost: main is fetched, and
+// a merge follows from its parent and its change, byte for byte.
+
+// prepare has merges follow main's attributes; a new mirror has none.
+func (p *performer) prepare(ctx context.Context) error {
+	p.preparing.Lock()
+	defer p.preparing.Unlock()
+	if p.prepared {
+		return nil
+	}
+	_, tip, err := p.inForce()
+	if err != nil || tip == "" {
+		return err
+	}
+	if err := p.hold(ctx, tip); err != nil {
+		return err
+	}
+	tr, err := p.Mirror.Tree(ctx, tip)
+	if err != nil {
+		return err
+	}
+	attributes := (*forge.AttributeError)(nil) // which Observe tells people of
+	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); err != nil && !errors.As(err, &attributes) {
+		return err
+	}
+	p.prepared = true
+	return nil
+}
+
+// hold sees to it that commits are in the mirror.
+func (p *performer) hold(ctx context.Context, commits ...queue.CommitID) error {
+	for _, c := range commits {
+		if err := p.holdOne(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made is how the state says that a commit was made.
+type made struct {
+	commit, parent queue.CommitID
+	pick           queue.Pick
+}
+
+func (p *performer) holdOne(ctx context.Context, commit queue.CommitID) error {
+	var chain []made
+	for at := commit; ; at = chain[len(chain)-1].parent {
+		_, err := p.Mirror.Tree(ctx, at)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, forge.ErrNotFound) {
+			return err
+		}
+		m, err := p.howMade(at)
+		if err != nil {
+			return err
+		}
+		if m.commit == "" {
+			if err := p.fetchMain(ctx, at); err != nil {
+				return err
+			}
+			break
+		}
+		chain = append(chain, m)
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		if err := p.remake(ctx, chain[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// howMade finds the merge that a commit is; none: it is one of main's.
+func (p *performer) howMade(commit queue.CommitID) (m made, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		s := c.State()
+		for _, l := range s.Links {
+			if l.Commit != commit || l.Outcome != queue.Merged {
+				continue
+			}
+			if ch := s.Changes[l.Change]; ch != nil {
+				m = made{commit, l.Parent, queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef,
+					Title: ch.Title, Author: ch.Author, Arrival: ch.Arrival}}
+				return
+			}
+		}
+	})
+	return m, err
+}
+
+func (p *performer) fetchMain(ctx context.Context, want queue.CommitID) error {
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Mirror.FetchBranch(ctx, remote, p.Branch); err != nil {
+		return err
+	}
+	if _, err := p.Mirror.Tree(ctx, want); err != nil {
+		return &forge.Transient{Err: err} // main has left it; reading main tells
+	}
+	return nil
+}
+
+func (p *performer) remake(ctx context.Context, m made) error {
+	missing, err := p.fetch(ctx, []queue.Pick{m.pick})
+	if err = errors.Join(err, missing[m.pick.Head]); err != nil {
+		return err
+	}
+	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(m.pick, m.parent)})
+	if err != nil {
+		return err
+	}
+	if merged[0].Commit != m.commit {
+		return fmt.Errorf("app: the merge of %s on %s was %s and is now %s", m.pick.Change, m.parent, m.commit, merged[0].Commit)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// Share lets the queues of one server use the same workers: what a build
+// reports goes to the queue that asked for it, and its commit is checked out
+// of that queue's mirror.
+type Share struct {
+	mu      sync.Mutex
+	pool    workers.Controller
+	members []*member
+	builds  map[queue.BuildID]*member
+	running map[queue.BuildID]queue.CommitID
+	commits map[queue.CommitID]workers.Checkouter // of live builds
+}
+
+var _ workers.Checkouter = (*Share)(nil)
+
+// NewShare returns a share without workers. It is the Checkouter of the pool
+// that is then given to it with Use.
+func NewShare() *Share {
+	return &Share{builds: map[queue.BuildID]*member{}, running: map[queue.BuildID]queue.CommitID{},
+		commits: map[queue.CommitID]workers.Checkouter{}}
+}
+
+// Use sets the workers. It is called once, before any queue runs.
+func (s *Share) Use(pool workers.Controller) { s.pool = pool }
+
+// Checkout implements workers.Checkouter.
+func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string) (func() error, error) {
+	s.mu.Lock()
+	from := s.commits[commit]
+	s.mu.Unlock()
+	if from == nil {
+		return nil, fmt.Errorf("commit %s belongs to no build that is known", commit)
+	}
+	return from.Checkout(ctx, commit, dir)
+}
+
+// For returns the controller of one queue.
+func (s *Share) For(mirror workers.Checkouter) workers.Controller {
+	m := &member{share: s, mirror: mirror, events: make(chan queue.Body, 4096)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members = append(s.members, m)
+	return m
+}
+
+// Run hands out what the workers report, until they are closed or ctx ends.
+func (s *Share) Run(ctx context.Context) {
+	for {
+		select {
+		case b, ok := <-s.pool.Events():
+			if !ok {
+				return
+			}
+			s.deliver(ctx, b)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Share) deliver(ctx context.Context, b queue.Body) {
+	var id queue.BuildID
+	ended := false
+	switch b := b.(type) {
+	case queue.BuildStarted:
+		id = b.Build
+	case queue.JobDone:
+		id = b.Build
+	case queue.BuildDone:
+		id, ended = b.Build, true
+	}
+	s.mu.Lock()
+	to := s.members
+	if id != "" {
+		to = nil
+		if m := s.builds[id]; m != nil {
+			to = []*member{m}
+		}
+		if ended {
+			s.forget(id)
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range to {
+		select {
+		case m.events <- b:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// forget drops a build that has ended, and its commit unless another build of
+// it lives; the caller holds mu.
+func (s *Share) forget(id queue.BuildID) {
+	commit := s.running[id]
+	delete(s.builds, id)
+	delete(s.running, id)
+	for _, other := range s.running {
+		if other == commit {
+			return
+		}
+	}
+	delete(s.commits, commit)
+}
+
+// member is the workers as one queue sees them.
+type member struct {
+	share  *Share
+	mirror workers.Checkouter
+	events chan queue.Body
+}
+
+var _ workers.Controller = (*member)(nil)
+
+// Run implements workers.Controller.
+func (m *member) Run(ctx context.Context, b queue.Build, action string) error {
+	s := m.share
+	s.mu.Lock()
+	s.builds[b.ID] = m
+	s.commits[b.Commit], s.running[b.ID] = m.mirror, b.Commit
+	s.mu.Unlock()
+	return s.pool.Run(ctx, b, action)
+}
+
+// Stop implements workers.Controller.
+func (m *member) Stop(ctx context.Context, id queue.BuildID) error { return m.share.pool.Stop(ctx, id) }
+
+// Events implements workers.Controller.
+func (m *member) Events() <-chan queue.Body { return m.events }
+
+// Log implements workers.Controller.
+func (m *member) Log(id queue.BuildID) (workers.Log, error) { return m.share.pool.Log(id) }
+
+// Close implements workers.Controller: the workers are closed once, by whoever
+// made them.
+func (m *member) Close(context.Context) error { return nil }

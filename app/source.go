@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// Queues is what pages and the JSON API read: the queues of this server.
+type Queues struct {
+	owners  []*Owner
+	store   queue.Store
+	workers workers.Controller
+	now     func() time.Time
+	changed chan chan struct{}
+}
+
+var _ Source = (*Queues)(nil)
+
+// NewQueues returns the source of pages for the given owners, which share a
+// store and workers. Watch must run for Changed to work.
+func NewQueues(store queue.Store, w workers.Controller, now func() time.Time, owners ...*Owner) *Queues {
+	return &Queues{owners: owners, store: store, workers: w, now: now, changed: make(chan chan struct{})}
+}
+
+// Watch joins the changes of all queues into one signal, until ctx ends.
+func (q *Queues) Watch(ctx context.Context) {
+	any := make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, o := range q.owners {
+		wg.Go(func() {
+			changed := o.Changed()
+			for {
+				select {
+				case <-changed:
+					changed = o.Changed() // before it is told: nothing falls between
+					select {
+					case any <- struct{}{}:
+					default:
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	signal := make(chan struct{})
+	for {
+		select {
+		case q.changed <- signal:
+		case <-any:
+			close(signal)
+			signal = make(chan struct{})
+		case <-ctx.Done():
+			close(signal)
+			return
+		}
+	}
+}
+
+// Changed implements Source.
+func (q *Queues) Changed() <-chan struct{} {
+	select {
+	case c := <-q.changed:
+		return c
+	case <-time.After(time.Second):
+		c := make(chan struct{}) // nobody watches (any more)
+		return c
+	}
+}
+
+// Queues implements Source.
+func (q *Queues) Queues() []string {
+	var names []string
+	for _, o := range q.owners {
+		names = append(names, o.Queue)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (q *Queues) owner(name string) *Owner {
+	for _, o := range q.owners {
+		if o.Queue == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Queue implements Source.
+func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
+	o := q.owner(name)
+	if o == nil {
+		return v, false
+	}
+	if !o.Read(func(c *speculation.Core) { v = c.Queue(name) }) {
+		v = queue.QueueView{Name: name, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
+	}
+	return v, true
+}
+
+// Change implements Source.
+func (q *Queues) Change(name, id string) (v queue.View, ok bool) {
+	o := q.owner(name)
+	if o == nil {
+		return v, false
+	}
+	o.Read(func(c *speculation.Core) {
+		if v, ok = c.View(queue.ChangeID(id)); ok {
+			return
+		}
+		if n, err := strconv.Atoi(id); err == nil {
+			v, ok = c.PullView(n)
+		}
+	})
+	return v, ok
+}
+
+// History implements Source.
+func (q *Queues) History(ctx context.Context, name string, max int) ([]queue.Note, error) {
+	return q.store.History(ctx, name, max)
+}
+
+// BuildLog implements Source.
+func (q *Queues) BuildLog(id string, after int64) (data []byte, next int64, done, ok bool) {
+	l, err := q.workers.Log(queue.BuildID(id))
+	if err != nil {
+		return nil, 0, false, false
+	}
+	if after < 0 {
+		return lastOf(l, -after)
+	}
+	chunk, err := l.Read(after)
+	if err != nil {
+		return nil, 0, false, false
+	}
+	return []byte(chunk.Text), chunk.Next, chunk.End, true
+}
+
+// lastOf returns the last n bytes of a log, which is bounded.
+func lastOf(l workers.Log, n int64) (data []byte, next int64, done, ok bool) {
+	for {
+		chunk, err := l.Read(next)
+		if err != nil {
+			return nil, 0, false, false
+		}
+		data = append(data, chunk.Text...)
+		if over := int64(len(data)) - n; over > 0 {
+			data = data[over:]
+		}
+		next = chunk.Next
+		if chunk.End || chunk.Text == "" {
+			return data, next, chunk.End, true
+		}
+	}
+}
+
+// Submit implements Source.
+func (q *Queues) Submit(ctx context.Context, name string, e queue.Event) error {
+	e.At = queue.At(q.now())
+	return q.store.Append(ctx, name, e)
+}
+
+// Ready reports the first queue that cannot be worked on, or nil.
+func (q *Queues) Ready() error {
+	for _, o := range q.owners {
+		if err := o.Ready(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package app
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ReasonText returns a reason in words, as one line of plain text. It may quote
+// hostile text: whoever shows it escapes it.
+func ReasonText(r queue.Reason) string {
+	return voice{plain: true}.reason(r)
+}
+
+// reasonHeadline is a reason in a few words, as they follow "Parked: " or
+// "3rd of 7: ". It quotes nothing.
+func reasonHeadline(c queue.ReasonCode) string {
+	switch c {
+	case queue.ReasonInspecting:
+		return "asking the forge about the pull request"
+	case queue.ReasonAnalyzing:
+		return "working out what it touches"
+	case queue.ReasonWaitsResolve:
+		return "making its trial merge"
+	case queue.ReasonWaitsBuild:
+		return "builds under way"
+	case queue.ReasonWaitsSlot:
+		return "waiting for a free runner"
+	case queue.ReasonWaitsAhead:
+		return "waiting for changes ahead"
+	case queue.ReasonWaitsTrain:
+		return "proven, about to land"
+	case queue.ReasonWaitsMain:
+		return "the target branch is being built first"
+	case queue.ReasonPaused:
+		return "landings are paused"
+	case queue.ReasonLanding:
+		return "being pushed"
+	case queue.ReasonLanded:
+		return "landed"
+	case queue.ReasonFailed:
+		return "a step failed"
+	case queue.ReasonMergeConflict:
+		return "it does not merge"
+	case queue.ReasonAlready:
+		return "the merge changes nothing"
+	case queue.ReasonCancelled:
+		return "taken out by command"
+	case queue.ReasonPushed:
+		return "new commits were pushed"
+	case queue.ReasonClosed:
+		return "the pull request was closed"
+	case queue.ReasonRetargeted:
+		return "it now asks for another branch"
+	case queue.ReasonSuperseded:
+		return "a newer request took its place"
+	case queue.ReasonParkedLimit:
+		return "parked for too long"
+	case queue.ReasonInfra:
+		return "infrastructure errors"
+	case queue.ReasonNoRunner:
+		return "no runner fits"
+	case queue.ReasonBuildCap:
+		return "its builds are used up"
+	case queue.ReasonRedMain:
+		return "the target branch itself is red"
+	case queue.ReasonProtected:
+		return "the forge refused the push"
+	case queue.ReasonStuck:
+		return "something of ours keeps failing"
+	case queue.ReasonNoPermission:
+		return "this needs another permission"
+	case queue.ReasonNotOpen:
+		return "the pull request is not open"
+	case queue.ReasonDraft:
+		return "the pull request is a draft"
+	case queue.ReasonWrongBase:
+		return "it asks for another branch"
+	case queue.ReasonNeedsApprove:
+		return "an administrator must approve this commit"
+	case queue.ReasonNoConfig:
+		return "the target branch has no valid configuration"
+	case queue.ReasonUnknown:
+		return "command not understood"
+	case queue.ReasonNotQueued:
+		return "it is not in the queue"
+	case queue.ReasonHelp:
+		return "the commands"
+	case queue.ReasonForced:
+		return "the target branch was force-pushed"
+	case queue.ReasonTooLate:
+		return "it was already being pushed"
+	case queue.ReasonForge:
+		return "the forge could not be asked"
+	}
+	return ""
+}
+
+// reason returns a reason in words: what is so, and what happens next or what
+// a person can do. "" for a code that has no words, which a test rules out.
+func (w voice) reason(r queue.Reason) string {
+	switch r.Code {
+	case queue.ReasonInspecting:
+		return "Asking the forge about the pull request."
+	case queue.ReasonAnalyzing:
+		return "Working out which targets it touches."
+	case queue.ReasonWaitsResolve:
+		return "Its trial merge is being made."
+	case queue.ReasonWaitsBuild:
+		return "Waits for its builds under way" + w.amount(len(r.Names)) + "."
+	case queue.ReasonWaitsSlot:
+		return "Waits for a free runner."
+	case queue.ReasonWaitsAhead:
+		return "Waits for " + w.orSome(w.refs(r.Names), "changes") + " ahead of it, which may influence it."
+	case queue.ReasonWaitsTrain:
+		return "It is proven and lands with the next push."
+	case queue.ReasonWaitsMain:
+		return "The target branch has commits that the queue did not make; they are being built first."
+	case queue.ReasonPaused:
+		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + w.command("/queue resume") + " by a maintainer lets them go on; builds go on meanwhile."
+	case queue.ReasonLanding:
+		return "It is being pushed to the target branch."
+	case queue.ReasonLanded:
+		return "It has landed."
+	}
+	if text := w.reasonEnd(r); text != "" {
+		return text
+	}
+	if text := w.reasonParked(r); text != "" {
+		return text
+	}
+	return w.reasonRefused(r)
+}
+
+// reasonEnd has the words for verdicts.
+func (w voice) reasonEnd(r queue.Reason) string {
+	again := "comment " + w.command("/land") + " again."
+	switch r.Code {
+	case queue.ReasonFailed:
+		return "Its build on the target branch failed" + w.in(r.Names) + ". Push a fix, then " + again +
+			" If you believe that it failed by chance, " + w.command("/land retry") + " runs it again."
+	case queue.ReasonMergeConflict:
+		return "It does not merge with the target branch" + w.in(r.Names) + ". Merge the target branch into yours, then " + again
+	case queue.ReasonAlready:
+		return "Merging it changes nothing: its content is on the target branch already, or was there and has been reverted. To land it again, revert the revert."
+	case queue.ReasonCancelled:
+		return "It was taken out of the queue" + w.by(r) + ". To put it back, " + again
+	case queue.ReasonPushed:
+		if len(r.Names) > 1 {
+			return "New commits were pushed (" + w.commit(queue.CommitID(r.Names[1])) + "), and an approval is for one commit (" +
+				w.commit(queue.CommitID(r.Names[0])) + "). To land the new one, " + again
+		}
+		return "New commits were pushed, and an approval is for one commit. To land the new one, " + again
+	case queue.ReasonClosed:
+		if len(r.Names) > 0 && r.Names[0] == "merged" {
+			return "It was merged outside the queue."
+		}
+		return "The pull request was closed. To land it, reopen it and " + again
+	case queue.ReasonRetargeted:
+		return "The pull request now asks for another branch" + w.bases(r.Names) + "."
+	case queue.ReasonSuperseded:
+		return "A newer request to land took its place."
+	case queue.ReasonParkedLimit:
+		cause := ""
+		if len(r.Names) > 0 {
+			if h := reasonHeadline(queue.ReasonCode(r.Names[0])); h != "" {
+				cause = " (" + h + ")"
+			}
+		}
+		return "It was parked for longer than the limit" + cause + ". This is no verdict on the change: when the cause is gone, " + again
+	}
+	return ""
+}
+
+// reasonParked has the words for what is not the author's fault.
+func (w voice) reasonParked(r queue.Reason) string {
+	switch r.Code {
+	case queue.ReasonInfra:
+		return "Its builds ended in infrastructure errors, several in a row" + w.last(r.Detail) + ". It is tried again by itself; " +
+			w.command("/land retry") + " tries at once."
+	case queue.ReasonNoRunner:
+		return "No runner has what one of its steps asks for" + w.last(r.Detail) + ". It comes back when such a runner is there; an operator can see to it."
+	case queue.ReasonBuildCap:
+		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.command("/land retry") + " grants it another round."
+	case queue.ReasonRedMain:
+		return "It fails only where the target branch itself is red" + w.in(r.Names) + ". It comes back when the target branch is green again."
+	case queue.ReasonProtected:
+		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". It comes back when a maintainer has given the queue the right to push and says " +
+			w.command("/queue resume") + "."
+	case queue.ReasonStuck:
+		return "Something that the queue does for it failed too often" + w.last(r.Detail) + ". It is tried again by itself; the operator's log says more."
+	}
+	return ""
+}
+
+// reasonRefused has the words for commands that were not followed.
+func (w voice) reasonRefused(r queue.Reason) string {
+	land := w.command("/land")
+	switch r.Code {
+	case queue.ReasonNoPermission:
+		level := "more"
+		if len(r.Names) > 1 {
+			level = w.code(r.Names[1])
+		}
+		return "Sorry" + w.name(r) + ", this needs the permission " + level + " on the repository. Somebody who has it can comment the same."
+	case queue.ReasonNotOpen:
+		return "The pull request is not open. Reopen it, then comment " + land + "."
+	case queue.ReasonDraft:
+		return "The pull request is a draft. Mark it ready for review, then comment " + land + "."
+	case queue.ReasonWrongBase:
+		return "The pull request asks for another branch" + w.bases(r.Names) + ". Change its base, then comment " + land + "."
+	case queue.ReasonNeedsApprove:
+		return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or comment " + land + "."
+	case queue.ReasonNoConfig:
+		return "The target branch has no configuration that can be used. Add a valid " + w.code(queue.ConfigPath) + " there (" +
+			w.command("submitqueue validate") + " checks it), then comment " + land + "." + w.quoted(r.Detail)
+	case queue.ReasonUnknown:
+		text := "This was not understood"
+		if len(r.Names) > 0 {
+			text += ": " + w.code(r.Names[0])
+		}
+		if len(r.Names) > 1 && r.Names[1] != "" {
+			text += ". Did you mean " + w.code(r.Names[1]) + "?"
+			return text + " " + w.command("/land help") + " lists the commands."
+		}
+		return text + ". " + w.command("/land help") + " lists the commands."
+	case queue.ReasonNotQueued:
+		return "The pull request is not in the queue. " + land + " puts it there."
+	case queue.ReasonHelp:
+		return "The commands: /land, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
+	case queue.ReasonForced:
+		text := "The target branch was force-pushed"
+		if len(r.Names) > 1 {
+			text += " from " + w.commit(queue.CommitID(r.Names[0])) + " to " + w.commit(queue.CommitID(r.Names[1]))
+		}
+		return text + ". Landings wait until a maintainer says " + w.command("/queue resume") + "."
+	case queue.ReasonTooLate:
+		return w.tooLate(r.Names)
+	case queue.ReasonForge:
+		return "The forge could not be asked, so nothing was done" + w.last(r.Detail) + ". Please comment again in a while."
+	}
+	return ""
+}
+
+func (w voice) tooLate(names []string) string {
+	switch len(names) {
+	case 0:
+		return "Too late: it was already being pushed."
+	case 1:
+		return "Too late: " + w.commit(queue.CommitID(names[0])) + " was already being pushed. To undo it, land a revert."
+	}
+	return "Too late for this landing: " + w.commit(queue.CommitID(names[0])) + " was already being pushed when " +
+		w.commit(queue.CommitID(names[1])) + " came. The newer commits need a pull request and a " + w.command("/land") + " of their own."
+}
+
+// command returns one of our own commands.
+func (w voice) command(s string) string {
+	if w.plain {
+		return s
+	}
+	return "`" + s + "`"
+}
+
+func (w voice) orSome(s, some string) string {
+	if s == "" {
+		return some
+	}
+	return s
+}
+
+func (w voice) amount(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d)", n)
+}
+
+func (w voice) by(r queue.Reason) string {
+	if len(r.Names) == 0 || r.Names[0] == "" {
+		return ""
+	}
+	return " by " + w.code(r.Names[0])
+}
+
+func (w voice) name(r queue.Reason) string {
+	if len(r.Names) == 0 || r.Names[0] == "" {
+		return ""
+	}
+	return ", " + w.code(r.Names[0])
+}
+
+// because ends a sentence with the reason that a person gave.
+func (w voice) because(detail string) string {
+	if oneLine(detail, 1) == "" {
+		return "."
+	}
+	return ": " + w.long(detail) + "."
+}
+
+func (w voice) in(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + w.codes(names)
+}
+
+func (w voice) bases(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	return ": " + w.code(names[0]) + ", and this queue lands on " + w.code(names[1])
+}
+
+func (w voice) atCount(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	n, err := strconv.Atoi(names[0])
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%d)", n)
+}
+
+// last quotes an error in parentheses.
+func (w voice) last(detail string) string {
+	if oneLine(detail, 1) == "" {
+		return ""
+	}
+	return " (the last: " + w.long(detail) + ")"
+}
+
+// quoted adds an error to plain text; in Markdown it has a block of its own.
+func (w voice) quoted(detail string) string {
+	if !w.plain || oneLine(detail, 1) == "" {
+		return ""
+	}
+	return " What is wrong: " + w.long(detail)
+}
+
+func (w voice) long(s string) string {
+	if w.plain {
+		return oneLine(s, 300)
+	}
+	return codeSpan(s, 300)
+}

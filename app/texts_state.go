@@ -1,0 +1,273 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// headline says in one line where a pull request stands.
+func (w voice) headline(v queue.View) (icon, text string) {
+	c := v.Change
+	why := reasonHeadline(c.Reason.Code)
+	switch c.Phase {
+	case queue.Entering, queue.Analyzing:
+		return "🔎", "In the queue: " + w.orSome(why, "working out what it touches")
+	case queue.Pending:
+		place := "In the queue"
+		if v.Position > 0 {
+			place = fmt.Sprintf("%s of %d in the queue", ordinal(v.Position), v.Total)
+		}
+		if len(v.Waits) == 0 {
+			return "⏳", place
+		}
+		icon = "⏳"
+		if v.Waits[0].Code == queue.ReasonPaused {
+			icon = "⏸️"
+		}
+		if why = reasonHeadline(v.Waits[0].Code); why == "" {
+			return icon, place
+		}
+		return icon, place + ": " + why
+	case queue.Landing:
+		return "🚀", "Proven, and being pushed"
+	case queue.Parked:
+		return "🅿️", "Parked: " + w.orSome(why, "waiting for its cause to end")
+	case queue.Landed:
+		return "✅", "Landed" + w.asCommit(c.Verdict)
+	case queue.Rejected:
+		if c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0 {
+			return "❌", "Rejected: failed in " + w.codes(c.Reason.Names)
+		}
+		return "❌", "Rejected: " + w.orSome(why, "it cannot land")
+	case queue.Cancelled:
+		return "⏹️", "Out of the queue: " + w.orSome(why, "cancelled")
+	case queue.NothingToLand:
+		return "☑️", "Nothing to land: " + w.orSome(why, "the merge changes nothing")
+	}
+	switch v.Notice.Code {
+	case queue.ReasonHelp:
+		return "ℹ️", "How to use the queue"
+	case queue.ReasonUnknown:
+		return "❔", "Command not understood"
+	}
+	return "🚫", "Not in the queue: " + w.orSome(reasonHeadline(v.Notice.Code), "nobody asked for it")
+}
+
+func (w voice) asCommit(v *queue.Verdict) string {
+	if v == nil || v.Commit == "" {
+		return ""
+	}
+	return " as " + w.commit(v.Commit)
+}
+
+// body returns what follows the headline, as Markdown blocks.
+func (w voice) body(v queue.View) []string {
+	var out []string
+	add := func(block string) {
+		if block != "" {
+			out = append(out, block)
+		}
+	}
+	c := v.Change
+	add(w.notice(v))
+	switch {
+	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
+		add(w.waits(v))
+		add(w.around(v))
+		add(w.builds(v))
+		add(w.expected(v))
+	case c.Phase == queue.Parked:
+		add(w.reason(c.Reason))
+		add(w.parked(c))
+	case c.Phase == queue.Landed:
+		add(w.proof(c.Verdict))
+	case c.Phase == queue.Rejected:
+		add(w.reason(c.Reason))
+		if c.Verdict != nil {
+			for _, block := range w.failures(*c.Verdict) {
+				add(block)
+			}
+		}
+	case c.Phase.Final():
+		add(w.reason(c.Reason))
+	}
+	add(w.asked(c))
+	add(w.before(v))
+	if w.o.Broken != "" && v.Notice.Code != queue.ReasonNoConfig {
+		add(ConfigBrokenText(w.o.Broken))
+	}
+	return out
+}
+
+// notice answers the latest command that was not followed.
+func (w voice) notice(v queue.View) string {
+	if v.Notice.Code == "" {
+		return ""
+	}
+	text := w.reason(v.Notice)
+	if v.Notice.Code == queue.ReasonHelp {
+		return HelpText()
+	}
+	if v.NoticeTo != "" && v.Notice.Code != queue.ReasonNoPermission {
+		text = "To " + w.code(v.NoticeTo) + ": " + text
+	}
+	if v.Notice.Code == queue.ReasonNoConfig && oneLine(v.Notice.Detail, 1) != "" {
+		text += "\n\n" + fenced(v.Notice.Detail, 12, 400)
+	}
+	return text
+}
+
+// waits lists what a change waits for, but for what the headline or a list
+// below says already.
+func (w voice) waits(v queue.View) string {
+	if v.Change.Phase != queue.Pending {
+		return ""
+	}
+	lines := make([]string, 0, len(v.Waits))
+	for i, r := range v.Waits {
+		if i == mostAhead {
+			break
+		}
+		if r.Code == queue.ReasonWaitsAhead && len(v.Ahead) > 0 || r.Code == queue.ReasonWaitsBuild && len(v.Builds) > 0 {
+			continue
+		}
+		if text := w.reason(r); text != "" {
+			lines = append(lines, "- "+text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// around says which changes may influence it, and through what.
+func (w voice) around(v queue.View) string {
+	witnesses := map[queue.ChangeID]queue.Conflict{}
+	var behind []string
+	for _, k := range v.Conflicts {
+		witnesses[k.With] = k
+		if !slices.Contains(v.Ahead, k.With) {
+			behind = append(behind, string(k.With))
+		}
+	}
+	var blocks []string
+	if len(v.Ahead) > 0 {
+		lines := []string{"**Ahead of it**, and it may depend on how they end"}
+		for i, id := range v.Ahead {
+			if i == mostAhead {
+				lines = append(lines, fmt.Sprintf("- and %d more", len(v.Ahead)-i))
+				break
+			}
+			lines = append(lines, "- "+w.ref(string(id))+w.witness(witnesses[id]))
+		}
+		blocks = append(blocks, strings.Join(lines, "\n"))
+	}
+	if len(behind) > 0 {
+		blocks = append(blocks, "Not ahead of it, but in conflict with it: "+w.refs(behind)+".")
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// witness says why two changes may influence each other.
+func (w voice) witness(k queue.Conflict) string {
+	names := k.Witnesses[:min(len(k.Witnesses), 3)]
+	switch k.Kind {
+	case queue.ConflictTarget:
+		if len(names) == 0 {
+			return ": both change the same target"
+		}
+		return ": both change " + w.codes(names)
+	case queue.ConflictReadWrite:
+		return ": one starts to depend on what the other changes" + w.in(names)
+	case queue.ConflictGlobal:
+		return ": one changes what everything depends on" + w.in(names)
+	case queue.ConflictUnknown:
+		return ": one could not be analyzed, so it counts as touching everything"
+	}
+	return ""
+}
+
+// builds lists the builds under way.
+func (w voice) builds(v queue.View) string {
+	if len(v.Builds) == 0 {
+		return ""
+	}
+	lines := []string{"**Builds under way**"}
+	for i, b := range v.Builds {
+		if i == mostBuilds {
+			lines = append(lines, fmt.Sprintf("- and %d more", len(v.Builds)-i))
+			break
+		}
+		lines = append(lines, "- "+w.build(b))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (w voice) build(b queue.BuildView) string {
+	base := "on the target branch"
+	if len(b.Build.Chain) > 0 {
+		ids := make([]string, len(b.Build.Chain))
+		for i, id := range b.Build.Chain {
+			ids[i] = string(id)
+		}
+		base += " with " + w.refs(ids)
+	}
+	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
+	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base
+	if n := len(b.Build.Jobs); n > 0 {
+		text += fmt.Sprintf(": %d of %s done", b.Done, counted(n, "step", "steps"))
+	}
+	switch {
+	case b.Build.Cancel:
+		return text + ", being cancelled"
+	case b.Build.Started == 0:
+		return text + ", not started yet"
+	}
+	return text + ", running " + elapsedText(w.o.Now.Sub(b.Build.Started)) + " (since " + w.clockText(b.Build.Started) + ")"
+}
+
+// expected says when the verdict is expected.
+func (w voice) expected(v queue.View) string {
+	if v.Finish == 0 || v.Change.Phase != queue.Pending {
+		return ""
+	}
+	return "**Expected** " + rangeText(v.Finish.Sub(w.o.Now)) + "."
+}
+
+func (w voice) parked(c queue.Change) string {
+	text := "This is no verdict on the change and not its author's fault. It holds nobody up and keeps its arrival."
+	if c.Until != 0 {
+		text += " Looked at again at " + w.clockText(c.Until) + "."
+	}
+	return text
+}
+
+// asked says which commit the text is about and who asked.
+func (w voice) asked(c queue.Change) string {
+	if c.Head == "" {
+		return ""
+	}
+	text := "About commit " + w.commit(c.Head)
+	if c.Requester != "" {
+		text += ", asked for by " + w.code(c.Requester)
+	}
+	return text + "."
+}
+
+// before says how the pull request's change before this one ended.
+func (w voice) before(v queue.View) string {
+	p := v.Previous
+	if p == nil || v.Change.Phase.Final() {
+		return ""
+	}
+	text := "Before that, commit " + w.commit(p.Head)
+	why := w.orSome(reasonHeadline(p.Reason.Code), "no reason was kept")
+	switch p.Phase {
+	case queue.Landed:
+		return text + " landed" + w.asCommit(p.Verdict) + "."
+	case queue.Rejected:
+		return text + " was rejected: " + why + "."
+	}
+	return text + " left the queue: " + why + "."
+}

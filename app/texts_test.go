@@ -1,0 +1,376 @@
+package app_test
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var updateTexts = flag.Bool("update-texts", false, "write the golden files of the texts' tests")
+
+// textNow is the moment at which all texts of these tests are rendered.
+var textNow = queue.At(time.Date(2026, 9, 1, 14, 5, 0, 0, time.UTC))
+
+func textOptions() app.TextOptions {
+	return app.TextOptions{BaseURL: "https://queue.example.com", RepoURL: "https://github.com/acme/shop",
+		Queue: "acme/shop@main", Now: textNow}
+}
+
+func textChange(phase queue.Phase, reason queue.Reason) queue.Change {
+	return queue.Change{ID: "42.1f8e0c3a", Number: 42, Head: "1f8e0c3a5b7d9e11223344556677889900aabbcc", Title: "Faster checkout",
+		Author: "ann", Requester: "bob", URL: "https://github.com/acme/shop/pull/42", Arrival: textNow.Add(-20 * time.Minute),
+		Phase: phase, Reason: reason}
+}
+
+func reason(code queue.ReasonCode, names ...string) queue.Reason {
+	return queue.Reason{Code: code, Names: names}
+}
+
+func textStates() map[string]queue.View {
+	build := func(id string, started time.Duration, chain ...queue.ChangeID) queue.BuildView {
+		b := queue.Build{ID: queue.BuildID(id), Change: "42.1f8e0c3a", Chain: chain, Jobs: make([]queue.Job, 3)}
+		if started > 0 {
+			b.Started = textNow.Add(-started)
+		}
+		return queue.BuildView{Build: b, Done: 1}
+	}
+	failed := textChange(queue.Rejected, reason(queue.ReasonFailed, "unit"))
+	failed.Verdict = &queue.Verdict{Commit: "77aa88bb99cc00112233445566778899aabbccdd", Keys: 14, Failures: []queue.Evidence{
+		{Step: "unit", Targets: []string{"./core", "./api"}, Build: "b1d2c3e4f5a6b7c8",
+			Tail: "=== RUN   TestCart\n    cart_test.go:41: total is 0\n\x1b[31m--- FAIL: TestCart\x1b[0m (0.01s)\n"},
+		{Step: "lint", Targets: []string{"tree"}, Build: "b1d2c3e4f5a6b7c8", Timeout: true},
+	}}
+	conflict := textChange(queue.Rejected, reason(queue.ReasonMergeConflict, "core/cart.go", "go.sum"))
+	conflict.Verdict = &queue.Verdict{Commit: "77aa", Conflicts: []string{"core/cart.go", "go.sum"}}
+	tested := textChange(queue.Landed, reason(queue.ReasonLanded))
+	tested.Verdict = &queue.Verdict{Commit: "99cc00112233445566778899aabbccdd77aa88bb", Tested: true, Keys: 14}
+	derived := textChange(queue.Landed, reason(queue.ReasonLanded))
+	derived.Verdict = &queue.Verdict{Commit: "99cc00112233445566778899aabbccdd77aa88bb", Keys: 14, Reused: 9,
+		Overtook: 2, Bypassed: []queue.ChangeID{"12.aa", "14.bb"}, Attempts: 3, MainRed: 1}
+	parked := textChange(queue.Parked, queue.Reason{Code: queue.ReasonInfra, Detail: "runner mac-3: disk full\nno space left on device"})
+	parked.Until = textNow.Add(10 * time.Minute)
+	previous := textChange(queue.Rejected, reason(queue.ReasonFailed, "unit"))
+	previous.Head = "00112233445566778899"
+	notice := func(why queue.Reason, to string) queue.View {
+		return queue.View{Change: queue.Change{Number: 42}, Notice: why, NoticeTo: to}
+	}
+	entered := textChange(queue.Pending, queue.Reason{})
+	return map[string]queue.View{
+		"analyzing": {Change: textChange(queue.Analyzing, reason(queue.ReasonAnalyzing)), Waits: []queue.Reason{reason(queue.ReasonAnalyzing)}},
+		"pending": {Change: entered, Position: 3, Total: 7,
+			Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa", "14.bb"), reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8", "c1d2c3e4f5a6b7c8")},
+			Ahead: []queue.ChangeID{"12.aa", "14.bb"},
+			Conflicts: []queue.Conflict{{With: "12.aa", Kind: queue.ConflictTarget, Witnesses: []string{"./core"}},
+				{With: "14.bb", Kind: queue.ConflictReadWrite, Witnesses: []string{"./api", "./web"}},
+				{With: "51.cc", Kind: queue.ConflictGlobal, Witnesses: []string{"go.mod"}}},
+			Builds:   []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute, "12.aa", "14.bb"), build("c1d2c3e4f5a6b7c8", 0, "12.aa")},
+			Finish:   textNow.Add(18 * time.Minute),
+			Previous: &previous},
+		"paused": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
+			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out"}, reason(queue.ReasonWaitsTrain)}},
+		"slot":            {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Finish: textNow.Add(5 * time.Hour)},
+		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
+		"landed-tested":   {Change: tested},
+		"landed-derived":  {Change: derived},
+		"rejected":        {Change: failed},
+		"rejected-merge":  {Change: conflict},
+		"parked":          {Change: parked},
+		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
+		"cancelled":       {Change: textChange(queue.Cancelled, reason(queue.ReasonCancelled, "ann"))},
+		"head-moved":      {Change: textChange(queue.Cancelled, reason(queue.ReasonPushed, "1f8e0c3a5b7d", "2222222222222222"))},
+		"nothing":         {Change: textChange(queue.NothingToLand, reason(queue.ReasonAlready))},
+		"refused":         notice(reason(queue.ReasonNoPermission, "mallory", "write"), "mallory"),
+		"refused-approve": notice(reason(queue.ReasonNeedsApprove, ".github/workflows/ci.yml"), "ann"),
+		"refused-config":  notice(queue.Reason{Code: queue.ReasonNoConfig, Detail: ".submitqueue.yml:1:1: unknown key \"verson\" (did you mean \"version\"?)"}, "ann"),
+		"unknown":         notice(reason(queue.ReasonUnknown, "/lnd", "/land"), "ann"),
+		"help":            notice(reason(queue.ReasonHelp), "ann"),
+		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
+	}
+}
+
+func TestCommentTexts(t *testing.T) {
+	for name, v := range textStates() {
+		o := textOptions()
+		if name == "slot" {
+			o.Broken = ".submitqueue.yml:7:3: unknown key \"stpes\" (did you mean \"steps\"?)"
+		}
+		comment := app.CommentText(v, o)
+		state, title, summary := app.CheckText(v, o)
+		goldenText(t, name, comment+"\n=== check: "+state+": "+title+"\n")
+		if !strings.HasSuffix(comment, app.Marker(o.Queue)+"\n") || strings.Contains(summary, "<!--") {
+			t.Errorf("%s: the marker is not where it belongs", name)
+		}
+		checkBounds(t, name, v, o)
+	}
+}
+
+// checkBounds holds what is true of every text.
+func checkBounds(t interface{ Errorf(string, ...any) }, name string, v queue.View, o app.TextOptions) {
+	comment := app.CommentText(v, o)
+	if lines := strings.Count(comment, "\n"); lines > 90 || len(comment) > 60000 {
+		t.Errorf("%s: the comment has %d lines and %d bytes", name, lines, len(comment))
+	}
+	if !strings.HasPrefix(comment, "### ") || !utf8.ValidString(comment) {
+		t.Errorf("%s: the comment does not begin with the state:\n%s", name, comment)
+	}
+	if c := queue.ParseCommands(comment); len(c) > 0 {
+		t.Errorf("%s: the comment holds commands: %v", name, c)
+	}
+	if n := strings.Count(comment, "<!--"); n != 1 {
+		t.Errorf("%s: the comment holds %d HTML comments", name, n)
+	}
+	state, title, summary := app.CheckText(v, o)
+	if utf8.RuneCountInString(title) > 100 || title == "" || strings.ContainsAny(title, "\n\r") {
+		t.Errorf("%s: the check's title is %q", name, title)
+	}
+	if len(summary) > 65535 {
+		t.Errorf("%s: the check's summary has %d bytes", name, len(summary))
+	}
+	switch state {
+	case "queued", "in_progress", "success", "failure", "neutral", "cancelled":
+	default:
+		t.Errorf("%s: the check's state is %q", name, state)
+	}
+}
+
+// TestCheckStates holds that only what landed, or has nothing to land, passes.
+func TestCheckStates(t *testing.T) {
+	for phase, want := range map[queue.Phase]string{queue.Entering: "queued", queue.Analyzing: "queued", queue.Pending: "queued",
+		queue.Landing: "in_progress", queue.Parked: "queued", queue.Landed: "success", queue.Rejected: "failure",
+		queue.Cancelled: "cancelled", queue.NothingToLand: "neutral", "": "cancelled"} {
+		if got, _, _ := app.CheckText(queue.View{Change: textChange(phase, queue.Reason{})}, textOptions()); got != want {
+			t.Errorf("%q: %s, want %s", phase, got, want)
+		}
+	}
+	busy := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Builds: make([]queue.BuildView, 1)}
+	if got, _, _ := app.CheckText(busy, app.TextOptions{}); got != "in_progress" {
+		t.Errorf("with a build: %s", got)
+	}
+}
+
+// TestReasonTexts holds that every reason has words, whatever it is given: it
+// reads the constants from the source.
+func TestReasonTexts(t *testing.T) {
+	codes := reasonCodes(t)
+	if len(codes) < 38 {
+		t.Fatalf("only %d reasons found", len(codes))
+	}
+	seen := map[string]queue.ReasonCode{}
+	for _, code := range codes {
+		bare := app.ReasonText(queue.Reason{Code: code})
+		full := app.ReasonText(queue.Reason{Code: code, Names: []string{"one", "two"}, Detail: "why\nnot"})
+		for _, text := range []string{bare, full} {
+			if text == "" || strings.Contains(text, "\n") || strings.Contains(text, "`") || strings.Contains(text, "  ") {
+				t.Errorf("%s: %q", code, text)
+			}
+		}
+		if !strings.HasSuffix(bare, ".") {
+			t.Errorf("%s is not a sentence: %q", code, bare)
+		}
+		if other, dup := seen[bare]; dup {
+			t.Errorf("%s and %s have the same words", code, other)
+		}
+		seen[bare] = code
+		for _, phase := range []queue.Phase{queue.Parked, queue.Rejected, queue.Cancelled, queue.NothingToLand, queue.Analyzing} {
+			_, title, _ := app.CheckText(queue.View{Change: textChange(phase, queue.Reason{Code: code})}, textOptions())
+			if strings.HasSuffix(title, ": ") || !strings.Contains(title, ": ") {
+				t.Errorf("%s when %s has the title %q", code, phase, title)
+			}
+		}
+	}
+	if got := app.ReasonText(queue.Reason{}); got != "" {
+		t.Errorf("no reason reads %q", got)
+	}
+}
+
+func reasonCodes(t *testing.T) []queue.ReasonCode {
+	t.Helper()
+	files, err := filepath.Glob("../queue/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []queue.ReasonCode
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if typ, ok := spec.Type.(*ast.Ident); ok && typ.Name == "ReasonCode" {
+				for _, v := range spec.Values {
+					s, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					codes = append(codes, queue.ReasonCode(s))
+				}
+			}
+			return true
+		})
+	}
+	return codes
+}
+
+// TestTextsAreStable holds that a second, and mostly a minute, changes nothing.
+func TestTextsAreStable(t *testing.T) {
+	o := textOptions()
+	for name, v := range textStates() {
+		versions := map[string]bool{}
+		for s := range 600 {
+			o.Now = textNow.Add(time.Duration(s) * time.Second)
+			versions[app.CommentText(v, o)] = true
+		}
+		if len(versions) > 4 {
+			t.Errorf("%s has %d versions within ten minutes", name, len(versions))
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	v := queue.View{Change: textChange(queue.Pending, queue.Reason{})}
+	for d, want := range map[time.Duration]string{
+		-time.Hour: "any moment now", time.Second: "any moment now", 2 * time.Minute: "within 5 minutes", 4 * time.Minute: "in 2 to 10 minutes",
+		18 * time.Minute: "in 10 to 30 minutes", 50 * time.Minute: "in 30 minutes to 1.5 hours", 5 * time.Hour: "in 3 to 8 hours",
+		48 * time.Hour: "in 24 hours to 5 days", 24 * 40 * time.Hour: "in more than 7 days"} {
+		v.Finish = textNow.Add(d)
+		if got := app.CommentText(v, textOptions()); !strings.Contains(got, "**Expected** "+want+".") {
+			t.Errorf("%v: want %q in\n%s", d, want, got)
+		}
+	}
+}
+
+func TestMarker(t *testing.T) {
+	for name, want := range map[string]string{
+		"acme/shop@main": "<!-- submitqueue:acme/shop@main -->",
+		"a --> <b>\n`x`": "<!-- submitqueue:a%20%2D%2D%3E%20%3Cb%3E%0A%60x%60 -->",
+		"release-1":      "<!-- submitqueue:release%2D1 -->",
+	} {
+		if got := app.Marker(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestProofs has the proofs that the golden files do not show.
+func TestProofs(t *testing.T) {
+	for want, v := range map[string]*queue.Verdict{
+		"It was found on the target branch.":                                                                    nil,
+		"this very commit was tested.":                                                                          {Tested: true},
+		"this very commit was tested; its one key passed.":                                                      {Tested: true, Keys: 1},
+		"this very commit was tested; of its 3 keys, 2 had passed before":                                       {Tested: true, Keys: 3, Reused: 2},
+		"its tree's 1 key (a step on a target at exactly this content) was verified in other builds; 1 reused.": {Keys: 1, Reused: 1},
+		"it adds nothing that a step would have to verify anew.":                                                {},
+	} {
+		c := textChange(queue.Landed, reason(queue.ReasonLanded))
+		c.Verdict = v
+		if got := app.CommentText(queue.View{Change: c}, app.TextOptions{}); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestBefore says how the change before this one ended.
+func TestBefore(t *testing.T) {
+	for want, p := range map[string]queue.Change{
+		"commit `1f8e0c3a5b` landed as `99cc`.":                        {Phase: queue.Landed, Verdict: &queue.Verdict{Commit: "99cc"}},
+		"commit `1f8e0c3a5b` was rejected: it does not merge.":         {Phase: queue.Rejected, Reason: reason(queue.ReasonMergeConflict)},
+		"commit `1f8e0c3a5b` left the queue: new commits were pushed.": {Phase: queue.Cancelled, Reason: reason(queue.ReasonPushed)},
+	} {
+		p.Head = "1f8e0c3a5b7d9e11223344556677889900aabbcc"
+		v := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Previous: &p}
+		if got := app.CommentText(v, app.TextOptions{}); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestClock shows the day of what is not near, and how long builds run.
+func TestClock(t *testing.T) {
+	for ago, want := range map[time.Duration]string{
+		time.Minute:       "running for less than 2 minutes (since 14:04 UTC)",
+		100 * time.Minute: "running for over 1.5 hours (since 12:25 UTC)",
+		61 * time.Minute:  "running for over 1 hour (since 13:04 UTC)",
+		30 * time.Hour:    "running for over 24 hours (since 31 Aug 08:05 UTC)",
+	} {
+		b := queue.BuildView{Build: queue.Build{ID: "b", Started: textNow.Add(-ago)}}
+		v := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 112, Total: 121, Builds: []queue.BuildView{b}}
+		got := app.CommentText(v, textOptions())
+		if !strings.Contains(got, want) || !strings.HasPrefix(got, "### ⏳ 112th of 121") {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestLongTexts holds the bounds with far more of everything than is shown.
+func TestLongTexts(t *testing.T) {
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = fmt.Sprintf("%d.%s", i+1, strings.Repeat("x", 300))
+	}
+	ids := make([]queue.ChangeID, len(many))
+	conflicts := make([]queue.Conflict, 2*len(many))
+	builds := make([]queue.BuildView, len(many))
+	waits := make([]queue.Reason, len(many))
+	for i, s := range many {
+		ids[i] = queue.ChangeID(s)
+		conflicts[i] = queue.Conflict{With: ids[i], Kind: queue.ConflictTarget, Witnesses: many}
+		conflicts[len(many)+i] = queue.Conflict{With: ids[i] + "y", Kind: queue.ConflictUnknown}
+		builds[i] = queue.BuildView{Build: queue.Build{ID: "b", Chain: ids, Cancel: i == 1}}
+		waits[i] = reason(queue.ReasonWaitsAhead, many...)
+	}
+	for i := range conflicts[len(many):] {
+		conflicts[len(many)+i].With = queue.ChangeID(fmt.Sprint(9000 + i))
+	}
+	tail := strings.Repeat(strings.Repeat("é", 500)+"\n", 500)
+	failures := make([]queue.Evidence, 20)
+	for i := range failures {
+		failures[i] = queue.Evidence{Step: "s", Targets: many, Build: "b", Tail: tail}
+	}
+	o := textOptions()
+	o.Broken = tail
+	pending := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 500, Total: 500, Waits: waits, Ahead: ids,
+		Conflicts: conflicts, Builds: builds, Notice: queue.Reason{Code: queue.ReasonNoConfig, Detail: tail}, NoticeTo: tail}
+	checkBounds(t, "pending", pending, o)
+	rejected := queue.View{Change: textChange(queue.Rejected, reason(queue.ReasonFailed, many...))}
+	rejected.Change.Verdict = &queue.Verdict{Commit: "c", Failures: failures}
+	checkBounds(t, "rejected", rejected, o)
+	landed := queue.View{Change: textChange(queue.Landed, reason(queue.ReasonLanded))}
+	landed.Change.Verdict = &queue.Verdict{Commit: "c", Bypassed: ids}
+	checkBounds(t, "landed", landed, o)
+}
+
+func goldenText(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "texts", name+".md")
+	if *updateTexts {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got; -update-texts writes it):\n%s", file, d)
+	}
+}

@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// turns makes one owner's turns, one after the other.
+type turns struct {
+	*Owner
+	core    *speculation.Core
+	version int64
+	token   int64
+	do      *performer
+	wake    queue.Instant
+	shown   time.Time // when the gauges were last set
+	news    bool      // since then
+}
+
+// maxBatch bounds the events of one turn, so that a burst does not delay what
+// the first of them ask for.
+const maxBatch = 512
+
+// gaugePace is the least time between two settings of the gauges.
+const gaugePace = time.Second
+
+func (t *turns) run(ctx context.Context, arrived <-chan []queue.Arrived, lost <-chan error) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(t.untilWake())
+		var events []queue.Event
+		var eaten []string
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-lost:
+			return err
+		case e := <-t.events:
+			events = append(events, e)
+		case batch := <-arrived:
+			for _, a := range batch {
+				events, eaten = append(events, a.Event), append(eaten, a.Cursor)
+			}
+		case <-timer.C:
+			events = append(events, t.stamp(queue.Event{ID: "tick", Body: queue.Tick{}}))
+		}
+		for more := true; more && len(events) < maxBatch; {
+			select {
+			case e := <-t.events:
+				events = append(events, e)
+			default:
+				more = false
+			}
+		}
+		if err := t.make(ctx, events, eaten); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *turns) untilWake() time.Duration {
+	wait := time.Minute
+	if t.wake != 0 {
+		wait = min(max(t.wake.Sub(queue.At(t.Now())), time.Millisecond), wait)
+	}
+	if t.news {
+		wait = min(wait, gaugePace)
+	}
+	return wait
+}
+
+// make is one turn: fold, settle and plan; store; only then act. On an error
+// the core is not to be used again, and the events of this process are kept
+// for the next one.
+func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) error {
+	began := time.Now()
+	t.mu.Lock()
+	turn := speculation.Step(t.core, events)
+	write, err := t.encode(turn, eaten)
+	if err == nil && (len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes) > 0) {
+		err = t.Store.Commit(ctx, write)
+		if err == nil {
+			t.version++
+		}
+	}
+	if err != nil {
+		t.core, t.Owner.core = nil, nil // it is ahead of what is stored
+	}
+	t.signal()
+	t.mu.Unlock()
+	if err != nil {
+		t.giveBack(events, eaten)
+		t.Metrics.RecordStoreError("commit")
+		if errors.Is(err, queue.ErrNotOwner) {
+			return err
+		}
+		return fmt.Errorf("storing a turn: %w", err)
+	}
+	t.wake = turn.Wake
+	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
+	t.count(turn)
+	t.do.end(turn.Ended)
+	actions := make([]*queue.Action, len(turn.Actions))
+	for i := range turn.Actions {
+		actions[i] = &turn.Actions[i]
+	}
+	t.do.start(actions)
+	if t.Observer != nil {
+		t.Observer(turn)
+	}
+	return nil
+}
+
+// giveBack keeps events that only this process has; those of the inbox are
+// still there.
+func (t *turns) giveBack(events []queue.Event, eaten []string) {
+	if len(eaten) > 0 {
+		events = events[len(eaten):]
+	}
+	for _, e := range events {
+		if _, tick := e.Body.(queue.Tick); !tick {
+			t.kept = append(t.kept, e)
+		}
+	}
+}
+
+func (t *turns) encode(turn speculation.Turn, eaten []string) (queue.Turn, error) {
+	w := queue.Turn{Queue: t.Queue, Token: t.token, Version: t.version, Eaten: eaten, Archive: turn.Archive, Notes: turn.Notes}
+	for _, ref := range turn.Changed {
+		r, ok, err := t.core.State().Encode(ref)
+		switch {
+		case err != nil:
+			return w, err
+		case ok:
+			w.Put = append(w.Put, r)
+		default:
+			w.Delete = append(w.Delete, ref)
+		}
+	}
+	return w, nil
+}
+
+func (t *turns) count(turn speculation.Turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.core.State()
+	for _, n := range turn.Notes {
+		switch {
+		case n.What == "parked":
+			t.Metrics.RecordPark(t.Queue, n.Reason.Code)
+		case queue.Phase(n.What).Final():
+			if ch := s.Changes[n.Change]; ch != nil {
+				t.Metrics.RecordVerdict(t.Queue, *ch)
+				t.Log.Info("verdict", "queue", t.Queue, "change", ch.ID, "pull", ch.Number, "verdict", n.What,
+					"reason", n.Reason.Code, "commit", n.Commit, "took", ch.Decided.Sub(ch.Arrival))
+			}
+		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race":
+			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit)
+		}
+	}
+	t.news = t.news || len(turn.Notes) > 0
+	if now := t.Now(); t.news && now.Sub(t.shown) >= gaugePace {
+		t.shown, t.news = now, false
+		t.Metrics.SetQueue(t.core.Queue(t.Queue))
+	}
+}
+
+func mapValues[K comparable, V any](m map[K]V) iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// bar is the progress of one build.
+type bar struct {
+	Build string
+	Value int    // per cent
+	Label string // the same in words
+	Why   string
+}
+
+func barOf(v queue.BuildView, now queue.Instant) bar {
+	b := v.Build
+	out := bar{Build: string(b.ID), Why: clean(b.Why)}
+	switch {
+	case b.Cancel:
+		out.Label = "stopping"
+		return out
+	case b.Started == 0:
+		out.Label = "waits for a runner"
+		return out
+	}
+	if n := len(b.Jobs); n > 0 {
+		out.Value = 100 * v.Done / n
+		if n > 1 {
+			out.Label = count(v.Done, "", "") + " of " + count(n, "step", "steps")
+		}
+	}
+	left := "since " + span(now.Sub(b.Started))
+	if v.Expected > b.Started {
+		// A build that takes longer than expected is nearly done, not done.
+		byTime := int(100 * float64(now.Sub(b.Started)) / float64(v.Expected.Sub(b.Started)))
+		out.Value = min(max(out.Value, byTime), 97)
+		if left = span(v.Expected.Sub(now)) + " left"; v.Expected <= now {
+			left = span(now.Sub(v.Expected)) + " over"
+		}
+	}
+	if out.Label != "" {
+		out.Label += " · "
+	}
+	out.Label += left
+	return out
+}
+
+// build is one live build in full.
+type build struct {
+	bar
+	Commit  string
+	Attempt int
+	Assumes []ref
+	Main    bool // a build of the target branch itself
+	Jobs    []job
+	Asked   stamp
+	Log     *Log
+}
+
+// job is one step of a build.
+type job struct {
+	Step    string
+	Done    bool
+	Targets string
+}
+
+// targetsShown is how many targets of a step are named.
+const targetsShown = 4
+
+func (d *directory) build(v queue.BuildView, logs []Log) build {
+	b := v.Build
+	out := build{
+		bar: barOf(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
+		Main: b.Change == "", Asked: stampOf(b.At, d.now),
+	}
+	for _, j := range b.Jobs {
+		names := j.Targets()
+		text := strings.Join(names[:min(len(names), targetsShown)], ", ")
+		if more := len(names) - targetsShown; more > 0 {
+			text += " and " + count(more, "more", "more")
+		}
+		out.Jobs = append(out.Jobs, job{Step: clean(j.Step.Name), Done: j.Done, Targets: clean(text)})
+	}
+	for _, l := range logs {
+		if l.Build == b.ID {
+			l.Text, _ = PlainLog([]byte(l.Text), true) // plain text stays as it is
+			out.Log = &l
+		}
+	}
+	return out
+}

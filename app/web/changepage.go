@@ -1,0 +1,197 @@
+package web
+
+import (
+	"io"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Change is what is shown of one change.
+type Change struct {
+	Queue     queue.QueueView
+	View      queue.View
+	Notes     []queue.Note // of this change, newest first
+	NoHistory bool         // the history could not be read
+	Logs      []Log        // of its live builds
+}
+
+// Log is the end of a build's log, as PlainLog returned it.
+type Log struct {
+	Build queue.BuildID
+	Text  string
+	Next  int64 // where what follows begins
+	Done  bool
+}
+
+type changeModel struct {
+	page
+	Row       row
+	Head      string
+	HeadFull  string
+	Requester string
+	Total     int
+	Waits     []string
+	Notice    string
+	NoticeTo  string
+	Conflicts []conflict
+	Builds    []build
+	Verdict   *verdict
+	Previous  *row
+	Notes     []note
+	NoHistory bool
+	Started   int
+}
+
+// conflict is a change that may influence this one.
+type conflict struct {
+	ref
+	Ahead     bool
+	Why       string
+	Witnesses []string
+}
+
+// verdict is how a change ended.
+type verdict struct {
+	Landed   bool
+	Commit   string
+	Full     string
+	Proof    string
+	Bypassed []ref
+	Paths    []string
+	Failures []failure
+}
+
+// failure is one failing step.
+type failure struct {
+	Step    string
+	Targets []string
+	More    int
+	Build   string
+	Timeout bool
+	Tail    string
+}
+
+// note is one line of a change's history.
+type note struct {
+	At     stamp
+	What   string
+	Tone   string
+	Words  string
+	Build  string
+	Commit string
+}
+
+// Change renders one change.
+func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
+	d := newDirectory(c.Queue, now)
+	v := c.View
+	m := changeModel{
+		page: page{Title: "#" + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Live: true},
+		Row:  p.row(d, v), Head: short(v.Change.Head), HeadFull: string(v.Change.Head), Requester: clean(v.Change.Requester),
+		Total: v.Total, Verdict: p.verdict(d, v.Change), NoHistory: c.NoHistory, Started: v.Change.Builds,
+	}
+	m.Row.Ahead, m.Row.More = d.refs(v.Ahead), 0
+	for _, r := range v.Waits {
+		if text := p.say(r); text != "" {
+			m.Waits = append(m.Waits, text)
+		}
+	}
+	if len(m.Waits) == 0 && m.Row.Words != "" {
+		m.Waits = []string{m.Row.Words}
+	}
+	if m.Notice = p.say(v.Notice); m.Notice != "" {
+		m.NoticeTo = clean(v.NoticeTo)
+	}
+	ahead := map[queue.ChangeID]bool{}
+	for _, id := range v.Ahead {
+		ahead[id] = true
+	}
+	for _, k := range v.Conflicts {
+		m.Conflicts = append(m.Conflicts, conflict{ref: d.ref(k.With), Ahead: ahead[k.With], Why: conflictWords(k.Kind), Witnesses: cleanAll(k.Witnesses)})
+	}
+	for _, b := range v.Builds {
+		m.Builds = append(m.Builds, d.build(b, c.Logs))
+	}
+	if v.Previous != nil {
+		r := p.row(d, queue.View{Change: *v.Previous})
+		m.Previous = &r
+	}
+	for _, n := range c.Notes {
+		m.Notes = append(m.Notes, note{At: stampOf(n.At, now), What: clean(n.What), Tone: noteTone(n.What), Words: p.say(n.Reason),
+			Build: string(n.Build), Commit: short(n.Commit)})
+	}
+	return p.render(w, "change", m)
+}
+
+func (p *Pages) verdict(d *directory, c queue.Change) *verdict {
+	if c.Verdict == nil {
+		return nil
+	}
+	v := &verdict{Landed: c.Phase == queue.Landed, Commit: short(c.Verdict.Commit), Full: string(c.Verdict.Commit),
+		Bypassed: d.refs(c.Verdict.Bypassed), Paths: cleanAll(c.Verdict.Conflicts)}
+	if v.Landed {
+		v.Proof = proof(*c.Verdict)
+	}
+	for _, f := range c.Verdict.Failures {
+		shown := f.Targets[:min(len(f.Targets), 12)]
+		text, _ := PlainLog([]byte(f.Tail), true)
+		v.Failures = append(v.Failures, failure{Step: clean(f.Step), Targets: cleanAll(shown), More: len(f.Targets) - len(shown),
+			Build: short(f.Build), Timeout: f.Timeout, Tail: text})
+	}
+	return v
+}
+
+// proof says what a landing rests on.
+func proof(v queue.Verdict) string {
+	text := "Each of the " + count(v.Keys, "check", "checks") + " that it added had passed"
+	if v.Keys == 1 {
+		text = "The check that it added had passed"
+	}
+	switch {
+	case v.Tested:
+		text = "This very commit was built: " + count(v.Keys, "check", "checks")
+	case v.Reused > 0:
+		text += ", " + count(v.Reused, "", "") + " of them in builds made for something else"
+	}
+	if v.Attempts > 1 {
+		text += "; the most stubborn one on attempt " + count(v.Attempts, "", "")
+	}
+	if v.MainRed > 0 {
+		text += ". At that moment " + count(v.MainRed, "check", "checks") + " of the branch itself had not passed"
+	}
+	return text + "."
+}
+
+func conflictWords(k queue.ConflictKind) string {
+	switch k {
+	case queue.ConflictTarget:
+		return "both change"
+	case queue.ConflictReadWrite:
+		return "one newly depends on what the other changes"
+	case queue.ConflictGlobal:
+		return "one changes what everything depends on"
+	case queue.ConflictUnknown:
+		return "one could not be analyzed, so it may touch anything"
+	}
+	return clean(string(k))
+}
+
+func noteTone(what string) string {
+	switch what {
+	case "landed", "passed":
+		return "good"
+	case "rejected", "failed":
+		return "bad"
+	case "parked", "infrastructure":
+		return "warn"
+	}
+	return "calm"
+}
+
+func cleanAll(in []string) []string {
+	out := make([]string, 0, len(in))
+	for _, s := range in {
+		out = append(out, clean(s))
+	}
+	return out
+}

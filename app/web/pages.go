@@ -1,0 +1,89 @@
+package web
+
+import (
+	"embed"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/http"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// Options are what Pages need.
+type Options struct {
+	Words func(queue.Reason) string // required: a reason in words for people, as plain text
+}
+
+// Pages renders pages. Its methods may be called at the same time.
+type Pages struct {
+	words  func(queue.Reason) string
+	byName map[string]*template.Template
+}
+
+// New returns the pages.
+func New(o Options) *Pages {
+	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
+	for _, name := range []string{"queues", "queue", "change", "problem"} {
+		p.byName[name] = template.Must(template.ParseFS(templates,
+			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return p
+}
+
+// Static serves the pages' style sheet, script and icon.
+func Static() http.Handler {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	serve := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "" || r.URL.Path == "/" {
+			http.NotFound(w, r) // no listing
+			return
+		}
+		w.Header().Set("Cache-Control", "no-cache") // a new server has new files under the same names
+		serve.ServeHTTP(w, r)
+	})
+}
+
+// page is what the layout shows around every page.
+type page struct {
+	Title string
+	Queue string // name of the queue the page is about; empty: none
+	Live  bool
+}
+
+// Queues renders the list of queues.
+func (p *Pages) Queues(w io.Writer, list []queue.QueueView, now queue.Instant) error {
+	m := queuesModel{page: page{Title: "Queues", Live: true}}
+	for _, v := range list {
+		m.Queues = append(m.Queues, p.head(v, now))
+	}
+	return p.render(w, "queues", m)
+}
+
+type queuesModel struct {
+	page
+	Queues []queueHead
+}
+
+// Problem renders what is wrong with a request and what to do.
+func (p *Pages) Problem(w io.Writer, status int, text string) error {
+	return p.render(w, "problem", struct {
+		page
+		Status int
+		Text   string
+	}{page{Title: http.StatusText(status)}, status, clean(text)})
+}
+
+func (p *Pages) render(w io.Writer, name string, model any) error {
+	return p.byName[name].ExecuteTemplate(w, "layout", model)
+}

@@ -1,0 +1,118 @@
+package web
+
+import (
+	"io"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// recentShown is how many verdicts a queue's page lists.
+const recentShown = 20
+
+// queueHead is what is said of a queue as a whole.
+type queueHead struct {
+	Name       string
+	Repository string
+	Branch     string
+	Tip        string
+	TipFull    string
+	Chips      []chip
+	Waiting    int // in the order
+	Parked     int
+	Slots      int
+	Used       int
+	Next       stamp // the next expected verdict
+}
+
+func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
+	h := queueHead{
+		Name: v.Name, Branch: clean(v.Main.Branch), Tip: short(v.Main.Tip), TipFull: string(v.Main.Tip),
+		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
+	}
+	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
+	var next queue.Instant
+	for _, c := range v.Order {
+		h.Used += len(c.Builds)
+		if c.Change.Phase == queue.Parked {
+			h.Parked++
+			continue
+		}
+		h.Waiting++
+		next = queue.Earliest(next, c.Finish)
+	}
+	h.Next = expected(next, now)
+	return h
+}
+
+// alert is something a maintainer has to know or do.
+type alert struct {
+	Tone  string
+	Title string
+	Text  string
+	Names []string
+}
+
+type queueModel struct {
+	page
+	Head       queueHead
+	Alerts     []alert
+	MainBuilds []build
+	Sketch     *sketch
+	Order      []row
+	Parked     []row
+	Recent     []row
+}
+
+// Queue renders one queue.
+func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
+	d := newDirectory(v, now)
+	m := queueModel{
+		page:   page{Title: clean(v.Name), Queue: v.Name, Live: true},
+		Head:   p.head(v, now),
+		Alerts: p.alerts(v, now),
+		Sketch: newSketch(d, v),
+	}
+	for _, b := range v.MainBuilds {
+		m.MainBuilds = append(m.MainBuilds, d.build(b, nil))
+	}
+	for _, c := range v.Order {
+		if c.Change.Phase == queue.Parked {
+			m.Parked = append(m.Parked, p.row(d, c))
+		} else {
+			m.Order = append(m.Order, p.row(d, c))
+		}
+	}
+	for _, c := range v.Recent[:min(len(v.Recent), recentShown)] {
+		m.Recent = append(m.Recent, p.row(d, queue.View{Change: c}))
+	}
+	return p.render(w, "queue", m)
+}
+
+func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
+	var out []alert
+	if pause := v.Main.Paused; pause != nil {
+		text := clean(pause.Reason)
+		if pause.Code != "" {
+			text = p.say(queue.Reason{Code: pause.Code, Detail: pause.Reason})
+		}
+		if text != "" && !strings.HasSuffix(text, ".") {
+			text += "."
+		}
+		out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
+			Text: strings.TrimSpace(text + " Builds go on, nothing lands. A maintainer resumes with the comment /queue resume.")})
+	}
+	if v.Main.Broken != "" {
+		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " cannot be used",
+			Text: clean(v.Main.Broken) + " The last good one is in force."})
+	}
+	if len(v.Red) > 0 {
+		names := make([]string, 0, len(v.Red))
+		for _, n := range v.Red {
+			names = append(names, clean(n))
+		}
+		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " itself is red",
+			Text: "These targets fail without any change of the queue. Changes that repair them land as usual.", Names: names})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ref is a link to a change's page.
+type ref struct {
+	Queue  string
+	ID     string
+	Number int
+	Title  string
+	Known  bool // the queue view holds it
+}
+
+// directory finds what is known of changes by id.
+type directory struct {
+	queue string
+	now   queue.Instant
+	byID  map[queue.ChangeID]queue.Change
+}
+
+func newDirectory(v queue.QueueView, now queue.Instant) *directory {
+	d := &directory{queue: v.Name, now: now, byID: map[queue.ChangeID]queue.Change{}}
+	for _, c := range v.Recent {
+		d.byID[c.ID] = c
+	}
+	for _, w := range v.Order {
+		d.byID[w.Change.ID] = w.Change
+	}
+	return d
+}
+
+func (d *directory) ref(id queue.ChangeID) ref {
+	if c, ok := d.byID[id]; ok {
+		return ref{Queue: d.queue, ID: string(id), Number: c.Number, Title: clean(c.Title), Known: true}
+	}
+	// An id begins with the pull request's number (queue.NewChangeID).
+	head, _, _ := strings.Cut(string(id), ".")
+	n, _ := strconv.Atoi(head) // 0: not an id of ours; it is shown as it is
+	return ref{Queue: d.queue, ID: string(id), Number: n}
+}
+
+func (d *directory) refs(ids []queue.ChangeID) []ref {
+	var out []ref
+	for _, id := range ids {
+		out = append(out, d.ref(id))
+	}
+	return out
+}
+
+// row is one change in a table.
+type row struct {
+	ref
+	Position int
+	URL      string // of the pull request; empty: none
+	Author   string
+	Chip     chip
+	Words    string // why it is where it is
+	Builds   []bar
+	Ahead    []ref
+	More     int // further ones ahead
+	Arrived  stamp
+	Expected stamp
+	Decided  stamp
+	Until    stamp
+	Commit   string
+}
+
+// aheadShown is how many changes ahead a row names.
+const aheadShown = 4
+
+func (p *Pages) row(d *directory, v queue.View) row {
+	c := v.Change
+	r := row{
+		ref:      ref{Queue: d.queue, ID: string(c.ID), Number: c.Number, Title: titleOf(c), Known: true},
+		Position: v.Position, URL: safeURL(c.URL), Author: clean(c.Author), Chip: chipOf(v), Words: p.why(v),
+		Ahead:   d.refs(v.Ahead[:min(len(v.Ahead), aheadShown)]),
+		More:    max(0, len(v.Ahead)-aheadShown),
+		Arrived: stampOf(c.Arrival, d.now), Decided: stampOf(c.Decided, d.now), Until: expected(c.Until, d.now),
+	}
+	if !c.Phase.Final() && c.Phase != queue.Parked {
+		r.Expected = expected(v.Finish, d.now)
+	}
+	if c.Verdict != nil {
+		r.Commit = short(c.Verdict.Commit)
+	}
+	for _, b := range v.Builds {
+		r.Builds = append(r.Builds, barOf(b, d.now))
+	}
+	return r
+}
+
+// why returns the most telling reason of a change in words.
+func (p *Pages) why(v queue.View) string {
+	if len(v.Waits) > 0 {
+		return p.say(v.Waits[0])
+	}
+	return p.say(v.Change.Reason)
+}
+
+func (p *Pages) say(r queue.Reason) string {
+	if r.Code == "" {
+		return ""
+	}
+	return clean(p.words(r))
+}
+
+func titleOf(c queue.Change) string {
+	if t := clean(c.Title); strings.TrimSpace(t) != "" {
+		return t
+	}
+	return "(no title)"
+}
+
+// count returns a number with its noun.
+func count(n int, one, many string) string {
+	noun := many
+	if n == 1 {
+		noun = one
+	}
+	return strings.TrimSpace(strconv.Itoa(n) + " " + noun)
+}
