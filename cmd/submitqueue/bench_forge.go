@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+)
+
+// benchForge is where the bench's commands come from.
+type benchForge interface {
+	// orders adds to a server's orders where the repository is.
+	orders(o *benchOrders)
+	// started hears of the server, which is ready.
+	started(ctx context.Context, c *benchChild) error
+	// land asks to land a branch and returns the number it has at the forge. It
+	// returns when the command is accepted, or sent.
+	land(ctx context.Context, branch string) (int, error)
+	// dir is the bare repository that is landed on.
+	dir() string
+	close() error
+}
+
+const benchUser = "bench"
+
+// benchLocal commands through the server's JSON API.
+type benchLocal struct {
+	repo   *benchRepo
+	token  string
+	client *client
+}
+
+func (f *benchLocal) orders(o *benchOrders) { o.Local, o.Token = f.repo.dir, f.token }
+
+func (f *benchLocal) started(_ context.Context, c *benchChild) error {
+	f.client = &client{base: c.url, token: f.token}
+	return nil
+}
+
+func (f *benchLocal) land(ctx context.Context, branch string) (int, error) {
+	var ok app.APIAccepted
+	err := f.client.call(ctx, http.MethodPost, "/api/land", app.LandCommand{Branch: branch, User: benchUser}, &ok)
+	return ok.Number, err
+}
+
+func (f *benchLocal) dir() string  { return f.repo.dir }
+func (f *benchLocal) close() error { return nil }
+
+// benchHub commands by comments on pull requests of a simulated GitHub, which
+// sends signed webhooks.
+type benchHub struct {
+	hub   *forgetest.Server
+	repo  *forgetest.Repository
+	pulls map[string]int
+}
+
+const benchSecret = "the-simulated-forge-signs-with-this"
+
+func newBenchHub(ctx context.Context, dir string, from *benchRepo) (*benchHub, error) {
+	hub, err := forgetest.New(forgetest.Options{Dir: filepath.Join(dir, "forge"), WebhookSecret: benchSecret, RateLimit: 1 << 30})
+	if err != nil {
+		return nil, err
+	}
+	f := &benchHub{hub: hub, pulls: map[string]int{}}
+	if err := f.fill(ctx, from); err != nil {
+		_ = hub.Close() // the first error says more
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *benchHub) fill(ctx context.Context, from *benchRepo) (err error) {
+	if f.repo, err = f.hub.AddRepository("acme", "bench", "main"); err != nil {
+		return err
+	}
+	if err := pushAll(ctx, from.dir, f.repo.Dir()); err != nil {
+		return err
+	}
+	f.hub.AddUser(benchUser)
+	f.repo.SetPermission(benchUser, "write")
+	f.repo.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue"}})
+	for _, name := range from.names {
+		if f.pulls[name], err = f.repo.OpenPull(benchUser, name, "main", "Land "+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *benchHub) orders(o *benchOrders) {
+	o.GitHub = &benchGitHub{API: f.hub.APIURL(), AppID: f.hub.AppID(), Key: f.hub.AppKey(),
+		Owner: f.repo.Owner(), Name: f.repo.Name(), Secret: benchSecret}
+}
+
+func (f *benchHub) started(_ context.Context, c *benchChild) error {
+	f.hub.SetWebhook(c.url+"/webhook", benchSecret)
+	return nil
+}
+
+func (f *benchHub) land(_ context.Context, branch string) (int, error) {
+	f.repo.Comment(benchUser, f.pulls[branch], "/land")
+	return f.pulls[branch], nil
+}
+
+func (f *benchHub) dir() string  { return f.repo.Dir() }
+func (f *benchHub) close() error { return f.hub.Close() }

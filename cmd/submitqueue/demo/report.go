@@ -1,0 +1,201 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is everything that is known when a demo is over.
+type Report struct {
+	Plan        *Plan
+	Pulls       []Pull // in the order in which they were asked to land
+	Rows        []Row
+	Stats       Stats
+	Turnarounds []time.Duration
+	Took        time.Duration // from the first command to the last verdict
+	Line        *Line
+	Checked     int // commits of the line that were checked
+	Red         []RedCommit
+	VerifyTook  time.Duration
+}
+
+// results returns how each change ended, by branch: landed if git says so, and
+// else what the product says. Where the two contradict each other it is disputed.
+func (r *Report) results() map[string]Result {
+	landed := r.Line.Landed()
+	rows := map[int]Row{}
+	for _, row := range r.Rows {
+		rows[row.Number] = row
+	}
+	results := map[string]Result{}
+	for _, p := range r.Pulls {
+		said := rows[p.Number].result()
+		if _, onMain := landed[p.Head]; onMain != (said == ResultLanded) {
+			said = ResultDisputed
+		}
+		results[p.Change.Branch] = said
+	}
+	return results
+}
+
+// odd returns what is wrong with the line itself, whatever the plan is.
+func (r *Report) odd() []WrongOutcome {
+	heads := map[string]bool{}
+	for _, p := range r.Pulls {
+		heads[p.Head] = true
+	}
+	var list []WrongOutcome
+	for i, c := range r.Line.Commits {
+		if i > 0 && c.Odd == "" && !heads[c.Head] {
+			c.Odd = "merges what is no pull request's head"
+		}
+		if c.Odd != "" {
+			list = append(list, WrongOutcome{Branch: r.Plan.Branch, Want: "merges of pull requests only", Got: "commit " + c.ID + " " + c.Odd})
+		}
+	}
+	return list
+}
+
+// Figures computes the figures.
+func (r *Report) Figures() Figures {
+	results := r.results()
+	f := Figures{
+		Changes: len(r.Plan.Changes), CommitsChecked: r.Checked, Builds: r.Stats.Builds,
+		Green:      r.Checked > 0 && len(r.Red) == 0,
+		Turnaround: percentiles(r.Turnarounds), Seconds: math.Round(r.Took.Seconds()*10) / 10,
+		Wrong: append(Judge(r.Plan, results), r.odd()...),
+	}
+	f.WrongOutcomes = len(f.Wrong)
+	for _, got := range results {
+		switch got {
+		case ResultLanded:
+			f.Landed++
+		case ResultBuild, ResultMerge:
+			f.Rejected++
+		}
+	}
+	for _, row := range r.Rows {
+		f.Keys, f.Reused = f.Keys+row.Keys, f.Reused+row.Reused
+		if row.Keys > 0 && !row.Tested && row.result() == ResultLanded {
+			f.BuildsSaved++
+		}
+		if row.Bypassed > 0 {
+			f.Bypasses++
+		}
+	}
+	f.OvertookSlow = r.overtook()
+	if f.Changes > 0 {
+		f.BuildsPerChange = math.Round(float64(f.Builds)/float64(f.Changes)*100) / 100
+	}
+	return f
+}
+
+// overtook counts, from git, the changes that were asked to land after a slow
+// one and were on the branch before it.
+func (r *Report) overtook() int {
+	landed, n := r.Line.Landed(), 0
+	var slow []int // positions on the line of slow changes asked so far
+	for _, p := range r.Pulls {
+		at, ok := landed[p.Head]
+		if !ok {
+			continue
+		}
+		if p.Change.Kind == KindSlow {
+			slow = append(slow, at)
+		} else if slices.ContainsFunc(slow, func(s int) bool { return at < s }) {
+			n++
+		}
+	}
+	return n
+}
+
+// Write writes the report for people.
+func (r *Report) Write(w io.Writer) error {
+	var b strings.Builder
+	f := r.Figures()
+	results := r.results()
+	details := map[int]string{}
+	for _, row := range r.Rows {
+		details[row.Number] = row.Detail
+	}
+	section := func(title string, in func(Result) bool, more func(Pull) string) {
+		var lines []string
+		for _, p := range r.Pulls {
+			if in(results[p.Change.Branch]) {
+				lines = append(lines, "  "+fit(fmt.Sprintf("#%d", p.Number), 5)+" "+clean(p.Change.Title)+more(p)+"\n")
+			}
+		}
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n%s: %d\n%s", title, len(lines), strings.Join(lines, ""))
+		}
+	}
+	section("Landed", func(got Result) bool { return got == ResultLanded }, func(Pull) string { return "" })
+	section("Rejected", func(got Result) bool { return got == ResultBuild || got == ResultMerge },
+		func(p Pull) string { return reason(string(results[p.Change.Branch]), details[p.Number]) })
+	section("Others", func(got Result) bool { return got == ResultOther || got == ResultNone || got == ResultDisputed },
+		func(p Pull) string { return reason(string(results[p.Change.Branch]), details[p.Number]) })
+
+	b.WriteString("\n")
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-18s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
+	line("Builds", "%d for %d changes (%.2f each), and %d of %s itself", f.Builds, f.Changes, f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
+	line("Saved", "%d changes landed without one more build, as all their checks had passed before on other commits", f.BuildsSaved)
+	line("", "%d of the %d checks of what landed came from builds made for something else", f.Reused, f.Keys)
+	line("Bypasses", "%d verdicts before a conflicting change ahead was decided", f.Bypasses)
+	if len(r.Plan.Slow()) > 0 {
+		line("Overtook", "%d changes landed before the slow, large one that came first", f.OvertookSlow)
+	}
+	r.writeProof(line, f)
+	for _, wrong := range f.Wrong {
+		line("WRONG", "%s", clean(wrong.String()))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeProof says what was verified without the queue, and how.
+func (r *Report) writeProof(line func(name, format string, args ...any), f Figures) {
+	if r.Plan.Check.Command == "" {
+		line("Proof", "not verified independently: %s", r.Plan.Check.Note)
+	} else {
+		green := r.Checked - len(r.Red)
+		line("Proof", "%d of %d commits on %s are green, each checked out in a fresh clone (%.1f s)", green, r.Checked, r.Plan.Branch, r.VerifyTook.Seconds())
+		how := strings.Join(strings.Fields(clean(r.Plan.Check.Command)), " ")
+		if r.Plan.Check.Note != "" {
+			how += ", " + r.Plan.Check.Note
+		}
+		line("", "by: %s", how)
+		if strings.HasPrefix(r.Plan.Check.Command, "go ") {
+			line("", "Go's cache gave the standard library and what this very check had run before; nothing of the queue's builds")
+		}
+	}
+	for _, c := range r.Red {
+		line("RED", "%s %s", c.ID[:min(12, len(c.ID))], clean(c.Subject))
+		for tail := range strings.Lines(c.Tail) {
+			line("", "  %s", clean(strings.TrimSuffix(tail, "\n")))
+		}
+		if c.ID == r.Line.Commits[0].ID {
+			line("", "this is where the demo began: the queue did not make it")
+		}
+	}
+	if f.WrongOutcomes == 0 {
+		right := "each change ended as its plan says"
+		if r.Plan.Base == nil {
+			right = "each change has a verdict, and git agrees with it"
+		}
+		line("Outcomes", "%s", right)
+	}
+}
+
+func reason(got, detail string) string {
+	if detail == "" {
+		return " (" + got + ")"
+	}
+	return " (" + got + "; " + clean(detail) + ")"
+}

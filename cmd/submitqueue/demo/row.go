@@ -1,0 +1,142 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Row is what the product says of one pull request at one moment.
+type Row struct {
+	Number   int
+	Title    string           // hostile text
+	Author   string           // hostile text
+	Phase    queue.Phase      // "" before the command has arrived
+	Reason   queue.ReasonCode // why it is in this phase, or what it waits for
+	Detail   string           // the same in words; hostile text
+	Progress float64          // 0 to 1
+	Keys     int              // landed: keys that it added
+	Reused   int              // landed: of these, passed in builds made for something else
+	Tested   bool             // landed: its very commit was built
+	Bypassed int              // undecided conflicting changes ahead of it at its verdict
+}
+
+// RowOf makes a row of a view; detail are the product's words for its reason.
+func RowOf(v queue.View, detail string, now queue.Instant) Row {
+	c := v.Change
+	r := Row{
+		Number: c.Number, Title: c.Title, Author: c.Author,
+		Phase: c.Phase, Reason: c.Reason.Code, Detail: detail, Progress: progress(v, now),
+	}
+	if len(v.Waits) > 0 && !c.Phase.Final() {
+		r.Reason = v.Waits[0].Code
+	}
+	if c.Verdict != nil {
+		r.Keys, r.Reused, r.Tested, r.Bypassed = c.Verdict.Keys, c.Verdict.Reused, c.Verdict.Tested, len(c.Verdict.Bypassed)
+	}
+	return r
+}
+
+// progress estimates how far a change is: a tenth for entering, the last tenth
+// for landing, and what lies between by its build that is furthest.
+func progress(v queue.View, now queue.Instant) float64 {
+	switch v.Change.Phase {
+	case queue.Entering:
+		return 0.03
+	case queue.Analyzing:
+		return 0.06
+	case queue.Landing:
+		return 0.95
+	case queue.Pending:
+		best := 0.0
+		for _, b := range v.Builds {
+			start, end := b.Build.Started, b.Expected
+			if start == 0 || end <= start {
+				continue
+			}
+			best = max(best, min(1, float64(now-start)/float64(end-start)))
+		}
+		return 0.1 + 0.8*best
+	}
+	if v.Change.Phase.Final() {
+		return 1
+	}
+	return 0
+}
+
+// result is the row's verdict as the product states it.
+func (r Row) result() Result {
+	switch {
+	case r.Phase == queue.Landed:
+		return ResultLanded
+	case r.Phase == queue.Rejected && r.Reason == queue.ReasonMergeConflict:
+		return ResultMerge
+	case r.Phase == queue.Rejected && r.Reason == queue.ReasonFailed:
+		return ResultBuild
+	case r.decided():
+		return ResultOther
+	}
+	return ResultNone
+}
+
+// decided reports whether nothing more will come of the row: it has a verdict,
+// or its command was refused.
+func (r Row) decided() bool { return r.Phase.Final() || r.Phase == "" && r.Detail != "" }
+
+// state is what must change now and then for a row not to be stuck.
+func (r Row) state() string { return string(r.Phase) + " " + string(r.Reason) }
+
+// label is the phase in a word of at most nine letters.
+func (r Row) label() string {
+	switch r.Phase {
+	case "":
+		if r.decided() {
+			return "refused"
+		}
+		return "opened"
+	case queue.Entering:
+		return "entering"
+	case queue.Pending:
+		if r.Reason == queue.ReasonWaitsBuild {
+			return "building"
+		}
+		return "waiting"
+	case queue.NothingToLand:
+		return "nothing"
+	}
+	return string(r.Phase)
+}
+
+// Stopwatch measures turnaround from outside: from the command to the first
+// look that shows a verdict.
+type Stopwatch struct {
+	asked, decided map[int]time.Time
+}
+
+// NewStopwatch returns a stopwatch that has seen nothing.
+func NewStopwatch() *Stopwatch {
+	return &Stopwatch{asked: map[int]time.Time{}, decided: map[int]time.Time{}}
+}
+
+// Asked notes when a pull request was asked to land.
+func (s *Stopwatch) Asked(number int, at time.Time) { s.asked[number] = at }
+
+// Look notes the verdicts among the rows.
+func (s *Stopwatch) Look(rows []Row, at time.Time) {
+	for _, r := range rows {
+		if _, seen := s.decided[r.Number]; !seen && r.decided() {
+			s.decided[r.Number] = at
+		}
+	}
+}
+
+// Turnarounds returns how long each decided pull request took.
+func (s *Stopwatch) Turnarounds() []time.Duration {
+	var list []time.Duration
+	for number, at := range s.decided {
+		if asked, ok := s.asked[number]; ok {
+			list = append(list, at.Sub(asked))
+		}
+	}
+	return list
+}

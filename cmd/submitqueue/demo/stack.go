@@ -1,0 +1,48 @@
+package demo
+
+import "context"
+
+// Stack is the running product beside a simulated forge, as far as the demo
+// needs it. Its methods are called by one goroutine at a time, but for Rows,
+// which is called while Open or Land run.
+type Stack interface {
+	// Publish makes the repository: from the plan's files as its first commit, or
+	// from its bare repository with all branches. When it returns, the branch is
+	// protected, all authors may write, and the product watches it.
+	Publish(ctx context.Context, p *Plan) error
+	// Open pushes a change's branch, if it has files, and opens its pull request.
+	// The branch is one commit on the plan's first one, wherever main is by then:
+	// else a change that is opened late would undo, or evade, what has landed.
+	Open(ctx context.Context, c Change) (Pull, error)
+	// Land comments /land on a pull request, as its author.
+	Land(ctx context.Context, p Pull) error
+	// Rows returns what the product says of the pull requests it knows, in any
+	// order. A refused command is a row without a phase and with a Detail.
+	Rows(ctx context.Context) ([]Row, error)
+	// Stats returns what the product has counted so far.
+	Stats(ctx context.Context) (Stats, error)
+	// Links says where everything is. It is called after Publish.
+	Links() Links
+	// Close stops everything and leaves nothing behind. It is called once.
+	Close() error
+}
+
+// Pull is an open pull request.
+type Pull struct {
+	Number int
+	Head   string // commit id
+	Change Change
+}
+
+// Stats are the product's own counts.
+type Stats struct {
+	Builds int // builds that were started for changes
+	Main   int // builds that were started for main itself
+}
+
+// Links says where people and git find the parts of a stack.
+type Links struct {
+	Clone     string   // URL for git clone
+	Dashboard string   // page for people
+	Notes     []string // what else to say at the start, such as which Redis it is
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/submitqueue/submitqueue/"
+
+// arrows says which packages of the module each package may import, the
+// longest prefix first. A package that is not here may import nothing of ours.
+var arrows = []struct {
+	pkg     string
+	imports []string
+	why     string
+}{
+	{"cmd/submitqueue/demo", []string{"queue"}, "the demo judges the product from outside; it sees views and git, not the core"},
+	{"cmd/submitqueue", []string{"*"}, "the one place that names concrete adapters and wires them"},
+	{"app/web", []string{"queue"}, "pages render facts; they decide and fetch nothing"},
+	{"app", []string{"app/web", "speculation", "conflict", "queue", "forge", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
+	{"speculation/predict", []string{"queue"}, "models see facts; they cannot reach what decides"},
+	{"speculation", []string{"speculation/predict", "conflict", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
+	{"conflict/conflicttest", []string{"conflict", "queue"}, "a fake of the port"},
+	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
+	{"conflict", []string{"queue"}, "the conflict core reads trees through its own interface"},
+	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
+	{"forge/", []string{"forge", "queue"}, "an adapter imports its port and one SDK; adapters never import one another"},
+	{"forge", []string{"queue"}, "the port must not depend on what is built on it"},
+	{"queue/storetest", []string{"queue"}, "one suite for all stores"},
+	{"queue/", []string{"queue"}, "a store knows its port; stores never import one another"},
+	{"queue", nil, "the vocabulary is a leaf: whatever it imported, everything would"},
+	{"workers", []string{"queue"}, "runners know builds, not plans"},
+}
+
+// outside says which packages beyond the module are kept to which places.
+var outside = []struct {
+	prefix string
+	only   []string
+	why    string
+}{
+	{"github.com/google/go-github", []string{"forge/github"}, "GitHub's types end at its adapter"},
+	{"github.com/bradleyfalzon/ghinstallation", []string{"forge/github"}, "credentials end at the adapter"},
+	{"github.com/xanzy/go-gitlab", []string{"forge/gitlab"}, "GitLab's types end at its adapter"},
+	{"github.com/redis/go-redis", []string{"queue/redisstore"}, "Redis is one way to store"},
+	{"github.com/labstack/echo", []string{"app"}, "HTTP routing ends at the service"},
+	{"github.com/prometheus", []string{"app"}, "metrics are the service's"},
+	{"github.com/alecthomas/kong", []string{"cmd/submitqueue"}, "flags end at the command"},
+}
+
+// pure packages do no I/O, read no clock, draw no chance and log nothing.
+var pure = []string{"queue", "conflict", "speculation", "speculation/predict"}
+
+var impure = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
+
+func TestImportsGoOneWay(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := 0
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return fs.SkipDir
+		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		seen++
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		return checkFile(t, file, filepath.ToSlash(rel))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 50 {
+		t.Errorf("only %d files were looked at", seen)
+	}
+}
+
+func checkFile(t *testing.T, file, rel string) error {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	pkg := path.Dir(rel)
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if ours, ok := strings.CutPrefix(imported, module); ok {
+			checkArrow(t, rel, pkg, ours)
+			continue
+		}
+		checkOutside(t, rel, pkg, imported)
+	}
+	return nil
+}
+
+func checkArrow(t *testing.T, rel, pkg, imported string) {
+	for _, a := range arrows {
+		if pkg != a.pkg && !(strings.HasSuffix(a.pkg, "/") && strings.HasPrefix(pkg, a.pkg)) {
+			continue
+		}
+		for _, ok := range a.imports {
+			if ok == "*" || ok == imported {
+				return
+			}
+		}
+		t.Errorf("%s imports %s: %s", rel, imported, a.why)
+		return
+	}
+	t.Errorf("%s: package %s is not in the table of arrows: say there what it may import, and why", rel, pkg)
+}
+
+func checkOutside(t *testing.T, rel, pkg, imported string) {
+	for _, o := range outside {
+		if imported != o.prefix && !strings.HasPrefix(imported, o.prefix+"/") {
+			continue
+		}
+		for _, p := range o.only {
+			if pkg == p {
+				return
+			}
+		}
+		t.Errorf("%s imports %s, which belongs to %s: %s", rel, imported, strings.Join(o.only, ", "), o.why)
+	}
+	for _, p := range pure {
+		if pkg != p {
+			continue
+		}
+		for _, bad := range impure {
+			if imported == bad {
+				t.Errorf("%s imports %s: package %s is pure, so that the server, the simulator and tests run the same code", rel, imported, p)
+			}
+		}
+	}
+}

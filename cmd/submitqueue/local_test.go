@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts, and the crash test, run this very binary as
+// `submitqueue`.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"submitqueue": main})
+}
+
+// TestScripts runs testdata/*.txtar: sessions at a terminal, with a server on a
+// plain repository in the background.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			for name, value := range map[string]string{
+				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1",
+				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com",
+				"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com",
+			} {
+				e.Setenv(name, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// awaited FILE waits until a file is there.
+			"awaited": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 1 {
+					ts.Fatalf("usage: awaited FILE")
+				}
+				if !appears(ts.MkAbs(args[0]), 30*time.Second) {
+					ts.Fatalf("%s does not appear", args[0])
+				}
+			},
+		},
+	})
+}
+
+// appears waits for a file.
+func appears(path string, limit time.Duration) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(limit); ; {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			return false
+		}
+	}
+}

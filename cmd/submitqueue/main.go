@@ -1,0 +1,66 @@
+// Command submitqueue is the whole product: the server, the demo, and the
+// commands that talk to a server or look at a repository.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line. Every flag has an environment twin where a server
+// may want one.
+type cli struct {
+	Demo     demoCommand     `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
+	Serve    serveCommand    `cmd:"" help:"Run the server."`
+	Land     landCommand     `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
+	Status   statusCommand   `cmd:"" help:"Show a server's queue, or one change of it."`
+	Cancel   cancelCommand   `cmd:"" help:"Take a change out of a server's queue."`
+	Validate validateCommand `cmd:"" help:"Check a .submitqueue.yml."`
+	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
+	Bench    benchCommand    `cmd:"" help:"Measure this build of the queue."`
+}
+
+// exitCode is an error whose message has been shown.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	var c cli
+	parser, err := kong.New(&c, kong.Name("submitqueue"),
+		kong.Description("A merge queue that keeps main green at every commit."),
+		kong.ShortUsageOnError(), kong.Vars{"data": dataFolder()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "submitqueue:", err)
+		return 1
+	}
+	k, err := parser.Parse(args)
+	if err != nil {
+		parser.FatalIfErrorf(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	k.BindTo(ctx, (*context.Context)(nil))
+	switch err := k.Run(); {
+	case err == nil:
+		return 0
+	default:
+		var code exitCode
+		if errors.As(err, &code) {
+			return int(code)
+		}
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			return 130
+		}
+		fmt.Fprintln(os.Stderr, "submitqueue:", err)
+		return 1
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/local"
+)
+
+// serveCommand runs the server until SIGTERM or Ctrl-C. Stopping loses
+// nothing: what is under way goes on with the next start.
+type serveCommand struct {
+	Forge   string   `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
+	Repo    []string `required:"" env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository; or the path of a bare repository." placeholder:"REPO"`
+	Branch  string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen  string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public  string   `env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Data    string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis   string   `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	LogJSON bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+
+	AppID         int64  `env:"SUBMITQUEUE_GITHUB_APP_ID" help:"Id of the GitHub App." placeholder:"ID"`
+	AppKey        string `env:"SUBMITQUEUE_GITHUB_APP_KEY" type:"existingfile" help:"File with the App's private key (PEM)." placeholder:"FILE"`
+	GithubURL     string `env:"SUBMITQUEUE_GITHUB_URL" help:"REST address of GitHub Enterprise: https://HOST/api/v3/." placeholder:"URL"`
+	WebhookSecret string `env:"SUBMITQUEUE_WEBHOOK_SECRET" help:"File with the webhook's secret." type:"existingfile" placeholder:"FILE"`
+}
+
+// dataFolder is where a server keeps its files unless it is told otherwise,
+// and where the client commands look for it.
+func dataFolder() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "submitqueue")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "submitqueue-data"
+	}
+	return filepath.Join(home, ".local", "share", "submitqueue")
+}
+
+// Run implements the command.
+func (c *serveCommand) Run(ctx context.Context) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if c.LogJSON {
+		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	}
+	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Log: log}
+	var err error
+	if c.Forge == "local" {
+		err = c.local(ctx, &o)
+	} else {
+		err = c.github(&o, log)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Token, err = clientToken(c.Data); err != nil {
+		return err
+	}
+	if err := hideFromSteps(); err != nil {
+		log.Warn("steps may be able to read the server's environment", "error", err)
+	}
+	if os.Getuid() == 0 && c.Runners > 0 {
+		log.Warn("steps run as root, like this server, and can read its secrets; run it as a user of its own")
+	}
+	s, err := startStack(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := writeClient(c.Data, clientFile{URL: "http://" + s.server.Addr(), Token: o.Token}); err != nil {
+		return errors.Join(err, s.close())
+	}
+	log.Info("serving", "url", s.base, "redis", s.redis, "queues", s.queues.Queues(), "runners", c.Runners)
+	var failed error
+	select {
+	case <-ctx.Done():
+		log.Info("stopping; what is under way goes on with the next start")
+	case failed = <-s.serve:
+	}
+	return errors.Join(failed, s.close())
+}
+
+// localLook is how often a plain repository is looked at: it has no webhooks to
+// say that somebody pushed.
+const localLook = 10 * time.Second
+
+func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
+	if len(c.Repo) != 1 {
+		return errors.New("--forge local serves one repository: give --repo once")
+	}
+	path, err := filepath.Abs(c.Repo[0])
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
+	}
+	f, err := local.New(ctx, path, c.Branch)
+	if err != nil {
+		return err
+	}
+	o.Open = f.Open
+	o.Queues = []stackQueue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
+	return nil
+}
+
+func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
+	if c.AppID == 0 || c.AppKey == "" || c.WebhookSecret == "" {
+		return errors.New("GitHub needs --app-id, --app-key and --webhook-secret (or their environment variables); to try the queue without an account: submitqueue demo")
+	}
+	key, err := os.ReadFile(c.AppKey)
+	if err != nil {
+		return fmt.Errorf("the App's key: %w", err)
+	}
+	secret, err := os.ReadFile(c.WebhookSecret)
+	if err != nil {
+		return fmt.Errorf("the webhook's secret: %w", err)
+	}
+	if len(strings.TrimSpace(string(secret))) < 16 {
+		return errors.New("the webhook's secret is shorter than 16 characters; make one with: openssl rand -hex 32")
+	}
+	branch := c.Branch
+	if branch == "" {
+		branch = "main"
+	}
+	for _, name := range c.Repo {
+		owner, repo, ok := strings.Cut(name, "/")
+		if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
+			return fmt.Errorf("--repo %q is not OWNER/NAME", name)
+		}
+		f, err := github.New(github.Options{BaseURL: c.GithubURL, AppID: c.AppID, PrivateKey: key, Owner: owner, Name: repo, Logger: log})
+		if err != nil {
+			return err
+		}
+		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(c.GithubURL, name)})
+	}
+	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(strings.TrimSpace(string(secret)))}
+	return nil
+}
+
+func repositoryURL(api, name string) string {
+	if api == "" {
+		return "https://github.com/" + name
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(api, "/"), "/api/v3"), "/") + "/" + name
+}
+
+// clientFile tells the client commands of the same user where the server is.
+type clientFile struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func clientPath(data string) string { return filepath.Join(data, "client.json") }
+
+// clientToken returns the token of commands over HTTP: the environment's, the
+// one of the last start, or a new one.
+func clientToken(data string) (string, error) {
+	if t := os.Getenv(app.TokenVariable); t != "" {
+		return t, nil
+	}
+	if f, err := readClient(data); err == nil && f.Token != "" {
+		return f.Token, nil
+	}
+	return rand.Text(), nil
+}
+
+func readClient(data string) (f clientFile, err error) {
+	raw, err := os.ReadFile(clientPath(data))
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(raw, &f)
+}
+
+func writeClient(data string, f clientFile) error {
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	tmp := clientPath(data) + ".new"
+	if err := os.WriteFile(tmp, append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, clientPath(data))
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/redisstore"
+	"github.com/submitqueue/submitqueue/queue/spool"
+	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// stackOptions say what a server is made of. Data is a private folder.
+type stackOptions struct {
+	Data     string
+	Redis    string // URL; "" or "auto": see redisstore.Auto
+	Runners  int
+	Listen   string
+	Public   string // URL under which people reach the server; "": its address
+	Token    string
+	Queues   []stackQueue
+	Receiver map[string]forge.Receiver // of webhooks, by forge
+	Workers  workers.Controller        // nil: a pool of Runners
+	Open     func(ctx context.Context, branch, user string) (int, error)
+	Observer func(speculation.Turn) // sees every turn; nil: nobody
+	Log      *slog.Logger
+}
+
+// stackQueue is one queue of a server.
+type stackQueue struct {
+	Repository string // as webhooks name it
+	Branch     string
+	Forge      forge.Forge
+	URL        string        // of the repository, for people
+	Look       time.Duration // how often the forge is looked at by ourselves; 0: as app does
+}
+
+func (q stackQueue) name() string { return q.Repository + "@" + q.Branch }
+
+// stack is a running server with all its parts.
+type stack struct {
+	server *app.Server
+	queues *app.Queues
+	owners []*app.Owner
+	store  queue.Store
+	redis  string // which Redis it became, for people
+	base   string // URL for people
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	closes []func() error // in the order of making
+	serve  chan error
+}
+
+// startStack starts a server; close ends it. What it has stored survives.
+func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &stack{stop: stop, serve: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	url := o.Redis
+	if url == "auto" {
+		url = ""
+	}
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: o.Data, Logger: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	s.closes = append(s.closes, closeStore)
+	s.store, s.redis = store, kind
+	if warning := store.Durability(ctx); warning != "" {
+		o.Log.Warn("redis may lose data", "detail", warning)
+	}
+
+	metrics := app.NewMetrics()
+	share := app.NewShare()
+	pool := o.Workers
+	if pool == nil {
+		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+			Runner: workers.RunnerOptions{Checkout: share, Log: o.Log}}); err != nil {
+			return nil, fmt.Errorf("runners: %w", err)
+		}
+	}
+	share.Use(pool)
+	s.closes = append(s.closes, func() error {
+		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		return pool.Close(wait)
+	})
+
+	spooled, err := spool.Open(filepath.Join(o.Data, "spool"))
+	if err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	s.closes = append(s.closes, spooled.Close)
+	byRepository := map[string][]string{}
+	for _, q := range o.Queues {
+		byRepository[q.Repository] = append(byRepository[q.Repository], q.name())
+	}
+	hooks := map[string]app.Hook{}
+	for name, r := range o.Receiver {
+		hooks[name] = app.Hook{Receiver: r, Queues: byRepository}
+	}
+	var intake http.Handler
+	if len(hooks) > 0 {
+		intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+	}
+
+	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
+		Ready: func() error { return s.queues.Ready() }, Words: app.ReasonText, Token: o.Token, OpenRequest: o.Open, Log: o.Log})
+	if err := s.server.Listen(); err != nil {
+		return nil, err
+	}
+	s.base = o.Public
+	if s.base == "" {
+		s.base = "http://" + s.server.Addr()
+	}
+	if err := s.openQueues(ctx, o, share, metrics); err != nil {
+		return nil, err
+	}
+	s.queues = app.NewQueues(store, pool, time.Now, s.owners...)
+
+	s.wg.Go(func() { share.Run(live) })
+	s.wg.Go(func() { s.queues.Watch(live) })
+	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
+	for _, owner := range s.owners {
+		s.wg.Go(func() {
+			if err := owner.Run(live); err != nil {
+				o.Log.Error("a queue stopped", "queue", owner.Queue, "error", err)
+			}
+		})
+	}
+	s.wg.Go(func() { s.serve <- s.server.Serve() })
+	return s, nil
+}
+
+func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share, metrics *app.Metrics) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	for _, q := range o.Queues {
+		mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
+		if err != nil {
+			return fmt.Errorf("mirror of %s: %w", q.name(), err)
+		}
+		s.closes = append(s.closes, mirror.Close)
+		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
+			Queue: q.name(), Branch: q.Branch, Name: fmt.Sprintf("%s/%d", host, os.Getpid()), Store: s.store, Forge: q.Forge,
+			Mirror: mirror, Workers: share.For(mirror), Analyzers: analyzers, Now: time.Now, Metrics: metrics, Log: o.Log,
+			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name()},
+		}))
+	}
+	return nil
+}
+
+// drainSpool moves deliveries that were spooled while Redis was away into the
+// inboxes, once it is back.
+func drainSpool(ctx context.Context, from *spool.Spool, to queue.Store, m *app.Metrics, log *slog.Logger) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		m.SetSpool(from.Len())
+		if from.Len() > 0 {
+			if n, err := app.DrainSpool(ctx, from, to, log); err == nil && n > 0 {
+				log.Info("spooled deliveries are in their inboxes", "count", n)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends everything, newest first. What is under way is found again in the
+// store.
+func (s *stack) close() error {
+	var errs []error
+	if s.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs = append(errs, s.server.Shutdown(ctx))
+		cancel()
+	}
+	s.stop()
+	s.wg.Wait()
+	for i := len(s.closes) - 1; i >= 0; i-- {
+		errs = append(errs, s.closes[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// lateSource is the queues, which are made after the server has its address.
+type lateSource struct{ s *stack }
+
+func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
+func (l lateSource) Queue(n string) (queue.QueueView, bool) { return l.s.queues.Queue(n) }
+func (l lateSource) Change(n, id string) (queue.View, bool) { return l.s.queues.Change(n, id) }
+func (l lateSource) Changed() <-chan struct{}               { return l.s.queues.Changed() }
+func (l lateSource) BuildLog(id string, after int64) ([]byte, int64, bool, bool) {
+	return l.s.queues.BuildLog(id, after)
+}
+func (l lateSource) History(ctx context.Context, n string, max int) ([]queue.Note, error) {
+	return l.s.queues.History(ctx, n, max)
+}
+func (l lateSource) Submit(ctx context.Context, n string, e queue.Event) error {
+	return l.s.queues.Submit(ctx, n, e)
+}
