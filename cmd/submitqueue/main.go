@@ -24,6 +24,7 @@ type cli struct {
 	Validate validateCommand `cmd:"" help:"Check a .submitqueue.yml."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
 	Bench    benchCommand    `cmd:"" help:"Measure this build of the queue."`
+	Simulate simulateCommand `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 }
 
 // exitCode is an error whose message has been shown.
@@ -37,7 +38,7 @@ func run(args []string) int {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("submitqueue"),
 		kong.Description("A merge queue that keeps main green at every commit."),
-		kong.ShortUsageOnError(), kong.Vars{"data": dataFolder()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.ShortUsageOnError(), simulateVars(), kong.Vars{"data": dataFolder()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1

@@ -1,0 +1,147 @@
+package sim
+
+// Checker knows the truth and counts what a strategy does wrong. It shares
+// nothing with any planner: it is told each landing and each rejection, in the
+// order in which they happen, and reads the world.
+type Checker struct {
+	w       *World
+	landed  []bool
+	decided []int
+	broken  []bool  // targets where something that has landed is broken on its own
+	soured  [][]int // by change: targets where a push has broken it
+	pushes  int
+	v       Verdict
+}
+
+// Verdict is what the Checker found. The first three must be zero.
+type Verdict struct {
+	RedCommits   int // landed states in which a target of the landed change fails
+	DecidedTwice int // decisions beyond a change's first
+	Undecided    int // changes without a decision
+	Landed       int
+	Rejected     int
+	Harmed       int // rejected, though deciding all in arrival order would have landed them
+}
+
+// Bad reports whether the strategy is wrong, however fast it may be.
+func (v Verdict) Bad() bool { return v.RedCommits+v.DecidedTwice+v.Undecided > 0 }
+
+// NewChecker returns a checker that has seen nothing.
+func NewChecker(w *World) *Checker {
+	return &Checker{w: w, landed: make([]bool, len(w.Changes)), decided: make([]int, len(w.Changes)),
+		broken: make([]bool, len(w.Targets)), soured: make([][]int, len(w.Changes))}
+}
+
+// Decide is told of a decision at a time; times must not go back. A landed
+// change's commit is checked on what landed before it.
+func (k *Checker) Decide(change int, landed bool, at float64) {
+	k.pushed(at)
+	k.decided[change]++
+	if k.decided[change] > 1 {
+		k.v.DecidedTwice++
+		return
+	}
+	if !landed {
+		k.v.Rejected++
+		return
+	}
+	k.v.Landed++
+	if k.red(change) {
+		k.v.RedCommits++
+	}
+	k.landed[change] = true
+}
+
+// red reports whether a target of the change fails once it is on main.
+func (k *Checker) red(change int) bool {
+	c := &k.w.Changes[change]
+	if c.BrokenTarget >= 0 {
+		k.broken[c.BrokenTarget] = true
+	}
+	for _, t := range c.Targets {
+		if k.broken[t] {
+			return true
+		}
+	}
+	for _, x := range c.Conflicts {
+		if k.landed[x.With] {
+			k.broken[x.Target] = true
+			return true
+		}
+	}
+	for i := change + 1; i < len(k.w.Changes); i++ {
+		if !k.landed[i] {
+			continue
+		}
+		for _, x := range k.w.Changes[i].Conflicts {
+			if x.With == change {
+				k.broken[x.Target] = true
+				return true
+			}
+		}
+	}
+	return len(k.soured[change]) > 0
+}
+
+// pushed lets the outside commits happen that came up to a time.
+func (k *Checker) pushed(at float64) {
+	for ; k.pushes < len(k.w.Pushes) && k.w.Pushes[k.pushes].AtMin <= at; k.pushes++ {
+		for _, x := range k.w.Pushes[k.pushes].Breaks {
+			if !k.landed[x.With] {
+				k.soured[x.With] = append(k.soured[x.With], x.Target)
+			}
+		}
+	}
+}
+
+// Verdict says what was found, with all decisions told.
+func (k *Checker) Verdict() Verdict {
+	v := k.v
+	inOrder := arrivalOrder(k.w)
+	for i, n := range k.decided {
+		switch {
+		case n == 0:
+			v.Undecided++
+		case !k.landed[i] && inOrder[i]:
+			v.Harmed++
+		}
+	}
+	return v
+}
+
+// Check tells a checker a whole outcome: its decisions by time, those of one
+// time in the order in which they are listed. A landing that is not decided as
+// landed, or the reverse, counts as decided twice: one of the two is a lie.
+func Check(w *World, o *Outcome) Verdict {
+	k := NewChecker(w)
+	for _, d := range o.inTime() {
+		k.Decide(d.Change, d.Landed, d.At)
+	}
+	v := k.Verdict()
+	onMain := make([]bool, len(w.Changes))
+	for _, c := range o.Landings {
+		onMain[c] = true
+	}
+	for i := range onMain {
+		if onMain[i] != k.landed[i] {
+			v.DecidedTwice++
+		}
+	}
+	return v
+}
+
+// arrivalOrder returns which changes land when each is decided in the order of
+// arrival: what fairness is measured against. Pushes do not count.
+func arrivalOrder(w *World) []bool {
+	landed := make([]bool, len(w.Changes))
+	for i := range w.Changes {
+		c := &w.Changes[i]
+		landed[i] = c.BrokenTarget < 0
+		for _, x := range c.Conflicts {
+			if landed[x.With] {
+				landed[i] = false
+			}
+		}
+	}
+	return landed
+}

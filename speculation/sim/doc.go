@@ -1,0 +1,46 @@
+// Package sim replays a stretch of a merge queue's life, many times, each time
+// with another way to plan it, and says what each would have cost.
+//
+// # A world and its truth
+//
+// A World holds what arrives when, what it affects, what is broken, who really
+// breaks whom, and what a predictor believed. Every strategy gets the same one,
+// so ratios between them compare like with like. Time is in minutes from the
+// start of the world; nothing here reads a clock to decide, and the only chance
+// is seeded, so the same world, strategy and options give the same outcome.
+//
+// # An example
+//
+// Two changes arrive at minutes 0 and 1, both affect target 7, each builds in 30
+// minutes, and change 1 breaks with change 0 there (Change.Conflicts).
+//
+//   - The in-order oracle knows everything: it builds 0 and 1 as soon as there
+//     are workers, lands 0 at minute 30 and rejects 1 at 31: their turnaround is
+//     30 minutes each, and every ratio is against that.
+//   - The single queue (strategy single) starts 1 when 0 is decided: 30 and 59.
+//   - SubmitQueue'19 asks the predictor: if it thinks that 0 lands, the first
+//     path of 1 is "on main with 0", which is the one that counts, and 1 is
+//     rejected at minute 31 too.
+//   - The Checker follows each landing. Had a strategy landed 1 on top of 0, it
+//     would count a red commit; nothing but the world's truth tells it so.
+//
+// # Which file does what
+//
+//	world.go       World and its rules; worldfile.go reads and writes it
+//	generate.go    worlds of one's own; predict.go: what a predictor of a quality believes
+//	trace.go       worlds from a repository's history
+//	truth.go       which targets fail on which state; graph.go: who may conflict
+//	duration.go    how long a build takes
+//	checker.go     what a strategy did wrong, from the truth alone
+//	strategy.go    Strategy, Options, Outcome, and the list of strategies
+//	engine.go      virtual time, workers and builds for the peers
+//	oracle.go ...  one file for each peer, with its source
+//	metrics.go     figures of a run; stats.go: figures of a world
+//	svg.go         both as a picture
+//
+// # Questions
+//
+// A further strategy is a file with a type that has Name and Run, and a line in
+// Strategies. A change of the queue's own planner needs nothing here: strategy
+// "ours" drives the code that the server runs.
+package sim

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"time"
+)
+
+// oracle is the in-order oracle of "Keeping Master Green at Scale" (EuroSys'19,
+// section 8): it knows every verdict, so it runs exactly one full build for each
+// change, on the base that will be the right one, as soon as a worker is free,
+// in order of arrival; and it decides a change when its build and all earlier
+// changes that may conflict with it are done. All ratios are against it with the
+// same number of workers. Flakes and outside pushes do not reach it.
+type oracle struct{}
+
+var _ Strategy = oracle{}
+
+func (oracle) Name() string { return "oracle" }
+
+func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	began := time.Now()
+	g := NewGraph(w)
+	lands := arrivalOrder(w)
+	free := make(minutes, o.Workers)
+	done := make([]float64, len(w.Changes))
+	out := &Outcome{}
+	for i := range w.Changes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c := &w.Changes[i]
+		took := c.DurationMin + w.TreeStepMin
+		at := max(free[0], c.ArriveMin) + took
+		free[0] = at
+		heap.Fix(&free, 0)
+		for _, j := range g.Earlier[i] {
+			at = max(at, done[j])
+		}
+		done[i] = at
+		out.Builds++
+		out.WorkerMinutes += took
+		out.Decisions = append(out.Decisions, Decision{Change: i, At: at, Landed: lands[i]})
+		o.progress(i+1, len(w.Changes))
+	}
+	out.Decisions = out.inTime()
+	for _, d := range out.Decisions {
+		if d.Landed {
+			out.Landings = append(out.Landings, d.Change)
+		}
+	}
+	out.CPU = time.Since(began)
+	return out, nil
+}
+
+// minutes is a heap of times.
+type minutes []float64
+
+func (m minutes) Len() int           { return len(m) }
+func (m minutes) Less(i, j int) bool { return m[i] < m[j] }
+func (m minutes) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *minutes) Push(x any)        { *m = append(*m, x.(float64)) }
+func (m *minutes) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// outcomes draws the truth about changes that have arrived, and what a predictor
+// of the wanted quality believes of each. weigh says how much likelier than
+// usual a pair conflicts.
+func (p *Params) outcomes(w *World, weigh func(i, j int) float64) {
+	truth, beliefs := draw(w.Seed, streamTruth), draw(w.Seed, streamBeliefs)
+	pair := p.PredictorPair
+	if pair == 0 {
+		pair = 1.25 * p.Predictor
+	}
+	g := NewGraph(w)
+	for i := range w.Changes {
+		c := &w.Changes[i]
+		if truth.Float64() < p.Broken {
+			c.BrokenTarget = c.Targets[truth.IntN(len(c.Targets))]
+		}
+		for _, j := range g.Earlier[i] {
+			d := &w.Changes[j]
+			if c.ArriveMin-d.ArriveMin > p.WindowMin {
+				continue
+			}
+			q := p.Conflict
+			if c.Large || d.Large {
+				q = p.ConflictLarge
+			}
+			q = min(0.99, q*weigh(i, j))
+			breaks := truth.Float64() < q
+			if breaks {
+				meet := common(c.Targets, d.Targets)
+				c.Conflicts = append(c.Conflicts, Conflict{With: j, Target: meet[truth.IntN(len(meet))]})
+			}
+			if b := belief(beliefs, q, pair, breaks); b >= 0.0005 {
+				c.Predicted.Conflicts = append(c.Predicted.Conflicts, Chance{With: j, P: b})
+			}
+		}
+		p.believe(beliefs, c)
+	}
+}
+
+// believe draws what is predicted of a change alone.
+func (p *Params) believe(r *rand.Rand, c *Change) {
+	c.Predicted.Success = belief(r, 1-p.Broken, p.Predictor, c.BrokenTarget < 0)
+	// The mean of |x| of a normal x is its deviation times sqrt(2/pi).
+	sigma := p.MAPE * math.Sqrt(math.Pi/2)
+	c.Predicted.DurationMin = max(0.001, thousandth(c.DurationMin*math.Exp(sigma*r.NormFloat64())))
+	c.Predicted.DurationSDMin = thousandth(c.Predicted.DurationMin * sigma)
+}
+
+// belief returns the calibrated probability of something with a prior, as seen
+// by a predictor whose view of cases that hold and of those that do not are two
+// normal distributions of deviation 1 at a distance of d ("d-prime" of signal
+// detection). It is calibrated whatever d is; d = 0 returns the prior.
+func belief(r *rand.Rand, prior, d float64, holds bool) float64 {
+	if prior <= 0 || prior >= 1 {
+		return min(0.9999, max(0.0001, prior))
+	}
+	side := -d * d / 2
+	if holds {
+		side = -side
+	}
+	odds := math.Log(prior/(1-prior)) + side + d*r.NormFloat64()
+	return min(0.9999, max(0.0001, math.Round(1e4/(1+math.Exp(-odds)))/1e4))
+}
+
+// pushes draws the commits that reach main without the queue, each in one
+// component; some break what is pending there.
+func (p *Params) pushes(w *World, l *layout) {
+	if p.ExternalPush == 0 || len(w.Changes) == 0 {
+		return
+	}
+	r := draw(w.Seed, streamPushes)
+	last := w.Changes[len(w.Changes)-1].ArriveMin
+	for at := r.ExpFloat64() * 60 / p.ExternalPush; at < last; at += r.ExpFloat64() * 60 / p.ExternalPush {
+		x := Push{AtMin: thousandth(at), Targets: l.take(nil, l.component(r), r.IntN(packages), 4)}
+		for i := range w.Changes {
+			c := &w.Changes[i]
+			if c.ArriveMin > x.AtMin {
+				break
+			}
+			meet := common(c.Targets, x.Targets)
+			if x.AtMin-c.ArriveMin > p.WindowMin || len(meet) == 0 || r.Float64() >= p.Conflict {
+				continue
+			}
+			x.Breaks = append(x.Breaks, Conflict{With: i, Target: meet[r.IntN(len(meet))]})
+		}
+		w.Pushes = append(w.Pushes, x)
+	}
+}
+
+// common returns what two sorted lists have in common.
+func common(a, b []int) []int {
+	var out []int
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			out = append(out, a[i])
+			i, j = i+1, j+1
+		}
+	}
+	return out
+}

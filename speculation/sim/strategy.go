@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrUnknownStrategy is wrapped by the error of Lookup.
+var ErrUnknownStrategy = errors.New("unknown strategy")
+
+// Strategy is one way to run a merge queue.
+type Strategy interface {
+	// Name is what it is called on the command line and in figures.
+	Name() string
+	// Run replays the world with it. The same world and options give the same
+	// decisions. It returns the context's error where that ends it, and an error
+	// for a setting that it has but that makes no sense; settings that it does
+	// not have it ignores, as they may be another strategy's.
+	Run(ctx context.Context, w *World, o Options) (*Outcome, error)
+}
+
+// Options of a run.
+type Options struct {
+	Workers  int                      // builds at a time; at least 1
+	Set      map[string]string        // settings of the strategy
+	Progress func(decided, total int) // may be nil; called now and then
+}
+
+// Outcome is what a strategy did.
+type Outcome struct {
+	Decisions     []Decision // in the order in which they were made
+	Landings      []int      // main's commits after the world's start, in order
+	Builds        int        // started
+	Aborted       int        // of these, stopped before their end
+	WorkerMinutes float64    // that workers were busy
+	CPU           time.Duration
+	Plans         []time.Duration // wall time of each turn that planned, where measured
+}
+
+// Decision is one verdict on a change.
+type Decision struct {
+	Change int
+	At     float64 // minutes
+	Landed bool
+}
+
+// inTime returns the decisions by time, equal times as listed.
+func (o *Outcome) inTime() []Decision {
+	out := slices.Clone(o.Decisions)
+	slices.SortStableFunc(out, func(a, b Decision) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// Strategies returns all strategies, in the order in which they are shown.
+func Strategies() []Strategy {
+	return []Strategy{
+		oracle{},
+	}
+	// The queue's own planner comes last: see ours.go.
+}
+
+// Ablations returns the settings that `submitqueue simulate --ablate` tries one
+// by one on the queue's own planner, as "key=value": each takes one ingredient
+// out.
+func Ablations() []string { return nil }
+
+// Lookup returns the strategy of a name.
+func Lookup(name string) (Strategy, error) {
+	var names []string
+	for _, s := range Strategies() {
+		if s.Name() == name {
+			return s, nil
+		}
+		names = append(names, s.Name())
+	}
+	return nil, fmt.Errorf("%w %q; there are: %s", ErrUnknownStrategy, name, strings.Join(names, ", "))
+}
+
+// number returns a setting as a number, or what it is without.
+func (o Options) number(key string, without float64) (float64, error) {
+	text, ok := o.Set[key]
+	if !ok {
+		return without, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !finite(x) || x < 0 {
+		return 0, fmt.Errorf("setting %s: %q is not a number from 0 up", key, text)
+	}
+	return x, nil
+}
+
+// progress tells of progress, where somebody listens.
+func (o Options) progress(decided, total int) {
+	if o.Progress != nil {
+		o.Progress(decided, total)
+	}
+}
