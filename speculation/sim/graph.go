@@ -31,3 +31,16 @@ func NewGraph(w *World) *Graph {
 	}
 	return g
 }
+
+// newLine returns the graph in which every change conflicts with every other:
+// one queue, without conflict analysis.
+func newLine(w *World) *Graph {
+	n := len(w.Changes)
+	all := make([]int, n)
+	g := &Graph{Earlier: make([][]int, n), Later: make([][]int, n)}
+	for i := range all {
+		all[i] = i
+		g.Earlier[i], g.Later[i] = all[:i:i], all[i+1:]
+	}
+	return g
+}

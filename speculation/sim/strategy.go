@@ -60,7 +60,7 @@ func (o *Outcome) inTime() []Decision {
 // Strategies returns all strategies, in the order in which they are shown.
 func Strategies() []Strategy {
 	return []Strategy{
-		oracle{},
+		oracle{}, single{}, optimistic{}, window{}, github{}, gitlab{}, bors{},
 	}
 	// The queue's own planner comes last: see ours.go.
 }

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"context"
+	"slices"
+)
+
+// bors is bors-ng's batching ("How bors works", bors-ng documentation; rust-lang's
+// rollups are the same made by hand): one lane; up to 16 waiting changes are
+// built together; a batch that passes lands in one push, one that fails is cut in
+// two halves, which are built one after the other before anything else. A change
+// that fails alone is rejected. Setting batch says how many.
+type bors struct{}
+
+var _ Strategy = bors{}
+
+func (bors) Name() string { return "bors" }
+
+func (bors) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	size, err := o.number("batch", 16)
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(ctx, w, o)
+	return e.run(&borsLane{engine: e, size: max(1, int(size))})
+}
+
+type borsLane struct {
+	*engine
+	size    int
+	waiting []int
+	parts   [][]int // of failed batches, next first
+	busy    bool
+}
+
+func (l *borsLane) arrived(c int) { l.waiting = append(l.waiting, c) }
+
+func (l *borsLane) ended(b *build) {
+	l.busy = false
+	switch half := len(b.changes) / 2; {
+	case !b.failed:
+		for _, c := range b.changes {
+			l.decide(c, true)
+		}
+	case half == 0:
+		l.decide(b.changes[0], false)
+	default:
+		l.parts = slices.Insert(l.parts, 0, b.changes[:half], b.changes[half:])
+	}
+}
+
+// voided puts the batch back that was running, once.
+func (l *borsLane) voided(int) {
+	if l.busy && len(l.running) > 0 {
+		l.busy = false
+		for _, b := range l.running {
+			if b.stopped {
+				l.parts = slices.Insert(l.parts, 0, b.changes)
+				return
+			}
+		}
+	}
+}
+
+func (l *borsLane) plan() {
+	if l.busy || l.free == 0 {
+		return
+	}
+	if len(l.parts) == 0 && len(l.waiting) > 0 {
+		n := min(l.size, len(l.waiting))
+		l.parts, l.waiting = [][]int{l.waiting[:n:n]}, l.waiting[n:]
+	}
+	if len(l.parts) > 0 {
+		l.busy = true
+		l.start(l.parts[0], nil, 0)
+		l.parts = l.parts[1:]
+	}
+}

@@ -1,0 +1,143 @@
+package sim
+
+// gate is a queue in which each change is built on everything ahead of it that
+// is not failing. Zuul, GitHub and GitLab are this with different limits.
+type gate struct {
+	*engine
+	graph  *Graph
+	window int  // how many of the undecided changes may be built
+	floor  int  // smallest window; 0: the window does not move
+	eager  bool // a failure is final at once, whatever it was built on
+
+	changes []gateChange
+	pending []int // undecided, by arrival
+}
+
+// gateChange is what the gate knows of a change.
+type gateChange struct {
+	base    uint64 // key of what is assumed ahead of it: landed or not failing
+	ahead   int    // undecided changes ahead
+	result  bool   // it was built on this base
+	failing bool   // and failed
+	run     *build
+}
+
+func runGate(e *engine, g *Graph, limits gate) (*Outcome, error) {
+	limits.engine, limits.graph, limits.changes = e, g, make([]gateChange, len(e.w.Changes))
+	return e.run(&limits)
+}
+
+func (g *gate) arrived(c int) {
+	g.pending = append(g.pending, c)
+	for _, a := range g.graph.Earlier[c] {
+		if !g.decided[a] {
+			g.changes[c].ahead++
+		}
+		if g.assumed(a) {
+			g.changes[c].base ^= label(a)
+		}
+	}
+}
+
+// assumed reports whether those behind a change are built on it.
+func (g *gate) assumed(c int) bool {
+	if g.decided[c] {
+		return g.main.Has(c)
+	}
+	return !g.changes[c].failing
+}
+
+func (g *gate) ended(b *build) {
+	c := b.changes[0]
+	x := &g.changes[c]
+	x.run = nil
+	if b.key != x.base {
+		return
+	}
+	x.result = true
+	if b.failed {
+		g.fail(c)
+	}
+}
+
+func (g *gate) voided(c int) { g.reset(c) }
+
+// fail takes a change out of what those behind it are built on.
+func (g *gate) fail(c int) {
+	g.changes[c].failing = true
+	g.rebase(c)
+}
+
+// reset forgets what is known of a change: its base has changed.
+func (g *gate) reset(c int) {
+	x := &g.changes[c]
+	x.result, x.run = false, nil
+	for len(g.current[c]) > 0 {
+		g.stop(g.current[c][0])
+	}
+	if x.failing {
+		x.failing = false
+		g.rebase(c)
+	}
+}
+
+// rebase tells those behind that they are built with a change or without it,
+// and forgets what is known of them.
+func (g *gate) rebase(c int) {
+	for _, d := range g.graph.Later[c] {
+		if d >= g.arrivals {
+			return
+		}
+		if !g.decided[d] {
+			g.changes[d].base ^= label(c)
+			g.reset(d)
+		}
+	}
+}
+
+func (g *gate) plan() {
+	g.report()
+	for i, c := range g.pending {
+		if i >= g.window || g.free == 0 {
+			return
+		}
+		x := &g.changes[c]
+		if x.result || x.run != nil {
+			continue
+		}
+		var assumed []int
+		for _, a := range g.graph.Earlier[c] {
+			if !g.decided[a] && g.assumed(a) {
+				assumed = append(assumed, a)
+			}
+		}
+		x.run = g.start([]int{c}, assumed, x.base)
+	}
+}
+
+// report decides what is known with nothing ahead, from the front.
+func (g *gate) report() {
+	kept := g.pending[:0]
+	for _, c := range g.pending {
+		x := &g.changes[c]
+		if !x.result || x.ahead > 0 && !(g.eager && x.failing) {
+			kept = append(kept, c)
+			continue
+		}
+		g.decide(c, !x.failing)
+		for _, d := range g.graph.Later[c] {
+			if d >= g.arrivals {
+				break
+			}
+			g.changes[d].ahead--
+		}
+		switch {
+		case g.floor == 0:
+		case x.failing:
+			g.window = max(g.floor, g.window/2)
+		default:
+			g.window++
+		}
+	}
+	g.pending = kept
+}

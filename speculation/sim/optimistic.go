@@ -1,0 +1,57 @@
+package sim
+
+import "context"
+
+// optimistic is Zuul's dependent pipeline ("Gating", Zuul's documentation), with
+// the conflict analysis of EuroSys'19 in place of Zuul's shared queues: each
+// change is built on the assumption that everything ahead of it lands, except
+// what fails at the moment ("nearest non-failing item"). When that assumption
+// changes, its build starts again. A change is reported when nothing is ahead.
+type optimistic struct{}
+
+// window is the same with one queue and Zuul's flow control: changes are built
+// while they are among the first 20; a landing makes that one more, a failure
+// halves it, down to 3 (`window`, `window-floor`, `window-increase-factor`,
+// `window-decrease-factor` in Zuul's documentation, section "Pipeline").
+type window struct{}
+
+// github is GitHub's merge queue ("Managing a merge queue", GitHub Docs) with a
+// build concurrency of 100, the most that can be set: one queue; each entry is
+// built on everything ahead; an entry that fails leaves the queue, and groups
+// behind it are made again without it. It is asked to report only when nothing
+// is ahead of it, which is kinder than removing it at once.
+type github struct{}
+
+// gitlab is GitLab's merge train ("Merge trains", GitLab Docs): one queue, at
+// most 20 pipelines in parallel; a merge request whose pipeline fails leaves the
+// train at once, whatever becomes of those ahead of it, and all pipelines behind
+// it start again.
+type gitlab struct{}
+
+var (
+	_ Strategy = optimistic{}
+	_ Strategy = window{}
+	_ Strategy = github{}
+	_ Strategy = gitlab{}
+)
+
+func (optimistic) Name() string { return "optimistic" }
+func (window) Name() string     { return "optimistic-window" }
+func (github) Name() string     { return "github" }
+func (gitlab) Name() string     { return "gitlab" }
+
+func (optimistic) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	return runGate(newEngine(ctx, w, o), NewGraph(w), gate{window: len(w.Changes)})
+}
+
+func (window) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 20, floor: 3})
+}
+
+func (github) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 100})
+}
+
+func (gitlab) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 20, eager: true})
+}
