@@ -22,6 +22,7 @@ type policy interface {
 type build struct {
 	id      int
 	changes []int // built together; the first is whose base it is
+	assumed []int
 	key     uint64
 	end     float64
 	began   float64
@@ -61,7 +62,7 @@ func newEngine(ctx context.Context, w *World, o Options) *engine {
 // run replays the world. Where nothing can happen any more it ends, even with
 // changes undecided: the checker counts them.
 func (e *engine) run(p policy) (*Outcome, error) {
-	began := time.Now()
+	began := cpu()
 	for turn := 0; e.step(p); turn++ {
 		if turn%64 == 0 {
 			if err := e.ctx.Err(); err != nil {
@@ -78,7 +79,7 @@ func (e *engine) run(p policy) (*Outcome, error) {
 		p.plan()
 		e.out.Plans = append(e.out.Plans, time.Since(start))
 	}
-	e.out.CPU = time.Since(began)
+	e.out.CPU = cpu() - began
 	return e.out, nil
 }
 
@@ -134,7 +135,7 @@ func (e *engine) push(p policy, x *Push) {
 // be free. Several changes at once take as long as the longest of them: their
 // builds run side by side.
 func (e *engine) start(changes, assumed []int, key uint64) *build {
-	b := &build{id: e.out.Builds, changes: changes, key: key, began: e.now}
+	b := &build{id: e.out.Builds, changes: changes, assumed: assumed, key: key, began: e.now}
 	with := append(append([]int{}, assumed...), changes...)
 	took := 0.0
 	for _, c := range changes {

@@ -61,6 +61,7 @@ func (o *Outcome) inTime() []Decision {
 func Strategies() []Strategy {
 	return []Strategy{
 		oracle{}, single{}, optimistic{}, window{}, github{}, gitlab{}, bors{},
+		speculateAll{}, submitQueue2019{}, submitQueue2024{},
 	}
 	// The queue's own planner comes last: see ours.go.
 }

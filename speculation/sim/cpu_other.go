@@ -1,0 +1,8 @@
+//go:build !unix
+
+package sim
+
+import "time"
+
+// cpu returns the time of day: on this system a process's own is not known.
+func cpu() time.Duration { return time.Duration(time.Now().UnixNano()) }

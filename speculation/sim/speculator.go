@@ -1,0 +1,183 @@
+package sim
+
+import "slices"
+
+// speculator is SubmitQueue: for each change it builds, on several paths, all of
+// the change's targets, and decides by the path that came true. Results of one
+// change's builds say nothing of another's.
+type speculator struct {
+	*engine
+	graph *Graph
+	rules
+	changes []spec
+	pending []int // undecided, by arrival
+	paths   *paths
+	beliefs *beliefs
+}
+
+// rules are what the published variants differ in.
+type rules struct {
+	predict   bool    // by predictions; otherwise every change lands with 1/2
+	learn     bool    // results change how likely a change is to land
+	bypass    bool    // decide a change when all paths that are left agree
+	boost     float64 // the unlikelier outcome of a change that may be bypassed is needed at least so much
+	threshold float64 // needed of a build that is worth running
+	horizon   int     // only so many pending changes for each worker are looked at
+}
+
+// spec is what the speculator knows of a change.
+type spec struct {
+	ahead  []int           // undecided changes that arrived before, in order
+	base   uint64          // key of those that have landed
+	known  map[uint64]bool // results by path
+	likely uint64          // the likeliest path of this round, and its needed
+	needed float64
+	flips  []flip
+	seen   []uint64 // paths of this round
+}
+
+func runSpeculator(e *engine, r rules) (*Outcome, error) {
+	n := len(e.w.Changes)
+	s := &speculator{engine: e, graph: NewGraph(e.w), rules: r, changes: make([]spec, n)}
+	s.beliefs = newBeliefs(e.w)
+	s.paths = &paths{speculator: s, assume: make([]assumption, n)}
+	return e.run(s)
+}
+
+func (s *speculator) arrived(c int) {
+	s.pending = append(s.pending, c)
+	x := &s.changes[c]
+	x.known = map[uint64]bool{}
+	for _, a := range s.graph.Earlier[c] {
+		switch {
+		case !s.decided[a]:
+			x.ahead = append(x.ahead, a)
+		case s.main.Has(a):
+			x.base ^= label(a)
+		}
+	}
+}
+
+func (s *speculator) ended(b *build) {
+	s.changes[b.changes[0]].known[b.key] = !b.failed
+	if s.learn {
+		s.beliefs.result(b.changes[0], b.assumed, b.failed)
+	}
+}
+
+func (s *speculator) voided(c int) { clear(s.changes[c].known) }
+
+// bypassable reports whether a change's build is predicted to end before that of
+// one ahead of it, were both to start on arrival.
+func (s *speculator) bypassable(c, ahead int) bool {
+	return s.boost > 0 && s.expected(ahead) > s.expected(c)
+}
+
+func (s *speculator) expected(c int) float64 {
+	return s.w.Changes[c].ArriveMin + s.w.Changes[c].Predicted.DurationMin
+}
+
+func (s *speculator) plan() {
+	s.settle()
+	look := s.pending
+	if most := s.horizon * s.o.Workers; most > 0 && len(look) > most {
+		look = look[:most]
+	}
+	s.paths.begin(look)
+	keep, start := map[*build]bool{}, []path(nil)
+	for len(keep)+len(start) < s.o.Workers {
+		best, key, ok := s.paths.next(s.threshold)
+		if !ok {
+			break
+		}
+		x := &s.changes[best.change]
+		if _, known := x.known[key]; known {
+			continue
+		}
+		if b := s.building(best.change, key); b != nil {
+			keep[b] = true
+			continue
+		}
+		start = append(start, best)
+	}
+	s.preempt(keep, start)
+}
+
+// preempt stops what is not among the best, and starts what is new there.
+func (s *speculator) preempt(keep map[*build]bool, start []path) {
+	for _, b := range slices.Clone(s.running) {
+		if !b.stopped && !keep[b] {
+			s.stop(b)
+		}
+	}
+	for _, x := range start {
+		assumed := s.paths.assumed(x)
+		key := s.changes[x.change].base
+		for _, a := range assumed {
+			key ^= label(a)
+		}
+		s.start([]int{x.change}, assumed, key)
+	}
+}
+
+func (s *speculator) building(c int, key uint64) *build {
+	for _, b := range s.current[c] {
+		if b.key == key {
+			return b
+		}
+	}
+	return nil
+}
+
+// settle decides what can be decided, in order of arrival.
+func (s *speculator) settle() {
+	kept := s.pending[:0]
+	for _, c := range s.pending {
+		lands, ok := s.verdict(c)
+		if !ok {
+			kept = append(kept, c)
+			continue
+		}
+		s.decide(c, lands)
+		for _, d := range s.graph.Later[c] {
+			if d >= s.arrivals {
+				break
+			}
+			x := &s.changes[d]
+			if i, found := slices.BinarySearch(x.ahead, c); found {
+				x.ahead = slices.Delete(x.ahead, i, i+1)
+				if lands {
+					x.base ^= label(c)
+				}
+			}
+		}
+	}
+	s.pending = kept
+}
+
+// mostBypassed is how many changes one may bypass at once.
+const mostBypassed = 10
+
+// verdict says whether a change's outcome is known: with nothing ahead by its
+// path, otherwise, where bypassing is on, when all paths are known and agree.
+func (s *speculator) verdict(c int) (lands, ok bool) {
+	x := &s.changes[c]
+	m := len(x.ahead)
+	if m > 0 && (!s.bypass || m > mostBypassed || len(x.known) < 1<<m) {
+		return false, false
+	}
+	for mask := range 1 << m {
+		key := x.base
+		for i, a := range x.ahead {
+			if mask>>i&1 == 1 {
+				key ^= label(a)
+			}
+		}
+		result, known := x.known[key]
+		if !known || mask > 0 && result != lands {
+			return false, false
+		}
+		lands = result
+	}
+	return lands, true
+}
