@@ -30,13 +30,13 @@ type borsLane struct {
 	size    int
 	waiting []int
 	parts   [][]int // of failed batches, next first
-	busy    bool
+	run     *build
 }
 
 func (l *borsLane) arrived(c int) { l.waiting = append(l.waiting, c) }
 
 func (l *borsLane) ended(b *build) {
-	l.busy = false
+	l.run = nil
 	switch half := len(b.changes) / 2; {
 	case !b.failed:
 		for _, c := range b.changes {
@@ -49,21 +49,16 @@ func (l *borsLane) ended(b *build) {
 	}
 }
 
-// voided puts the batch back that was running, once.
+// voided puts the batch that was running back in front, once.
 func (l *borsLane) voided(int) {
-	if l.busy && len(l.running) > 0 {
-		l.busy = false
-		for _, b := range l.running {
-			if b.stopped {
-				l.parts = slices.Insert(l.parts, 0, b.changes)
-				return
-			}
-		}
+	if l.run != nil && l.run.stopped {
+		l.parts = slices.Insert(l.parts, 0, l.run.changes)
+		l.run = nil
 	}
 }
 
 func (l *borsLane) plan() {
-	if l.busy || l.free == 0 {
+	if l.run != nil || l.free == 0 {
 		return
 	}
 	if len(l.parts) == 0 && len(l.waiting) > 0 {
@@ -71,8 +66,7 @@ func (l *borsLane) plan() {
 		l.parts, l.waiting = [][]int{l.waiting[:n:n]}, l.waiting[n:]
 	}
 	if len(l.parts) > 0 {
-		l.busy = true
-		l.start(l.parts[0], nil, 0)
+		l.run = l.start(l.parts[0], nil, 0)
 		l.parts = l.parts[1:]
 	}
 }

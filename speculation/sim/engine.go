@@ -28,6 +28,7 @@ type build struct {
 	began   float64
 	failed  bool
 	stopped bool
+	over    bool // it ended or was stopped
 }
 
 // engine moves virtual time from event to event: arrivals, pushes from outside,
@@ -102,15 +103,15 @@ func (e *engine) step(p policy) bool {
 		return false
 	}
 	e.now = at
+	for ; e.pushes < len(e.w.Pushes) && e.w.Pushes[e.pushes].AtMin <= at; e.pushes++ {
+		e.push(p, &e.w.Pushes[e.pushes])
+	}
 	for len(e.running) > 0 && e.running[0].end <= at {
 		b := heap.Pop(&e.running).(*build)
 		if !b.stopped {
 			e.finish(b)
 			p.ended(b)
 		}
-	}
-	for ; e.pushes < len(e.w.Pushes) && e.w.Pushes[e.pushes].AtMin <= at; e.pushes++ {
-		e.push(p, &e.w.Pushes[e.pushes])
 	}
 	for ; e.arrivals < len(e.w.Changes) && e.w.Changes[e.arrivals].ArriveMin <= at; e.arrivals++ {
 		p.arrived(e.arrivals)
@@ -165,9 +166,9 @@ func (e *engine) flakes(c int) bool {
 	return false
 }
 
-// stop aborts a build that runs; one that has ended stays as it is.
+// stop aborts a build that runs; one that is over stays as it is.
 func (e *engine) stop(b *build) {
-	if b.stopped || b.end <= e.now {
+	if b.over {
 		return
 	}
 	b.stopped = true
@@ -176,6 +177,7 @@ func (e *engine) stop(b *build) {
 }
 
 func (e *engine) finish(b *build) {
+	b.over = true
 	e.free++
 	e.out.WorkerMinutes += e.now - b.began
 	for _, c := range b.changes {

@@ -121,7 +121,7 @@ func Generate(p Params) (*World, error) {
 		}
 		w.Changes = append(w.Changes, c)
 	}
-	p.outcomes(w, func(_, _ int) float64 { return 1 })
+	p.outcomes(w, p.odds(w))
 	p.pushes(w, l)
 	return w, nil
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"context"
+	"math"
 )
 
 // oracle is the in-order oracle of "Keeping Master Green at Scale" (EuroSys'19,
@@ -10,7 +11,8 @@ import (
 // change, on the base that will be the right one, as soon as a worker is free,
 // in order of arrival; and it decides a change when its build and all earlier
 // changes that may conflict with it are done. All ratios are against it with the
-// same number of workers. Flakes and outside pushes do not reach it.
+// same number of workers. Flakes do not reach it, and a push from outside costs
+// it no build.
 type oracle struct{}
 
 var _ Strategy = oracle{}
@@ -20,7 +22,8 @@ func (oracle) Name() string { return "oracle" }
 func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	began := cpu()
 	g := NewGraph(w)
-	lands := arrivalOrder(w)
+	lands := make([]bool, len(w.Changes))
+	soured := souredAt(w)
 	free := make(minutes, o.Workers)
 	done := make([]float64, len(w.Changes))
 	out := &Outcome{}
@@ -37,6 +40,10 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 			at = max(at, done[j])
 		}
 		done[i] = at
+		lands[i] = c.BrokenTarget < 0 && soured[i] > at
+		for _, x := range c.Conflicts {
+			lands[i] = lands[i] && !lands[x.With]
+		}
 		out.Builds++
 		out.WorkerMinutes += took
 		out.Decisions = append(out.Decisions, Decision{Change: i, At: at, Landed: lands[i]})
@@ -50,6 +57,20 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	}
 	out.CPU = cpu() - began
 	return out, nil
+}
+
+// souredAt returns from when on each change fails because of a push from outside.
+func souredAt(w *World) []float64 {
+	at := make([]float64, len(w.Changes))
+	for i := range at {
+		at[i] = math.Inf(1)
+	}
+	for _, p := range w.Pushes {
+		for _, x := range p.Breaks {
+			at[x.With] = min(at[x.With], p.AtMin)
+		}
+	}
+	return at
 }
 
 // minutes is a heap of times.

@@ -5,47 +5,75 @@ import (
 	"math/rand/v2"
 )
 
+// odds say how likely things are, and what is known instead.
+type odds struct {
+	broken   func(i int) float64                 // chance that a change is broken on its own
+	pair     func(i, j int) float64              // chance that two conflict which may
+	told     func(i int) (broken, known bool)    // nil: nothing is
+	toldPair func(i, j int) (breaks, known bool) // nil: nothing is
+}
+
+// odds of a generated world.
+func (p *Params) odds(w *World) odds {
+	return odds{
+		broken: func(int) float64 { return p.Broken },
+		pair: func(i, j int) float64 {
+			if w.Changes[i].Large || w.Changes[j].Large {
+				return p.ConflictLarge
+			}
+			return p.Conflict
+		},
+	}
+}
+
 // outcomes draws the truth about changes that have arrived, and what a predictor
-// of the wanted quality believes of each. weigh says how much likelier than
-// usual a pair conflicts.
-func (p *Params) outcomes(w *World, weigh func(i, j int) float64) {
+// of the wanted quality believes of each.
+func (p *Params) outcomes(w *World, o odds) {
 	truth, beliefs := draw(w.Seed, streamTruth), draw(w.Seed, streamBeliefs)
-	pair := p.PredictorPair
-	if pair == 0 {
-		pair = 1.25 * p.Predictor
+	pairs := p.PredictorPair
+	if pairs == 0 {
+		pairs = 1.25 * p.Predictor
 	}
 	g := NewGraph(w)
 	for i := range w.Changes {
 		c := &w.Changes[i]
-		if truth.Float64() < p.Broken {
+		prior := min(0.99, o.broken(i))
+		broken := truth.Float64() < prior
+		if o.told != nil {
+			if is, known := o.told(i); known {
+				broken = is
+			}
+		}
+		if broken {
 			c.BrokenTarget = c.Targets[truth.IntN(len(c.Targets))]
 		}
 		for _, j := range g.Earlier[i] {
 			d := &w.Changes[j]
-			if c.ArriveMin-d.ArriveMin > p.WindowMin {
-				continue
+			q, near := min(0.99, o.pair(i, j)), c.ArriveMin-d.ArriveMin <= p.WindowMin
+			breaks := near && truth.Float64() < q
+			if o.toldPair != nil {
+				if is, known := o.toldPair(i, j); known {
+					breaks = is
+				}
 			}
-			q := p.Conflict
-			if c.Large || d.Large {
-				q = p.ConflictLarge
-			}
-			q = min(0.99, q*weigh(i, j))
-			breaks := truth.Float64() < q
 			if breaks {
 				meet := common(c.Targets, d.Targets)
 				c.Conflicts = append(c.Conflicts, Conflict{With: j, Target: meet[truth.IntN(len(meet))]})
 			}
-			if b := belief(beliefs, q, pair, breaks); b >= 0.0005 {
+			if !near && !breaks {
+				continue
+			}
+			if b := belief(beliefs, q, pairs, breaks); b >= 0.0005 {
 				c.Predicted.Conflicts = append(c.Predicted.Conflicts, Chance{With: j, P: b})
 			}
 		}
-		p.believe(beliefs, c)
+		p.believe(beliefs, c, 1-prior)
 	}
 }
 
 // believe draws what is predicted of a change alone.
-func (p *Params) believe(r *rand.Rand, c *Change) {
-	c.Predicted.Success = belief(r, 1-p.Broken, p.Predictor, c.BrokenTarget < 0)
+func (p *Params) believe(r *rand.Rand, c *Change, sound float64) {
+	c.Predicted.Success = belief(r, sound, p.Predictor, c.BrokenTarget < 0)
 	// The mean of |x| of a normal x is its deviation times sqrt(2/pi).
 	sigma := p.MAPE * math.Sqrt(math.Pi/2)
 	c.Predicted.DurationMin = max(0.001, thousandth(c.DurationMin*math.Exp(sigma*r.NormFloat64())))
