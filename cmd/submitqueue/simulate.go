@@ -85,6 +85,7 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 	}
 	fmt.Println(stats)
 	f := simulateFigures{World: stats}
+	var drawn []sim.Drawn
 	screen := newSimulateScreen(os.Stdout)
 	for _, workers := range s.Workers {
 		var base *sim.Metrics
@@ -101,13 +102,14 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 			}
 			m.Against(base)
 			f.Runs = append(f.Runs, m)
+			drawn = append(drawn, sim.Drawn{Label: label, Metrics: m})
 			screen.row(label, m)
 		}
 	}
 	if err := writeFigures(s.JSON, f); err != nil {
 		return err
 	}
-	if err := s.draw(f); err != nil {
+	if err := s.draw(fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour), drawn); err != nil {
 		return err
 	}
 	return verdictOf(f.Runs)

@@ -57,19 +57,20 @@ func Measure(ctx context.Context, w *World, s Strategy, o Options) (*Metrics, er
 	if err != nil {
 		return nil, err
 	}
-	return figures(w, s.Name(), o, out), nil
+	return MetricsOf(w, s.Name(), o, out), nil
 }
 
-func figures(w *World, name string, o Options, out *Outcome) *Metrics {
+// MetricsOf returns the figures of an outcome, checked against the truth.
+func MetricsOf(w *World, name string, o Options, out *Outcome) *Metrics {
 	v := Check(w, out)
 	n := max(1, len(w.Changes))
 	m := &Metrics{Strategy: name, Workers: o.Workers, Set: o.Set,
-		Builds: float64(out.Builds) / float64(n), Hours: out.WorkerMinutes / 60 / float64(n),
+		Builds: thousandth(float64(out.Builds) / float64(n)), Hours: thousandth(out.WorkerMinutes / 60 / float64(n)),
 		Landed: v.Landed, Rejected: v.Rejected, Harmed: v.Harmed,
 		Red: v.RedCommits, Twice: v.DecidedTwice, Undecided: v.Undecided,
 		CPU: out.CPU.Seconds(), Plan: Plan{P50: milliseconds(out.Plans, 0.5), P99: milliseconds(out.Plans, 0.99)}}
 	if out.Builds > 0 {
-		m.Aborted = float64(out.Aborted) / float64(out.Builds)
+		m.Aborted = thousandth(float64(out.Aborted) / float64(out.Builds))
 	}
 	first, last := int(warmUp*float64(len(w.Changes))), 0.0
 	if len(w.Changes) > 0 {
@@ -84,7 +85,7 @@ func figures(w *World, name string, o Options, out *Outcome) *Metrics {
 		}
 	}
 	slices.Sort(m.Turnarounds)
-	m.P50, m.P95, m.P99 = Percentile(m.Turnarounds, 0.5), Percentile(m.Turnarounds, 0.95), Percentile(m.Turnarounds, 0.99)
+	m.P50, m.P95, m.P99 = thousandth(Percentile(m.Turnarounds, 0.5)), thousandth(Percentile(m.Turnarounds, 0.95)), thousandth(Percentile(m.Turnarounds, 0.99))
 	return m
 }
 
@@ -122,5 +123,5 @@ func milliseconds(plans []time.Duration, p float64) float64 {
 		values[i] = float64(d) / float64(time.Millisecond)
 	}
 	slices.Sort(values)
-	return Percentile(values, p)
+	return thousandth(Percentile(values, p))
 }

@@ -31,19 +31,21 @@ func StatsOf(w *World) Stats {
 	}
 	n := float64(len(w.Changes))
 	g, lands := NewGraph(w), arrivalOrder(w)
+	var pairs, broken, conflicts, right, targets int
 	var durations []float64
+	var off, all float64
 	for i := range w.Changes {
 		c := &w.Changes[i]
 		for _, j := range g.Earlier[i] {
 			if c.ArriveMin-w.Changes[j].ArriveMin < 60 {
-				s.Pairs += 1 / n
+				pairs++
 			}
 		}
 		switch {
 		case c.BrokenTarget >= 0:
-			s.Broken += 1 / n
+			broken++
 		case !lands[i]:
-			s.Conflicts += 1 / n
+			conflicts++
 		}
 		p := c.Predicted.Success
 		for _, x := range c.Predicted.Conflicts {
@@ -52,21 +54,24 @@ func StatsOf(w *World) Stats {
 			}
 		}
 		if (p >= 0.5) == lands[i] {
-			s.Accuracy += 1 / n
+			right++
 		}
-		s.MAPE += math.Abs(c.Predicted.DurationMin/c.DurationMin-1) / n
-		s.MeanMin += c.DurationMin / n
-		s.Targets += float64(len(c.Targets)) / n
 		if c.Large {
 			s.Large++
 		}
+		targets += len(c.Targets)
+		off += math.Abs(c.Predicted.DurationMin/c.DurationMin - 1)
+		all += c.DurationMin
 		durations = append(durations, c.DurationMin)
 	}
+	share := func(x float64) float64 { return math.Round(x/n*1e4) / 1e4 }
+	s.Pairs, s.Targets, s.MeanMin, s.MAPE = share(float64(pairs)), share(float64(targets)), share(all), share(off)
+	s.Broken, s.Conflicts, s.Accuracy = share(float64(broken)), share(float64(conflicts)), share(float64(right))
 	slices.Sort(durations)
 	s.MedianMin = Percentile(durations, 0.5)
-	s.Hours = (w.Changes[len(w.Changes)-1].ArriveMin - w.Changes[0].ArriveMin) / 60
+	s.Hours = thousandth((w.Changes[len(w.Changes)-1].ArriveMin - w.Changes[0].ArriveMin) / 60)
 	if s.Hours > 0 {
-		s.Demand = s.MeanMin * (n - 1) / 60 / s.Hours
+		s.Demand = thousandth(s.MeanMin * (n - 1) / 60 / s.Hours)
 	}
 	return s
 }
