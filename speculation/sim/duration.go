@@ -9,22 +9,25 @@ func (w *World) BuildMinutes(change int, targets []int) float64 {
 	if len(targets) == len(c.Targets) {
 		return c.DurationMin
 	}
-	all, some, longest, chain, group := 0.0, 0.0, 0.0, 0.0, -1
+	all, some, longest := 0.0, 0.0, 0.0
 	for _, t := range c.Targets {
 		all += w.Targets[t].CostMin
 	}
-	chains := map[int]float64{}
+	chains := make([]Target, 0, 8) // by group, its work; the last is the likeliest to go on
 	for _, t := range targets {
-		cost := w.Targets[t].CostMin
-		some += cost
-		if g := w.Targets[t].Group; g != group {
-			if group >= 0 {
-				chains[group] = chain
-			}
-			group, chain = g, chains[g]
+		x := w.Targets[t]
+		some += x.CostMin
+		at := len(chains) - 1
+		for at >= 0 && chains[at].Group != x.Group {
+			at--
 		}
-		chain += cost
-		longest = max(longest, chain)
+		if at < 0 {
+			chains = append(chains, x)
+			at = len(chains) - 1
+		} else {
+			chains[at].CostMin += x.CostMin
+		}
+		longest = max(longest, chains[at].CostMin)
 	}
 	if some == 0 {
 		return 0

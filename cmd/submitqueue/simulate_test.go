@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/speculation/sim"
+)
+
+const givenWorld = "../../speculation/sim/testdata/e-100.jsonl.gz"
+
+// simulate parses arguments as the command line does.
+func simulate(t *testing.T, args ...string) *simulateCommand {
+	t.Helper()
+	var c cli
+	parser, err := kong.New(&c, simulateVars(), kong.Vars{"data": t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(append([]string{"simulate"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return &c.Simulate
+}
+
+func TestSimulateWritesFiguresPictureAndWorld(t *testing.T) {
+	dir := t.TempDir()
+	figures, picture, saved := filepath.Join(dir, "f.json"), filepath.Join(dir, "p.svg"), filepath.Join(dir, "w.jsonl.gz")
+	args := []string{"simulate", "--world", givenWorld, "--strategy", "oracle,single", "--workers", "100,50",
+		"--json", figures, "--svg", picture, "--save", saved}
+	if code := run(args); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	raw, err := os.ReadFile(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		World map[string]any   `json:"world"`
+		Runs  []map[string]any `json:"runs"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Runs) != 4 || f.World["changes"] != 600.0 {
+		t.Fatalf("%d runs of %v changes", len(f.Runs), f.World["changes"])
+	}
+	var names []string
+	for name := range f.Runs[0] {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	want := strings.Fields(`aborted builds_per_change cpu_seconds decided_twice harmed landed p50_min p95_min p99_min
+		plan_ms ratio red_commits rejected strategy throughput_ratio undecided worker_hours_per_change workers`)
+	if d := cmp.Diff(want, names); d != "" {
+		t.Errorf("the figures have other names:\n%s", d)
+	}
+	for i, want := range []struct {
+		strategy string
+		workers  float64
+	}{{"oracle", 100}, {"single", 100}, {"oracle", 50}, {"single", 50}} {
+		m := f.Runs[i]
+		ratio := m["ratio"].(map[string]any)["p50"].(float64)
+		if m["strategy"] != want.strategy || m["workers"] != want.workers || (want.strategy == "oracle") != (ratio == 1) {
+			t.Errorf("run %d: %v", i, m)
+		}
+	}
+	if svg, err := os.ReadFile(picture); err != nil || strings.Count(string(svg), "<polyline") != 4 {
+		t.Errorf("the picture has %d curves, %v", strings.Count(string(svg), "<polyline"), err)
+	}
+	again := simulate(t, "--world", saved)
+	if w, err := again.world(); err != nil || len(w.Changes) != 600 {
+		t.Errorf("the saved world cannot be replayed: %v", err)
+	}
+}
+
+func TestSimulateRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--strategy", "psychic"}, `unknown strategy "psychic"; there are: oracle, `},
+		{[]string{"--workers", "0"}, "--workers 0: at least one is needed"},
+		{[]string{"--ablate", "--strategy", "oracle"}, "--ablate takes ingredients out of strategy ours"},
+	} {
+		if _, err := simulate(t, c.args...).strategies(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v; want %q", c.args, err, c.want)
+		}
+	}
+	if _, err := simulate(t, "--rate", "0").world(); err == nil || !strings.Contains(err.Error(), "rate is 0") {
+		t.Errorf("nothing arriving: %v", err)
+	}
+	if _, err := simulate(t, "--trace", givenWorld).world(); err == nil || !strings.Contains(err.Error(), "line 1: it has neither landed nor time") {
+		t.Errorf("a world as a trace: %v", err)
+	}
+	if code := run([]string{"simulate", "--strategy", "psychic"}); code == 0 {
+		t.Error("an unknown strategy ends with 0")
+	}
+}
+
+func TestSimulateSettings(t *testing.T) {
+	s := simulate(t, "--set", "a=1", "--set", "b=x=y", "--set", "c=1,2;3", "--strategy", "oracle, bors")
+	if d := cmp.Diff(map[string]string{"a": "1", "b": "x=y", "c": "1,2;3"}, s.Set); d != "" {
+		t.Error(d)
+	}
+	all, err := s.strategies()
+	if err != nil || len(all) != 2 || all[1].Name() != "bors" {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func TestSimulateEndsWithFailureWhereARunIsWrong(t *testing.T) {
+	good := &sim.Metrics{Strategy: "good"}
+	if err := verdictOf([]*sim.Metrics{good}); err != nil {
+		t.Errorf("nothing is wrong: %v", err)
+	}
+	for _, bad := range []*sim.Metrics{{Red: 1}, {Twice: 1}, {Undecided: 1}} {
+		var code exitCode
+		if err := verdictOf([]*sim.Metrics{good, bad}); !errors.As(err, &code) || code == 0 {
+			t.Errorf("%+v: %v", bad, err)
+		}
+		if wrong(bad) == "" || wrong(good) != "" {
+			t.Errorf("the row does not say what is wrong with %+v", bad)
+		}
+	}
+}
