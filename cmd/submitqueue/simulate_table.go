@@ -51,10 +51,10 @@ func (s *simulateScreen) row(label string, m *sim.Metrics) {
 	s.clear()
 	if !s.head {
 		s.head = true
-		fmt.Fprintf(s.out, "\n%-24s %7s %23s %22s %10s %7s %7s %7s %7s %8s %6s %7s %8s\n", "strategy", "workers",
-			"P50 / P95 / P99 min", "ratio", "throughput", "builds", "hours", "aborted", "landed", "rejected", "harmed", "CPU s", "plan P99")
+		fmt.Fprintf(s.out, "\n%-18s %7s %21s %22s %6s %6s %5s %7s %6s %8s %6s %6s %8s\n", "strategy", "workers",
+			"P50 / P95 / P99 min", "ratio", "thrpt", "builds", "hours", "aborted", "landed", "rejected", "harmed", "CPU s", "plan P99")
 	}
-	fmt.Fprintf(s.out, "%-24s %7d %23s %22s %10.2f %7.2f %7.2f %6.0f%% %7d %8d %6d %7.2f %6.2fms%s\n", label, m.Workers,
+	fmt.Fprintf(s.out, "%-18s %7d %21s %22s %6.2f %6.2f %5.2f %6.0f%% %6d %8d %6d %6.2f %6.2fms%s\n", label, m.Workers,
 		fmt.Sprintf("%.0f / %.0f / %.0f", m.P50, m.P95, m.P99),
 		fmt.Sprintf("%.2f / %.2f / %.2f", m.Ratio.P50, m.Ratio.P95, m.Ratio.P99),
 		m.Throughput, m.Builds, m.Hours, 100*m.Aborted, m.Landed, m.Rejected, m.Harmed, m.CPU, m.Plan.P99, wrong(m))

@@ -97,6 +97,7 @@ func (g *gate) rebase(c int) {
 
 func (g *gate) plan() {
 	g.report()
+	g.shrink()
 	for i, c := range g.pending {
 		if i >= g.window || g.free == 0 {
 			return
@@ -112,6 +113,19 @@ func (g *gate) plan() {
 			}
 		}
 		x.run = g.start([]int{c}, assumed, x.base)
+	}
+}
+
+// shrink stops what a window that has become smaller leaves out.
+func (g *gate) shrink() {
+	if g.floor == 0 || len(g.pending) <= g.window {
+		return
+	}
+	for _, c := range g.pending[g.window:] {
+		if x := &g.changes[c]; x.run != nil {
+			g.stop(x.run)
+			x.run = nil
+		}
 	}
 }
 

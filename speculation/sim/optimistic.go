@@ -9,10 +9,11 @@ import "context"
 // changes, its build starts again. A change is reported when nothing is ahead.
 type optimistic struct{}
 
-// window is the same with one queue and Zuul's flow control: changes are built
+// window is the same with Zuul's flow control over one queue: changes are built
 // while they are among the first 20; a landing makes that one more, a failure
 // halves it, down to 3 (`window`, `window-floor`, `window-increase-factor`,
-// `window-decrease-factor` in Zuul's documentation, section "Pipeline").
+// `window-decrease-factor` in Zuul's documentation, section "Pipeline"). What a
+// smaller window leaves out is stopped.
 type window struct{}
 
 // github is GitHub's merge queue ("Managing a merge queue", GitHub Docs) with a
@@ -45,7 +46,7 @@ func (optimistic) Run(ctx context.Context, w *World, o Options) (*Outcome, error
 }
 
 func (window) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
-	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 20, floor: 3})
+	return runGate(newEngine(ctx, w, o), NewGraph(w), gate{window: 20, floor: 3})
 }
 
 func (github) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {

@@ -85,6 +85,8 @@ func TestPeersOnTheGivenWorld(t *testing.T) {
 	}{
 		{"single", 500, 31.8, 44.3, 1, 0.02},
 		{"optimistic", 500, 6.0, 10.8, 22.6, 0.21},
+		{"optimistic-window", 500, 43, 52, 1.74, 0.1},
+		{"github", 500, 46, 58, 42.5, 0.02}, // the study has 80 builds per change
 		{"bors", 500, 430, 506, 0.86, 0.02},
 		{"speculate-all", 500, 6.7, 9.6, 20.8, 0.02},
 		{"submitqueue-2019", 100, 1.50, 1.58, 2.4, 0.25},
