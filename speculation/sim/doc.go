@@ -34,7 +34,11 @@
 //	checker.go     what a strategy did wrong, from the truth alone
 //	strategy.go    Strategy, Options, Outcome, and the list of strategies
 //	engine.go      virtual time, workers and builds for the peers
-//	oracle.go ...  one file for each peer, with its source
+//	oracle.go      the in-order oracle, against which all are measured
+//	single.go      the single queue; bors.go: batches and bisection
+//	optimistic.go  Zuul, GitHub and GitLab, which are gate.go with different limits
+//	submitqueue.go SubmitQueue'19 and '24, and speculate-all: speculator.go builds
+//	               the best of the paths that paths.go enumerates, by beliefs.go
 //	metrics.go     figures of a run; stats.go: figures of a world
 //	svg.go         both as a picture
 //

@@ -15,10 +15,9 @@ type gate struct {
 
 // gateChange is what the gate knows of a change.
 type gateChange struct {
-	base    uint64 // key of what is assumed ahead of it: landed or not failing
-	ahead   int    // undecided changes ahead
-	result  bool   // it was built on this base
-	failing bool   // and failed
+	ahead   int  // undecided changes ahead
+	result  bool // it was built on what is assumed now
+	failing bool // and failed
 	run     *build
 }
 
@@ -33,40 +32,20 @@ func (g *gate) arrived(c int) {
 		if !g.decided[a] {
 			g.changes[c].ahead++
 		}
-		if g.assumed(a) {
-			g.changes[c].base ^= label(a)
-		}
 	}
-}
-
-// assumed reports whether those behind a change are built on it.
-func (g *gate) assumed(c int) bool {
-	if g.decided[c] {
-		return g.main.Has(c)
-	}
-	return !g.changes[c].failing
 }
 
 func (g *gate) ended(b *build) {
 	c := b.changes[0]
 	x := &g.changes[c]
-	x.run = nil
-	if b.key != x.base {
-		return
-	}
-	x.result = true
+	x.run, x.result = nil, true
 	if b.failed {
-		g.fail(c)
+		x.failing = true
+		g.rebase(c)
 	}
 }
 
 func (g *gate) voided(c int) { g.reset(c) }
-
-// fail takes a change out of what those behind it are built on.
-func (g *gate) fail(c int) {
-	g.changes[c].failing = true
-	g.rebase(c)
-}
 
 // reset forgets what is known of a change: its base has changed.
 func (g *gate) reset(c int) {
@@ -81,15 +60,15 @@ func (g *gate) reset(c int) {
 	}
 }
 
-// rebase tells those behind that they are built with a change or without it,
-// and forgets what is known of them.
+// rebase forgets what is known of those behind a change: they are built with it
+// now, or without it. Their builds stop, so a build that ends was on what is
+// assumed at its end.
 func (g *gate) rebase(c int) {
 	for _, d := range g.graph.Later[c] {
 		if d >= g.arrivals {
 			return
 		}
 		if !g.decided[d] {
-			g.changes[d].base ^= label(c)
 			g.reset(d)
 		}
 	}
@@ -108,11 +87,11 @@ func (g *gate) plan() {
 		}
 		var assumed []int
 		for _, a := range g.graph.Earlier[c] {
-			if !g.decided[a] && g.assumed(a) {
+			if !g.decided[a] && !g.changes[a].failing {
 				assumed = append(assumed, a)
 			}
 		}
-		x.run = g.start([]int{c}, assumed, x.base)
+		x.run = g.start([]int{c}, assumed, 0)
 	}
 }
 

@@ -199,6 +199,30 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestExampleOfTheDoc is the example of the package's documentation.
+func TestExampleOfTheDoc(t *testing.T) {
+	w := &sim.World{OverheadMin: 4, Targets: []sim.Target{{CostMin: 1}}}
+	for i := range 2 {
+		w.Changes = append(w.Changes, sim.Change{ID: i, ArriveMin: float64(i), DurationMin: 30, Targets: []int{0}, BrokenTarget: -1,
+			Predicted: sim.Prediction{Success: 0.95, DurationMin: 30, DurationSDMin: 2}})
+	}
+	w.Changes[1].Conflicts = []sim.Conflict{{With: 0, Target: 0}}
+	for name, at := range map[string][2]float64{"oracle": {30, 31}, "single": {30, 60}, "submitqueue-2019": {30, 31}} {
+		out, err := mustStrategy(t, name).Run(context.Background(), w, sim.Options{Workers: 2, Set: map[string]string{"epoch": "0"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []sim.Decision{{Change: 0, At: at[0], Landed: true}, {Change: 1, At: at[1]}}
+		if d := cmp.Diff(want, out.Decisions); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	out := &sim.Outcome{Decisions: []sim.Decision{{Change: 0, At: 30, Landed: true}, {Change: 1, At: 31, Landed: true}}, Landings: []int{0, 1}}
+	if v := sim.Check(w, out); v.RedCommits != 1 {
+		t.Errorf("both landed: %+v", v)
+	}
+}
+
 func TestUnknownStrategyListsAll(t *testing.T) {
 	_, err := sim.Lookup("psychic")
 	if !errors.Is(err, sim.ErrUnknownStrategy) {
@@ -261,5 +285,17 @@ func TestMetrics(t *testing.T) {
 		`"undecided":0,"cpu_seconds":1,"plan_ms":{"p50":2,"p99":2.98}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// BenchmarkStrategies replays 3,000 changes at 500 per hour with 500 workers.
+func BenchmarkStrategies(b *testing.B) {
+	w := mustGenerate(b, func(p *sim.Params) { p.Changes = 3000 })
+	for _, name := range peers() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				mustMeasure(b, w, name, sim.Options{Workers: 500})
+			}
+		})
 	}
 }
