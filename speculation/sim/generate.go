@@ -35,7 +35,7 @@ type Params struct {
 	Large float64 // share of large diffs: half of all components, 60 minutes to CapMin
 
 	Predictor     float64 // d': distance of sound from broken changes, in standard deviations of what the predictor sees; 3.4 is right for 97 %, 1.5 for 88 %
-	PredictorPair float64 // d' of conflicts; 0: 1.25 times Predictor
+	PredictorPair float64 // d' of conflicts; 0: 0.85 above Predictor, or none where that is 0
 	MAPE          float64 // mean error of a predicted duration, relative
 
 	Flaky        float64 // chance that a build reports a sound target as failed

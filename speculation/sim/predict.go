@@ -26,13 +26,17 @@ func (p *Params) odds(w *World) odds {
 	}
 }
 
+// pairsEasier is by how much d' of conflicts is above that of broken changes in
+// the given worlds.
+const pairsEasier = 0.85
+
 // outcomes draws the truth about changes that have arrived, and what a predictor
 // of the wanted quality believes of each.
 func (p *Params) outcomes(w *World, o odds) {
 	truth, beliefs := draw(w.Seed, streamTruth), draw(w.Seed, streamBeliefs)
 	pairs := p.PredictorPair
-	if pairs == 0 {
-		pairs = 1.25 * p.Predictor
+	if pairs == 0 && p.Predictor > 0 {
+		pairs = p.Predictor + pairsEasier
 	}
 	g := NewGraph(w)
 	for i := range w.Changes {

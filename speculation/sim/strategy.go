@@ -57,13 +57,13 @@ func (o *Outcome) inTime() []Decision {
 	return out
 }
 
-// Strategies returns all strategies, in the order in which they are shown.
+// Strategies returns all strategies, in the order in which they are shown; the
+// queue's own planner comes last.
 func Strategies() []Strategy {
 	return []Strategy{
 		oracle{}, single{}, optimistic{}, window{}, github{}, gitlab{}, bors{},
 		speculateAll{}, submitQueue2019{}, submitQueue2024{},
 	}
-	// The queue's own planner comes last: see ours.go.
 }
 
 // Ablations returns the settings that `submitqueue simulate --ablate` tries one
