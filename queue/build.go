@@ -17,18 +17,19 @@ func NewBuildID(link LinkID, keys []Key, attempt int) BuildID {
 
 // Build is one attempt to verify the asked keys on a commit.
 type Build struct {
-	ID      BuildID    `json:"id"`
-	Link    LinkID     `json:"link"`
-	Change  ChangeID   `json:"change,omitempty"` // empty: a build of main itself
-	Commit  CommitID   `json:"commit"`
-	Chain   []ChangeID `json:"chain,omitempty"` // changes assumed landed on main before Change
-	Attempt int        `json:"attempt"`
-	Jobs    []Job      `json:"jobs"`
-	At      Instant    `json:"at"` // when it was asked for
-	Started Instant    `json:"started,omitempty"`
-	Value   float64    `json:"value"`            // what the plan gave for it, for people and for pre-emption
-	Why     string     `json:"why"`              // one sentence, for people
-	Cancel  bool       `json:"cancel,omitempty"` // cancelling: holds its slot until it is done
+	ID        BuildID       `json:"id"`
+	Link      LinkID        `json:"link"`
+	Change    ChangeID      `json:"change,omitempty"` // empty: a build of main itself
+	Commit    CommitID      `json:"commit"`
+	Chain     []ChangeID    `json:"chain,omitempty"` // changes assumed landed on main before Change
+	Attempt   int           `json:"attempt"`
+	Jobs      []Job         `json:"jobs"`
+	At        Instant       `json:"at"` // when it was asked for
+	Started   Instant       `json:"started,omitempty"`
+	Predicted time.Duration `json:"predicted,omitempty"` // from its start to its end
+	Value     float64       `json:"value"`               // what the plan gave for it, for people and for pre-emption
+	Why       string        `json:"why"`                 // one sentence, for people
+	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
 }
 
 // Job is the part of a build that one step verifies. Results can be written

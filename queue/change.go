@@ -56,10 +56,12 @@ type Change struct {
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8, fixed by the first analysis
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
+	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
 	Decided   Instant       `json:"decided,omitempty"`
+	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
 	Until     Instant       `json:"until,omitempty"` // parked: looked at again then
 	Verdict   *Verdict      `json:"verdict,omitempty"`
 }

@@ -180,6 +180,8 @@ func fill(r *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(rapid.StringN(0, 8, -1).Draw(r, "string"))
+	case reflect.Uint64:
+		v.SetUint(rapid.Uint64().Draw(r, "uint"))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(r, "bool"))
 	case reflect.Int, reflect.Int64:

@@ -19,6 +19,7 @@ func (p *Push) Tip() CommitID { return p.Commits[len(p.Commits)-1] }
 type Main struct {
 	Branch    string       `json:"branch"`
 	Tip       CommitID     `json:"tip,omitempty"`
+	Line      Line         `json:"line,omitzero"` // where Tip is
 	Protected bool         `json:"protected,omitempty"`
 	Surveyed  CommitID     `json:"surveyed,omitempty"`  // the commit whose keys were compared with the ledger
 	Root      LinkID       `json:"root,omitempty"`      // root link of the keys of main that were not proven at Surveyed

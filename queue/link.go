@@ -37,6 +37,16 @@ type Link struct {
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
 	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
 	At        Instant     `json:"at"`
+	Since     Line        `json:"since,omitzero"`  // where on main's line the chain of this link begins
+	Chain     []ChangeID  `json:"chain,omitempty"` // the changes between there and Parent, in order
+}
+
+// Line is a place on main's first-parent line, as far as the queue made it: how
+// many changes had landed there since the last commit that it did not make.
+// Within one epoch two places differ by landed changes only.
+type Line struct {
+	Epoch int `json:"epoch,omitempty"` // commits of others seen so far
+	Seq   int `json:"seq,omitempty"`   // landings since
 }
 
 // StepSet is the steps of a tree under their digest, stored once for all links

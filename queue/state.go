@@ -19,6 +19,8 @@ type State struct {
 	Builds     map[BuildID]*Build
 	Ledger     map[Digest]*Entry
 	Durations  map[string]*Duration
+	Beliefs    map[ChangeID]*Belief
+	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Push       *Push      // the landing that is under way, or nil
 	Spent      []Instant  // when the builds of the last hour were started; kept only under builds_per_hour
@@ -38,6 +40,7 @@ func NewState(branch string) *State {
 		Builds:     map[BuildID]*Build{},
 		Ledger:     map[Digest]*Entry{},
 		Durations:  map[string]*Duration{},
+		Beliefs:    map[ChangeID]*Belief{},
 		Actions:    map[string]*Action{},
 	}
 }
@@ -81,13 +84,14 @@ const (
 	KindBuild     Kind = "build"
 	KindEntry     Kind = "entry"
 	KindDuration  Kind = "duration"
+	KindBelief    Kind = "belief"
 	KindAction    Kind = "action"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindAction}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction}
 }
 
 // Ref names a record.
@@ -104,11 +108,12 @@ type Record struct {
 
 // Names of the meta records.
 const (
-	MetaMain  = "main"
-	MetaSlots = "slots"
-	MetaPush  = "push"
-	MetaTrain = "train"
-	MetaSpent = "spent"
+	MetaMain     = "main"
+	MetaSlots    = "slots"
+	MetaPush     = "push"
+	MetaTrain    = "train"
+	MetaSpent    = "spent"
+	MetaAccuracy = "accuracy"
 )
 
 // Encode returns the record of that name as the state holds it now, and false
@@ -139,6 +144,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 			return s.Train, len(s.Train) > 0
 		case MetaSpent:
 			return s.Spent, len(s.Spent) > 0
+		case MetaAccuracy:
+			return s.Accuracy, s.Accuracy != 0
 		}
 		return nil, false
 	case KindChange:
@@ -163,6 +170,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Ledger, Digest(r.ID))
 	case KindDuration:
 		return find(s.Durations, r.ID)
+	case KindBelief:
+		return find(s.Beliefs, ChangeID(r.ID))
 	case KindAction:
 		return find(s.Actions, r.ID)
 	}
@@ -191,6 +200,8 @@ func (s *State) Load(r Record) error {
 			err = json.Unmarshal(r.Data, &s.Train)
 		case MetaSpent:
 			err = json.Unmarshal(r.Data, &s.Spent)
+		case MetaAccuracy:
+			err = json.Unmarshal(r.Data, &s.Accuracy)
 		default:
 			err = fmt.Errorf("not known to this version")
 		}
@@ -212,6 +223,8 @@ func (s *State) Load(r Record) error {
 		err = load(s.Ledger, r, func(v *Entry) Digest { return v.ID })
 	case KindDuration:
 		err = load(s.Durations, r, func(v *Duration) string { return v.ID })
+	case KindBelief:
+		err = load(s.Beliefs, r, func(v *Belief) ChangeID { return v.Change })
 	case KindAction:
 		err = load(s.Actions, r, func(v *Action) string { return v.Key })
 	default:

@@ -23,6 +23,7 @@ func drawState(r *rapid.T) *queue.State {
 	s.Push = &push
 	s.Train = []queue.ChangeID{"a", "b"}
 	s.Spent = []queue.Instant{1, 2}
+	s.Accuracy = 0.9
 	for _, id := range rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1), 1, 3, rapid.ID).Draw(r, "ids") {
 		change, request, link := filled(r, queue.Change{}), filled(r, queue.Request{}), filled(r, queue.Link{})
 		steps, build, entry := filled(r, queue.StepSet{}), filled(r, queue.Build{}), filled(r, queue.Entry{})
@@ -33,6 +34,9 @@ func drawState(r *rapid.T) *queue.State {
 		s.Changes[change.ID], s.Requests[id], s.Links[link.ID], s.Steps[steps.ID] = &change, &request, &link, &steps
 		s.Builds[build.ID], s.Ledger[entry.ID], s.Durations[id], s.Actions[id] = &build, &entry, &duration, &action
 		s.Footprints[change.ID] = &footprint
+		belief := filled(r, queue.Belief{})
+		belief.Change = change.ID
+		s.Beliefs[change.ID] = &belief
 	}
 	for _, n := range rapid.SliceOfNDistinct(rapid.Int(), 1, 3, rapid.ID).Draw(r, "numbers") {
 		pull := filled(r, queue.Pull{})
@@ -45,13 +49,13 @@ func drawState(r *rapid.T) *queue.State {
 // refsOf names all records of a state.
 func refsOf(s *queue.State) []queue.Ref {
 	var refs []queue.Ref
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
 		refs = append(refs, queue.Ref{Kind: queue.KindMeta, ID: meta})
 	}
 	for kind, m := range map[queue.Kind]any{
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
 		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger,
-		queue.KindDuration: s.Durations, queue.KindAction: s.Actions,
+		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
 			id := ""
@@ -93,7 +97,7 @@ func TestStateRoundTrip(t *testing.T) {
 func TestStateEncodesAbsence(t *testing.T) {
 	s := queue.NewState("main")
 	for _, kind := range queue.Kinds() {
-		for _, id := range []string{"", "none", "7", queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
+		for _, id := range []string{"", "none", "7", queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
 			record, ok, err := s.Encode(queue.Ref{Kind: kind, ID: id})
 			if ok || err != nil || record.Data != nil {
 				t.Errorf("%s %q of an empty state: %v, %v, %s", kind, id, ok, err, record.Data)
@@ -118,7 +122,7 @@ func TestStateLoadErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
 		if err := queue.NewState("main").Load(queue.Record{Ref: queue.Ref{Kind: queue.KindMeta, ID: meta}, Data: []byte(`"text"`)}); err == nil {
 			t.Errorf("%s was read from a text", meta)
 		}
@@ -129,7 +133,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 11 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 12 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

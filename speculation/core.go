@@ -27,9 +27,13 @@ type Core struct {
 	publishing  map[int]bool                                 // pull requests whose comment is being written
 	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
-	told        map[int]told                                 // what each pull request's comment is to say
-	observing   string                                       // key of the action that reads main, or ""
-	model       predict.Model                                // of changes that nothing is known of yet
+	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
+	toldBroken  string
+	told        map[int]told             // what each pull request's comment is to say
+	observing   string                   // key of the action that reads main, or ""
+	model       predict.Model            // of changes that nothing is known of yet
+	assumed     assumptions              // what targets would be like on futures of main
+	nodes       map[queue.ChangeID]*node // pending changes as the plan sees them
 
 	// Of the turn under way.
 	now      queue.Instant
@@ -39,6 +43,9 @@ type Core struct {
 	rank     map[queue.ChangeID]int
 	states   map[queue.LinkID]linkState
 	wants    []want
+	scratch  []mark
+	costs    []float64 // cache of targetCost
+	one, two future
 	trail    trail
 	turn     Turn
 	sweep    bool // something has left the state that others may have been kept for
@@ -61,10 +68,14 @@ type Turn struct {
 }
 
 // New returns the core of a loaded state and takes the state over.
-func New(s *queue.State) *Core {
+func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
+
+// NewWith returns the core of a loaded state with a model of its own.
+func NewWith(s *queue.State, model predict.Model) *Core {
 	c := &Core{
 		s:           s,
-		model:       predict.Default,
+		model:       model,
+		nodes:       map[queue.ChangeID]*node{},
 		index:       conflict.NewIndex(),
 		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
 		aheadOf:     map[queue.ChangeID][]queue.ChangeID{},
@@ -79,6 +90,7 @@ func New(s *queue.State) *Core {
 		analyzing:   map[queue.ChangeID]int{},
 		now:         latest(s),
 	}
+	c.assumed = newAssumptions()
 	for _, id := range sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && inOrder(s.Changes[id]) {
 			c.join(id, f)
@@ -93,6 +105,7 @@ func New(s *queue.State) *Core {
 	for _, id := range sorted(s.Builds) {
 		c.indexBuild(s.Builds[id])
 	}
+	c.reassume()
 	c.noteVerified()
 	return c
 }
@@ -138,10 +151,15 @@ func Step(c *Core, events []queue.Event) Turn {
 	c.trail = trail{}
 	c.expire()
 	c.attend()
+	if c.assumed.stale {
+		c.reassume()
+		clear(c.verified)
+		c.fresh = true
+	}
+	c.unpark()
 	if c.fresh {
 		c.noteVerified()
 	}
-	c.unpark()
 	c.settle()
 	c.land()
 	c.plan()

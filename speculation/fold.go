@@ -221,12 +221,13 @@ func (c *Core) analyzed(b queue.Analyzed) {
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
+	c.newFootprint(ch.ID, c.s.Footprints[ch.ID], &f)
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
-		ch.Predicted = c.predict(&f)
+		ch.Predicted = c.predict(ch, &f)
 		ch.Virtual = c.virtual(ch)
 		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
 	}
@@ -235,6 +236,9 @@ func (c *Core) analyzed(b queue.Analyzed) {
 	}
 	if inOrder(ch) {
 		c.join(ch.ID, &f)
+		if ch.Chance == 0 {
+			c.foresee(ch)
+		}
 	}
 }
 

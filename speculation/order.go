@@ -16,11 +16,13 @@ func inOrder(ch *queue.Change) bool {
 
 // join puts a change among those that conflicts are computed for.
 func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
+	c.fresh = true
+	c.assumed.hot[id] = true
 	c.index.Put(id, *f)
-	delete(c.aheadOf, id)
+	c.staleAhead(id)
 	if len(f.Edges) > 0 {
 		// Every pair is evaluated with the added edges of all pending changes.
-		clear(c.aheadOf)
+		c.staleAll()
 		clear(c.conflicting)
 		return
 	}
@@ -38,9 +40,10 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 // leave takes a change out again.
 func (c *Core) leave(id queue.ChangeID) {
 	c.forgetAhead(id, c.rank[id])
+	delete(c.nodes, id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
-		clear(c.aheadOf)
+		c.staleAll()
 		clear(c.conflicting)
 		return
 	}
@@ -104,11 +107,25 @@ func (c *Core) sortOrder() {
 // forgetAhead drops the cached lists that a change at a place is or may come to
 // be in. Who stays in the order keeps its place relative to the others.
 func (c *Core) forgetAhead(id queue.ChangeID, place int) {
-	delete(c.aheadOf, id)
+	c.staleAhead(id)
 	for other := range c.conflictsOf(id) {
 		if c.rank[other] >= place {
-			delete(c.aheadOf, other)
+			c.staleAhead(other)
 		}
+	}
+}
+
+func (c *Core) staleAhead(id queue.ChangeID) {
+	delete(c.aheadOf, id)
+	if n := c.nodes[id]; n != nil {
+		n.made = false
+	}
+}
+
+func (c *Core) staleAll() {
+	clear(c.aheadOf)
+	for _, n := range c.nodes {
+		n.made = false
 	}
 }
 
@@ -173,14 +190,44 @@ func durationID(step, target string) string { return step + "\x00" + target }
 // learn folds one observation into what is known of durations.
 func (c *Core) learn(step, target string, took time.Duration) {
 	id := durationID(step, target)
+	if t, ok := c.assumed.numbers[target]; ok && t < len(c.costs) {
+		c.costs[t] = 0
+	}
 	c.s.Durations[id] = predict.Observe(c.s.Durations[id], id, took)
 	c.touch(queue.KindDuration, id)
 }
 
+// foresee writes down the chance that a change lands as it looks on arrival,
+// and puts it behind those that it probably breaks.
+func (c *Core) foresee(ch *queue.Change) {
+	chance := clampChance(c.model.Good(ch))
+	for _, other := range sorted(c.conflictsOf(ch.ID)) {
+		o := c.s.Changes[other]
+		if o == nil || o.Phase != queue.Pending {
+			continue
+		}
+		q := c.pairChance(other, ch.ID)
+		if q > probablyBreaks && o.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
+			ch.Virtual = o.Virtual + 1
+			c.ordered = false
+		}
+		chance *= 1 - q
+	}
+	ch.Chance = clampChance(chance)
+	c.touchChange(ch)
+}
+
+// probablyBreaks is the chance of a pair above which neither overtakes the
+// other (planner.md 6.1).
+const probablyBreaks = 0.1
+
 // predict returns the expected duration of a change's first build.
-func (c *Core) predict(f *queue.Footprint) time.Duration {
+func (c *Core) predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	if c.s.Main.Config == nil {
 		return 0
+	}
+	if d, ok := c.model.Duration(ch); ok {
+		return d
 	}
 	var total time.Duration
 	for _, s := range c.s.Main.Config.Steps {

@@ -153,27 +153,34 @@ func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
 	return st, ok
 }
 
-// noteVerified remembers which changes have been proven on some path.
+// noteVerified remembers which changes may be landable: each of their targets
+// has passed on some path.
 func (c *Core) noteVerified() {
-	for _, l := range c.s.Links {
-		if l.Change != "" && !c.verified[l.Change] && c.proven(l) {
-			c.verified[l.Change] = true
+	for id := range c.assumed.hot {
+		if ch := c.s.Changes[id]; ch != nil && inOrder(ch) && !c.verified[id] && c.seenPass(id) {
+			c.verified[id] = true
 		}
 	}
+	clear(c.assumed.hot)
 }
 
-// proven reports whether every key of a link has passed, but for those on the
-// whole tree. What is proven stays so.
-func (c *Core) proven(l *queue.Link) bool {
-	if l.Outcome != queue.Merged {
+// seenPass reports whether each target of a change has passed on some path.
+func (c *Core) seenPass(id queue.ChangeID) bool {
+	x := c.affectedBy(id)
+	if x == nil {
 		return false
 	}
-	for i, id := range c.ids(l.ID) {
-		if e := c.s.Ledger[id]; (e == nil || e.Passed == 0) && !c.wholeTree(l, l.Keys[i]) {
-			return false
+	left := len(x.targets)
+	got := make([]bool, left)
+	for _, l := range c.assumed.paths[id] {
+		for i, k := range c.assumed.of[l.ID] {
+			if !got[i] && c.lookAt(k) == verified {
+				got[i] = true
+				left--
+			}
 		}
 	}
-	return true
+	return left == 0
 }
 
 // want is a chain of merges that somebody would like to see made.

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -8,25 +9,22 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Priors and limits of the plan. The planner proper (DESIGN 8) replaces the
-// priors by learned ones behind the same functions; none of them can change a
-// verdict.
+// Limits of the plan, and what builds of main and of the train are worth.
 const (
-	goodVerified = 0.98
-	goodFailed   = 0.05
-	minChance    = 0.01
-	maxDepth     = 128 // changes ahead beyond which no path is followed
-	preemptGain  = 2.0 // what takes a running build's slot must be worth this much more
-	valueMain    = 1000
-	valueTrain   = 100
-	parkedHours  = 7 * 24 // beyond this nobody waits for a chance to improve
+	maxDepth    = 128 // changes ahead beyond which no path is followed
+	maxFlips    = 4   // futures of one change that differ in one outcome from the likeliest
+	valueMain   = 1000
+	valueTrain  = 100
+	parkedHours = 7 * 24 // beyond this nobody waits for a chance to improve
 )
 
 // candidate is a build that could be worth running.
 type candidate struct {
-	link   *queue.Link
+	link   *queue.Link // nil: to be resolved
+	change queue.ChangeID
 	chain  []queue.ChangeID
-	keys   []queue.Key
+	only   map[string]bool // targets to be verified; nil: all
+	keys   []queue.Key     // of link
 	value  float64
 	why    string
 	always bool // not subject to the threshold: nothing is assumed
@@ -36,12 +34,20 @@ type candidate struct {
 // planning is the working state of one plan.
 type planning struct {
 	*Core
-	found  []candidate
-	credit map[queue.BuildID]float64
-	unsure map[queue.ChangeID]bool // changes whose likeliest path is not resolved: what they need is not known
-	looked map[queue.ChangeID]bool
-	belief map[queue.ChangeID]float64
-	began  map[queue.ChangeID]queue.Instant // when the first of a change's live builds began
+	found    []candidate
+	credit   map[*queue.Build]float64
+	outlooks map[queue.ChangeID]*outlook
+	until    map[queue.ChangeID]queue.Instant // when the last of a change's live builds is expected to end
+	stamp    int
+	worth    float64 // threshold of a build's value
+	single   float64 // threshold of a target's chance to be needed, in a build that is not the first
+	wanted   []wish
+}
+
+// wish is an unresolved path of a candidate.
+type wish struct {
+	at   int // in found
+	want want
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -51,11 +57,12 @@ func (c *Core) plan() {
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return
 	}
-	p := &planning{Core: c, credit: map[queue.BuildID]float64{}, unsure: map[queue.ChangeID]bool{},
-		looked: map[queue.ChangeID]bool{}, belief: map[queue.ChangeID]float64{}, began: map[queue.ChangeID]queue.Instant{}}
+	p := &planning{Core: c, credit: map[*queue.Build]float64{}, outlooks: make(map[queue.ChangeID]*outlook, len(c.order)),
+		until: map[queue.ChangeID]queue.Instant{}}
+	p.thresholds()
 	for _, b := range c.s.Builds {
-		if !b.Cancel {
-			p.began[b.Change] = queue.Earliest(p.began[b.Change], b.Started)
+		if !b.Cancel && b.Change != "" {
+			p.until[b.Change] = max(p.until[b.Change], p.expected(b))
 		}
 	}
 	p.main()
@@ -63,14 +70,51 @@ func (c *Core) plan() {
 	p.paths()
 	p.cancelRefuted()
 	p.take()
+	LastPlan = p
+}
+
+// thresholds follow the measured accuracy of predictions: where they are often
+// wrong more futures must be built (planner.md 9, rule 6).
+func (p *planning) thresholds() {
+	worse := min(1, max(0, (0.955-p.accuracy())/(0.955-0.88)))
+	p.worth = p.rules().Threshold * (1 - worse*2/3)
+	p.single = 0.4 - worse*0.25
+}
+
+// expected is when a live build is expected to end; one that takes longer than
+// predicted is taken to need a tenth more.
+func (c *Core) expected(b *queue.Build) queue.Instant {
+	began := b.Started
+	if began == 0 {
+		began = c.now
+	}
+	took := c.predictBuild(b)
+	if end := began.Add(took); end > c.now {
+		return end
+	}
+	return c.now.Add(took / 10)
+}
+
+// predictBuild predicts how long a build takes from its start.
+func (c *Core) predictBuild(b *queue.Build) time.Duration {
+	if b.Predicted > 0 {
+		return b.Predicted
+	}
+	var total time.Duration
+	for _, j := range b.Jobs {
+		for _, k := range j.Keys {
+			total += c.duration(j.Step.Name, k.Target)
+		}
+	}
+	return total
 }
 
 // consider turns a link into a candidate for those of the given keys that
 // nothing runs yet; builds that run the others get the credit.
 func (p *planning) consider(cand candidate, keys []queue.Key) {
 	for _, k := range keys {
-		if id, ok := p.running[k.ID()]; ok && !p.s.Builds[id].Cancel {
-			p.credit[id] = max(p.credit[id], cand.value)
+		if b := p.s.Builds[p.running[k.ID()]]; b != nil && !b.Cancel {
+			p.credit[b] = max(p.credit[b], cand.value)
 			continue
 		}
 		cand.keys = append(cand.keys, k)
@@ -139,8 +183,7 @@ func (p *planning) train() {
 			return
 		}
 		if st := p.state(l); st.status == treeKeysOnly {
-			p.looked[id] = true
-			p.consider(candidate{link: l, chain: p.s.Train[:i], value: valueTrain - float64(i),
+			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
 				why: "last check before it lands, on the commit that lands", always: true}, st.tree)
 		}
 		at = l.Commit
@@ -151,110 +194,238 @@ func (p *planning) train() {
 // three times over.
 func (p *planning) window() int { return 3*p.s.Slots + 8 }
 
-// paths considers each pending change's likeliest path and, for slots that
-// stay free, the same path with the other outcome of the first undecided
-// change ahead.
+// paths considers the futures of each pending change.
 func (p *planning) paths() {
 	n := 0
 	for _, id := range p.order {
 		if n >= p.window() {
 			return
 		}
-		ahead := p.firstAhead(id)
-		if len(ahead) > maxDepth {
+		x := p.node(id)
+		if x == nil {
 			continue
 		}
-		if !p.verified[id] || len(ahead) > 0 {
+		edges := p.edges(x)
+		if len(edges) > maxDepth {
+			continue
+		}
+		if !p.verified[id] || len(edges) > 0 {
 			n++
 		}
-		p.looked[id] = true
-		if len(ahead) == 0 && (p.aboard[id] || p.boarding[id]) {
-			p.unsure[id] = p.boarding[id]
-			continue // it is merged where it will land; a path of its own would tell nothing new
-		}
-		p.path(id, ahead)
+		p.path(x, edges)
 	}
 }
 
-func (p *planning) path(id queue.ChangeID, ahead []queue.ChangeID) {
-	ch := p.s.Changes[id]
-	assumed, needed := p.likeliest(ahead)
-	l := p.follow(id, assumed)
+// path considers a change's likeliest future, and those near it.
+func (p *planning) path(n *node, edges []edge) {
+	ch := p.s.Changes[n.id]
+	p.weigh(n)
+	o := &outlook{base: p.expect(n, edges)}
+	p.outlooks[n.id] = o
+	takes, chance := make([]bool, len(edges)), make([]float64, len(edges))
+	p.likeliest(edges, takes, chance)
+	f := &p.one
+	p.see(n, edges, takes, f)
+	f.need(edges, chance)
+	var need queue.Instant
+	o.end, need = p.ends(n, edges, f)
+	aging := 1 + p.now.Sub(ch.Arrival).Hours()
+	if ch.Stale && f.blind > 0 {
+		return // what it affects is not known
+	}
+	switch {
+	case len(edges) == 0:
+		if p.aboard[n.id] || p.boarding[n.id] {
+			return // it is merged where it will land; a path of its own would tell nothing new
+		}
+		p.alone(n, f, aging)
+		return
+	case f.status == failed && p.regardless(n, nil) == failed:
+		p.onMain(n) // it may be rejected, if it fails on main as it is
+	}
+	if st := p.offer(n, edges, f, f.mean*aging, need, ""); st == conflicting {
+		o.base = unmergeable
+	} else if f.status == verified {
+		o.base = max(o.base, proven)
+	}
+	p.flips(n, edges, f, chance, aging, need)
+}
+
+// alone considers a change that nobody is ahead of: nothing is assumed, and
+// what is known of it decides. Where the assumption keys say that it may land or
+// not and nothing comes of that, the merge itself is asked.
+func (p *planning) alone(n *node, f *future, aging float64) {
+	if f.status == unknown {
+		p.offer(n, nil, f, aging, 0, "on main")
+		return
+	}
+	l := p.onMain(n)
 	if l == nil {
-		p.unsure[id] = true
-		p.belief[id] = p.good(id)
 		return
 	}
-	st := p.state(l)
-	switch st.status {
-	case verified, treeKeysOnly:
-		p.belief[id] = goodVerified
-	case failed, conflicting, empty:
-		p.belief[id] = goodFailed
-	default:
-		p.belief[id] = p.good(id)
+	if st := p.state(l); st.status == unknown {
+		p.consider(candidate{link: l, change: n.id, value: aging, why: "on main", always: true}, without(st.missing, st.tree))
 	}
-	if ch.Stale {
-		p.unsure[id] = true
-	}
-	value := needed * (1 + p.now.Sub(ch.Arrival).Hours())
-	why := "on main"
-	if len(assumed) > 0 {
-		why = fmt.Sprintf("on the likeliest future: %s first", names(assumed))
-	}
-	if len(ahead) > len(assumed) {
-		why += fmt.Sprintf(", without %d that will probably fail", len(ahead)-len(assumed))
-	}
-	if st.status == unknown {
-		p.consider(candidate{link: l, chain: assumed, value: value, why: why, always: len(ahead) == 0}, without(st.missing, st.tree))
-	}
-	if len(ahead) == 0 || len(ahead) > maxBypass {
-		return
-	}
-	p.otherFutures(id, ahead, assumed, value)
 }
 
-// likeliest goes through the changes ahead in order and takes for each the
-// likelier outcome; it returns those assumed to land and the chance that all
-// assumptions hold.
-func (p *planning) likeliest(ahead []queue.ChangeID) (assumed []queue.ChangeID, chance float64) {
-	chance = 1
-	for _, a := range ahead {
-		q := p.chance(a)
-		if q >= 0.5 {
-			assumed = append(assumed, a)
+// onMain returns the link of a change on main alone; it is resolved where it is
+// not.
+func (p *planning) onMain(n *node) *queue.Link {
+	l, rest, _ := p.walk(p.front(), []queue.ChangeID{n.id})
+	if l == nil {
+		p.wants = append(p.wants, rest)
+	}
+	return l
+}
+
+// offer makes a candidate of what is not known of a future, as far as it is
+// worth it, and gives the builds that run the rest their credit.
+func (p *planning) offer(n *node, edges []edge, f *future, value float64, need queue.Instant, why string) status {
+	if f.status != unknown {
+		return f.status
+	}
+	base := taken(edges, f.takes)
+	cand := candidate{change: n.id, chain: base, value: value, why: why, always: len(edges) == 0}
+	if f.blind > 0 {
+		l, _, void := p.walk(p.front(), append(slices.Clone(base), n.id))
+		if l != nil && void == "" {
+			return p.offerReal(n, f, cand, l)
 		}
-		chance *= max(q, 1-q)
 	}
-	return assumed, chance
+	first := p.s.Changes[n.id].Builds == 0
+	var verifying queue.Instant
+	share := 0.0
+	only := map[string]bool{}
+	for i, t := range n.x.targets {
+		if f.by[i] != unknown {
+			continue
+		}
+		open := f.known[i] == nil
+		if k := f.known[i]; k != nil {
+			var busy []*queue.Build
+			busy, open = p.work(k)
+			for _, b := range busy {
+				p.credit[b] = max(p.credit[b], value)
+				verifying = max(verifying, p.expected(b))
+			}
+		}
+		if open && (first || cand.always || f.needed[i] >= p.single) {
+			only[p.assumed.names[t]] = true
+			share += n.share[i]
+		}
+	}
+	if len(only) == 0 {
+		return unknown
+	}
+	if !n.x.all {
+		cand.only = only
+	}
+	if !first && !cand.always && p.early(n, share, max(need, verifying)) {
+		return unknown
+	}
+	cand.why = p.explain(cand, edges, f)
+	p.found = append(p.found, cand)
+	return unknown
 }
 
-func (p *planning) chance(id queue.ChangeID) float64 {
-	if q, ok := p.belief[id]; ok {
-		return q
+// offerReal makes a candidate of a path that is merged already, by its own keys.
+func (p *planning) offerReal(n *node, f *future, cand candidate, l *queue.Link) status {
+	st := p.state(l)
+	if st.status != unknown {
+		return st.status
 	}
-	return p.good(id)
+	cand.link = l
+	if cand.why == "" {
+		cand.why = "on its likeliest future"
+	}
+	p.consider(cand, without(st.missing, st.tree))
+	return unknown
 }
 
-// good is the chance that a change lands of which no result is known.
-func (p *planning) good(id queue.ChangeID) float64 {
-	q := p.model.Good(p.s.Changes[id])
-	if !(q >= minChance) { // NaN, too
-		return minChance
+// early reports whether a build that is not a change's first can wait: those
+// ahead will be undecided for much longer than it takes (planner.md 9, rule 2).
+func (p *planning) early(n *node, share float64, need queue.Instant) bool {
+	lead := p.span(n, share)*13/10 + time.Minute
+	if need.Sub(p.now) <= lead {
+		return false
 	}
-	return min(q, 1-minChance)
+	p.wakeAt(need.Add(-lead))
+	return true
+}
+
+// flips considers futures in which one outcome is another than in the
+// likeliest, the likeliest of them first (planner.md 6.4).
+func (p *planning) flips(n *node, edges []edge, f *future, chance []float64, aging float64, need queue.Instant) {
+	type flip struct {
+		at   int
+		mean float64
+	}
+	var out []flip
+	for i := range edges {
+		if len(edges[i].shared) == 0 {
+			continue
+		}
+		ratio := (1 - chance[i]) / chance[i]
+		if 1-chance[i] < p.single && aging*ratio < p.worth {
+			continue
+		}
+		mean := f.mean
+		for _, at := range edges[i].shared {
+			mean -= n.share[at] * f.needed[at] * (1 - ratio)
+		}
+		if mean*aging >= p.worth {
+			out = append(out, flip{i, mean})
+		}
+	}
+	slices.SortFunc(out, func(a, b flip) int { return cmp.Or(cmp.Compare(b.mean, a.mean), cmp.Compare(a.at, b.at)) })
+	for _, x := range out[:min(len(out), maxFlips)] {
+		takes := slices.Clone(f.takes)
+		takes[x.at] = !takes[x.at]
+		other := slices.Clone(chance)
+		other[x.at] = 1 - chance[x.at]
+		g := &p.two
+		p.see(n, edges, takes, g)
+		g.need(edges, other)
+		what := "lands"
+		if !takes[x.at] {
+			what = "does not land"
+		}
+		p.offer(n, edges, g, x.mean*aging, need, fmt.Sprintf("in case %s %s", edges[x.at].to.id, what))
+	}
+}
+
+// taken returns the changes that are assumed to land, in order.
+func taken(edges []edge, takes []bool) []queue.ChangeID {
+	var out []queue.ChangeID
+	for i := range edges {
+		if takes[i] {
+			out = append(out, edges[i].to.id)
+		}
+	}
+	return out
+}
+
+func (p *planning) explain(cand candidate, edges []edge, f *future) string {
+	if cand.why != "" {
+		return cand.why
+	}
+	why := "on main"
+	if len(cand.chain) > 0 {
+		why = fmt.Sprintf("on the likeliest future: %s first", names(cand.chain))
+	}
+	if n := len(edges) - len(cand.chain); n > 0 {
+		why += fmt.Sprintf(", without %d that will probably fail", n)
+	}
+	return why
 }
 
 // follow walks a path from where main will be, and has it resolved where it is
 // not. A member of the base that does not merge is taken as not landing.
-func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) *queue.Link {
+func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) (*queue.Link, want) {
 	for {
 		l, rest, void := p.walk(p.front(), append(slices.Clone(base), id))
 		if void == "" {
-			if l == nil {
-				p.wants = append(p.wants, rest)
-			}
-			return l
+			return l, rest
 		}
 		base = slices.DeleteFunc(slices.Clone(base), func(x queue.ChangeID) bool { return x == void })
 	}

@@ -112,6 +112,18 @@ func (anyModel) Good(ch *queue.Change) float64 {
 	return []float64{0, 0.1, 0.5, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(ch.ID))[0]%8]
 }
 
+func (anyModel) Conflict(a, b *queue.Change) float64 {
+	if a.ID > b.ID {
+		a, b = b, a
+	}
+	return []float64{0, 0.01, 0.2, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(a.ID), string(b.ID))[0]%8]
+}
+
+func (anyModel) Duration(ch *queue.Change) (time.Duration, bool) {
+	d := queue.DigestOf("d", string(ch.ID))[0]
+	return []time.Duration{0, -minute, time.Second, minute, 1000 * time.Hour}[d%5], d%2 == 0
+}
+
 // relation makes the footprints true, empty, full or arbitrary.
 func (h *history) relation(kind int) {
 	all := h.targets

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ func (c *Core) publish() {
 	for _, b := range c.s.Builds {
 		builds[b.Change]++
 	}
-	for _, n := range sorted(c.s.Pulls) {
+	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
 		facts := c.factsOf(p, builds)
 		if facts == "" {
@@ -37,6 +38,41 @@ func (c *Core) publish() {
 			c.ask(queue.Publish{Number: n, Want: t.want})
 		}
 	}
+}
+
+// tellable returns the pull requests of which something may be to be told, in
+// order: those in the queue, and those of which something has changed.
+func (c *Core) tellable() []int {
+	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
+		c.toldAll, c.toldBroken = true, c.s.Main.Broken
+		return sorted(c.s.Pulls)
+	}
+	some := map[int]bool{}
+	for _, ch := range c.s.Changes {
+		if !ch.Phase.Final() {
+			some[ch.Number] = true
+		}
+	}
+	for r := range c.dirty {
+		switch r.Kind {
+		case queue.KindPull:
+			if n, err := strconv.Atoi(r.ID); err == nil {
+				some[n] = true
+			}
+		case queue.KindChange:
+			if ch := c.s.Changes[queue.ChangeID(r.ID)]; ch != nil {
+				some[ch.Number] = true
+			}
+		}
+	}
+	out := make([]int, 0, len(some))
+	for n := range some {
+		if c.s.Pulls[n] != nil {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // factsOf writes down what a person would want to be told of: not each

@@ -19,8 +19,11 @@ func (c *Core) resolved(b queue.Resolved) {
 			continue
 		}
 		l.At = c.now
+		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
+		c.indexCommit(&l)
+		c.assume([]*queue.Link{&l})
 		c.fresh = true
 		clear(c.states)
 	}
@@ -48,6 +51,7 @@ func (c *Core) remember(e queue.Entry) {
 	c.fresh = true
 	c.s.Ledger[e.ID] = &e
 	c.touch(queue.KindEntry, string(e.ID))
+	c.assumed.changed(e.ID)
 	clear(c.states)
 }
 
@@ -60,6 +64,7 @@ func (c *Core) entry(keys []queue.Key) *queue.Entry {
 		c.indexSet(id, e)
 	}
 	c.touch(queue.KindEntry, string(id))
+	c.assumed.changed(id)
 	clear(c.states)
 	return e
 }
@@ -138,25 +143,38 @@ func (c *Core) jobDone(r queue.JobDone) {
 	j.Done = true
 	c.touch(queue.KindBuild, string(b.ID))
 	byName := len(r.Passed)+len(r.Failed) > 0
+	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
 			c.fail([]queue.Key{k}, b, r, f.Tail)
+			if e := c.s.Ledger[k.ID()]; e.Decisive(c.now, c.rules().Retries) {
+				failed = append(failed, f.Target)
+			}
 			delete(named, f.Target) // failed and passed in one report: failed
 		}
 	}
 	for _, t := range r.Passed {
 		if k, ok := named[t]; ok {
 			c.pass(k, b)
+			passed = append(passed, t)
 		}
 	}
 	switch {
 	case byName:
 	case r.Outcome != queue.JobPassed:
 		c.fail(j.Keys, b, r, r.Tail)
+		if e := c.s.Ledger[queue.SetID(j.Keys)]; e.Decisive(c.now, c.rules().Retries) {
+			failed = j.Targets()
+		}
 	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
 			c.pass(k, b)
 		}
+		passed = j.Targets()
+	}
+	c.acquit(b, passed)
+	if len(failed) > 0 {
+		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
 	if ch := c.s.Changes[b.Change]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
@@ -279,7 +297,9 @@ func (c *Core) indexBuild(b *queue.Build) {
 		return
 	}
 	for _, k := range b.Keys() {
-		c.running[k.ID()] = b.ID
+		id := k.ID()
+		c.running[id] = b.ID
+		c.assumed.taken(id)
 	}
 }
 
@@ -293,6 +313,7 @@ func (c *Core) unindexBuild(b *queue.Build) {
 	for _, k := range b.Keys() {
 		if id := k.ID(); c.running[id] == b.ID {
 			delete(c.running, id)
+			c.assumed.taken(id)
 		}
 	}
 }

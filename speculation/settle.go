@@ -39,9 +39,12 @@ func (c *Core) settleOnce() bool {
 		default:
 			continue
 		}
-		ahead := c.firstAhead(id)
-		if len(ahead) > 0 && !c.agree(tip, ahead, id, st.status) {
-			continue
+		if ahead := c.firstAhead(id); len(ahead) > 0 {
+			n := c.node(id)
+			known := st.status == failed && n != nil && c.regardless(n, nil) == failed && c.agrees(l, failed)
+			if !known && !c.agree(tip, ahead, id, st.status) {
+				continue
+			}
 		}
 		if c.reject(c.s.Changes[id], l, st) {
 			return true
@@ -131,6 +134,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 		names = append(names, f.Step)
 	}
 	slices.Sort(names)
+	c.measure(ch, false)
 	c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
 	return true
 }
@@ -240,6 +244,18 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 	if f != nil && (len(f.Edges) > 0 || f.All) && inOrder(ch) {
 		hit = c.conflictsOf(ch.ID)
 	}
+	if hit == nil && inOrder(ch) {
+		c.keepPairs(ch.ID, c.conflictsOf(ch.ID))
+	} else {
+		c.keepPairs(ch.ID, hit)
+	}
+	c.s.Main.Line.Seq++
+	ch.Line = c.s.Main.Line
+	c.touchMain()
+	if line := c.assumed.line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
+		c.assumed.stale = true // not by the push that was under way
+	}
+	c.measure(ch, true)
 	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
 	if hit != nil {
 		// It changed the graph that the others' footprints were made on.

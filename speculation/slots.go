@@ -10,12 +10,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// cancelRefuted stops builds that nobody waits for any more. A build whose
-// change is not known well enough to say so is left alone.
+// cancelRefuted stops builds of what has been decided, and those that can tell
+// nothing any more: of each target that they still have to verify it is known
+// that it will not be like this on main.
 func (p *planning) cancelRefuted() {
 	for _, id := range sorted(p.s.Builds) {
 		b := p.s.Builds[id]
-		if _, wanted := p.credit[id]; wanted || b.Cancel {
+		if _, wanted := p.credit[b]; wanted || b.Cancel {
 			continue
 		}
 		if b.Change == "" {
@@ -25,10 +26,50 @@ func (p *planning) cancelRefuted() {
 			continue
 		}
 		ch := p.s.Changes[b.Change]
-		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || p.looked[b.Change] && !p.unsure[b.Change] && ch.Phase == queue.Pending {
+		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Pending && p.refuted(b) {
 			p.stop(b)
 		}
 	}
+}
+
+// refuted reports whether a decided change has made each open target of a build
+// other than the build has it.
+func (p *planning) refuted(b *queue.Build) bool {
+	l := p.s.Links[b.Link]
+	if l == nil || l.Since.Epoch != p.s.Main.Line.Epoch {
+		return false
+	}
+	var wrong []*affects
+	for _, id := range l.Chain {
+		ch := p.s.Changes[id]
+		if ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed {
+			if x := p.affectedBy(id); x != nil {
+				wrong = append(wrong, x)
+			} else {
+				wrong = append(wrong, &affects{all: true}) // it is not known any more what it did
+			}
+		}
+	}
+	for _, id := range p.assumed.line[min(l.Since.Seq, len(p.assumed.line)):] {
+		if x := p.affectedBy(id); x != nil && !slices.Contains(l.Chain, id) {
+			wrong = append(wrong, x)
+		}
+	}
+	if len(wrong) == 0 {
+		return false
+	}
+	for _, j := range b.Jobs {
+		if j.Done {
+			continue
+		}
+		for _, k := range j.Keys {
+			t, known := p.assumed.numbers[k.Target]
+			if !slices.ContainsFunc(wrong, func(x *affects) bool { return x.all || known && x.touches(t) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (p *planning) stop(b *queue.Build) {
@@ -39,7 +80,8 @@ func (p *planning) stop(b *queue.Build) {
 }
 
 // take starts candidates by value until the slots are full or the value is
-// under the threshold.
+// under the threshold. A path that is not merged yet is merged first; its slot
+// is kept for it.
 func (p *planning) take() {
 	slices.SortStableFunc(p.found, func(a, b candidate) int {
 		if a.spare != b.spare {
@@ -48,7 +90,7 @@ func (p *planning) take() {
 			}
 			return -1
 		}
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.link.ID, b.link.ID))
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.change, b.change))
 	})
 	free := p.s.Slots - len(p.s.Builds)
 	ending := 0
@@ -59,8 +101,16 @@ func (p *planning) take() {
 	}
 	started := map[queue.Digest]bool{}
 	for _, cand := range p.found {
-		if !cand.always && !cand.spare && cand.value < p.rules().Threshold {
+		if !cand.always && !cand.spare && cand.value < p.worth {
 			p.wakeWorth(cand)
+			continue
+		}
+		if free <= 0 && (cand.spare || ending == 0 && p.least(cand.value) == nil) {
+			return
+		}
+		merged := cand.link != nil
+		if !merged && !p.merge(&cand) {
+			free--
 			continue
 		}
 		cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool { return started[k.ID()] })
@@ -74,46 +124,76 @@ func (p *planning) take() {
 				started[k.ID()] = true
 			}
 			p.start(cand)
-		case cand.spare:
-			return
 		case ending > 0:
 			ending-- // a slot is about to come free for it
-		case p.preempt(cand.value):
 		default:
-			return
+			if b := p.least(cand.value); b != nil {
+				p.stop(b)
+			}
 		}
 	}
 }
 
+// merge finds the link of a candidate and what is to be built there; false
+// means that it has to be resolved first.
+func (p *planning) merge(cand *candidate) bool {
+	l, rest := p.follow(cand.change, cand.chain)
+	if l == nil {
+		p.wants = append(p.wants, rest)
+		return false
+	}
+	cand.link = l
+	st := p.state(l)
+	if st.status != unknown {
+		return true
+	}
+	n := p.node(cand.change)
+	for _, k := range without(st.missing, st.tree) {
+		if t, known := p.assumed.numbers[k.Target]; cand.only != nil && !cand.only[k.Target] && known && n.x.touches(t) {
+			continue // it can wait
+		}
+		if b := p.s.Builds[p.running[k.ID()]]; b != nil && !b.Cancel {
+			p.credit[b] = max(p.credit[b], cand.value)
+			continue
+		}
+		cand.keys = append(cand.keys, k)
+	}
+	return true
+}
+
 // wakeWorth asks to be woken when waiting has made a build worth its slot.
 func (p *planning) wakeWorth(cand candidate) {
-	ch := p.s.Changes[cand.link.Change]
+	ch := p.s.Changes[cand.change]
 	if ch == nil || cand.value <= 0 {
 		return
 	}
 	needed := cand.value / (1 + p.now.Sub(ch.Arrival).Hours())
-	hours := p.rules().Threshold/needed - 1
+	hours := p.worth/needed - 1
 	if hours < parkedHours {
 		p.wakeAt(ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1)
 	}
 }
 
-// preempt stops the running build that is worth least, if the newcomer is
-// worth enough more.
-func (p *planning) preempt(value float64) bool {
+// least returns the running build that is worth least for the time it still
+// takes, if the newcomer is worth twice as much.
+func (p *planning) least(value float64) *queue.Build {
 	var least *queue.Build
+	var rate float64
 	for _, id := range sorted(p.s.Builds) {
 		b := p.s.Builds[id]
-		if !b.Cancel && (least == nil || p.credit[id] < p.credit[least.ID]) {
-			least = b
+		if b.Cancel || p.credit[b]*preemptGain > value {
+			continue
+		}
+		if r := p.credit[b] / float64(p.expected(b).Sub(p.now)+time.Second); least == nil || r < rate {
+			least, rate = b, r
 		}
 	}
-	if least == nil || p.credit[least.ID]*preemptGain > value {
-		return false
-	}
-	p.stop(least)
-	return true
+	return least
 }
+
+// preemptGain is how many times more a build must be worth than the one whose
+// slot it takes.
+const preemptGain = 2.0
 
 // affordable keeps the caps: speculation on a change stops at half of its
 // builds, everything at all of them; builds of main are not capped.
@@ -154,7 +234,11 @@ func (p *planning) start(cand candidate) {
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Chain: slices.Clone(cand.chain), Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
+		Chain: slices.Clone(l.Chain), Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
+	}
+	if n := p.node(l.Change); n != nil {
+		p.weigh(n)
+		b.Predicted = p.span(n, n.shareOf(p.assumed.numbers, cand.keys))
 	}
 	for _, st := range p.s.Steps[l.Steps].Steps {
 		d := st.Digest()
@@ -169,7 +253,7 @@ func (p *planning) start(cand candidate) {
 		}
 	}
 	p.s.Builds[b.ID] = b
-	p.credit[b.ID] = cand.value
+	p.credit[b] = cand.value
 	p.indexBuild(b)
 	p.touch(queue.KindBuild, string(b.ID))
 	if ch := p.s.Changes[l.Change]; ch != nil {

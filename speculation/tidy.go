@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,11 +28,33 @@ func (c *Core) tidy() {
 }
 
 func (c *Core) tidyChanges() {
+	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
+	for _, l := range c.s.Links {
+		if ch := c.s.Changes[l.Change]; ch != nil && !ch.Phase.Final() && l.Since.Epoch == c.s.Main.Line.Epoch {
+			oldest = min(oldest, l.Since.Seq)
+		}
+	}
 	for _, id := range sorted(c.s.Footprints) {
+		ch := c.s.Changes[id]
+		if ch != nil && (!ch.Phase.Final() || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch && ch.Line.Seq > oldest) {
+			continue
+		}
+		delete(c.s.Footprints, id)
+		c.touch(queue.KindFootprint, string(id))
+		delete(c.verified, id)
+		delete(c.assumed.by, id)
+	}
+	for _, id := range sorted(c.s.Beliefs) {
 		if ch := c.s.Changes[id]; ch == nil || ch.Phase.Final() {
-			delete(c.s.Footprints, id)
-			c.touch(queue.KindFootprint, string(id))
-			delete(c.verified, id)
+			delete(c.s.Beliefs, id)
+			c.touch(queue.KindBelief, string(id))
+			continue
+		}
+		for other := range c.s.Beliefs[id].Pairs {
+			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
+				delete(c.s.Beliefs[id].Pairs, other)
+				c.touch(queue.KindBelief, string(id))
+			}
 		}
 	}
 	for _, id := range sorted(c.s.Changes) {
@@ -81,14 +104,22 @@ func (c *Core) tidyLinks() map[queue.Digest]bool {
 			}
 		}
 	}
+	c.keepPaths(keep)
 	used := map[queue.Digest]bool{}
-	clear(c.verified)
 	for _, id := range sorted(c.s.Links) {
 		if !keep[id] {
+			l := c.s.Links[id]
+			c.unassume(l)
+			if c.assumed.commit[l.Commit] == l {
+				delete(c.assumed.commit, l.Commit)
+			}
 			delete(c.s.Links, id)
 			delete(c.keyIDs, id)
 			c.touch(queue.KindLink, string(id))
 			continue
+		}
+		if l := c.s.Links[id]; slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
+			c.unassume(l) // what was assumed there is not known any more
 		}
 		used[c.s.Links[id].Steps] = true
 		for _, k := range c.ids(id) {
@@ -106,31 +137,48 @@ func (c *Core) tidyLinks() map[queue.Digest]bool {
 	return used
 }
 
-// evidence returns the links beyond main's reach that are kept: of each change
-// without a verdict one that is proven, because it has shown that it may join
-// the train; of a rejected one what failed, while that counts, so that a retry
-// can discard it.
+// evidence returns the links of rejected changes that are kept: what failed,
+// while that counts, so that a retry can discard it.
 func (c *Core) evidence() []queue.LinkID {
-	proven := map[queue.ChangeID]queue.LinkID{}
 	var out []queue.LinkID
 	for id, l := range c.s.Links {
-		ch := c.s.Changes[l.Change]
-		switch {
-		case ch == nil:
-		case ch.Phase == queue.Rejected:
+		if ch := c.s.Changes[l.Change]; ch != nil && ch.Phase == queue.Rejected {
 			if v := ch.Verdict; v != nil && l.Commit != "" && l.Commit == v.Commit && c.now.Sub(ch.Decided) < queue.FailureExpiry {
 				out = append(out, id)
 			}
-		case !ch.Phase.Final() && c.proven(l):
-			if best := c.s.Links[proven[l.Change]]; best == nil || l.At > best.At || l.At == best.At && id > best.ID {
-				proven[l.Change] = id
-			}
 		}
 	}
-	for _, id := range proven {
-		out = append(out, id)
-	}
 	return out
+}
+
+// maxPaths bounds the paths of a change beyond main's reach that are kept for
+// what they tell of its targets.
+const maxPaths = 12
+
+// keepPaths keeps the latest paths of each change without a verdict that can
+// still tell something of its targets: nobody on them has been turned down.
+func (c *Core) keepPaths(keep map[queue.LinkID]bool) {
+	of := map[queue.ChangeID][]*queue.Link{}
+	for _, l := range c.s.Links {
+		ch := c.s.Changes[l.Change]
+		if ch == nil || ch.Phase.Final() || l.Since.Epoch != c.s.Main.Line.Epoch {
+			continue
+		}
+		if !slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return c.s.Footprints[id] == nil || c.turnedDown(id) }) {
+			of[l.Change] = append(of[l.Change], l)
+		}
+	}
+	for _, links := range of {
+		slices.SortFunc(links, func(a, b *queue.Link) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+		for _, l := range links[:min(len(links), maxPaths)] {
+			keep[l.ID] = true
+		}
+	}
+}
+
+func (c *Core) turnedDown(id queue.ChangeID) bool {
+	ch := c.s.Changes[id]
+	return ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed
 }
 
 func (c *Core) tidyLedger(used map[queue.Digest]bool) {

@@ -47,10 +47,14 @@ func (c *Core) observed(b queue.Observed) {
 		c.note(queue.Note{What: "forced", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonForced, Names: []string{string(old), string(b.Tip)}}})
 	}
 	outside := first || b.Forced
+	if outside {
+		c.newEpoch()
+	}
 	if !b.Forced {
 		for _, l := range b.Line {
 			if !c.recognise(l) {
 				outside = true
+				c.newEpoch()
 				if !first {
 					m.Suspects = append(m.Suspects, l)
 				}
@@ -90,8 +94,18 @@ func (c *Core) recognise(l queue.LineCommit) bool {
 	}
 	if ch.Phase != queue.Landed {
 		c.landed(ch, l.Commit)
+	} else {
+		c.newEpoch() // it was there before, and somebody put it there again
 	}
 	return known
+}
+
+// newEpoch begins a stretch of main's line: how the commits before it differ
+// from those after it is not known.
+func (c *Core) newEpoch() {
+	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
+	c.assumed.stale = true
+	c.touchMain()
 }
 
 // gone looks again at changes that the forge calls merged and main does not show.
@@ -115,6 +129,7 @@ func (c *Core) configure(b queue.Observed) {
 	m.Broken = b.Broken
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
+		clear(c.costs)
 	}
 	c.touchMain()
 }
@@ -230,6 +245,7 @@ func (c *Core) pushed(b queue.Pushed) {
 		c.observe() // for its configuration and attributes
 	case b.Refused != "":
 		c.setPush(nil)
+		c.assumed.stale = true
 		why := queue.Reason{Code: queue.ReasonProtected, Detail: b.Refused}
 		for _, id := range p.Changes {
 			c.unland(id)
@@ -259,6 +275,7 @@ func (c *Core) unsure(id string) {
 func (c *Core) lost() {
 	p := c.s.Push
 	c.setPush(nil)
+	c.assumed.stale = true
 	for _, id := range p.Changes {
 		c.unland(id)
 	}

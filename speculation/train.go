@@ -133,13 +133,14 @@ func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
 // that conflicts with it is ahead and undecided, or whatever is ahead has been
 // shown not to matter (a bypass).
 func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
-	var open []queue.ChangeID
-	for _, a := range c.firstAhead(id) { // more than a train and a bypass can be about
-		if !in[a] {
-			open = append(open, a)
-		}
+	n := c.node(id)
+	if n == nil {
+		return false
 	}
-	return len(open) == 0 || c.agree(c.front(), open, id, verified)
+	if !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
+		return true
+	}
+	return c.regardless(n, in) == verified
 }
 
 // couldFollow returns the changes that could be the next links of the train,
@@ -202,6 +203,7 @@ func (c *Core) push() bool {
 	}
 	p.ID = string(queue.DigestOf("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
 	c.setPush(p)
+	c.advance(p.Changes...)
 	c.ask(queue.Land{Push: p.ID})
 	c.sortOrder()
 	return true

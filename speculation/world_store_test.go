@@ -90,6 +90,7 @@ func refsOf(s *queue.State) []queue.Ref {
 	out = refs(out, queue.KindBuild, s.Builds)
 	out = refs(out, queue.KindEntry, s.Ledger)
 	out = refs(out, queue.KindDuration, s.Durations)
+	out = refs(out, queue.KindBelief, s.Beliefs)
 	out = refs(out, queue.KindAction, s.Actions)
 	for _, name := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
 		ref := queue.Ref{Kind: queue.KindMeta, ID: name}

@@ -20,6 +20,12 @@ type Model interface {
 	// known will land. Callers take NaN and what lies outside for the nearest
 	// bound.
 	Good(ch *queue.Change) float64
+	// Conflict returns the chance that two changes that influence a common
+	// target, each green on its own, are red together. It is symmetric.
+	Conflict(a, b *queue.Change) float64
+	// Duration returns how long building the whole of a change takes, or false:
+	// then the history of its targets says.
+	Duration(ch *queue.Change) (time.Duration, bool)
 }
 
 // Prior gives every change the same chance.
@@ -33,6 +39,12 @@ var _ Model = Default
 
 // Good implements Model.
 func (p Prior) Good(*queue.Change) float64 { return float64(p) }
+
+// Conflict implements Model: few of the pairs that could break each other do.
+func (p Prior) Conflict(*queue.Change, *queue.Change) float64 { return 0.004 }
+
+// Duration implements Model.
+func (p Prior) Duration(*queue.Change) (time.Duration, bool) { return 0, false }
 
 // Unseen is assumed for a target of a step that has never been run.
 const Unseen = 5 * time.Second

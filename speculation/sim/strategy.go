@@ -62,7 +62,7 @@ func (o *Outcome) inTime() []Decision {
 func Strategies() []Strategy {
 	return []Strategy{
 		oracle{}, single{}, optimistic{}, window{}, github{}, gitlab{}, bors{},
-		speculateAll{}, submitQueue2019{}, submitQueue2024{},
+		speculateAll{}, submitQueue2019{}, submitQueue2024{}, ours{},
 	}
 }
 

@@ -1,0 +1,323 @@
+package speculation
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// What a belief may come to: nothing is certain before it has been built.
+const (
+	minChance  = 0.001
+	keepPair   = 0.005 // chances of pairs below this are not remembered beyond the landing of one of them
+	firstGuess = 0.95  // share of predictions that come true, before any has
+	memory     = 150   // predictions that the share remembers
+)
+
+// clampChance takes NaN and what lies outside for the nearest bound.
+func clampChance(q float64) float64 {
+	if !(q >= minChance) {
+		return minChance
+	}
+	return min(q, 1-minChance)
+}
+
+// good is the chance that a change is green on its own.
+func (c *Core) good(id queue.ChangeID) float64 {
+	if b := c.s.Beliefs[id]; b != nil {
+		return clampChance(b.Good)
+	}
+	return clampChance(c.model.Good(c.s.Changes[id]))
+}
+
+// pairChance is the chance that two changes, each green on its own, are red
+// together.
+func (c *Core) pairChance(x, y queue.ChangeID) float64 {
+	if x > y {
+		x, y = y, x
+	}
+	if b := c.s.Beliefs[y]; b != nil {
+		if q, ok := b.Pairs[x]; ok {
+			return q
+		}
+	}
+	a, b := c.s.Changes[x], c.s.Changes[y]
+	if a == nil || b == nil {
+		return 0
+	}
+	q := c.model.Conflict(a, b)
+	if !(q > 0) {
+		return 0
+	}
+	return min(q, 1-minChance)
+}
+
+// belief returns the record of a change, to be changed.
+func (c *Core) belief(id queue.ChangeID) *queue.Belief {
+	b := c.s.Beliefs[id]
+	if b == nil {
+		b = &queue.Belief{Change: id, Good: clampChance(c.model.Good(c.s.Changes[id]))}
+		c.s.Beliefs[id] = b
+	}
+	c.touch(queue.KindBelief, string(id))
+	return b
+}
+
+func (c *Core) setPair(x, y queue.ChangeID, q float64) {
+	if x > y {
+		x, y = y, x
+	}
+	b := c.belief(y)
+	if b.Pairs == nil {
+		b.Pairs = map[queue.ChangeID]float64{}
+	}
+	b.Pairs[x] = q
+	for _, at := range []struct{ n, to queue.ChangeID }{{x, y}, {y, x}} {
+		if n := c.nodes[at.n]; n != nil {
+			for i := range n.edges {
+				if n.edges[i].to.id == at.to {
+					n.edges[i].q = q
+				}
+			}
+		}
+	}
+}
+
+// crew returns the pending changes that a build had in it, its own last.
+func (c *Core) crew(b *queue.Build) []queue.ChangeID {
+	var out []queue.ChangeID
+	for _, id := range append(slices.Clone(b.Chain), b.Change) {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.affectedBy(id) != nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// acquit takes in targets that have passed in a build: each acquits the changes
+// in the build that affect it, and their pairs, by its share of their targets,
+// whether or not the path is complete (planner.md 9, rule 3).
+func (c *Core) acquit(b *queue.Build, passed []string) {
+	crew := c.crew(b)
+	if len(passed) == 0 || len(crew) == 0 {
+		return
+	}
+	set := map[int]bool{}
+	for _, t := range passed {
+		set[c.assumed.number(t)] = true
+	}
+	for _, id := range crew {
+		c.acquitOne(id, set)
+	}
+	for _, id := range crew {
+		x := c.affectedBy(id)
+		rec := c.s.Beliefs[id]
+		for _, other := range crew {
+			if other < id {
+				c.acquitPair(other, id, x, c.affectedBy(other), set)
+			}
+		}
+		if rec == nil {
+			continue
+		}
+		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with what had landed below the build
+			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
+				if y := c.affectedBy(other); y != nil {
+					c.acquitPair(other, id, x, y, set)
+				}
+			}
+		}
+	}
+}
+
+// below reports whether a landed change was on main where a build began.
+func (c *Core) below(b *queue.Build, o *queue.Change) bool {
+	l := c.s.Links[b.Link]
+	return l != nil && l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq
+}
+
+func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
+	x := c.affectedBy(id)
+	if x.all {
+		return
+	}
+	places := c.places(id, x)
+	fresh, n := 0, 0
+	old := c.s.Beliefs[id]
+	for i, t := range places {
+		if passed[t] && (old == nil || !hasBit(old.Tested, i)) {
+			fresh++
+		}
+	}
+	if fresh == 0 {
+		return
+	}
+	rec := c.belief(id)
+	for _, w := range rec.Tested {
+		n += bits.OnesCount64(w)
+	}
+	before, after := len(places)-n, len(places)-n-fresh
+	if before > 0 {
+		odds := (1 - rec.Good) / rec.Good * float64(after) / float64(before)
+		rec.Good = clampChance(1 / (1 + odds))
+	}
+	for i, t := range places {
+		if passed[t] {
+			setBit(&rec.Tested, i)
+		}
+	}
+}
+
+// places returns a change's targets in the order of its footprint.
+func (c *Core) places(id queue.ChangeID, x *affects) []int {
+	f := c.s.Footprints[id]
+	out := make([]int, len(f.Affected))
+	for i, t := range f.Affected {
+		out[i] = c.assumed.number(t)
+	}
+	return out
+}
+
+func (c *Core) acquitPair(x, y queue.ChangeID, a, b *affects, passed map[int]bool) {
+	q := c.pairChance(x, y)
+	if q == 0 || a.all || b.all {
+		return
+	}
+	shared, hit := 0, 0
+	for _, i := range common(a, b) {
+		shared++
+		if passed[a.targets[i]] {
+			hit++
+		}
+	}
+	if hit == 0 {
+		return
+	}
+	f := float64(hit) / float64(shared)
+	c.setPair(x, y, q*(1-f)/(1-q*f))
+}
+
+// suspect takes in targets that have failed in a build: its own change is bad,
+// or one of those in the build that affect a failed target is, or two of all
+// these are red together (planner.md 6.3, which leaves out the pairs among the
+// others; with deep bases they are often to blame).
+func (c *Core) suspect(b *queue.Build, failed []string) {
+	own := c.s.Changes[b.Change]
+	if own == nil || own.Phase.Final() || c.affectedBy(b.Change) == nil {
+		return
+	}
+	// Where one has been turned down since that affects a target, it explains it.
+	failed = slices.DeleteFunc(slices.Clone(failed), func(t string) bool {
+		return slices.ContainsFunc(b.Chain, func(id queue.ChangeID) bool {
+			x := c.affectedBy(id)
+			return c.turnedDown(id) && (x == nil || x.touches(c.assumed.number(t)))
+		})
+	})
+	if len(failed) == 0 {
+		return
+	}
+	type guess struct {
+		a, b queue.ChangeID // b: of a pair
+		w    float64
+	}
+	covered, red := map[int]bool{}, map[int]bool{}
+	for _, k := range b.Keys() {
+		covered[c.assumed.number(k.Target)] = true
+	}
+	for _, t := range failed {
+		red[c.assumed.number(t)] = true
+	}
+	var suspects []queue.ChangeID
+	guesses := []guess{{a: b.Change, w: 1 - c.good(b.Change)}}
+	for _, id := range c.crew(b) {
+		x := c.affectedBy(id)
+		if !slices.ContainsFunc(failed, func(t string) bool { return x.touches(c.assumed.number(t)) }) {
+			continue
+		}
+		for _, other := range suspects {
+			if q := c.pairChance(other, id); q > 0 && meetAt(x, c.affectedBy(other), red) {
+				guesses = append(guesses, guess{a: other, b: id, w: q})
+			}
+		}
+		suspects = append(suspects, id)
+		n := 0
+		for _, t := range x.targets {
+			if covered[t] {
+				n++
+			}
+		}
+		if id != b.Change && n > 0 {
+			guesses = append(guesses, guess{a: id, w: (1 - c.good(id)) * float64(n) / float64(len(x.targets))})
+		}
+	}
+	none := 1.0
+	for _, g := range guesses {
+		none *= 1 - g.w
+	}
+	for _, g := range guesses {
+		post := min(g.w/(1-none), 1-minChance)
+		if g.b != "" {
+			c.setPair(g.a, g.b, post)
+			continue
+		}
+		rec := c.belief(g.a)
+		rec.Good = clampChance(min(rec.Good, 1-post))
+	}
+}
+
+// meetAt reports whether two changes both affect one of the targets.
+func meetAt(x, y *affects, at map[int]bool) bool {
+	for t := range at {
+		if x.touches(t) && y.touches(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepPairs remembers the pairs of a change that has landed: those behind it
+// have it below them until they have been built with it.
+func (c *Core) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
+	for _, other := range sorted(with) {
+		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
+			if q := c.pairChance(id, other); q >= keepPair {
+				b := c.belief(other)
+				if b.Pairs == nil {
+					b.Pairs = map[queue.ChangeID]float64{}
+				}
+				b.Pairs[id] = q
+			}
+		}
+	}
+}
+
+// measure folds whether the prediction on arrival came true into the accuracy.
+func (c *Core) measure(ch *queue.Change, landed bool) {
+	if ch.Chance == 0 {
+		return
+	}
+	hit := 0.0
+	if (ch.Chance >= 0.5) == landed {
+		hit = 1
+	}
+	c.s.Accuracy = c.accuracy() + (hit-c.accuracy())/memory
+	c.touch(queue.KindMeta, queue.MetaAccuracy)
+}
+
+func (c *Core) accuracy() float64 {
+	if c.s.Accuracy == 0 {
+		return firstGuess
+	}
+	return c.s.Accuracy
+}
+
+func hasBit(b []uint64, i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }
+
+func setBit(b *[]uint64, i int) {
+	for i/64 >= len(*b) {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}

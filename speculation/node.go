@@ -1,0 +1,292 @@
+package speculation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// node is a pending change as the plan sees it. It is derived memory, kept
+// between turns.
+type node struct {
+	id    queue.ChangeID
+	x     *affects
+	share []float64 // by target: of the whole change's work
+	edges []edge    // to the undecided changes ahead, in order; nil: to be made
+	made  bool      // edges are up to date
+}
+
+// edge leads to an undecided change ahead.
+type edge struct {
+	to     *node
+	shared []int   // positions in the targets of the one behind that the one ahead affects
+	q      float64 // chance that the two are red together where each is green alone
+}
+
+// strong is the chance above which a pair counts on its own; the weak ones of a
+// change are one factor.
+const strong = 0.02
+
+// node returns what the plan remembers of a change in the order, or nil.
+func (c *Core) node(id queue.ChangeID) *node {
+	if n := c.nodes[id]; n != nil {
+		return n
+	}
+	x := c.affectedBy(id)
+	if x == nil {
+		return nil
+	}
+	n := &node{id: id, x: x}
+	c.nodes[id] = n
+	return n
+}
+
+// weigh spreads a change's work over its targets, by what they have cost so far.
+func (c *Core) weigh(n *node) {
+	n.share = resize(n.share, len(n.x.targets))
+	total := 0.0
+	for i, t := range n.x.targets {
+		n.share[i] = c.targetCost(t)
+		total += n.share[i]
+	}
+	for i := range n.share {
+		if total > 0 {
+			n.share[i] /= total
+		}
+	}
+}
+
+// targetCost predicts how long the steps of main take on one target, in seconds.
+func (c *Core) targetCost(t int) float64 {
+	if t == everything || c.s.Main.Config == nil {
+		return 1
+	}
+	for len(c.costs) <= t {
+		c.costs = append(c.costs, 0)
+	}
+	if c.costs[t] == 0 {
+		d := time.Millisecond
+		for _, s := range c.s.Main.Config.Steps {
+			if s.Scope != queue.ScopeRepository {
+				d += c.duration(s.Name, c.assumed.names[t])
+			}
+		}
+		c.costs[t] = d.Seconds()
+	}
+	return c.costs[t]
+}
+
+// ahead brings a node's edges up to date and returns them.
+func (c *Core) edges(n *node) []edge {
+	if n.made {
+		return n.edges
+	}
+	n.made, n.edges = true, n.edges[:0]
+	for _, a := range c.firstAhead(n.id) {
+		if to := c.node(a); to != nil {
+			n.edges = append(n.edges, edge{to: to, shared: common(n.x, to.x), q: c.pairChance(a, n.id)})
+		}
+	}
+	return n.edges
+}
+
+// common returns the positions among a change's targets of those that another
+// affects, too. There may be none where two changes conflict by what they do to
+// the graph: then only the gate can tell.
+func common(n, with *affects) []int {
+	var out []int
+	if !n.all && !with.all {
+		for i, j := 0, 0; i < len(n.targets) && j < len(with.targets); {
+			switch a, b := n.targets[i], with.targets[j]; {
+			case a < b:
+				i++
+			case a > b:
+				j++
+			default:
+				out = append(out, i)
+				i, j = i+1, j+1
+			}
+		}
+		return out
+	}
+	for i := range n.targets {
+		out = append(out, i)
+	}
+	return out
+}
+
+// future is one path of a change: who of those ahead is assumed to land, and
+// what is known of it.
+type future struct {
+	n      *node
+	takes  []bool // by edge
+	status status // of the whole: unknown, verified or failed
+	by     []status
+	known  []*known // by target; nil: nothing is known of it
+	blind  int      // targets that nothing is known of
+	needed []float64
+	mean   float64 // of needed, by share of work
+}
+
+// follow looks up what is known of a future.
+func (c *Core) see(n *node, edges []edge, takes []bool, f *future) {
+	f.n, f.takes = n, takes
+	f.by = resize(f.by, len(n.x.targets))
+	f.known = resize(f.known, len(n.x.targets))
+	marks := resize(c.scratch, len(n.x.targets))
+	c.scratch = marks
+	for i, t := range n.x.targets {
+		marks[i] = c.assumed.at(t) ^ n.x.mark
+	}
+	for i, e := range edges {
+		if takes[i] {
+			for _, p := range e.shared {
+				marks[p] ^= e.to.x.mark
+			}
+		}
+	}
+	f.status, f.blind = verified, 0
+	for i, m := range marks {
+		f.by[i], f.known[i] = c.look(m)
+		switch {
+		case f.by[i] == failed:
+			f.status = failed
+		case f.by[i] == unknown && f.status == verified:
+			f.status = unknown
+		}
+		if f.known[i] == nil {
+			f.blind++
+		}
+	}
+	if f.status == unknown && len(c.sets) > 0 && c.setFails(f) {
+		f.status = failed
+	}
+}
+
+// setFails reports whether keys that failed together, nobody knows which, are
+// all among those of a future.
+func (c *Core) setFails(f *future) bool {
+	held := map[queue.Digest]bool{}
+	var open []queue.Digest
+	for i, k := range f.known {
+		if k == nil {
+			continue
+		}
+		ids := c.ids(k.from[0].link.ID)
+		for _, j := range k.from[0].keys {
+			held[ids[j]] = true
+			if f.by[i] == unknown {
+				open = append(open, ids[j])
+			}
+		}
+	}
+	for _, id := range open {
+		for _, sid := range c.sets[id] {
+			e := c.s.Ledger[sid]
+			if e == nil || !e.Decisive(c.now, c.rules().Retries) {
+				continue
+			}
+			if !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !held[k.ID()] }) {
+				c.wakeAt(e.Expires(c.now))
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// maxOpen bounds the undecided changes ahead that affect one target over whose
+// outcomes it is followed: 2^maxOpen futures of the target.
+const maxOpen = 8
+
+// regardless reports whether a change has one outcome whatever becomes of the
+// undecided changes ahead that a train does not hold: verified if each of its
+// targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
+// Large Diffs", 2023, taken per target: planner.md 9, rule 5). Futures that
+// cannot be the final one count as well: the commits in between need them.
+func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
+	edges := c.edges(n)
+	open := make([][]mark, len(n.x.targets))
+	for _, e := range edges {
+		if !in[e.to.id] {
+			for _, p := range e.shared {
+				open[p] = append(open[p], e.to.x.mark)
+			}
+		}
+	}
+	marks := make([]mark, len(n.x.targets))
+	for i, t := range n.x.targets {
+		marks[i] = c.assumed.at(t) ^ n.x.mark
+	}
+	for id := range in { // some may be behind it in the order
+		if x := c.affectedBy(id); x != nil && id != n.id {
+			for i, t := range n.x.targets {
+				if x.touches(t) {
+					marks[i] ^= x.mark
+				}
+			}
+		}
+	}
+	all := verified
+	for i, m := range marks {
+		switch c.inAll(m, open[i]) {
+		case failed:
+			return failed
+		case unknown:
+			all = unknown
+		}
+	}
+	return all
+}
+
+// inAll returns what a target shows in all futures over the given changes, or
+// unknown.
+func (c *Core) inAll(m mark, open []mark) status {
+	if len(open) > maxOpen {
+		return unknown
+	}
+	first := unknown
+	for mask := range 1 << len(open) {
+		at := m
+		for i, x := range open {
+			if mask&(1<<i) != 0 {
+				at ^= x
+			}
+		}
+		st, _ := c.look(at)
+		switch {
+		case st == unknown, mask > 0 && st != first:
+			return unknown
+		}
+		first = st
+	}
+	return first
+}
+
+// shareOf returns the share of a change's work that verifying the given keys is.
+func (n *node) shareOf(numbers map[string]int, keys []queue.Key) float64 {
+	if n.x.all {
+		return 1
+	}
+	seen := map[int]bool{}
+	share := 0.0
+	for _, k := range keys {
+		if t, ok := numbers[k.Target]; ok && !seen[t] {
+			seen[t] = true
+			if i, has := slices.BinarySearch(n.x.targets, t); has {
+				share += n.share[i]
+			}
+		}
+	}
+	return share
+}

@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// forest is the world's repository as the queue sees it: commits, the keys that
+// each adds, and main. A target's hash on a commit is made of the changes there
+// that affect it.
+type forest struct {
+	w      *World
+	steps  queue.StepSet
+	unit   queue.Digest
+	whole  queue.Digest // digest of the step on the whole tree; "" where there is none
+	name   []string     // of targets
+	number map[string]int
+
+	truth  *State // of main as it is
+	line   []place
+	tip    queue.CommitID
+	seen   queue.CommitID
+	main   []uint64 // by target: what is on main that affects it
+	at     map[queue.CommitID]*spot
+	change map[queue.CommitID]int // by head
+}
+
+// place is one commit of main.
+type place struct {
+	commit queue.CommitID
+	id     queue.ChangeID
+	change int // -1: a push from outside, whose number is push
+	push   int
+}
+
+// spot is a commit that is not (yet) on main.
+type spot struct {
+	root  int   // places on main below it
+	stack []int // changes above them
+}
+
+func newForest(w *World, steps []queue.Step) *forest {
+	f := &forest{w: w, steps: queue.NewStepSet(steps), number: map[string]int{}, truth: NewState(w), tip: "m0",
+		main: make([]uint64, len(w.Targets)), at: map[queue.CommitID]*spot{}, change: map[queue.CommitID]int{}}
+	for _, s := range steps {
+		if s.Scope == queue.ScopeRepository {
+			f.whole = s.Digest()
+		} else {
+			f.unit = s.Digest()
+		}
+	}
+	for t := range w.Targets {
+		f.name = append(f.name, fmt.Sprintf("t%06d", t))
+		f.number[f.name[t]] = t
+	}
+	for c := range w.Changes {
+		f.change[headOf(c)] = c
+	}
+	return f
+}
+
+func headOf(change int) queue.CommitID { return queue.CommitID(fmt.Sprint("h", change)) }
+
+func (f *forest) names(targets []int) []string {
+	out := make([]string, len(targets))
+	for i, t := range targets {
+		out[i] = f.name[t]
+	}
+	return out
+}
+
+func (f *forest) spot(id queue.CommitID) *spot {
+	if s := f.at[id]; s != nil {
+		return s
+	}
+	for i, p := range slices.Backward(f.line) {
+		if p.commit == id {
+			return &spot{root: i + 1}
+		}
+	}
+	return &spot{}
+}
+
+// observe reads main.
+func (f *forest) observe(key string, t queue.Observe, config *queue.Config) queue.Body {
+	out := queue.Observed{Action: key, Tip: f.tip, From: t.From, Config: config}
+	from := slices.IndexFunc(f.line, func(p place) bool { return p.commit == t.From })
+	if t.From == f.tip {
+		return out
+	}
+	for _, p := range f.line[from+1:] {
+		l := queue.LineCommit{Commit: p.commit}
+		if p.change >= 0 {
+			l.Change, l.Head, l.Merged = p.id, headOf(p.change), []queue.CommitID{headOf(p.change)}
+		}
+		out.Line = append(out.Line, l)
+	}
+	return out
+}
+
+// resolve merges: everything merges here, as far as git goes.
+func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
+	out := queue.Resolved{Action: key, Steps: []queue.StepSet{f.steps}}
+	at, parent := f.spot(t.Base), t.Base
+	hash := map[int]uint64{} // by target, where the stack has changed it
+	of := func(target int) uint64 {
+		if h, ok := hash[target]; ok {
+			return h
+		}
+		h := f.main[target]
+		for _, p := range f.line[at.root:] {
+			if f.touches(p, target) {
+				h ^= p.mark()
+			}
+		}
+		for _, c := range at.stack {
+			if f.w.Changes[c].affects(target) {
+				h ^= label(c)
+			}
+		}
+		hash[target] = h
+		return h
+	}
+	stack := at.stack
+	for _, p := range t.Picks {
+		c := f.change[p.Head]
+		id := queue.CommitID(queue.DigestOf(string(parent), string(p.Change))[:16])
+		l := queue.Link{ID: queue.LinkOf(parent, p.Change), Parent: parent, Change: p.Change, Outcome: queue.Merged,
+			Commit: id, Tree: queue.TreeID("t" + id), Steps: f.steps.ID}
+		for _, target := range f.w.Changes[c].Targets {
+			h := of(target) ^ label(c)
+			hash[target] = h
+			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: queue.Digest(fmt.Sprintf("%016x", h))})
+		}
+		if f.whole != "" {
+			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: queue.TargetTree, Hash: queue.Digest(id)})
+		}
+		stack = append(slices.Clone(stack), c)
+		if f.at[id] == nil {
+			f.at[id] = &spot{root: at.root, stack: stack}
+		}
+		out.Links = append(out.Links, l)
+		parent = id
+	}
+	return out
+}
+
+func (p place) mark() uint64 {
+	if p.change < 0 {
+		return mix(^uint64(p.push))
+	}
+	return label(p.change)
+}
+
+func (f *forest) touches(p place, target int) bool {
+	if p.change < 0 {
+		return slices.Contains(f.w.Pushes[p.push].Targets, target)
+	}
+	return f.w.Changes[p.change].affects(target)
+}
+
+// broken says which of the targets fail on a commit.
+func (f *forest) broken(id queue.CommitID, targets []int) []int {
+	s := f.spot(id)
+	var off []int
+	for _, p := range f.line[s.root:] {
+		if p.change >= 0 && f.truth.Has(p.change) && !slices.Contains(s.stack, p.change) {
+			f.truth.Remove(p.change)
+			off = append(off, p.change)
+		}
+	}
+	out := f.truth.With(s.stack, targets)
+	for _, c := range off {
+		f.truth.Add(c)
+	}
+	return out
+}
+
+// land moves main along the commits of a push.
+func (f *forest) land(p *queue.Push, ids map[queue.ChangeID]int) {
+	for i, id := range p.Changes {
+		c := ids[id]
+		f.truth.Add(c)
+		for _, t := range f.w.Changes[c].Targets {
+			f.main[t] ^= label(c)
+		}
+		f.line = append(f.line, place{commit: p.Commits[i], id: id, change: c})
+		f.at[p.Commits[i]] = &spot{root: len(f.line)}
+	}
+	f.tip = p.Tip()
+}
+
+// push puts a commit from outside onto main.
+func (f *forest) push(n int) {
+	x := &f.w.Pushes[n]
+	f.truth.Push(x)
+	p := place{commit: queue.CommitID(fmt.Sprint("outside", n)), change: -1, push: n}
+	for _, t := range x.Targets {
+		f.main[t] ^= p.mark()
+	}
+	f.line = append(f.line, p)
+	f.tip = p.commit
+}
+
+// model is what the world's predictor believes.
+type model struct {
+	w     *World
+	pairs []map[int]float64 // by the later change
+}
+
+var _ predict.Model = (*model)(nil)
+
+func newModel(w *World) *model {
+	m := &model{w: w, pairs: make([]map[int]float64, len(w.Changes))}
+	for i := range w.Changes {
+		if list := w.Changes[i].Predicted.Conflicts; len(list) > 0 {
+			m.pairs[i] = make(map[int]float64, len(list))
+			for _, x := range list {
+				m.pairs[i][x.With] = x.P
+			}
+		}
+	}
+	return m
+}
+
+// Good implements predict.Model.
+func (m *model) Good(ch *queue.Change) float64 { return m.w.Changes[ch.Number-1].Predicted.Success }
+
+// Conflict implements predict.Model.
+func (m *model) Conflict(a, b *queue.Change) float64 {
+	x, y := a.Number-1, b.Number-1
+	if x > y {
+		x, y = y, x
+	}
+	return m.pairs[y][x]
+}
+
+// Duration implements predict.Model.
+func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
+	return span(m.w.Changes[ch.Number-1].Predicted.DurationMin), true
+}
+
+// rulesOf reads the settings of the queue section.
+func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
+	var b strings.Builder
+	b.WriteString("version: 1\nsteps: [{name: s, run: \"x\"}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
+	retries := "0"
+	if w.Flaky > 0 {
+		retries = "2"
+	}
+	if _, own := set["retries"]; !own {
+		fmt.Fprintf(&b, "  retries: %s\n", retries)
+	}
+	for _, k := range sortedKeys(set) {
+		fmt.Fprintf(&b, "  %s: %s\n", k, set[k])
+	}
+	c, err := queue.ParseConfig("settings", []byte(b.String()))
+	if err != nil {
+		return queue.Rules{}, fmt.Errorf("setting: %w", err)
+	}
+	return c.Queue, nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func sortInts(x []int) { slices.Sort(x) }

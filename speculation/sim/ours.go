@@ -1,0 +1,322 @@
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// ours is the queue itself: the very speculation.Step that the server runs,
+// whose actions are answered from the world over a virtual clock. Everything but
+// builds takes no time.
+type ours struct{}
+
+// Name implements Strategy.
+func (ours) Name() string { return "ours" }
+
+// Run implements Strategy. Settings are those of the configuration's queue
+// section, by their names there.
+func (ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	rules, err := rulesOf(w, o.Set)
+	if err != nil {
+		return nil, err
+	}
+	d := newDriver(w, o, rules)
+	began := time.Now()
+	for turn := 0; ; turn++ {
+		if turn%64 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			o.progress(len(d.out.Decisions), len(w.Changes))
+		}
+		if !d.next() {
+			break
+		}
+		d.turn()
+	}
+	d.out.CPU = time.Since(began)
+	return d.out, nil
+}
+
+// driver answers the core's actions from a world.
+type driver struct {
+	w     *World
+	o     Options
+	out   *Outcome
+	core  *speculation.Core
+	tree  *forest
+	rules queue.Rules
+	steps []queue.Step
+	unit  queue.Digest // digest of the step on targets
+
+	now    queue.Instant
+	wake   queue.Instant
+	due    queue.Instant // when the turn under way was planned for
+	mail   []queue.Event // to be told at once
+	later  []queue.Event // to be told with what happens next: nobody waits for it
+	runs   map[queue.BuildID]*run
+	ends   runs
+	ids    map[queue.ChangeID]int
+	arrive int
+	pushes int
+	serial int
+	tries  []int // builds so far, by change
+}
+
+// run is a build that runs.
+type run struct {
+	id      queue.BuildID
+	serial  int
+	change  int
+	targets []int
+	whole   bool // the step on the whole tree
+	failing map[int]bool
+	began   queue.Instant
+	end     queue.Instant
+	over    bool
+}
+
+const epoch = queue.Instant(1767603600000) // any moment will do
+
+func instant(minutes float64) queue.Instant { return epoch + queue.Instant(minutes*60000+0.5) }
+
+func clock(at queue.Instant) float64 { return float64(at-epoch) / 60000 }
+
+func span(minutes float64) time.Duration { return time.Duration(minutes * float64(time.Minute)) }
+
+func newDriver(w *World, o Options, rules queue.Rules) *driver {
+	d := &driver{w: w, o: o, out: &Outcome{}, rules: rules, now: epoch, runs: map[queue.BuildID]*run{},
+		ids: map[queue.ChangeID]int{}, tries: make([]int, len(w.Changes))}
+	d.steps = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: 24 * time.Hour}}
+	d.unit = d.steps[0].Digest()
+	if w.TreeStepMin > 0 {
+		d.steps = append(d.steps, queue.Step{Name: "tree", Run: "test all", Scope: queue.ScopeRepository, Report: queue.ReportExitCode, Timeout: 24 * time.Hour})
+	}
+	d.tree = newForest(w, d.steps)
+	d.core = speculation.NewWith(queue.NewState("main"), newModel(w))
+	d.tell(queue.Capacity{Slots: o.Workers}, queue.MainMoved{Branch: "main"})
+	d.turn()
+	return d
+}
+
+func (d *driver) tell(bodies ...queue.Body) {
+	for _, b := range bodies {
+		d.serial++
+		d.mail = append(d.mail, queue.Event{ID: fmt.Sprint("e", d.serial), At: d.now, Body: b})
+	}
+}
+
+// next moves the clock to the next thing that happens and says whether there is one.
+func (d *driver) next() bool {
+	for len(d.ends) > 0 && d.ends[0].over {
+		heap.Pop(&d.ends)
+	}
+	var at queue.Instant
+	if d.arrive < len(d.w.Changes) {
+		at = queue.Earliest(at, instant(d.w.Changes[d.arrive].ArriveMin))
+	}
+	if d.pushes < len(d.w.Pushes) {
+		at = queue.Earliest(at, instant(d.w.Pushes[d.pushes].AtMin))
+	}
+	if len(d.ends) > 0 {
+		at = queue.Earliest(at, d.ends[0].end)
+	}
+	if len(d.out.Decisions) < len(d.w.Changes) {
+		at = queue.Earliest(at, d.wake)
+	}
+	if at == 0 || at > instant(60*24*365) {
+		return false
+	}
+	d.now = max(d.now, at)
+	for len(d.ends) > 0 && d.ends[0].end <= d.now {
+		if r := heap.Pop(&d.ends).(*run); !r.over {
+			d.finish(r, len(r.targets), queue.JobPassed)
+		}
+	}
+	for ; d.pushes < len(d.w.Pushes) && instant(d.w.Pushes[d.pushes].AtMin) <= d.now; d.pushes++ {
+		d.tree.push(d.pushes)
+		d.tell(queue.MainMoved{Branch: "main"})
+	}
+	for ; d.arrive < len(d.w.Changes) && instant(d.w.Changes[d.arrive].ArriveMin) <= d.now; d.arrive++ {
+		d.tell(queue.Commented{Number: d.arrive + 1, Comment: fmt.Sprint("c", d.arrive), Author: "dev", Body: "/land"})
+	}
+	if len(d.mail) == 0 {
+		d.tell(queue.Tick{})
+	}
+	return true
+}
+
+// turn steps the core until nothing more happens at this instant.
+func (d *driver) turn() {
+	for len(d.mail) > 0 {
+		mail := append(d.later, d.mail...)
+		d.later, d.mail = nil, nil
+		began := time.Now()
+		turn := speculation.Step(d.core, mail)
+		d.out.Plans = append(d.out.Plans, time.Since(began))
+		d.wake = turn.Wake
+		for _, n := range turn.Notes {
+			d.decided(n)
+		}
+		for i := range turn.Actions {
+			d.carryOut(&turn.Actions[i])
+		}
+	}
+}
+
+func (d *driver) decided(n queue.Note) {
+	switch queue.Phase(n.What) {
+	case queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand:
+		d.out.Decisions = append(d.out.Decisions, Decision{Change: n.Number - 1, At: clock(d.now), Landed: n.What == string(queue.Landed)})
+	}
+}
+
+func (d *driver) carryOut(a *queue.Action) {
+	switch t := a.Task.(type) {
+	case queue.Observe:
+		d.tell(d.tree.observe(a.Key, t, &queue.Config{Version: 1, Steps: d.steps, Queue: d.rules,
+			Permissions: queue.Permissions{Land: "write", Queue: "maintain"}}))
+	case queue.Survey:
+		d.tell(queue.Surveyed{Action: a.Key, Commit: t.Commit, Steps: queue.NewStepSet(d.steps)})
+	case queue.Inspect:
+		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: "dev", Open: true, Permission: "admin",
+			ConfigAt: d.core.State().Main.ConfigAt})
+	case queue.Analyze:
+		d.ids[t.Change] = t.Pick.Number - 1
+		names := d.tree.names(d.w.Changes[t.Pick.Number-1].Targets)
+		d.tell(queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: queue.Footprint{Main: t.Main, Analyzer: "world", Write: names, Affected: names}})
+	case queue.Resolve:
+		d.tell(d.tree.resolve(a.Key, t))
+	case queue.Run:
+		d.start(t.Build)
+	case queue.Stop:
+		d.tellLater(queue.Done{Action: a.Key})
+		if r := d.runs[t.Build]; r != nil && !r.over {
+			d.out.Aborted++
+			n := 0
+			if !r.whole {
+				n = d.w.Finished(r.targets, clock(d.now)-clock(r.began), clock(r.end)-clock(r.began))
+			}
+			d.finish(r, n, queue.JobStopped)
+		}
+	case queue.Land:
+		p := d.core.State().Push
+		for _, id := range p.Changes {
+			d.out.Landings = append(d.out.Landings, d.ids[id])
+		}
+		d.tree.land(p, d.ids)
+		d.tell(queue.Pushed{Action: a.Key, Push: p.ID, Moved: true})
+	case queue.Publish:
+		d.tellLater(queue.Done{Action: a.Key, Shown: t.Want})
+	default:
+		d.tellLater(queue.Done{Action: a.Key})
+	}
+}
+
+func (d *driver) tellLater(b queue.Body) {
+	d.serial++
+	d.later = append(d.later, queue.Event{ID: fmt.Sprint("e", d.serial), At: d.now, Body: b})
+}
+
+// start begins a build: its results are known from the truth, and told at its end.
+func (d *driver) start(id queue.BuildID) {
+	b := d.core.State().Builds[id]
+	if b == nil || d.runs[id] != nil {
+		return
+	}
+	d.serial++
+	r := &run{id: id, serial: d.serial, change: d.ids[b.Change], began: d.now, failing: map[int]bool{}}
+	took := 0.0
+	for _, j := range b.Jobs {
+		if j.Step.Scope == queue.ScopeRepository {
+			r.whole = true
+			took += d.w.TreeStepMin
+			continue
+		}
+		for _, k := range j.Keys {
+			r.targets = append(r.targets, d.tree.number[k.Target])
+		}
+	}
+	sortInts(r.targets)
+	if len(r.targets) > 0 {
+		took += d.w.BuildMinutes(r.change, r.targets)
+	}
+	for _, t := range d.tree.broken(b.Commit, r.targets) {
+		r.failing[t] = true
+	}
+	for _, t := range r.targets {
+		if d.w.Flake(r.change, d.tries[r.change], t) {
+			r.failing[t] = true
+		}
+	}
+	d.tries[r.change]++
+	r.end = d.now + max(1, queue.Instant(took*60000+0.5))
+	d.runs[id] = r
+	d.out.Builds++
+	heap.Push(&d.ends, r)
+	d.tellLater(queue.BuildStarted{Build: id, Machine: "worker"})
+}
+
+// finish tells what the first n targets of a build have shown, and that it is over.
+func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
+	r.over = true
+	delete(d.runs, r.id)
+	d.out.WorkerMinutes += clock(d.now) - clock(r.began)
+	b := d.core.State().Builds[r.id]
+	if b == nil {
+		return
+	}
+	outcome := queue.JobPassed
+	for _, j := range b.Jobs {
+		done := queue.JobDone{Build: r.id, Step: j.Step.Digest(), Outcome: queue.JobPassed, Machine: "worker"}
+		if j.Step.Scope == queue.ScopeRepository {
+			if how != queue.JobStopped {
+				done.Took = span(d.w.TreeStepMin)
+				d.tell(done)
+			}
+			continue
+		}
+		done.PerTarget = map[string]time.Duration{}
+		for _, t := range r.targets[:n] {
+			name := d.tree.name[t]
+			done.PerTarget[name] = span(d.w.Targets[t].CostMin)
+			done.Took += done.PerTarget[name]
+			if r.failing[t] {
+				done.Failed = append(done.Failed, queue.TargetFailure{Target: name})
+				done.Outcome, outcome = queue.JobFailed, queue.JobFailed
+			} else {
+				done.Passed = append(done.Passed, name)
+			}
+		}
+		if n > 0 {
+			d.tell(done)
+		}
+	}
+	if how == queue.JobStopped {
+		outcome = how
+	}
+	d.tell(queue.BuildDone{Build: r.id, Outcome: outcome})
+}
+
+// runs is a heap by end.
+type runs []*run
+
+func (h runs) Len() int { return len(h) }
+func (h runs) Less(i, j int) bool {
+	if h[i].end != h[j].end {
+		return h[i].end < h[j].end
+	}
+	return h[i].serial < h[j].serial
+}
+func (h runs) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *runs) Push(x any)   { *h = append(*h, x.(*run)) }
+func (h *runs) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
