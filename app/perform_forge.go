@@ -25,6 +25,10 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err := p.facts(func(c *speculation.Core) { config, at = c.State().Main.Config, c.State().Main.ConfigAt }); err != nil {
 		return nil, err
 	}
+	if t.Number == 0 {
+		level, err := p.Forge.Permission(ctx, t.User)
+		return queue.Inspected{Action: key, Permission: level.String(), ConfigAt: at}, err
+	}
 	pr, err := p.Forge.PullRequest(ctx, t.Number)
 	if errors.Is(err, forge.ErrNotFound) {
 		return queue.Inspected{Action: key, Missing: true, ConfigAt: at}, nil

@@ -13,6 +13,7 @@ type View struct {
 	Finish    Instant     // expected verdict; 0 when unknown
 	Notice    Reason      // answer to the latest command that was not followed
 	NoticeTo  string
+	Answered  Instant // when a command on its pull request last had its answer
 	Previous  *Change // the pull request's change before this one, when this one has no verdict
 }
 
@@ -26,6 +27,7 @@ type BuildView struct {
 // QueueView is what is shown of a whole queue.
 type QueueView struct {
 	Name       string
+	Starting   string // why the state is not known here (yet), e.g. another server owns the queue; "" where it is
 	Main       Main
 	Slots      int
 	Order      []View   // changes without a verdict, in order; parked ones last

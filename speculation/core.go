@@ -43,6 +43,7 @@ type Core struct {
 	turn     Turn
 	sweep    bool // something has left the state that others may have been kept for
 	fresh    bool // links or passes have come in: more changes may be proven
+	seen     bool // main has been read, and nothing has happened to it since
 	again    bool // the plan took a change out of the order: there may be more to settle
 	dirty    map[queue.Ref]bool
 	aboard   map[queue.ChangeID]bool // members of the train whose merge there is made
@@ -155,7 +156,7 @@ func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
 		c.now = max(c.now, e.At)
 	}
-	c.wake, c.wants, c.sweep, c.fresh, c.again = 0, nil, false, false, false
+	c.wake, c.wants, c.sweep, c.fresh, c.again, c.seen = 0, nil, false, false, false, false
 	c.turn = Turn{Now: c.now}
 	c.dirty = map[queue.Ref]bool{}
 	c.states = map[queue.LinkID]linkState{}

@@ -253,7 +253,7 @@ func (c *Core) forgetFailures(id queue.ChangeID) {
 }
 
 func (c *Core) accept(r *queue.Request) {
-	if r.Comment != "" || r.Command.Verb == queue.CommandLand {
+	if r.Number != 0 && (r.Comment != "" || r.Command.Verb == queue.CommandLand) {
 		if p := c.pull(r.Number); p.Notice.Code != "" {
 			p.Notice, p.NoticeTo = queue.Reason{}, ""
 		}
@@ -268,12 +268,16 @@ func (c *Core) refuse(r *queue.Request, why queue.Reason) {
 }
 
 func (c *Core) answer(r *queue.Request, why queue.Reason) {
+	if r.Number == 0 {
+		c.note(queue.Note{What: "command-refused", Reason: why})
+		return
+	}
 	p := c.pull(r.Number)
 	p.Notice, p.NoticeTo = why, r.User
 }
 
 func (c *Core) react(r *queue.Request, accepted bool) {
-	if r.Comment != "" {
+	if r.Comment != "" && r.Number != 0 {
 		c.ask(queue.React{Number: r.Number, Comment: r.Comment, Accepted: accepted})
 	}
 	c.forget(r)
@@ -282,4 +286,7 @@ func (c *Core) react(r *queue.Request, accepted bool) {
 func (c *Core) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
+	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {
+		c.pull(r.Number).Answered = c.now
+	}
 }

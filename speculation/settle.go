@@ -103,8 +103,14 @@ func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeI
 
 // reject ends a change that cannot land on the real main of this moment. It
 // returns false where the evidence does not count (yet), because main itself
-// may be to blame.
+// may be to blame, or may have moved unseen.
 func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
+	switch st.status {
+	case conflicting, empty:
+		if !c.mainSeen() {
+			return false
+		}
+	}
 	switch st.status {
 	case conflicting:
 		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts},
@@ -123,6 +129,9 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red}, 0)
 			return true
 		}
+		return false
+	}
+	if !c.mainSeen() {
 		return false
 	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}

@@ -24,7 +24,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	}
 	v = queue.View{Change: *ch, Total: len(c.order)}
 	if p := c.s.Pulls[ch.Number]; p != nil {
-		v.Notice, v.NoticeTo = p.Notice, p.NoticeTo
+		v.Notice, v.NoticeTo, v.Answered = p.Notice, p.NoticeTo, p.Answered
 		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
 			previous := *prev
 			v.Previous = &previous
@@ -57,7 +57,7 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 			return v, true
 		}
 	}
-	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo}, true
+	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
 }
 
 // Queue returns the facts that people are shown of the whole queue.
