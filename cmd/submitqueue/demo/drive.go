@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,12 +23,13 @@ type driver struct {
 	changed time.Time // when a state last changed
 }
 
-func (d *driver) header(flags Flags) {
+func (d *driver) header() {
 	links := d.stack.Links()
-	fmt.Fprintf(d.deps.Out, "SubmitQueue demo: %d pull requests on %s, %d runners\n", len(d.plan.Changes), clean(d.plan.Title), flags.Runners)
-	fmt.Fprintf(d.deps.Out, "Dashboard:  %s\nRepository: %s\n", links.Dashboard, links.Clone)
-	for _, note := range links.Notes {
-		fmt.Fprintln(d.deps.Out, clean(note))
+	notes := append([]string{"Dashboard: " + links.Dashboard, "Pull requests: " + links.Pulls, "Clone: " + links.Clone}, links.Notes...)
+	fmt.Fprintln(d.deps.Out)
+	for _, note := range notes {
+		name, value, _ := strings.Cut(note, ": ")
+		fmt.Fprintf(d.deps.Out, "%-15s %s\n", name+":", clean(value))
 	}
 	fmt.Fprintln(d.deps.Out)
 }
@@ -148,6 +150,7 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 		byNumber[r.Number] = r
 	}
 	done = true
+	running := false
 	d.rows = d.rows[:0]
 	for _, p := range d.pulls {
 		r := byNumber[p.Number]
@@ -157,6 +160,10 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 			d.states[p.Number], d.changed = r.state(), now
 		}
 		done = done && r.decided()
+		running = running || r.Running
+	}
+	if running { // a build may take its time: the queue has a deadline for it
+		d.changed = now
 	}
 	d.watch.Look(d.rows, now)
 	d.screen.Show(d.rows, now, now.Sub(d.start))
@@ -169,7 +176,7 @@ func (d *driver) explain() {
 	stuck := slices.DeleteFunc(slices.Clone(d.rows), Row.decided)
 	slices.SortStableFunc(stuck, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	for _, r := range stuck {
-		fmt.Fprintf(d.deps.Out, "  #%d %s: %s%s\n", r.Number, clean(r.Title), r.label(), reason(string(r.Reason), r.Detail))
+		fmt.Fprintf(d.deps.Out, "  #%d %s: %s%s\n", r.Number, clean(r.Title), r.label(), reason(r.Detail))
 	}
 }
 

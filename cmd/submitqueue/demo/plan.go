@@ -11,6 +11,7 @@ type Files map[string]string
 // Plan is a repository and the pull requests to open on it.
 type Plan struct {
 	Title   string   // what it is, for people
+	Name    string   // of the repository, without an owner
 	Branch  string   // the target branch
 	Base    Files    // its first commit; nil where Bare is set
 	Bare    string   // path of a bare repository that has it and all head branches

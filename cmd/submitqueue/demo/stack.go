@@ -44,5 +44,6 @@ type Stats struct {
 type Links struct {
 	Clone     string   // URL for git clone
 	Dashboard string   // page for people
-	Notes     []string // what else to say at the start, such as which Redis it is
+	Pulls     string   // page of the simulated forge with the pull requests
+	Notes     []string // what else to say at the start, as "name: value", such as which Redis it is
 }

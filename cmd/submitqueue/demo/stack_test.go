@@ -21,6 +21,7 @@ type oracle struct {
 	silent map[string]bool   // branches that never get a verdict
 	lie    map[string]Result // verdicts that it states instead
 	land   map[string]bool   // branches that it lands whatever the plan says
+	busy   int               // looks for which changes without a verdict are being built
 	openE  error             // what Open returns
 	closed int
 
@@ -100,7 +101,11 @@ func (o *oracle) Rows(ctx context.Context) ([]Row, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.looks++
-	return append([]Row(nil), o.rows...), nil
+	rows := append([]Row(nil), o.rows...)
+	for i := range rows {
+		rows[i].Running = !rows[i].decided() && o.looks <= o.busy
+	}
+	return rows, nil
 }
 
 func (o *oracle) Stats(ctx context.Context) (Stats, error) {
@@ -108,7 +113,7 @@ func (o *oracle) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (o *oracle) Links() Links {
-	return Links{Clone: o.dir, Dashboard: "http://127.0.0.1:1", Notes: []string{"Redis: in this process"}}
+	return Links{Clone: o.dir, Dashboard: "http://127.0.0.1:1", Pulls: "http://127.0.0.1:2/acme/shop", Notes: []string{"Redis: in this process"}}
 }
 
 func (o *oracle) Close() error {
