@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,34 +30,42 @@ type demoCommand struct {
 	Redis string `default:"auto" placeholder:"URL" help:"A Redis that runs already, as redis://HOST:PORT/DB; what the demo stores there stays. Unless told, a private redis-server, or where there is none one in memory."`
 }
 
-// Run implements the command. Where the demo fails, the server's log is kept.
+// Run implements the command.
 func (c *demoCommand) Run(ctx context.Context) error {
 	file, err := os.CreateTemp("", "submitqueue-demo-*.log")
 	if err != nil {
 		return err
 	}
 	err = demo.Run(ctx, c.Flags, demo.Deps{
-		Start: func(ctx context.Context, runners int) (demo.Stack, error) {
+		Start: func(_ context.Context, runners int) (demo.Stack, error) {
 			return startDemo(demoOptions{Runners: runners, Redis: c.Redis, Log: file})
 		},
 		Out: os.Stdout, Getenv: os.Getenv, Now: time.Now,
 	})
-	empty := false
-	if info, statErr := file.Stat(); statErr == nil {
-		empty = info.Size() == 0
+	interrupted := errors.Is(err, context.Canceled)
+	if interrupted {
+		fmt.Fprintln(os.Stderr, "Interrupted; everything is stopped and removed.")
 	}
-	closed := file.Close()
-	if err == nil || empty || errors.Is(err, context.Canceled) {
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintln(os.Stderr, "Interrupted; everything is stopped and removed.")
-		}
-		return errors.Join(err, closed, os.Remove(file.Name()))
+	err = errors.Join(err, file.Close())
+	kept, keepErr := keepLog(file.Name(), err != nil && !interrupted)
+	if kept {
+		fmt.Fprintln(os.Stderr, "The server's log is kept in", file.Name())
 	}
-	fmt.Fprintln(os.Stderr, "The server's log is kept in", file.Name())
 	if errors.Is(err, demo.ErrWrong) || errors.Is(err, demo.ErrStuck) {
 		return exitCode(1)
 	}
-	return err
+	return errors.Join(err, keepErr)
+}
+
+// keepLog removes a demo's log, unless it failed and the log warns of something.
+func keepLog(path string, failed bool) (kept bool, err error) {
+	if failed {
+		text, err := os.ReadFile(path)
+		if err != nil || bytes.Contains(text, []byte("level=WARN")) || bytes.Contains(text, []byte("level=ERROR")) {
+			return err == nil, err
+		}
+	}
+	return false, os.Remove(path)
 }
 
 const (
@@ -95,7 +104,7 @@ func startDemo(o demoOptions) (_ *demoStack, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demoStack{dir: dir, logFile: o.Log.Name(), log: slog.New(slog.NewTextHandler(o.Log, nil))}
+	d := &demoStack{dir: dir, logFile: o.Log.Name(), log: slog.New(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -174,14 +183,18 @@ func (d *demoStack) proven(ctx context.Context) error {
 	for {
 		changed := owner.Changed()
 		var v queue.QueueView
-		owner.Read(func(c *speculation.Core) { v = c.Queue(owner.Queue) })
+		var why []string
+		owner.Read(func(c *speculation.Core) {
+			v = c.Queue(owner.Queue)
+			why = redKeys(c.State().Ledger, v.Red)
+		})
 		switch m := v.Main; {
 		case m.Tip != "" && m.Surveyed == m.Tip && m.Root == "":
 			return nil
 		case m.Config == nil && m.Broken != "":
 			return fmt.Errorf("%s: %s", d.branch, m.Broken)
 		case len(v.Red) > 0:
-			return fmt.Errorf("%s itself is red, so nothing can land on it: mend these first: %s", d.branch, strings.Join(v.Red, ", "))
+			return fmt.Errorf("%s itself is red, so nothing can land on it; mend it first:%s", d.branch, strings.Join(why, ""))
 		case len(v.MainBuilds) > 0:
 			limit.Reset(surveyed)
 		}
@@ -193,6 +206,22 @@ func (d *demoStack) proven(ctx context.Context) error {
 			return fmt.Errorf("%s was not proven green in time", d.branch)
 		}
 	}
+}
+
+// redKeys says, in a line for each of some targets, what failed on them.
+func redKeys(ledger map[queue.Digest]*queue.Entry, targets []string) []string {
+	var lines []string
+	for _, target := range targets {
+		line := "\n  " + target
+		for _, e := range ledger {
+			if len(e.Failures) > 0 && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return k.Target == target }) {
+				line += ": " + demo.Telling(e.Failures[len(e.Failures)-1].Tail)
+				break
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // pushAll copies all branches of a bare repository into another.

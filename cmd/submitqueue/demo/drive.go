@@ -154,7 +154,7 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 	d.rows = d.rows[:0]
 	for _, p := range d.pulls {
 		r := byNumber[p.Number]
-		r.Number, r.Title, r.Author = p.Number, p.Change.Title, p.Change.Author
+		r.Number, r.Title, r.Author = p.Number, p.Change.name(), p.Change.Author
 		d.rows = append(d.rows, r)
 		if d.states[p.Number] != r.state() {
 			d.states[p.Number], d.changed = r.state(), now

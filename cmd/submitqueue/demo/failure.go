@@ -30,15 +30,15 @@ func failure(v *queue.Verdict) string {
 	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree) {
 		text += " on " + some(f.Targets, maxNamed)
 	}
-	if line := telling(f.Tail); line != "" {
+	if line := Telling(f.Tail); line != "" {
 		text += ": " + line
 	}
 	return text
 }
 
-// telling returns the line of a log that says most: the first that names a place
+// Telling returns the line of a log that says most, of hostile text: the first that names a place
 // in a file, else the first that speaks of failure, else the last.
-func telling(log string) string {
+func Telling(log string) string {
 	log = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]").ReplaceAllString(log, "")
 	var lines []string
 	for line := range strings.Lines(log) {

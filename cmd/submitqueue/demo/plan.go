@@ -32,6 +32,15 @@ type Change struct {
 	Files  Files  // new contents against Base; nil where the branch exists already
 }
 
+// name is what a change is called: in somebody's own repository its branch
+// says more than the subject of its last commit. It is hostile text.
+func (c Change) name() string {
+	if c.Kind == KindOwn {
+		return c.Branch + ": " + c.Title
+	}
+	return c.Title
+}
+
 // Kind says what a change is made to show.
 type Kind string
 

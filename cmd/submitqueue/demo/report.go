@@ -133,11 +133,7 @@ func (r *Report) Write(w io.Writer) error {
 				continue
 			}
 			n++
-			name := clean(p.Change.Title)
-			if p.Change.Kind == KindOwn {
-				name = clean(p.Change.Branch) + ": " + name
-			}
-			fmt.Fprintf(&lines, "  %s %s\n", fit(fmt.Sprintf("#%d", p.Number), 5), name)
+			fmt.Fprintf(&lines, "  %s %s\n", fit(fmt.Sprintf("#%d", p.Number), 5), clean(p.Change.name()))
 			if text := why(got, rows[p.Number]); text != "" {
 				fmt.Fprintf(&lines, "        %s\n", clean(text))
 			}
@@ -154,7 +150,12 @@ func (r *Report) Write(w io.Writer) error {
 		return strings.TrimPrefix(string(got)+reason(row.Detail), "rejected: ")
 	})
 	section("Others", func(got Result) bool { return got == ResultOther || got == ResultNone || got == ResultDisputed },
-		func(got Result, row Row) string { return string(got) + reason(row.Detail) })
+		func(got Result, row Row) string {
+			if got == ResultOther && row.Detail != "" {
+				return row.Detail
+			}
+			return string(got) + reason(row.Detail)
+		})
 
 	b.WriteString("\n")
 	line := func(name, format string, args ...any) {
@@ -162,10 +163,14 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
 	line("Builds", "%d for %s (%.2f each), and %d of %s itself", f.Builds, count(f.Changes, "change", "changes"), f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
-	line("Saved", "%s landed without a further build: builds of other commits had already", count(f.BuildsSaved, "change", "changes"))
-	line("", "passed every key of the commit that landed (a step on a package with exactly its content)")
+	if f.BuildsSaved > 0 {
+		line("Saved", "%s landed without a further build: builds of other commits had already", count(f.BuildsSaved, "change", "changes"))
+		line("", "passed every key of the commit that landed (a step on a package with exactly its content)")
+	}
 	line("Keys", "%s what landed; %d of them had passed in a build for another change", count(f.Keys, "key proves", "keys prove"), f.Reused)
-	line("Bypasses", "%s before a conflicting change ahead was decided", count(f.Bypasses, "verdict", "verdicts"))
+	if f.Bypasses > 0 {
+		line("Bypasses", "%s before a conflicting change ahead was decided", count(f.Bypasses, "verdict", "verdicts"))
+	}
 	if len(r.Plan.Slow()) > 0 {
 		line("Overtook", "%s landed before the slow, large one that came first", count(f.OvertookSlow, "change", "changes"))
 	}

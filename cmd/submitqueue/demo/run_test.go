@@ -94,7 +94,7 @@ func TestRunOnAnOwnRepository(t *testing.T) {
 			o.lie = map[string]Result{"feature/deep/two": ResultOther}
 		}, nil, []string{"Others: 1", "no write access", "each change has a verdict", "2 of 2 commits on main are green", "by: test ! -e broken, the steps of .submitqueue.yml"}},
 		{"stuck", func(o *oracle) { o.silent = map[string]bool{"feature/deep/two": true} }, ErrStuck,
-			[]string{"Stuck:\n  #1 two: waiting: no runner is free", "no verdict"}},
+			[]string{"Stuck:\n  #1 feature/deep/two: two: waiting: no runner is free", "no verdict"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out strings.Builder
