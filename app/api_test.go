@@ -27,15 +27,17 @@ func TestAPIReads(t *testing.T) {
 	}
 
 	waiting := app.APIChange{
-		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
-		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), Expected: noon().Add(time.Minute),
-		Waits:  []app.APIReason{{Code: "building", Text: "words of building", Names: []string{"b1"}}},
+		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), From: noon().Add(40 * time.Second), By: noon().Add(time.Minute), Forecast: "in 40 s to 1 min",
+		Waits:  []app.APIReason{{Code: "building", Text: "Waits for its builds under way (1).", Short: "builds under way", Names: []string{"b1"}}},
 		Builds: []app.APIBuild{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
 	}
 	rejected := app.APIChange{
 		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
-		Reason:  &app.APIReason{Code: "failed", Text: "words of failed", Names: []string{"unit"}},
-		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom"}}},
+		Reason: &app.APIReason{Code: "failed", Short: "failed in unit",
+			Text:  "On the target branch with it, a step failed: unit. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
+			Names: []string{"unit"}},
+		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}
 	_, _, body = w.get(t, "/api/queue?queue=acme%2Fstore%40main")
 	want := app.APIQueue{APIQueueSummary: summary, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
@@ -51,7 +53,7 @@ func TestAPIReads(t *testing.T) {
 		t.Errorf("/api/change (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/history?id=7")
-	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building"}
+	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building", Title: "Building", Log: "/log?build=b1"}
 	if diff := cmp.Diff([]app.APINote{note}, mustDecode[[]app.APINote](t, body)); diff != "" {
 		t.Errorf("/api/history (-want +got):\n%s", diff)
 	}

@@ -53,7 +53,7 @@ type ServerOptions struct {
 	Metrics     *Metrics
 	Intake      http.Handler                                                           // nil: webhooks are answered with 404
 	Ready       func() error                                                           // nil: always ready
-	Words       func(queue.Reason) string                                              // required: reasons in words for people
+	Words       Words                                                                  // of the forge; zero: pull requests and comments
 	Token       string                                                                 // bearer token of the commands over HTTP; "": they are off
 	OpenRequest func(ctx context.Context, branch, user string) (number int, err error) // opens, or finds, the request to land a branch; nil: the forge is not local
 	Mounts      map[string]http.Handler                                                // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
@@ -199,6 +199,7 @@ func (s *Server) routes() http.Handler {
 	get("/", s.homePage)
 	get("/queue", s.queuePage)
 	get("/change", s.changePage)
+	get("/log", s.logPage)
 	e.GET("/events", s.events)
 	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 

@@ -115,9 +115,9 @@ const hostileTitle = `<script>alert(1)</script>`
 
 func smallQueue() queue.QueueView {
 	waiting := queue.View{
-		Change: queue.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Author: "lena", Requester: "lena", Head: "0123456789", Phase: queue.Pending,
+		Change: queue.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: queue.Pending,
 			Arrival: queue.At(noon().Add(-time.Hour)), Builds: 2},
-		Position: 1, Total: 1, Finish: queue.At(noon().Add(time.Minute)),
+		Position: 1, Total: 1, Forecast: queue.Forecast{Early: queue.At(noon().Add(40 * time.Second)), Late: queue.At(noon().Add(time.Minute))},
 		Waits: []queue.Reason{{Code: queue.ReasonWaitsBuild, Names: []string{"b1"}}},
 		Builds: []queue.BuildView{{Build: queue.Build{ID: "b1", Change: "7.aaaaaaaa", Commit: "c1", Attempt: 1, Why: "first",
 			Jobs: []queue.Job{{Step: queue.Step{Name: "unit"}}}, At: queue.At(noon())}}},
@@ -146,7 +146,6 @@ func newWindow(t *testing.T, change func(*app.ServerOptions)) *window {
 	w := &window{source: s, logs: &bytes.Buffer{}}
 	o := app.ServerOptions{
 		Address: "127.0.0.1:0", Source: s, Now: noon, Pace: time.Millisecond, Log: slog.New(slog.NewTextHandler(w.logs, nil)),
-		Words: func(r queue.Reason) string { return "words of " + string(r.Code) },
 	}
 	if change != nil {
 		change(&o)
@@ -204,7 +203,7 @@ func TestServerPages(t *testing.T) {
 		holds  string
 	}{
 		{"/", 200, "acme/store"},
-		{"/", 200, "words of building"},
+		{"/", 200, "Waits for its builds under way"},
 		{"/queue?queue=acme%2Fstore%40main", 200, "#7"},
 		{"/queue?queue=acme/store@main", 200, "&lt;script&gt;alert(1)"},
 		{"/queue?queue=nothing", 404, "There is no such queue"},
@@ -272,10 +271,13 @@ func TestServerSaysWhyItIsNotReady(t *testing.T) {
 	}
 }
 
+// wordless is a source that panics.
+type wordless struct{ app.Source }
+
+func (wordless) Queue(string) (queue.QueueView, bool) { panic("words fail me") }
+
 func TestServerOutlivesAPanic(t *testing.T) {
-	w := newWindow(t, func(o *app.ServerOptions) {
-		o.Words = func(queue.Reason) string { panic("words fail me") }
-	})
+	w := newWindow(t, func(o *app.ServerOptions) { o.Source = wordless{o.Source} })
 	status, _, body := w.get(t, "/")
 	if status != 500 || strings.Contains(body, "words fail me") {
 		t.Errorf("%d %s", status, body)

@@ -217,8 +217,8 @@ func failingConfig(last *queue.Config, why *brokenConfig) *queue.Config {
 		*c = *last
 	}
 	c.Analysis = queue.Analysis{}
-	c.Steps = []queue.Step{{Name: "configuration", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
-		Run: "printf '%s\\n' '" + strings.ReplaceAll(text, "'", `'\''`) + "'; exit 1"}}
+	c.Steps = []queue.Step{{Name: queue.ConfigPath, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
+		Env: map[string]string{"CONFIG_ERROR": text}, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`}}
 	return c
 }
 

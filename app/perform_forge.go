@@ -40,7 +40,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Base: pr.Base, Title: clipLine(pr.Title, 200),
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
 	if !pr.Open || pr.Base != p.Branch || level < forge.PermissionWrite {
 		return out, nil

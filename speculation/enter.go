@@ -141,7 +141,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	ch := &queue.Change{
-		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Title: b.Title, Author: b.Author,
+		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Analyzing,
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
 	}

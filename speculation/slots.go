@@ -154,7 +154,7 @@ func (p *planning) start(cand candidate) {
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Chain: slices.Clone(cand.chain), Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
+		Main: p.under(l, cand.chain), Chain: slices.Clone(cand.chain), Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
 	}
 	for _, st := range p.s.Steps[l.Steps].Steps {
 		d := st.Digest()
@@ -186,7 +186,7 @@ func (p *planning) start(cand candidate) {
 		p.touch(queue.KindMeta, queue.MetaSpent)
 	}
 	p.ask(queue.Run{Build: b.ID})
-	p.note(queue.Note{Change: b.Change, Build: b.ID, What: "build-asked", Commit: b.Commit, Reason: queue.Reason{Detail: b.Why}})
+	p.note(queue.Note{Change: b.Change, Number: p.numberOf(b), Build: b.ID, What: "build-asked", Commit: b.Commit, Reason: queue.Reason{Detail: b.Why}})
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

@@ -40,7 +40,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 		v.Ahead = c.ahead(id)
 	}
 	v.Waits = c.waits(ch, v)
-	v.Finish = c.finish(ch, v)
+	v.Forecast = c.forecast()[id]
 	return v, true
 }
 
@@ -134,7 +134,9 @@ func (c *Core) buildView(b *queue.Build) queue.BuildView {
 		}
 	}
 	if b.Started != 0 {
-		v.Expected = max(b.Started.Add(c.predictBuild(b)), c.now)
+		if span, seen := c.span(b); seen {
+			v.Expected, v.Usual = b.Started.Add(span.Usual), span.Usual
+		}
 	}
 	return v
 }
@@ -175,24 +177,6 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
 	}
 	return out
-}
-
-// finish predicts when a change has its verdict: after those ahead of it and
-// its own builds.
-func (c *Core) finish(ch *queue.Change, v queue.View) queue.Instant {
-	if ch.Phase != queue.Pending {
-		return 0
-	}
-	end := ch.Arrival.Add(ch.Predicted)
-	for _, b := range v.Builds {
-		end = max(end, b.Expected)
-	}
-	for _, a := range v.Ahead {
-		if o := c.s.Changes[a]; o != nil {
-			end = max(end, o.Arrival.Add(o.Predicted))
-		}
-	}
-	return max(end, c.now)
 }
 
 func idStrings(ids []queue.ChangeID) []string {

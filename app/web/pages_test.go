@@ -45,7 +45,7 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 func render(t *testing.T, name string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := everyPage()[name](web.New(web.Options{Words: words}), &b); err != nil {
+	if err := everyPage()[name](web.New(web.Options{Words: words{}}), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -118,7 +118,7 @@ func TestSketchIsBounded(t *testing.T) {
 		q.Order = append(q.Order, v)
 	}
 	var b bytes.Buffer
-	if err := web.New(web.Options{Words: words}).Queue(&b, q, noon()); err != nil {
+	if err := web.New(web.Options{Words: words{}}).Queue(&b, q, noon()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(b.String(), `<g class="box`); got > 25 {

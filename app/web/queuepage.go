@@ -22,7 +22,7 @@ type queueHead struct {
 	Parked     int
 	Slots      int
 	Used       int
-	Next       stamp // the next expected verdict
+	Next       string // when the next verdict is expected; empty: nobody knows
 }
 
 func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
@@ -31,7 +31,7 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
 	}
 	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
-	var next queue.Instant
+	var next queue.Forecast
 	for _, c := range v.Order {
 		h.Used += len(c.Builds)
 		if c.Change.Phase == queue.Parked {
@@ -39,9 +39,11 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 			continue
 		}
 		h.Waiting++
-		next = queue.Earliest(next, c.Finish)
+		if f := c.Forecast; f.Late >= now && (next.Late == 0 || f.Late < next.Late) {
+			next = f
+		}
 	}
-	h.Next = expected(next, now)
+	h.Next = p.words.Forecast(next, now)
 	return h
 }
 
@@ -62,13 +64,15 @@ type queueModel struct {
 	Order      []row
 	Parked     []row
 	Recent     []row
+	Land       string // how to ask for landing
 }
 
 // Queue renders one queue.
 func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 	d := newDirectory(v, now)
 	m := queueModel{
-		page:   page{Title: clean(v.Name), Queue: v.Name, Live: true},
+		page:   page{Title: clean(v.Name), Queue: v.Name, Noun: p.words.Noun(), Live: true},
+		Land:   p.words.Land(),
 		Head:   p.head(v, now),
 		Alerts: p.alerts(v, now),
 		Sketch: newSketch(d, v),
@@ -84,7 +88,9 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 		}
 	}
 	for _, c := range v.Recent[:min(len(v.Recent), recentShown)] {
-		m.Recent = append(m.Recent, p.row(d, queue.View{Change: c}))
+		r := p.row(d, queue.View{Change: c})
+		r.Words = p.brief(c)
+		m.Recent = append(m.Recent, r)
 	}
 	return p.render(w, "queue", m)
 }
@@ -94,13 +100,13 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {
-			text = p.say(queue.Reason{Code: pause.Code, Detail: pause.Reason})
+			text = clean(p.words.Short(queue.Change{}, queue.Reason{Code: pause.Code, Detail: pause.Reason})) + ": " + text
 		}
 		if text != "" && !strings.HasSuffix(text, ".") {
 			text += "."
 		}
 		out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
-			Text: strings.TrimSpace(text + " Builds go on, nothing lands. A maintainer resumes with the comment /queue resume.")})
+			Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
 	}
 	if v.Main.Broken != "" {
 		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " cannot be used",

@@ -122,7 +122,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: func() error { return s.queues.Ready() }, Words: app.ReasonText, Token: o.Token, OpenRequest: o.Open, Log: o.Log})
+		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Open != nil}, Token: o.Token, OpenRequest: o.Open, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
 			Queue: q.name(), Branch: q.Branch, Name: fmt.Sprintf("%s/%d", host, os.Getpid()), Store: s.store, Forge: q.Forge,
 			Mirror: mirror, Workers: share.For(mirror), Analyzers: analyzers, Now: time.Now, Metrics: metrics, Log: o.Log,
-			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name()},
+			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Open != nil}},
 		}))
 	}
 	return nil
