@@ -29,7 +29,7 @@ type pages struct {
 func (s *Server) pages() http.Handler {
 	p := &pages{s: s, byName: map[string]*template.Template{}}
 	short := func(id string) string { return id[:min(len(id), 10)] }
-	for _, name := range []string{"repositories", "repository", "pull", "commit"} {
+	for _, name := range []string{"repositories", "repository", "pull", "commit", "missing"} {
 		p.byName[name] = template.Must(template.New("").Funcs(template.FuncMap{"short": short}).
 			ParseFS(pageFiles, "pages/layout.html", "pages/"+name+".html"))
 	}
@@ -47,9 +47,15 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
+// missing answers that something is not there, and why that may be.
+func (p *pages) missing(w http.ResponseWriter, why string) {
+	p.write(w, page{template: "missing", status: http.StatusNotFound, Title: "Not found", Body: why})
+}
+
 // page is one page: the name of its template and what that shows.
 type page struct {
 	template   string
+	status     int // 0: 200
 	Title      string
 	Repository string // that it belongs to; empty: none
 	Body       any
@@ -67,6 +73,9 @@ func (p *pages) write(w http.ResponseWriter, pg page) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	if pg.status != 0 {
+		w.WriteHeader(pg.status)
+	}
 	w.Write(b.Bytes())
 }
 
@@ -78,7 +87,7 @@ func (p *pages) inRepository(f func(http.ResponseWriter, *http.Request, *Reposit
 		public := repo != nil && !repo.private
 		p.s.mu.Unlock()
 		if !public {
-			http.NotFound(w, r)
+			p.missing(w, "There is no such repository.")
 			return
 		}
 		f(w, r, repo)
@@ -197,7 +206,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	pr := repo.pulls[number]
 	if err != nil || pr == nil {
 		p.s.mu.Unlock()
-		http.NotFound(w, r)
+		p.missing(w, "There is no such pull request.")
 		return
 	}
 	body.pullRow = repo.pullRow(pr)
@@ -266,12 +275,12 @@ func (p *pages) commit(w http.ResponseWriter, r *http.Request, repo *Repository)
 	}
 	p.s.mu.Unlock()
 	if !known {
-		http.NotFound(w, r)
+		p.missing(w, "There is no such commit in this repository. A trial merge that a bot has built, and not pushed, is not.")
 		return
 	}
 	out, err := repo.git(r.Context(), nil, "show", "--no-patch", pageFormat+"%n%b", id+"^{commit}")
 	if err != nil {
-		http.NotFound(w, r)
+		p.missing(w, "This is not a commit.")
 		return
 	}
 	head, rest, _ := strings.Cut(string(out), "\n")
@@ -297,7 +306,7 @@ func (p *pages) run(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	}
 	p.s.mu.Unlock()
 	if head == "" {
-		http.NotFound(w, r)
+		p.missing(w, "There is no such check.")
 		return
 	}
 	http.Redirect(w, r, "/"+repo.fullName()+"/commit/"+head+"#run-"+strconv.FormatInt(id, 10), http.StatusFound)
