@@ -80,6 +80,9 @@ func (m *Mirror) FetchHeads(ctx context.Context, r Remote, heads []HeadRef) ([]e
 			results[i] = fmt.Errorf("%w: %s does not lead to %s", ErrHeadMoved, h.Ref, h.Want)
 		}
 	}
+	if err := m.Flush(ctx); err != nil {
+		return nil, err
+	}
 	return results, m.Keep(ctx, keep)
 }
 

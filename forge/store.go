@@ -35,7 +35,7 @@ func OpenStore(ctx context.Context, dir string) (*Store, error) {
 	if format != "sha1" {
 		return nil, fmt.Errorf("%s has the object format %s; only sha1 is known", dir, format)
 	}
-	m := &Mirror{dir: gitDir, durable: true}
+	m := &Mirror{dir: gitDir, durable: true, fresh: newFresh()}
 	m.reader = m.helper("cat-file", "--batch-command")
 	m.refs = m.helper("update-ref", "-z", "--stdin")
 	return &Store{m}, nil
