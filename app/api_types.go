@@ -166,7 +166,7 @@ func summaryOf(v queue.QueueView) APIQueueSummary {
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
 		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, RedTargets: v.Red,
-		MainBuilds: apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
+		MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	if p := v.Main.Paused; p != nil {
 		q.PausedBy, q.PausedReason = p.By, p.Reason
@@ -185,7 +185,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
-		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: apiBuildsOf(v.Builds), Attempts: c.Builds,
+		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
 		Verdict: s.apiVerdictOf(c),
@@ -206,12 +206,12 @@ func (s *Server) apiReasonOf(c queue.Change, r queue.Reason) *APIReason {
 	return &APIReason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail}
 }
 
-func apiBuildsOf(views []queue.BuildView) []APIBuild {
+func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	var out []APIBuild
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: b.Why,
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}

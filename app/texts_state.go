@@ -254,7 +254,7 @@ func (w voice) expected(v queue.View) string {
 		if f.Usual == 0 {
 			return "It takes longer than was foreseen."
 		}
-		return "Its build " + overdueText(f) + "."
+		return "Its build takes " + overdueText(f) + "."
 	}
 	step := 5 * time.Minute
 	switch width := f.Late.Sub(f.Early); {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -59,6 +60,8 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 	switch {
 	case r.Code == queue.ReasonFailed && len(r.Names) > 0:
 		return v.failedIn(r)
+	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 2:
+		return fmt.Sprintf("waits for %s and %d more ahead", v.ref(r.Names[0]), len(r.Names)-1)
 	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 0:
 		return "waits for " + v.refs(r.Names) + " ahead"
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:
@@ -71,7 +74,7 @@ func (w Words) plain(c queue.Change) voice {
 	return voice{o: TextOptions{Words: w}, plain: true, branch: c.Branch, number: c.Number}
 }
 
-// Forecast returns when a verdict is expected, as it follows "verdict ", and ""
+// Forecast returns when a verdict is expected, as it stands behind "verdict: ", and ""
 // where nobody knows.
 func (w Words) Forecast(f queue.Forecast, now queue.Instant) string {
 	if f.Late == 0 {
@@ -100,7 +103,7 @@ func overdueText(f queue.Forecast) string {
 	if f.Usual == 0 {
 		return "later than foreseen"
 	}
-	return "takes longer than the usual " + durationText(f.Usual)
+	return "longer than the usual " + durationText(f.Usual)
 }
 
 // durationText returns a duration to one digit or two: "20 s", "3 min", "2.5 h".
@@ -144,7 +147,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	case "analyzed":
 		return "Analyzed", "what it touches is known"
 	case "build-asked":
-		return "Build asked for", detail
+		return "Build asked for", w.Why(n.Reason.Detail)
 	case "build-passed":
 		return "Build passed", detail
 	case "build-stopped":
@@ -187,6 +190,11 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "Something happened", detail
 	}
 	return strings.ToUpper(text[:1]) + text[1:], orElse(v.reason(n.Reason), detail)
+}
+
+// Why returns the sentence of a build with its changes named as people know them.
+func (w Words) Why(sentence string) string {
+	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(oneLine(sentence, 300), "#$1")
 }
 
 func (w voice) stepNote(n queue.Note) (what, more string) {

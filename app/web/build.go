@@ -15,9 +15,15 @@ type bar struct {
 	Why   string
 }
 
+func (p *Pages) bar(v queue.BuildView, now queue.Instant) bar {
+	out := barOf(v, now)
+	out.Why = clean(p.words.Why(v.Build.Why))
+	return out
+}
+
 func barOf(v queue.BuildView, now queue.Instant) bar {
 	b := v.Build
-	out := bar{Build: string(b.ID), Why: clean(b.Why)}
+	out := bar{Build: string(b.ID)}
 	switch {
 	case b.Cancel:
 		out.Label = "stopping"
@@ -75,10 +81,10 @@ type job struct {
 // targetsShown is how many targets of a step are named.
 const targetsShown = 4
 
-func (d *directory) build(v queue.BuildView, logs []Log) build {
+func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	b := v.Build
 	out := build{
-		bar: barOf(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
+		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
 		Main: b.Change == "", Asked: stampOf(b.At, d.now), LogPath: logPath(b.ID),
 	}
 	for _, j := range b.Jobs {

@@ -134,7 +134,7 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 		m.Conflicts = append(m.Conflicts, conflict{ref: d.ref(k.With), Ahead: ahead[k.With], Why: conflictWords(k.Kind), Witnesses: cleanAll(k.Witnesses)})
 	}
 	for _, b := range v.Builds {
-		m.Builds = append(m.Builds, d.build(b, c.Logs))
+		m.Builds = append(m.Builds, p.build(d, b, c.Logs))
 	}
 	if v.Previous != nil {
 		r := p.row(d, queue.View{Change: *v.Previous})

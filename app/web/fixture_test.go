@@ -26,6 +26,8 @@ func (words) Noun() string   { return "pull request" }
 func (words) Land() string   { return "Say please." }
 func (words) Resume() string { return "Say go on." }
 
+func (words) Why(sentence string) string { return "why: " + sentence }
+
 func (words) Short(_ queue.Change, r queue.Reason) string {
 	return "in short: " + string(r.Code) + " " + strings.Join(r.Names, ", ")
 }

@@ -29,6 +29,8 @@ type Words interface {
 	Short(c queue.Change, r queue.Reason) string
 	// Forecast returns when a verdict is expected; "" where nobody knows.
 	Forecast(f queue.Forecast, now queue.Instant) string
+	// Why returns what a build is for, from its own sentence.
+	Why(sentence string) string
 	// Note returns what a line of the history says, and what there is to add.
 	Note(c queue.Change, n queue.Note) (what, more string)
 }

@@ -78,7 +78,7 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 		Sketch: newSketch(d, v),
 	}
 	for _, b := range v.MainBuilds {
-		m.MainBuilds = append(m.MainBuilds, d.build(b, nil))
+		m.MainBuilds = append(m.MainBuilds, p.build(d, b, nil))
 	}
 	for _, c := range v.Order {
 		if c.Change.Phase == queue.Parked {

@@ -90,7 +90,7 @@ func (p *Pages) row(d *directory, v queue.View) row {
 		r.Commit = short(c.Verdict.Commit)
 	}
 	for _, b := range v.Builds {
-		r.Builds = append(r.Builds, barOf(b, d.now))
+		r.Builds = append(r.Builds, p.bar(b, d.now))
 	}
 	return r
 }

@@ -13,8 +13,8 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/submitqueue/submitqueue/app"
 )
@@ -144,7 +144,9 @@ func (c *client) wait(ctx context.Context, queue, id string) error {
 			case ch.Phase == "landed":
 				return nil
 			case ch.Final:
-				printEvidence(ch)
+				p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
+				p.reasons(ch)
+				p.evidence(ch)
 				return exitCode(1)
 			}
 		}
@@ -153,31 +155,6 @@ func (c *client) wait(ctx context.Context, queue, id string) error {
 			return ctx.Err()
 		case <-time.After(300 * time.Millisecond):
 		}
-	}
-}
-
-func sentence(ch app.APIChange) string {
-	why := ""
-	switch {
-	case len(ch.Waits) > 0 && !ch.Final:
-		why = ch.Waits[0].Text
-	case ch.Phase == "landed" && ch.Verdict != nil && ch.Verdict.Commit != "":
-		return fmt.Sprintf("#%d landed as %s", ch.Number, oneLine(ch.Verdict.Commit[:min(12, len(ch.Verdict.Commit))]))
-	case ch.Reason != nil:
-		why = ch.Reason.Text
-	}
-	return oneLine(strings.TrimSuffix(fmt.Sprintf("#%d %s: %s", ch.Number, ch.Phase, why), ": "))
-}
-
-func printEvidence(ch app.APIChange) {
-	if ch.Verdict == nil {
-		return
-	}
-	for _, f := range ch.Verdict.Failures {
-		fmt.Printf("\n%s failed for %s:\n%s\n", oneLine(f.Step), oneLine(strings.Join(f.Targets, ", ")), printable(f.Tail))
-	}
-	for _, p := range ch.Verdict.Paths {
-		fmt.Printf("does not merge: %s\n", oneLine(p))
 	}
 }
 
@@ -205,87 +182,6 @@ func (l *cancelCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// statusCommand shows the queue.
-type statusCommand struct {
-	clientFlags
-	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
-	JSON bool   `name:"json" help:"Print what the API answers."`
-}
-
-// Run implements the command.
-func (l *statusCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	path := "/api/queue?" + url.Values{"queue": {l.Queue}}.Encode()
-	if l.ID != "" {
-		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
-	}
-	if l.JSON {
-		var raw json.RawMessage
-		if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-			return err
-		}
-		var out bytes.Buffer
-		if err := json.Indent(&out, raw, "", "  "); err != nil {
-			return err
-		}
-		fmt.Println(out.String())
-		return nil
-	}
-	if l.ID != "" {
-		var ch app.APIChange
-		if err := c.call(ctx, http.MethodGet, path, nil, &ch); err != nil {
-			return err
-		}
-		fmt.Println(sentence(ch))
-		printEvidence(ch)
-		return nil
-	}
-	var q app.APIQueue
-	if err := c.call(ctx, http.MethodGet, path, nil, &q); err != nil {
-		return err
-	}
-	printQueue(q)
-	return nil
-}
-
-func printQueue(q app.APIQueue) {
-	state := "proven"
-	switch {
-	case q.Tip == "":
-		state = "not read yet; the server's log says more"
-	case q.Paused:
-		state = "paused by " + q.PausedBy + ": " + q.PausedReason
-	case q.Red > 0:
-		state = "red: " + strings.Join(q.RedTargets, ", ")
-	case q.Unproven > 0:
-		state = counted(q.Unproven, "check") + " not proven yet"
-	}
-	tip := q.Tip
-	if len(tip) > 12 {
-		tip = tip[:12]
-	}
-	if tip != "" {
-		tip = " at " + tip
-	}
-	fmt.Printf("%s%s (%s), %d of %s in use\n", oneLine(q.Name), tip, oneLine(state), q.Running, counted(q.Slots, "slot"))
-	if q.ConfigError != "" {
-		fmt.Printf("the configuration on %s is not used: %s\n", q.Branch, oneLine(q.ConfigError))
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	for _, list := range [][]app.APIChange{q.Order, q.Recent[:min(len(q.Recent), 10)]} {
-		for _, ch := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(ch.ID), oneLine(sentence(ch)), oneLine(ch.Title))
-		}
-	}
-	w.Flush()
-	if len(q.Order)+len(q.Recent) == 0 {
-		fmt.Println("nothing waits to land")
-	}
-}
-
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -298,7 +194,10 @@ func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", " 
 
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp): // what turns the text around, and what nobody sees
+			return -1
+		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
 			return r
 		}
 		return '?'
