@@ -122,6 +122,12 @@ func (s *Store) Head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// Bare reports whether the repository has no work tree.
+func (s *Store) Bare(ctx context.Context) (bool, error) {
+	out, err := s.m.git(ctx, "rev-parse", "--is-bare-repository")
+	return strings.TrimSpace(string(out)) == "true", err
+}
+
 // object reads what a ref names.
 func (s *Store) object(ctx context.Context, ref string) (object, string, error) {
 	if err := checkRef(ref); err != nil {
