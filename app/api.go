@@ -24,6 +24,8 @@ import (
 //	GET  /api/log?build=&after=            APILog
 //	POST /api/land                         LandCommand -> APIAccepted
 //	POST /api/cancel                       CancelCommand -> APIAccepted
+//	POST /api/pause                        PauseCommand -> APIAccepted
+//	POST /api/resume                       ResumeCommand -> APIAccepted
 //
 // Anything but success is an APIError.
 

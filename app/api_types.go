@@ -32,6 +32,8 @@ type APIQueueSummary struct {
 	Unproven int    `json:"unproven"`
 	Red      int    `json:"red"`
 	Paused   bool   `json:"paused"`
+	Proven   bool   `json:"proven"`         // each check of the tip has passed
+	Away     string `json:"away,omitempty"` // why this server does not show the present state, e.g. that it starts
 }
 
 // APIQueue is a queue as it stands.
@@ -39,7 +41,9 @@ type APIQueue struct {
 	APIQueueSummary
 	PausedBy     string      `json:"paused_by,omitempty"`
 	PausedReason string      `json:"paused_reason,omitempty"`
+	PausedAt     time.Time   `json:"paused_at,omitzero"`
 	ConfigError  string      `json:"config_error,omitempty"` // why the branch's configuration is not used
+	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	RedTargets   []string    `json:"red_targets,omitempty"`
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
@@ -76,6 +80,7 @@ type APIChange struct {
 	Decided   time.Time     `json:"decided,omitzero"`
 	Until     time.Time     `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *APIVerdict   `json:"verdict,omitempty"`
+	Answered  time.Time     `json:"answered,omitzero"` // when a command on it last had its answer
 }
 
 // APIConflict is a change that may influence another, with names that say why.
@@ -152,7 +157,8 @@ type APILog struct {
 func summaryOf(v queue.QueueView) APIQueueSummary {
 	s := APIQueueSummary{
 		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil,
+		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away,
+		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {
 		s.Running += len(c.Builds)
@@ -165,11 +171,11 @@ func summaryOf(v queue.QueueView) APIQueueSummary {
 
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
-		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, RedTargets: v.Red,
+		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
 		MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	if p := v.Main.Paused; p != nil {
-		q.PausedBy, q.PausedReason = p.By, p.Reason
+		q.PausedBy, q.PausedReason, q.PausedAt = p.By, p.Reason, moment(p.At)
 	}
 	for _, c := range v.Order {
 		q.Order = append(q.Order, s.apiChangeOf(c))
@@ -188,7 +194,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
-		Verdict: s.apiVerdictOf(c),
+		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
 	}
 	for _, r := range v.Waits {
 		out.Waits = append(out.Waits, *s.apiReasonOf(c, r))

@@ -32,6 +32,7 @@ type windowSource struct {
 	logs      map[string]string
 	changed   chan struct{}
 	submitted []queue.Event
+	came      chan queue.Event // gets what is submitted; nil: nobody waits for it
 	down      error
 }
 
@@ -98,6 +99,9 @@ func (s *windowSource) Submit(_ context.Context, _ string, e queue.Event) error 
 	defer s.mu.Unlock()
 	if s.down == nil {
 		s.submitted = append(s.submitted, e)
+		if s.came != nil {
+			s.came <- e
+		}
 	}
 	return s.down
 }
@@ -124,7 +128,7 @@ func smallQueue() queue.QueueView {
 	}
 	rejected := queue.Change{ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: queue.Rejected, Decided: queue.At(noon()),
 		Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}, Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: "boom"}}}}
-	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef"},
+	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef", Config: &queue.Config{Version: 1}},
 		Order: []queue.View{waiting}, Recent: []queue.Change{rejected}}
 }
 

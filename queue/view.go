@@ -39,7 +39,7 @@ type BuildView struct {
 // QueueView is what is shown of a whole queue.
 type QueueView struct {
 	Name       string
-	Starting   string // why the state is not known here (yet), e.g. another server owns the queue; "" where it is
+	Away       string // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int
 	Order      []View   // changes without a verdict, in order; parked ones last

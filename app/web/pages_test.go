@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden pages anew")
 func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	paused := busyQueue()
 	paused.Main.Paused = &queue.Pause{By: "lena", Reason: "release " + hostile, At: ago(1)}
-	paused.Main.Broken = ".submitqueue.yml:4:3: unknown key \"stepz\"."
+	paused.Main.Config, paused.Main.Broken = &queue.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
 	paused.Red = []string{"//payments", "<i>//web</i>"}
 	queued := busyQueue()
 	return map[string]func(*web.Pages, io.Writer) error{

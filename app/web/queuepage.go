@@ -97,6 +97,9 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 
 func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	var out []alert
+	if v.Away != "" {
+		out = append(out, alert{Tone: "warn", Title: "Not up to date", Text: clean(v.Away) + "."})
+	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {
@@ -109,8 +112,12 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 			Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
 	}
 	if v.Main.Broken != "" {
+		what := " The last good one is in force."
+		if v.Main.Config == nil {
+			what = ". Nothing can land before there is one."
+		}
 		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " cannot be used",
-			Text: clean(v.Main.Broken) + " The last good one is in force."})
+			Text: clean(v.Main.Broken) + what})
 	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/user"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -32,7 +31,13 @@ type client struct {
 }
 
 func (f clientFlags) open() (*client, error) {
-	c := &client{base: strings.TrimSuffix(f.Server, "/"), token: os.Getenv(app.TokenVariable)}
+	c := &client{token: os.Getenv(app.TokenVariable)}
+	if f.Server != "" {
+		var err error
+		if c.base, err = baseOf(f.Server); err != nil {
+			return nil, err
+		}
+	}
 	if c.base == "" || c.token == "" {
 		known, err := readClient(f.Data)
 		switch {
@@ -49,6 +54,27 @@ func (f clientFlags) open() (*client, error) {
 	}
 	return c, nil
 }
+
+// baseOf returns the URL of a server that a person has named.
+func baseOf(server string) (string, error) {
+	text := server
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", usageError(fmt.Sprintf("--server %q is no address: write http://HOST:PORT", server))
+	}
+	return u.String(), nil
+}
+
+// answered is a server's answer that something does not work.
+type answered struct {
+	status int
+	text   string
+}
+
+func (e *answered) Error() string { return e.text }
 
 // call sends a request and reads the answer into out.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
@@ -87,11 +113,14 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	if res.StatusCode/100 != 2 {
 		var e app.APIError
 		if json.Unmarshal(raw, &e) == nil && e.Error != "" {
-			return errors.New(e.Error)
+			return &answered{res.StatusCode, e.Error}
 		}
-		return fmt.Errorf("the server answered %s", res.Status)
+		return &answered{res.StatusCode, fmt.Sprintf("%s answered %s; is it a submitqueue server?", c.base, res.Status)}
 	}
-	return json.Unmarshal(raw, out)
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("%s does not answer as a submitqueue server: %w", c.base, err)
+	}
+	return nil
 }
 
 func userName() string {
@@ -99,94 +128,6 @@ func userName() string {
 		return u.Username
 	}
 	return "unknown"
-}
-
-// landCommand asks to land.
-type landCommand struct {
-	clientFlags
-	What string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
-	Wait bool   `help:"Wait for the verdict; exit 1 unless it landed."`
-}
-
-// Run implements the command.
-func (l *landCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
-		cmd.Number, cmd.Branch = n, ""
-	}
-	var ok app.APIAccepted
-	if err := c.call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
-		return err
-	}
-	fmt.Printf("asked to land as #%d\n", ok.Number)
-	if !l.Wait {
-		return nil
-	}
-	return c.wait(ctx, ok.Queue, strconv.Itoa(ok.Number))
-}
-
-// wait follows a change to its verdict.
-func (c *client) wait(ctx context.Context, queue, id string) error {
-	shown := ""
-	for {
-		var ch app.APIChange
-		err := c.call(ctx, http.MethodGet, "/api/change?"+url.Values{"queue": {queue}, "id": {id}}.Encode(), nil, &ch)
-		if err == nil {
-			if line := sentence(ch); line != shown {
-				fmt.Println(line)
-				shown = line
-			}
-			switch {
-			case ch.Phase == "landed":
-				return nil
-			case ch.Final:
-				p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
-				p.reasons(ch)
-				p.evidence(ch)
-				return exitCode(1)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-}
-
-// cancelCommand takes a change out.
-type cancelCommand struct {
-	clientFlags
-	ID string `arg:"" help:"Id of a change, or number of a pull request or request."`
-}
-
-// Run implements the command.
-func (l *cancelCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	cmd := app.CancelCommand{Queue: l.Queue, User: userName(), ID: l.ID}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
-		cmd.Number, cmd.ID = n, ""
-	}
-	var ok app.APIAccepted
-	if err := c.call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
-		return err
-	}
-	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
-	return nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // oneLine and printable keep hostile text from speaking to the terminal.

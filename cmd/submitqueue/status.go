@@ -93,12 +93,22 @@ type sheet struct {
 
 // queue prints a line for each change, in order, then the latest verdicts.
 func (p sheet) queue(q app.APIQueue) {
-	p.line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, counted(q.Slots, "slot")))
-	if q.ConfigError != "" {
-		p.text("The configuration on "+q.Branch+" is not used: "+q.ConfigError, "")
+	if q.Away != "" {
+		p.text(q.Name+": "+q.Away, "")
 	}
-	if q.Paused && q.PausedReason != "" {
-		p.text("Paused: "+q.PausedReason, "")
+	if q.Tip == "" {
+		return // nothing is known of it yet, not even that nothing waits
+	}
+	p.line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, counted(q.Slots, "slot")))
+	switch {
+	case q.ConfigError != "" && q.Configured:
+		p.text("The configuration on "+q.Branch+" cannot be used, and the last good one is in force: "+q.ConfigError, "")
+	case q.ConfigError != "":
+		p.text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
+	}
+	if q.Paused {
+		p.text(strings.TrimSuffix("Paused by "+q.PausedBy+": "+q.PausedReason, ": "), "")
+		p.line("Let landings go on with: submitqueue resume")
 	}
 	if len(q.Order)+len(q.Recent) == 0 {
 		p.line("nothing waits to land")
@@ -122,17 +132,21 @@ func tipOf(q app.APIQueue) string {
 }
 
 func stateOf(q app.APIQueue) string {
+	state := "its checks are being compared with what has passed"
 	switch {
-	case q.Tip == "":
-		return "not read yet; the server's log says more"
-	case q.Paused:
-		return "paused by " + q.PausedBy
+	case !q.Configured:
+		state = "no configuration"
 	case q.Red > 0:
-		return "red: " + strings.Join(q.RedTargets, ", ")
+		state = "red: " + strings.Join(q.RedTargets, ", ")
 	case q.Unproven > 0:
-		return counted(q.Unproven, "check") + " not proven yet"
+		state = counted(q.Unproven, "check") + " not proven yet"
+	case q.Proven:
+		state = "proven"
 	}
-	return "proven"
+	if q.Paused {
+		return "paused, " + state
+	}
+	return state
 }
 
 // phaseOf returns where a change is in one word.

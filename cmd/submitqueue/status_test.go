@@ -39,7 +39,7 @@ func statusQueue() app.APIQueue {
 	building := pending(3, "add-b", "Add b")
 	building.Builds = []app.APIBuild{{ID: "b"}}
 	building.Waits[0].Short, building.Forecast = "builds under way", "longer than the usual 3 min"
-	return app.APIQueue{APIQueueSummary: app.APIQueueSummary{Name: "shop@main", Tip: "0123456789abcdef", Slots: 2, Running: 1},
+	return app.APIQueue{APIQueueSummary: app.APIQueueSummary{Name: "shop@main", Tip: "0123456789abcdef", Slots: 2, Running: 1, Proven: true}, Configured: true,
 		Order: []app.APIChange{building, pending(4, "検索結果の並び順を修正し、関連度の高い商品を先に表示する", strings.Repeat("wide 表示する ", 20)),
 			pending(12345, "\x1b]0;evil\x07\u202Egnp.exe", "\x1b[2J\r\nhostile\u2028line"+strings.Repeat("x", 300))},
 		Recent: []app.APIChange{rejectedChange(), {Number: 1, Branch: "first", Phase: "landed", Title: "The first", Decided: noon(-3),
