@@ -36,12 +36,19 @@ func (c *demoCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	dir, err := demoFolder()
+	if err != nil {
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
 	err = demo.Run(ctx, c.Flags, demo.Deps{
 		Start: func(_ context.Context, runners int) (demo.Stack, error) {
-			return startDemo(demoOptions{Runners: runners, Redis: c.Redis, Log: file})
+			return startDemo(demoOptions{Dir: dir, Runners: runners, Redis: c.Redis, Log: file})
 		},
 		Out: os.Stdout, Getenv: os.Getenv, Now: time.Now,
 	})
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "Some of the demo's files are left:", err)
+	}
 	interrupted := errors.Is(err, context.Canceled)
 	if interrupted {
 		fmt.Fprintln(os.Stderr, "Interrupted; everything is stopped and removed.")
@@ -55,6 +62,17 @@ func (c *demoCommand) Run(ctx context.Context) error {
 		return exitCode(1)
 	}
 	return errors.Join(err, keepErr)
+}
+
+// demoFolder makes the one folder of a demo and points TMPDIR into it for the rest
+// of the process: what a build that is killed halfway leaves there goes with it.
+func demoFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "submitqueue-demo-")
+	if err != nil {
+		return "", err
+	}
+	tmp := filepath.Join(dir, "tmp")
+	return dir, errors.Join(os.Mkdir(tmp, 0o700), os.Setenv("TMPDIR", tmp))
 }
 
 // keepLog removes a demo's log, unless it failed and the log warns of something.
@@ -75,6 +93,7 @@ const (
 
 // demoOptions are what a demoStack needs beside the plan.
 type demoOptions struct {
+	Dir     string // there is nothing else in it but tmp; whoever made it removes it
 	Runners int
 	Redis   string // as stackOptions have it
 	Log     *os.File
@@ -82,7 +101,6 @@ type demoOptions struct {
 
 // demoStack is a simulated GitHub and the product beside it, in one process.
 type demoStack struct {
-	dir     string
 	log     *slog.Logger
 	logFile string
 	hub     *forgetest.Server
@@ -100,22 +118,18 @@ type demoStack struct {
 var _ demo.Stack = (*demoStack)(nil)
 
 func startDemo(o demoOptions) (_ *demoStack, err error) {
-	dir, err := os.MkdirTemp("", "submitqueue-demo-")
-	if err != nil {
-		return nil, err
-	}
-	d := &demoStack{dir: dir, logFile: o.Log.Name(), log: slog.New(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	d := &demoStack{logFile: o.Log.Name(), log: slog.New(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
 	d.keeps = o.Redis != "" && o.Redis != "auto"
-	d.hub, err = forgetest.New(forgetest.Options{Dir: filepath.Join(dir, "forge"), WebhookSecret: demoSecret, RateLimit: 1 << 30})
+	d.hub, err = forgetest.New(forgetest.Options{Dir: filepath.Join(o.Dir, "forge"), WebhookSecret: demoSecret, RateLimit: 1 << 30})
 	if err != nil {
 		return nil, err
 	}
-	d.options = stackOptions{Data: filepath.Join(dir, "data"), Redis: o.Redis, Runners: o.Runners, Listen: "127.0.0.1:0", Log: d.log,
+	d.options = stackOptions{Data: filepath.Join(o.Dir, "data"), Redis: o.Redis, Runners: o.Runners, Listen: "127.0.0.1:0", Log: d.log,
 		Receiver: map[string]forge.Receiver{"github": github.NewReceiver(demoSecret)}, Observer: d.count}
 	return d, nil
 }
@@ -251,6 +265,12 @@ func (d *demoStack) Land(_ context.Context, p demo.Pull) error {
 	return nil
 }
 
+// Retry implements demo.Stack.
+func (d *demoStack) Retry(_ context.Context, p demo.Pull) error {
+	d.repo.Comment(p.Change.Author, p.Number, "/land retry")
+	return nil
+}
+
 // Rows implements demo.Stack.
 func (d *demoStack) Rows(context.Context) ([]demo.Row, error) {
 	var rows []demo.Row
@@ -303,5 +323,5 @@ func (d *demoStack) Close() error {
 	if d.hub != nil {
 		errs = append(errs, d.hub.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
+	return errors.Join(errs...)
 }

@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// maxRetries is how often an author has a change tried again that infrastructure
+// has parked.
+const maxRetries = 3
+
 // driver plays the people of a demo and watches the product.
 type driver struct {
 	deps    Deps
@@ -21,6 +25,7 @@ type driver struct {
 	rows    []Row  // of the last look, one for each of pulls, in their order
 	states  map[int]string
 	changed time.Time // when a state last changed
+	retried map[int]int
 }
 
 func (d *driver) header() {
@@ -38,6 +43,7 @@ func (d *driver) header() {
 // whether changes were left without a verdict because nothing moved any more.
 func (d *driver) drive(ctx context.Context, dir string) (*Report, bool, error) {
 	d.start, d.watch, d.states = d.deps.Now(), NewStopwatch(), map[int]string{}
+	d.retried = map[int]int{}
 	d.changed = d.start
 	defer d.screen.Keep()
 	stuck, err := d.follow(ctx)
@@ -158,6 +164,12 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 		d.rows = append(d.rows, r)
 		if d.states[p.Number] != r.state() {
 			d.states[p.Number], d.changed = r.state(), now
+			if r.broke() && d.retried[p.Number] < maxRetries {
+				d.retried[p.Number]++
+				if err := d.stack.Retry(ctx, p); err != nil {
+					return false, fmt.Errorf("comment on #%d: %w", p.Number, err)
+				}
+			}
 		}
 		done = done && r.decided()
 		running = running || r.Running

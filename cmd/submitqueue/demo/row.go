@@ -101,6 +101,10 @@ func (r Row) why() string {
 	return r.Detail
 }
 
+// broke reports whether infrastructure has parked the row: a process that was
+// killed, a disk that is full. Its author would say /land retry.
+func (r Row) broke() bool { return r.Phase == queue.Parked && r.Reason == queue.ReasonInfra }
+
 // state is what must change now and then for a row not to be stuck.
 func (r Row) state() string { return string(r.Phase) + " " + string(r.Reason) }
 

@@ -134,6 +134,21 @@ func TestRunWaitsForBuilds(t *testing.T) {
 	}
 }
 
+// What infrastructure has parked is tried again, as its author would, but not for ever.
+func TestRunRetriesWhatBroke(t *testing.T) {
+	for broken, want := range map[int]error{1: nil, 1000: ErrStuck} {
+		o := newOracle(t)
+		o.broken = map[string]int{"feature/one": broken}
+		o.silent, o.lie = map[string]bool{"feature/deep/two": true}, map[string]Result{"feature/deep/two": ResultBuild}
+		var out strings.Builder
+		deps := o.deps(&out)
+		deps.Stall = 300 * time.Millisecond
+		if err := Run(t.Context(), ownFlags(mustOwn(t, nil)), deps); !errors.Is(err, want) || o.tries < 1 || o.tries > maxRetries {
+			t.Errorf("%d: %v after %d retries:\n%s", broken, err, o.tries, out.String())
+		}
+	}
+}
+
 func TestRunStopsWhenInterrupted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	repo := mustOwn(t, nil)

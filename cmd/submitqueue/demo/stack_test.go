@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -23,12 +24,14 @@ type oracle struct {
 	land   map[string]bool   // branches that it lands whatever the plan says
 	busy   int               // looks for which changes without a verdict are being built
 	openE  error             // what Open returns
+	broken map[string]int    // how often infrastructure parks a branch before it gets its verdict
 	closed int
 
 	mu    sync.Mutex
 	pulls map[int]Pull
 	rows  []Row
 	won   map[string]bool // pairs of which one has landed
+	tries int             // calls of Retry
 	looks int
 }
 
@@ -68,10 +71,24 @@ func (o *oracle) Open(ctx context.Context, c Change) (Pull, error) {
 	return p, nil
 }
 
+func (o *oracle) Retry(ctx context.Context, p Pull) error {
+	o.mu.Lock()
+	o.tries++
+	o.rows = slices.DeleteFunc(o.rows, func(r Row) bool { return r.Number == p.Number })
+	o.mu.Unlock()
+	return o.Land(ctx, p)
+}
+
 func (o *oracle) Land(ctx context.Context, p Pull) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := p.Change
+	if o.broken[c.Branch] > 0 {
+		o.broken[c.Branch]--
+		detail := fmt.Sprint("killed, and ", o.broken[c.Branch], " more to come")
+		o.rows = append(o.rows, Row{Number: p.Number, Phase: queue.Parked, Reason: queue.ReasonInfra, Detail: detail})
+		return nil
+	}
 	row := Row{Number: p.Number, Title: c.Title, Author: c.Author, Phase: queue.Rejected, Reason: queue.ReasonFailed, Keys: 2, Reused: 1}
 	lands := c.Expect == ExpectLand || c.Expect == ExpectVerdict || c.Pair != "" && !o.won[c.Pair]
 	switch {
