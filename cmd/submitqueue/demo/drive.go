@@ -61,7 +61,7 @@ func (d *driver) drive(ctx context.Context, dir string) (*Report, bool, error) {
 	}
 	r := &Report{
 		Plan: d.plan, Pulls: d.pulls, Rows: d.rows, Stats: stats,
-		Turnarounds: d.watch.Turnarounds(), Took: took,
+		Turnarounds: d.watch.Turnarounds(), Took: took, Width: d.screen.Width(),
 	}
 	return r, stuck, d.prove(ctx, dir, r)
 }
@@ -201,7 +201,7 @@ func (d *driver) prove(ctx context.Context, dir string, r *Report) (err error) {
 	}
 	n := len(r.Line.Commits)
 	r.Red, err = r.Line.Verify(ctx, d.plan.Check, func(done int) {
-		d.screen.Note(fmt.Sprintf("Verifying each commit in a fresh clone %s %d of %d", bar(float64(done)/float64(n), 20), done, n), done == n)
+		d.screen.Note(fmt.Sprintf("Verifying %d of %d commits in a fresh clone %s", done, n, bar(float64(done)/float64(n), 10)), done == n)
 	})
 	r.Checked, r.VerifyTook = n, d.deps.Now().Sub(start)
 	return err

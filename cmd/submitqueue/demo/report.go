@@ -21,6 +21,7 @@ type Report struct {
 	Checked     int // commits of the line that were checked
 	Red         []RedCommit
 	VerifyTook  time.Duration
+	Width       int   // columns to write in; 0: no bound
 	Memory      int64 // the most that this process had resident, in bytes; 0: not known
 }
 
@@ -115,6 +116,45 @@ func (r *Report) overtook() int {
 	return n
 }
 
+// The columns at which the report's texts begin.
+const (
+	nameWidth   = 19 // of a figure
+	numberWidth = 8  // of a pull request
+)
+
+// wrap breaks the report's lines between words where they are too wide, under
+// where their texts begin.
+func wrap(text string, width int) string {
+	if width < 3*nameWidth {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		indent := nameWidth
+		if strings.HasPrefix(line, " ") && !strings.HasPrefix(line, strings.Repeat(" ", nameWidth)) {
+			indent = numberWidth
+		}
+		for {
+			used, space := 0, -1
+			for i, r := range line {
+				if used += cells(r); used >= width || r == '\n' {
+					break
+				}
+				if r == ' ' && used > indent {
+					space = i
+				}
+			}
+			if used < width || space < 0 {
+				break
+			}
+			b.WriteString(strings.TrimRight(line[:space], " ") + "\n")
+			line = strings.Repeat(" ", indent) + strings.TrimLeft(line[space:], " ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // Write writes the report for people.
 func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
@@ -159,13 +199,12 @@ func (r *Report) Write(w io.Writer) error {
 
 	b.WriteString("\n")
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-18s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%-*s%s\n", nameWidth, name, fmt.Sprintf(format, args...))
 	}
 	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
 	line("Builds", "%d for %s (%.2f each), and %d of %s itself", f.Builds, count(f.Changes, "change", "changes"), f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
 	if f.BuildsSaved > 0 {
-		line("Saved", "%s landed without a further build: builds of other commits had already", count(f.BuildsSaved, "change", "changes"))
-		line("", "passed every key of the commit that landed (a step on a package with exactly its content)")
+		line("Saved", "%s landed without a further build: the ledger had a pass for every key of the commit (a step on a package with exactly its content), from builds of other commits", count(f.BuildsSaved, "change", "changes"))
 	}
 	line("Keys", "%s what landed; %d of them had passed in a build for another change", count(f.Keys, "key proves", "keys prove"), f.Reused)
 	if f.Bypasses > 0 {
@@ -181,7 +220,7 @@ func (r *Report) Write(w io.Writer) error {
 	for _, wrong := range f.Wrong {
 		line("WRONG", "%s", clean(wrong.String()))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, wrap(b.String(), r.Width))
 	return err
 }
 

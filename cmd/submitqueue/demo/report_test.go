@@ -59,6 +59,10 @@ func TestReport(t *testing.T) {
 		r.Pulls[i].Change.Kind = KindOwn
 	}
 	write("own", r)
+
+	r = sampleReport()
+	r.Width = 60
+	write("60 columns", r)
 	golden(t, "report.txt", b.String())
 }
 
@@ -80,5 +84,27 @@ func TestFigures(t *testing.T) {
 	}
 	if p := percentiles(nil); p != (Percentiles{}) {
 		t.Errorf("of nothing: %+v", p)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	text := "\n  #1    " + strings.Repeat("word ", 30) + "\n        " + strings.Repeat("日本 ", 30) + "\nName               " + strings.Repeat("x", 200) + " y\n"
+	if got := wrap(text, 0); got != text {
+		t.Errorf("without a width: %q", got)
+	}
+	for width := 57; width < 250; width++ {
+		got := wrap(text, width)
+		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(text), " ") {
+			t.Fatalf("%d: lost words: %q", width, got)
+		}
+		for line := range strings.Lines(got) {
+			n := 0
+			for _, r := range strings.TrimSpace(line) {
+				n += cells(r)
+			}
+			if n >= width && !strings.Contains(line, "xxx") {
+				t.Fatalf("%d: %q", width, line)
+			}
+		}
 	}
 }
