@@ -123,6 +123,9 @@ func (w voice) reason(r queue.Reason) string {
 	case queue.ReasonWaitsTrain:
 		return "It is proven and lands with the next push."
 	case queue.ReasonWaitsMain:
+		if len(r.Names) > 0 {
+			return "It has passed, but the target branch itself is red" + w.in(r.Names) + ". It waits for a change that repairs it, and lands after that one."
+		}
 		return "The target branch has commits that the queue did not make; they are being built first."
 	case queue.ReasonPaused:
 		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + "They go on after " + w.resume() + "; builds go on meanwhile."

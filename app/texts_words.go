@@ -62,6 +62,8 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 		return v.failedIn(r)
 	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 2:
 		return fmt.Sprintf("waits for %s and %d more ahead", v.ref(r.Names[0]), len(r.Names)-1)
+	case r.Code == queue.ReasonWaitsMain && len(r.Names) > 0:
+		return "waits for a repair of the red target branch"
 	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 0:
 		return "waits for " + v.refs(r.Names) + " ahead"
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:

@@ -133,7 +133,7 @@ const (
 	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
-	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first
+	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
 	ReasonLanding       ReasonCode = "landing"       // being pushed
 	ReasonLanded        ReasonCode = "landed"

@@ -105,14 +105,26 @@ func (c *Core) Queue(name string) queue.QueueView {
 				continue
 			}
 			q.Unproven++
-			if c.redKey(k, c.rules().Retries) {
-				q.Red = append(q.Red, k.Target)
-			}
 		}
-		slices.Sort(q.Red)
-		q.Red = slices.Compact(q.Red)
 	}
+	q.Red = c.redTargets()
 	return q
+}
+
+// redTargets returns the targets of main whose failure is decisive.
+func (c *Core) redTargets() []string {
+	root := c.root()
+	if root == nil {
+		return nil
+	}
+	var red []string
+	for _, k := range root.Keys {
+		if !c.passed(k) && c.redKey(k, c.rules().Retries) {
+			red = append(red, k.Target)
+		}
+	}
+	slices.Sort(red)
+	return slices.Compact(red)
 }
 
 func rankOf(p queue.Phase) int {
@@ -155,8 +167,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason})
 	}
 	proven := c.verified[ch.ID]
-	if proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold {
-		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain})
+	held := proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold
+	if held {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
@@ -169,6 +182,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		}
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsBuild, Names: ids})
 	case len(v.Ahead) > 0:
+	case held:
 	case proven:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
 	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
