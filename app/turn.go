@@ -114,6 +114,11 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
 	}
+	for _, n := range turn.Notes {
+		if queue.Phase(n.What).Final() {
+			t.do.hurry(n.Number)
+		}
+	}
 	t.do.start(actions)
 	if t.Observer != nil {
 		t.Observer(turn)

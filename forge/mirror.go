@@ -57,7 +57,7 @@ type Mirror struct {
 	listings *lru[queue.TreeID, []File]
 	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
 
-	kept    *lru[queue.CommitID, struct{}]
+	kept    *lru[queue.CommitID, keptness]
 	keeping sync.Mutex              // held while refs that keep commits move
 	named   map[queue.CommitID]bool // which of kept have such a ref
 
@@ -93,7 +93,7 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		fresh:      newFresh(),
 		listings:   newLRU[queue.TreeID, []File](1_500_000),
 		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
-		kept:       newLRU[queue.CommitID, struct{}](50_000),
+		kept:       newLRU[queue.CommitID, keptness](50_000),
 		branches:   map[string]queue.CommitID{},
 		checkouts:  map[string]bool{},
 		exchanges:  map[string]*exchange{},

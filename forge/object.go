@@ -177,6 +177,9 @@ func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.Com
 }
 
 func (m *Mirror) info(ctx context.Context, id queue.CommitID) (commitInfo, error) {
+	if info, ok := m.commits.get(id); ok {
+		return info, nil
+	}
 	infos, err := m.infos(ctx, []queue.CommitID{id})
 	return infos[id], err
 }

@@ -48,7 +48,7 @@ func encodePack(ids []string, objects []object) (pack, index []byte, name string
 			head = byte(size & 0x7f)
 		}
 		b.WriteByte(head)
-		deflate(&b, o.data)
+		deflate(&b, o)
 		entries[i] = packed{[sha1.Size]byte(raw), uint32(at), crc32.ChecksumIEEE(b.Bytes()[at:])}
 	}
 	sum := sha1.Sum(b.Bytes())
@@ -87,17 +87,17 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// deflate writes data as a zlib stream. What is small is mostly names of
-// objects, which nothing makes smaller.
-func deflate(b *bytes.Buffer, data []byte) {
-	if len(data) < 1024 {
-		b.Write(stored(data))
+// deflate writes an object's content as a zlib stream. Trees and commits are
+// mostly names of objects, which nothing makes smaller.
+func deflate(b *bytes.Buffer, o object) {
+	if len(o.data) < 1024 || o.kind != "blob" {
+		b.Write(stored(o.data))
 		return
 	}
 	w := compressors.Get().(*zlib.Writer)
 	defer compressors.Put(w)
 	w.Reset(b)
-	_, _ = w.Write(data) // a buffer takes everything
+	_, _ = w.Write(o.data) // a buffer takes everything
 	_ = w.Close()
 }
 

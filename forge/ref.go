@@ -15,6 +15,14 @@ const (
 	remoteRefs = "refs/submitqueue/remote/"
 )
 
+// keptness is what is known of a commit that is kept.
+type keptness int
+
+const (
+	named    keptness = iota + 1 // by whoever keeps it
+	inMirror                     // it was found here, with all that it reaches
+)
+
 // Keep protects commits, and all they reach, from Maintain until Release, or
 // until the mirror is closed. It costs nothing until there is something to
 // protect them from.
@@ -23,7 +31,9 @@ func (m *Mirror) Keep(_ context.Context, commits []queue.CommitID) error {
 		if !isID(string(id)) {
 			return fmt.Errorf("%q is not a commit id", id)
 		}
-		m.kept.put(id, struct{}{}, 1)
+		if _, ok := m.kept.get(id); !ok {
+			m.kept.put(id, named, 1)
+		}
 	}
 	return nil
 }

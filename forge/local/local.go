@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	_ forge.Forge    = (*Forge)(nil)
-	_ forge.Finisher = (*Forge)(nil)
+	_ forge.Forge     = (*Forge)(nil)
+	_ forge.Publisher = (*Forge)(nil)
 )
 
 // Forge is a git repository on this machine.
@@ -172,9 +172,7 @@ func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	var err error
 	for _, n := range numbers {
 		err = errors.Join(err, f.change(ctx, n, func(r *Request) {
-			if r.Head == c.Head {
-				r.Check = &Check{Name: c.Name, State: c.State, Title: c.Title, Summary: c.Summary, URL: c.DetailsURL}
-			}
+			r.check(c)
 		}))
 	}
 	return err
