@@ -36,7 +36,8 @@ type LandCommand struct {
 	Queue  string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number int    `json:"number,omitempty"` // this or Branch
 	Branch string `json:"branch,omitempty"`
-	User   string `json:"user"` // who asks; needs the permission to land
+	User   string `json:"user"`            // who asks; needs the permission to land
+	Retry  bool   `json:"retry,omitempty"` // forget past failures: what failed runs again
 }
 
 // CancelCommand asks to take a change out of its queue.
@@ -140,11 +141,16 @@ func (s *Server) apiLand(c echo.Context) error {
 			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
 	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: "/land"}
+	if cmd.Retry {
+		land.Body = "/land retry"
+	}
 	if local != nil {
 		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd); err != nil {
 			return err
 		}
-		land.Comment = forge.RequestComment(land.Number) // the same command, should the forge bring it, too
+		if !cmd.Retry {
+			land.Comment = forge.RequestComment(land.Number) // the same command, should the forge bring it, too
+		}
 	}
 	return s.submit(c, q.Name, land, at)
 }

@@ -71,7 +71,7 @@ func (w voice) help() string {
 			"- `submitqueue land BRANCH` asks to land a branch as it is now.",
 			"- `submitqueue status` shows the queue, `submitqueue status NUMBER` one request.",
 			"- `submitqueue cancel NUMBER` takes a request out of the queue.",
-			"- `submitqueue retry NUMBER` forgets past failures and runs the steps again.",
+			"- `submitqueue land BRANCH --retry` forgets past failures and runs the steps again.",
 			"- `submitqueue pause REASON` stops all landings until `submitqueue resume`.",
 			"",
 			"A request is for one commit: after a push, run `submitqueue land BRANCH` again.",

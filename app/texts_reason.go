@@ -224,7 +224,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		case queue.ReasonForge:
 			return "The repository could not be read, so nothing was done" + w.last(r.Detail) + ". Please try again in a while."
 		case queue.ReasonHelp:
-			return "The commands: submitqueue land, status, cancel, retry, pause, resume."
+			return "The commands: submitqueue land, status, cancel, pause, resume."
 		}
 	}
 	switch r.Code {

@@ -240,7 +240,7 @@ func (w voice) land() string {
 // retry returns the command that runs failures again.
 func (w voice) retry() string {
 	if w.o.Words.Local {
-		return w.command("submitqueue retry " + w.numberArgument())
+		return w.command("submitqueue land " + w.branchArgument() + " --retry")
 	}
 	return w.command("/land retry")
 }

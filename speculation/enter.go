@@ -211,12 +211,14 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
 	if ch == nil {
-		p := c.s.Pulls[r.Number]
-		if p == nil || c.s.Changes[p.Last] == nil {
+		before := c.before(r.Number, b.Head)
+		if len(before) == 0 {
 			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 			return
 		}
-		c.forgetFailures(p.Last)
+		for _, id := range before {
+			c.forgetFailures(id)
+		}
 		c.enter(r, b)
 		return
 	}
@@ -227,6 +229,22 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		c.unparkNow(ch)
 	}
 	c.accept(r)
+}
+
+// before returns the changes with a verdict that a retry is about: the pull
+// request's last, and those of the same head, which may have had other numbers.
+func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
+	var out []queue.ChangeID
+	last := queue.ChangeID("")
+	if p := c.s.Pulls[number]; p != nil {
+		last = p.Last
+	}
+	for _, id := range sorted(c.s.Changes) {
+		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // forgetFailures drops the failing evidence of the keys of a change's links.

@@ -17,8 +17,9 @@ import (
 // landCommand asks to land.
 type landCommand struct {
 	clientFlags
-	What string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
-	Wait bool   `help:"Wait for the verdict; exit 1 unless it landed."`
+	What  string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	Wait  bool   `help:"Wait for the verdict; exit 1 unless it landed."`
+	Retry bool   `help:"Forget past failures: what failed runs again."`
 }
 
 // Run implements the command.
@@ -30,7 +31,7 @@ func (l *landCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What}
+	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What, Retry: l.Retry}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.Branch = n, ""
 	}
