@@ -265,6 +265,19 @@ func TestServerPageWithoutHistory(t *testing.T) {
 	}
 }
 
+// The whole log of a build is plain text, which no browser takes for a page.
+func TestLogPage(t *testing.T) {
+	w := newWindow(t, nil)
+	status, header, body := w.get(t, "/log?build=b1")
+	if status != 200 || header.Get("Content-Type") != "text/plain; charset=utf-8" || header.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.HasPrefix(body, "compiling\nok\n") || strings.Contains(body, "\x1b") || !strings.Contains(body, "the build goes on") {
+		t.Errorf("%d %v %q", status, header, body)
+	}
+	if status, _, body := w.get(t, "/log?build=none"); status != 404 || !strings.Contains(body, "no log of such a build") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 func TestServerSaysWhyItIsNotReady(t *testing.T) {
 	w := newWindow(t, func(o *app.ServerOptions) { o.Ready = func() error { return errors.New("redis: connection refused") } })
 	if status, _, body := w.get(t, "/readyz"); status != 503 || !strings.Contains(body, "connection refused") {
