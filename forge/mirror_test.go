@@ -23,16 +23,22 @@ func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	m.Close()
-	for _, name := range []string{
+	left := []string{
 		"refs/submitqueue/remote/main.lock", "packed-refs.lock", "HEAD.lock", "refs/submitqueue/keep/" + string(base) + ".lock",
-		"objects/pack/tmp_pack_x", "objects/ab/" + strings.Repeat("c", 38),
-	} {
+		"objects/pack/tmp_pack_x", "objects/pack/pack-x.pack", "objects/ab/" + strings.Repeat("c", 38),
+	}
+	for _, name := range left {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m = must(forge.OpenMirror(t.Context(), dir))(t)
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
 	defer m.Close()
 	next := r.commit("main", "next", files{"f": "2"})
 	if got := must(m.FetchBranch(t.Context(), r.remote(), "main"))(t); got != next {
