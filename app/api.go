@@ -24,6 +24,8 @@ import (
 //	GET  /api/log?build=&after=            APILog
 //	POST /api/land                         LandCommand -> APIAccepted
 //	POST /api/cancel                       CancelCommand -> APIAccepted
+//	POST /api/pause                        PauseCommand -> APIAccepted
+//	POST /api/resume                       ResumeCommand -> APIAccepted
 //
 // Anything but success is an APIError.
 
@@ -96,10 +98,17 @@ func (s *Server) apiHistory(c echo.Context) error {
 		s.log.Warn("history cannot be read", "queue", q.Name, "error", err)
 		return &problem{http.StatusServiceUnavailable, "The history cannot be read now. Try again in a moment; /readyz says what is wrong."}
 	}
+	known := map[queue.ChangeID]queue.Change{}
+	for _, c := range q.Recent {
+		known[c.ID] = c
+	}
+	for _, v := range q.Order {
+		known[v.Change.ID] = v.Change
+	}
 	out := []APINote{}
 	for _, n := range notes {
 		if (id == "" || string(n.Change) == id || strconv.Itoa(n.Number) == id) && len(out) < most {
-			out = append(out, s.apiNoteOf(n))
+			out = append(out, s.apiNoteOf(known[n.Change], n))
 		}
 	}
 	return answer(c, out)

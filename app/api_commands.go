@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/labstack/echo/v4"
@@ -34,7 +36,8 @@ type LandCommand struct {
 	Queue  string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number int    `json:"number,omitempty"` // this or Branch
 	Branch string `json:"branch,omitempty"`
-	User   string `json:"user"` // who asks; needs the permission to land
+	User   string `json:"user"`            // who asks; needs the permission to land
+	Retry  bool   `json:"retry,omitempty"` // forget past failures: what failed runs again
 }
 
 // CancelCommand asks to take a change out of its queue.
@@ -45,13 +48,45 @@ type CancelCommand struct {
 	User   string `json:"user"`
 }
 
-// APIAccepted says that a command is in the queue's inbox. What came of it is
-// seen at GET /api/change.
-type APIAccepted struct {
-	Queue  string `json:"queue"`
-	Number int    `json:"number"`
-	Event  string `json:"event"` // id; the same for a repeated command
+// PauseCommand holds landings; builds go on.
+type PauseCommand struct {
+	Queue  string `json:"queue,omitempty"`
+	User   string `json:"user"`   // needs the permission over the queue
+	Reason string `json:"reason"` // shown to everybody who waits
 }
+
+// ResumeCommand lets landings go on.
+type ResumeCommand struct {
+	Queue string `json:"queue,omitempty"`
+	User  string `json:"user"`
+}
+
+// APIAccepted says that a command is in the queue's inbox. What came of it is
+// seen at GET /api/change once `answered` there is not before `at`, and of a
+// command about the queue at GET /api/queue.
+type APIAccepted struct {
+	Queue  string    `json:"queue"`
+	Number int       `json:"number,omitempty"`
+	Event  string    `json:"event"` // id; the same for a repeated command
+	At     time.Time `json:"at"`    // when it came, by the server's clock
+}
+
+// Requests are what a forge without pull requests has in their place. Errors:
+// forge.ErrNotFound where there is no such branch or request.
+type Requests interface {
+	// Open opens, or finds, the request to land a branch.
+	Open(ctx context.Context, branch, user string) (number int, err error)
+	// Asked returns the branch that a request asks to land.
+	Asked(ctx context.Context, number int) (branch string, err error)
+	// Base returns the branch that all of them land on.
+	Base() string
+	// Tip returns the commit that it is at now.
+	Tip(ctx context.Context) (queue.CommitID, error)
+}
+
+// freshLimit bounds how long a command waits for the queue to read the target
+// branch. It goes on after that: the queue refuses what it cannot follow.
+const freshLimit = 5 * time.Second
 
 // authorized lets only requests with the right bearer token through. Tokens are
 // compared by digest, in constant time.
@@ -81,32 +116,96 @@ func (s *Server) apiLand(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	local := s.o.Requests
 	switch {
 	case !plainName(cmd.User, 100):
 		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
 	case (cmd.Number > 0) == (cmd.Branch != ""):
 		return &problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
-	case cmd.Branch != "" && s.o.OpenRequest == nil:
+	case cmd.Branch != "" && local == nil:
 		return &problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then land its `number`."}
 	case cmd.Branch != "" && (!plainName(cmd.Branch, 255) || strings.HasPrefix(cmd.Branch, "-")):
-		return &problem{http.StatusBadRequest, "`branch` is not the name of a branch."}
+		return &problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", tail(cmd.Branch, 255))}
+	case local != nil && cmd.Branch == local.Base():
+		return &problem{http.StatusBadRequest, cmd.Branch + " is the branch that changes land on: name the branch of a change."}
 	}
-	number := cmd.Number
-	if cmd.Branch != "" {
-		number, err = s.o.OpenRequest(c.Request().Context(), cmd.Branch, cmd.User)
-		switch {
-		case errors.Is(err, forge.ErrNotFound):
-			return &problem{http.StatusNotFound, "There is no such branch in the repository: push it first."}
-		case err != nil:
-			s.log.Warn("a request to land cannot be opened", "queue", q.Name, "error", err)
-			return &problem{http.StatusServiceUnavailable, "The branch cannot be read now. Try again; the server's log says why."}
+	at := s.now()
+	if local != nil {
+		if q, err = s.fresh(c.Request().Context(), q); err != nil {
+			return err
 		}
 	}
-	land := queue.Commented{Number: number, Author: cmd.User, Body: "/land"}
-	if s.o.OpenRequest != nil {
-		land.Comment = forge.RequestComment(number) // the same command, should the forge bring it, too
+	if q.Main.Tip != "" && q.Main.Config == nil {
+		return &problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
+			queue.ConfigPath + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
+			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
-	return s.submit(c, q.Name, land)
+	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: "/land"}
+	if cmd.Retry {
+		land.Body = "/land retry"
+	}
+	if local != nil {
+		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd); err != nil {
+			return err
+		}
+		if !cmd.Retry {
+			land.Comment = forge.RequestComment(land.Number) // the same command, should the forge bring it, too
+		}
+	}
+	return s.submit(c, q.Name, land, at)
+}
+
+// openRequest opens, or finds, the request of a forge without pull requests.
+func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand) (number int, err error) {
+	branch := cmd.Branch
+	if branch == "" {
+		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
+	}
+	if err == nil {
+		number, err = s.o.Requests.Open(ctx, branch, cmd.User)
+	}
+	switch {
+	case errors.Is(err, forge.ErrNotFound) && branch == "":
+		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no request #%d: name a branch to make one.", cmd.Number)}
+	case errors.Is(err, forge.ErrNotFound):
+		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
+	case err != nil:
+		s.log.Warn("a request to land cannot be opened", "queue", name, "error", err)
+		return 0, &problem{http.StatusServiceUnavailable, fmt.Sprintf("The branch %q cannot be read now. Try again; the server's log says why.", branch)}
+	}
+	return number, nil
+}
+
+// fresh returns the queue once it has seen where its target branch is now.
+// Nobody says when a plain repository is pushed to, and a command rests on what
+// whoever gives it sees there.
+func (s *Server) fresh(ctx context.Context, q queue.QueueView) (queue.QueueView, error) {
+	ctx, cancel := context.WithTimeout(ctx, freshLimit)
+	defer cancel()
+	told := false
+	for {
+		changed := s.o.Source.Changed() // before the queue is read: nothing falls between
+		q, err := s.named(q.Name)
+		if err != nil {
+			return q, err
+		}
+		tip, err := s.o.Requests.Tip(ctx)
+		if err != nil || tip == q.Main.Tip {
+			return q, nil // the queue says by itself that it cannot read the branch
+		}
+		if !told {
+			moved := queue.Event{ID: apiEvent + s.o.Random(), At: s.now(), Body: queue.MainMoved{Branch: q.Main.Branch}}
+			if err := s.o.Source.Submit(ctx, q.Name, moved); err != nil {
+				return q, s.notStored(q.Name, err)
+			}
+			told = true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return q, nil
+		}
+	}
 }
 
 func (s *Server) apiCancel(c echo.Context) error {
@@ -128,15 +227,57 @@ func (s *Server) apiCancel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.Change.ID == "" {
+		return &problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue.", v.Change.Number)}
+	}
 	if v.Change.Phase.Final() {
 		return &problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
 	}
-	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: cmd.User, Body: "/land cancel"})
+	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: cmd.User, Body: "/land cancel"}, s.now())
 }
 
-// submit puts a command into a queue's inbox as if it had been a comment. The
-// comment's id is the event's: no forge has such a comment.
-func (s *Server) submit(c echo.Context, name string, e queue.Commented) error {
+func (s *Server) apiPause(c echo.Context) error {
+	var cmd PauseCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	reason := strings.Join(strings.Fields(cmd.Reason), " ") // one line: a second one could be another command
+	if reason == "" {
+		return &problem{http.StatusBadRequest, "Say why in `reason`: it is shown to everybody who waits."}
+	}
+	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue pause "+reason)
+}
+
+func (s *Server) apiResume(c echo.Context) error {
+	var cmd ResumeCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue resume")
+}
+
+// aboutQueue puts a command into the inbox that is given on no pull request.
+func (s *Server) aboutQueue(c echo.Context, name, user, command string) error {
+	if !plainName(user, 100) {
+		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
+	}
+	q, err := s.named(name)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	if s.o.Requests != nil {
+		// A push by force that nobody has told of must not pause what is resumed now.
+		if q, err = s.fresh(c.Request().Context(), q); err != nil {
+			return err
+		}
+	}
+	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, at)
+}
+
+// submit puts a command that came at a moment into a queue's inbox as if it had
+// been a comment. The comment's id is the event's: no forge has such a comment.
+func (s *Server) submit(c echo.Context, name string, e queue.Commented, at queue.Instant) error {
 	key := c.Request().Header.Get("Idempotency-Key")
 	if key == "" {
 		key = s.o.Random()
@@ -146,12 +287,16 @@ func (s *Server) submit(c echo.Context, name string, e queue.Commented) error {
 		e.Comment = id
 	}
 	if err := s.o.Source.Submit(c.Request().Context(), name, queue.Event{ID: id, At: s.now(), Body: e}); err != nil {
-		s.log.Warn("a command cannot be stored", "queue", name, "error", err)
-		return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again with the same Idempotency-Key; /readyz says what is wrong."}
+		return s.notStored(name, err)
 	}
 	s.log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
-	writeJSON(c.Response(), http.StatusAccepted, APIAccepted{Queue: name, Number: e.Number, Event: id})
+	writeJSON(c.Response(), http.StatusAccepted, APIAccepted{Queue: name, Number: e.Number, Event: id, At: moment(at)})
 	return nil
+}
+
+func (s *Server) notStored(name string, err error) error {
+	s.log.Warn("a command cannot be stored", "queue", name, "error", err)
+	return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again with the same Idempotency-Key; /readyz says what is wrong."}
 }
 
 func readCommand(c echo.Context, into any) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,24 +22,26 @@ func TestAPIReads(t *testing.T) {
 	if got := header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)
 	}
-	summary := app.APIQueueSummary{Name: "acme/store@main", Branch: "main", Tip: "beef", Length: 1, Slots: 4, Running: 1}
+	summary := app.APIQueueSummary{Name: "acme/store@main", Branch: "main", Tip: "beef", Length: 1, Slots: 4, Running: 1, Proven: true}
 	if diff := cmp.Diff([]app.APIQueueSummary{summary}, mustDecode[[]app.APIQueueSummary](t, body)); diff != "" {
 		t.Errorf("/api/queues (-want +got):\n%s", diff)
 	}
 
 	waiting := app.APIChange{
-		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
-		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), Expected: noon().Add(time.Minute),
-		Waits:  []app.APIReason{{Code: "building", Text: "words of building", Names: []string{"b1"}}},
+		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), From: noon().Add(40 * time.Second), By: noon().Add(time.Minute), Forecast: "in 40 s to 1 min",
+		Waits:  []app.APIReason{{Code: "building", Text: "Waits for its builds under way (1).", Short: "builds under way", Names: []string{"b1"}}},
 		Builds: []app.APIBuild{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
 	}
 	rejected := app.APIChange{
 		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
-		Reason:  &app.APIReason{Code: "failed", Text: "words of failed", Names: []string{"unit"}},
-		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom"}}},
+		Reason: &app.APIReason{Code: "failed", Short: "failed in unit",
+			Text:  "On the target branch with it, a step failed: unit. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
+			Names: []string{"unit"}},
+		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}
 	_, _, body = w.get(t, "/api/queue?queue=acme%2Fstore%40main")
-	want := app.APIQueue{APIQueueSummary: summary, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
+	want := app.APIQueue{APIQueueSummary: summary, Configured: true, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
 	if diff := cmp.Diff(want, mustDecode[app.APIQueue](t, body)); diff != "" {
 		t.Errorf("/api/queue (-want +got):\n%s", diff)
 	}
@@ -51,7 +54,7 @@ func TestAPIReads(t *testing.T) {
 		t.Errorf("/api/change (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/history?id=7")
-	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building"}
+	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building", Title: "Building", Log: "/log?build=b1"}
 	if diff := cmp.Diff([]app.APINote{note}, mustDecode[[]app.APINote](t, body)); diff != "" {
 		t.Errorf("/api/history (-want +got):\n%s", diff)
 	}
@@ -100,22 +103,46 @@ func (w *window) command(t *testing.T, path, token, key, body string) (int, stri
 	return status, out
 }
 
+// branches are a forge of requests to land branches: "feature" is #7, "gone" is
+// not there, and whatever else is asked for cannot be read.
+type branches struct {
+	mu  sync.Mutex
+	tip queue.CommitID // of main
+}
+
+func (*branches) Open(_ context.Context, branch, _ string) (int, error) {
+	switch branch {
+	case "feature":
+		return 7, nil
+	case "gone":
+		return 0, forge.ErrNotFound
+	}
+	return 0, errors.New("the disk is on fire")
+}
+
+func (*branches) Asked(_ context.Context, number int) (string, error) {
+	if number == 7 {
+		return "feature", nil
+	}
+	return "", forge.ErrNotFound
+}
+
+func (*branches) Base() string { return "main" }
+
+func (b *branches) Tip(context.Context) (queue.CommitID, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tip, nil
+}
+
 func withToken(o *app.ServerOptions) {
 	o.Token = "secret"
-	o.OpenRequest = func(_ context.Context, branch, _ string) (int, error) {
-		switch branch {
-		case "feature":
-			return 7, nil
-		case "gone":
-			return 0, forge.ErrNotFound
-		}
-		return 0, errors.New("the disk is on fire")
-	}
+	o.Requests = &branches{tip: "beef"}
 }
 
 func TestAPICommandsNeedTheToken(t *testing.T) {
 	off := newWindow(t, nil)
-	for _, path := range []string{"/api/land", "/api/cancel"} {
+	for _, path := range []string{"/api/land", "/api/cancel", "/api/pause", "/api/resume"} {
 		if status, body := off.command(t, path, "Bearer ", "", `{"number":7,"user":"lena"}`); status != 403 || !strings.Contains(body, app.TokenVariable) {
 			t.Errorf("%s without a configured token: %d %s", path, status, body)
 		}
@@ -142,11 +169,13 @@ func TestAPICommands(t *testing.T) {
 		submitted        string // body of the comment
 	}{
 		{"land a number", "/api/land", `{"number":7,"user":"lena"}`, 202, `"number":7`, "/land"},
-		{"land in a named queue", "/api/land", `{"queue":"acme/store@main","number":9,"user":"lena"}`, 202, `"number":9`, "/land"},
+		{"land in a named queue", "/api/land", `{"queue":"acme/store@main","number":7,"user":"lena"}`, 202, `"number":7`, "/land"},
+		{"land a number that is none", "/api/land", `{"number":9,"user":"lena"}`, 404, "no request #9", ""},
+		{"land the target branch", "/api/land", `{"branch":"main","user":"lena"}`, 400, "main is the branch that changes land on", ""},
 		{"land a branch", "/api/land", `{"branch":"feature","user":"lena"}`, 202, `"number":7`, "/land"},
 		{"land a branch that is gone", "/api/land", `{"branch":"gone","user":"lena"}`, 404, "push it first", ""},
 		{"land with a broken forge", "/api/land", `{"branch":"other","user":"lena"}`, 503, "Try again", ""},
-		{"land an option", "/api/land", `{"branch":"--upload-pack=x","user":"lena"}`, 400, "not the name of a branch", ""},
+		{"land an option", "/api/land", `{"branch":"--upload-pack=x","user":"lena"}`, 400, `\"--upload-pack=x\" is not the name of a branch`, ""},
 		{"land nothing", "/api/land", `{"user":"lena"}`, 400, "what to land", ""},
 		{"land both", "/api/land", `{"number":7,"branch":"feature","user":"lena"}`, 400, "what to land", ""},
 		{"land a negative number", "/api/land", `{"number":-7,"user":"lena"}`, 400, "what to land", ""},
@@ -160,6 +189,12 @@ func TestAPICommands(t *testing.T) {
 		{"cancel a change", "/api/cancel", `{"id":"7.aaaaaaaa","user":"lena"}`, 202, `"number":7`, "/land cancel"},
 		{"cancel what has ended", "/api/cancel", `{"number":5,"user":"lena"}`, 409, "rejected", ""},
 		{"cancel what is not there", "/api/cancel", `{"number":6,"user":"lena"}`, 404, "no such change", ""},
+		{"pause", "/api/pause", `{"user":"lena","reason":"release  day\n/land"}`, 202, `"queue":"acme/store@main"`, "/queue pause release day /land"},
+		{"pause without a reason", "/api/pause", `{"user":"lena","reason":" \n"}`, 400, "Say why", ""},
+		{"pause for nobody", "/api/pause", `{"reason":"x"}`, 400, "who asks", ""},
+		{"pause elsewhere", "/api/pause", `{"queue":"x","user":"lena","reason":"x"}`, 404, "no such queue", ""},
+		{"resume", "/api/resume", `{"user":"lena"}`, 202, `"queue":"acme/store@main"`, "/queue resume"},
+		{"resume for nobody", "/api/resume", `{}`, 400, "who asks", ""},
 		{"cancel nothing", "/api/cancel", `{"user":"lena"}`, 400, "what to cancel", ""},
 		{"cancel for nobody", "/api/cancel", `{"number":7}`, 400, "who asks", ""},
 	} {
@@ -173,7 +208,7 @@ func TestAPICommands(t *testing.T) {
 			for _, e := range w.source.submitted {
 				comment := e.Body.(queue.Commented)
 				got += comment.Body
-				if comment.Author != "lena" || e.ID == "" || comment.Comment != e.ID && comment.Comment != forge.RequestComment(comment.Number) || e.At != queue.At(noon()) {
+				if comment.Author != "lena" || e.ID == "" || comment.Comment != e.ID && comment.Comment != forge.RequestComment(7) || e.At != queue.At(noon()) {
 					t.Errorf("submitted %+v", e)
 				}
 			}

@@ -13,8 +13,9 @@ type APIError struct {
 
 // APIReason says why, as data and in words.
 type APIReason struct {
-	Code   string   `json:"code"` // one of queue.ReasonCode
-	Text   string   `json:"text"` // the same in words, for people
+	Code   string   `json:"code"`  // one of queue.ReasonCode
+	Text   string   `json:"text"`  // the same in words, for people
+	Short  string   `json:"short"` // the same in a few words
 	Names  []string `json:"names,omitempty"`
 	Detail string   `json:"detail,omitempty"`
 }
@@ -31,6 +32,8 @@ type APIQueueSummary struct {
 	Unproven int    `json:"unproven"`
 	Red      int    `json:"red"`
 	Paused   bool   `json:"paused"`
+	Proven   bool   `json:"proven"`         // each check of the tip has passed
+	Away     string `json:"away,omitempty"` // why this server does not show the present state, e.g. that it starts
 }
 
 // APIQueue is a queue as it stands.
@@ -38,7 +41,9 @@ type APIQueue struct {
 	APIQueueSummary
 	PausedBy     string      `json:"paused_by,omitempty"`
 	PausedReason string      `json:"paused_reason,omitempty"`
+	PausedAt     time.Time   `json:"paused_at,omitzero"`
 	ConfigError  string      `json:"config_error,omitempty"` // why the branch's configuration is not used
+	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	RedTargets   []string    `json:"red_targets,omitempty"`
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
@@ -51,6 +56,7 @@ type APIChange struct {
 	ID        string        `json:"id"`
 	Number    int           `json:"number"`
 	Title     string        `json:"title"`
+	Branch    string        `json:"branch,omitempty"` // of the head
 	Author    string        `json:"author"`
 	Requester string        `json:"requester"` // who said /land
 	URL       string        `json:"url,omitempty"`
@@ -66,10 +72,15 @@ type APIChange struct {
 	Builds    []APIBuild    `json:"builds,omitempty"` // live ones
 	Attempts  int           `json:"attempts"`         // builds started for it so far
 	Arrived   time.Time     `json:"arrived,omitzero"`
-	Expected  time.Time     `json:"expected,omitzero"` // verdict
+	From      time.Time     `json:"expected_from,omitzero"` // the verdict is expected between these, where that can be said
+	By        time.Time     `json:"expected_by,omitzero"`
+	Forecast  string        `json:"forecast,omitempty"` // the same in words
+	Notice    *APIReason    `json:"notice,omitempty"`   // the answer to the latest command that was not followed
+	NoticeTo  string        `json:"notice_to,omitempty"`
 	Decided   time.Time     `json:"decided,omitzero"`
 	Until     time.Time     `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *APIVerdict   `json:"verdict,omitempty"`
+	Answered  time.Time     `json:"answered,omitzero"` // when a command on it last had its answer
 }
 
 // APIConflict is a change that may influence another, with names that say why.
@@ -95,10 +106,10 @@ type APIBuild struct {
 
 // APIVerdict is how a change ended, with evidence.
 type APIVerdict struct {
-	Commit   string        `json:"commit,omitempty"`
-	Tested   bool          `json:"tested"` // landed: this very commit was built
-	Keys     int           `json:"keys"`   // checks that the landed commit added
-	Reused   int           `json:"reused"` // of these, passed in builds made for something else
+	Commit   string        `json:"commit,omitempty"` // landed: on the branch; does not merge: what it does not merge with
+	Tested   bool          `json:"tested"`           // landed: this very commit was built
+	Keys     int           `json:"keys"`             // checks that the landed commit added
+	Reused   int           `json:"reused"`           // of these, passed in builds made for something else
 	Attempts int           `json:"attempts,omitempty"`
 	Bypassed []string      `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
 	Failures []APIEvidence `json:"failures,omitempty"`
@@ -107,11 +118,19 @@ type APIVerdict struct {
 
 // APIEvidence is one failing step.
 type APIEvidence struct {
-	Step    string   `json:"step"`
-	Targets []string `json:"targets"`
-	Build   string   `json:"build"`
-	Timeout bool     `json:"timeout"`
-	Tail    string   `json:"tail"` // last lines of the log
+	Step     string   `json:"step"`
+	Run      string   `json:"run,omitempty"` // the step's command
+	Targets  []string `json:"targets"`
+	Build    string   `json:"build"`
+	Change   string   `json:"change,omitempty"`   // whose build it was
+	Commit   string   `json:"commit,omitempty"`   // that it ran on: a trial merge
+	Main     string   `json:"main,omitempty"`     // the commit of the branch that it was made on
+	Chain    []string `json:"chain,omitempty"`    // changes merged there before
+	Attempts int      `json:"attempts,omitempty"` // builds that failed
+	Timeout  bool     `json:"timeout"`
+	Log      string   `json:"log"`  // path of the whole log on this server
+	Tail     string   `json:"tail"` // its last lines
+	Text     string   `json:"text"` // where it failed, in words
 }
 
 // APINote is one line of a queue's history.
@@ -121,6 +140,9 @@ type APINote struct {
 	Number int        `json:"number,omitempty"`
 	Build  string     `json:"build,omitempty"`
 	What   string     `json:"what"`
+	Title  string     `json:"title"`          // the same in words, for people
+	Text   string     `json:"text,omitempty"` // what there is to add
+	Log    string     `json:"log,omitempty"`  // path of the build's log on this server
 	Reason *APIReason `json:"reason,omitempty"`
 	Commit string     `json:"commit,omitempty"`
 }
@@ -135,7 +157,8 @@ type APILog struct {
 func summaryOf(v queue.QueueView) APIQueueSummary {
 	s := APIQueueSummary{
 		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil,
+		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away,
+		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {
 		s.Running += len(c.Builds)
@@ -148,11 +171,11 @@ func summaryOf(v queue.QueueView) APIQueueSummary {
 
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
-		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, RedTargets: v.Red,
-		MainBuilds: apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
+		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
+		MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	if p := v.Main.Paused; p != nil {
-		q.PausedBy, q.PausedReason = p.By, p.Reason
+		q.PausedBy, q.PausedReason, q.PausedAt = p.By, p.Reason, moment(p.At)
 	}
 	for _, c := range v.Order {
 		q.Order = append(q.Order, s.apiChangeOf(c))
@@ -166,14 +189,15 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 func (s *Server) apiChangeOf(v queue.View) APIChange {
 	c := v.Change
 	out := APIChange{
-		ID: string(c.ID), Number: c.Number, Title: c.Title, Author: c.Author, Requester: c.Requester, URL: c.URL,
-		Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c.Reason),
-		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: apiBuildsOf(v.Builds), Attempts: c.Builds,
-		Arrived: moment(c.Arrival), Expected: moment(v.Finish), Decided: moment(c.Decided), Until: moment(c.Until),
-		Verdict: apiVerdictOf(c.Verdict),
+		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
+		Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
+		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Attempts: c.Builds,
+		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
+		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
+		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
 	}
 	for _, r := range v.Waits {
-		out.Waits = append(out.Waits, *s.apiReasonOf(r))
+		out.Waits = append(out.Waits, *s.apiReasonOf(c, r))
 	}
 	for _, k := range v.Conflicts {
 		out.Conflicts = append(out.Conflicts, APIConflict{With: string(k.With), Kind: string(k.Kind), Witnesses: k.Witnesses})
@@ -181,26 +205,27 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	return out
 }
 
-func (s *Server) apiReasonOf(r queue.Reason) *APIReason {
+func (s *Server) apiReasonOf(c queue.Change, r queue.Reason) *APIReason {
 	if r.Code == "" {
 		return nil
 	}
-	return &APIReason{Code: string(r.Code), Text: s.o.Words(r), Names: r.Names, Detail: r.Detail}
+	return &APIReason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail}
 }
 
-func apiBuildsOf(views []queue.BuildView) []APIBuild {
+func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	var out []APIBuild
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: b.Why,
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
 	return out
 }
 
-func apiVerdictOf(v *queue.Verdict) *APIVerdict {
+func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
+	v := c.Verdict
 	if v == nil {
 		return nil
 	}
@@ -208,17 +233,28 @@ func apiVerdictOf(v *queue.Verdict) *APIVerdict {
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
 		Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
 	}
+	if len(v.Failures) > 0 {
+		out.Commit = "" // what it failed on, the failures say
+	}
 	for _, f := range v.Failures {
-		out.Failures = append(out.Failures, APIEvidence{Step: f.Step, Targets: f.Targets, Build: string(f.Build), Timeout: f.Timeout, Tail: f.Tail})
+		r := f.Ran
+		out.Failures = append(out.Failures, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
+			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts(r.Chain), Attempts: f.Attempts,
+			Timeout: f.Timeout, Log: LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f)})
 	}
 	return out
 }
 
-func (s *Server) apiNoteOf(n queue.Note) APINote {
-	return APINote{
+func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
+	out := APINote{
 		At: moment(n.At), Change: string(n.Change), Number: n.Number, Build: string(n.Build), What: n.What,
-		Reason: s.apiReasonOf(n.Reason), Commit: string(n.Commit),
+		Reason: s.apiReasonOf(c, n.Reason), Commit: string(n.Commit),
 	}
+	out.Title, out.Text = s.o.Words.Note(c, n)
+	if n.Build != "" {
+		out.Log = LogPath(string(n.Build))
+	}
+	return out
 }
 
 func texts[T ~string](in []T) []string {

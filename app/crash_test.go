@@ -104,13 +104,16 @@ func (f *frail) Append(ctx context.Context, q string, events ...queue.Event) err
 type seers struct {
 	*workers.Instant
 	events chan queue.Body
-	mirror string
+	mirror *forge.Mirror
 }
 
 func (s *seers) Events() <-chan queue.Body { return s.events }
 
 func (s *seers) Run(ctx context.Context, b queue.Build, action string) error {
-	if exec.Command("git", "-C", s.mirror, "cat-file", "-e", string(b.Commit)+":bad").Run() != nil {
+	if err := s.mirror.Flush(ctx); err != nil {
+		return err
+	}
+	if exec.Command("git", "-C", s.mirror.Dir(), "cat-file", "-e", string(b.Commit)+":bad").Run() != nil {
 		return s.Instant.Run(ctx, b, action)
 	}
 	for _, j := range b.Jobs {
@@ -131,7 +134,7 @@ func startProcess(t *testing.T, bare string, store queue.Store) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	mirror := must(forge.OpenMirror(ctx, filepath.Join(t.TempDir(), "mirror")))
 	f := must(local.New(ctx, bare, "main"))
-	w := &seers{Instant: workers.NewInstant(2), events: make(chan queue.Body, 100), mirror: mirror.Dir()}
+	w := &seers{Instant: workers.NewInstant(2), events: make(chan queue.Body, 100), mirror: mirror}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for b := range w.Instant.Events() {

@@ -51,18 +51,18 @@ type ServerOptions struct {
 	Address     string // default: DefaultAddress; port 0 takes a free one
 	Source      Source // required
 	Metrics     *Metrics
-	Intake      http.Handler                                                           // nil: webhooks are answered with 404
-	Ready       func() error                                                           // nil: always ready
-	Words       func(queue.Reason) string                                              // required: reasons in words for people
-	Token       string                                                                 // bearer token of the commands over HTTP; "": they are off
-	OpenRequest func(ctx context.Context, branch, user string) (number int, err error) // opens, or finds, the request to land a branch; nil: the forge is not local
-	Mounts      map[string]http.Handler                                                // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
-	Log         *slog.Logger                                                           // nil: no logs
-	Now         func() time.Time                                                       // default: time.Now
-	Random      func() string                                                          // default: crypto/rand.Text
-	ReadTimeout time.Duration                                                          // of a whole request; default 30 s
-	Beat        time.Duration                                                          // between signs of life on a live page; default 20 s
-	Pace        time.Duration                                                          // least time between two updates of a live page; default 500 ms
+	Intake      http.Handler            // nil: webhooks are answered with 404
+	Ready       func() error            // nil: always ready
+	Words       Words                   // of the forge; zero: pull requests and comments
+	Token       string                  // bearer token of the commands over HTTP; "": they are off
+	Requests    Requests                // of a forge without pull requests; nil: it has them
+	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
+	Log         *slog.Logger            // nil: no logs
+	Now         func() time.Time        // default: time.Now
+	Random      func() string           // default: crypto/rand.Text
+	ReadTimeout time.Duration           // of a whole request; default 30 s
+	Beat        time.Duration           // between signs of life on a live page; default 20 s
+	Pace        time.Duration           // least time between two updates of a live page; default 500 ms
 }
 
 // Server is the server's HTTP side: webhooks, pages, JSON API, metrics, health.
@@ -195,10 +195,13 @@ func (s *Server) routes() http.Handler {
 	get("/api/log", s.apiLog)
 	e.POST("/api/land", s.apiLand, s.authorized)
 	e.POST("/api/cancel", s.apiCancel, s.authorized)
+	e.POST("/api/pause", s.apiPause, s.authorized)
+	e.POST("/api/resume", s.apiResume, s.authorized)
 
 	get("/", s.homePage)
 	get("/queue", s.queuePage)
 	get("/change", s.changePage)
+	get("/log", s.logPage)
 	e.GET("/events", s.events)
 	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 

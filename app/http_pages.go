@@ -143,6 +143,9 @@ func (s *Server) changeNamed(name, id string) (queue.QueueView, queue.View, erro
 		return q, queue.View{}, &problem{http.StatusBadRequest, "Say which change: add &id= with a pull request's number or a change's id."}
 	}
 	v, ok := s.o.Source.Change(q.Name, id)
+	if !ok && q.Away != "" {
+		return q, v, &problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
+	}
 	if !ok {
 		return q, v, &problem{http.StatusNotFound, "This queue knows no such change. It may have ended long ago; its pull request still has the last word."}
 	}

@@ -32,6 +32,7 @@ type windowSource struct {
 	logs      map[string]string
 	changed   chan struct{}
 	submitted []queue.Event
+	came      chan queue.Event // gets what is submitted; nil: nobody waits for it
 	down      error
 }
 
@@ -98,6 +99,9 @@ func (s *windowSource) Submit(_ context.Context, _ string, e queue.Event) error 
 	defer s.mu.Unlock()
 	if s.down == nil {
 		s.submitted = append(s.submitted, e)
+		if s.came != nil {
+			s.came <- e
+		}
 	}
 	return s.down
 }
@@ -115,16 +119,16 @@ const hostileTitle = `<script>alert(1)</script>`
 
 func smallQueue() queue.QueueView {
 	waiting := queue.View{
-		Change: queue.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Author: "lena", Requester: "lena", Head: "0123456789", Phase: queue.Pending,
+		Change: queue.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: queue.Pending,
 			Arrival: queue.At(noon().Add(-time.Hour)), Builds: 2},
-		Position: 1, Total: 1, Finish: queue.At(noon().Add(time.Minute)),
+		Position: 1, Total: 1, Forecast: queue.Forecast{Early: queue.At(noon().Add(40 * time.Second)), Late: queue.At(noon().Add(time.Minute))},
 		Waits: []queue.Reason{{Code: queue.ReasonWaitsBuild, Names: []string{"b1"}}},
 		Builds: []queue.BuildView{{Build: queue.Build{ID: "b1", Change: "7.aaaaaaaa", Commit: "c1", Attempt: 1, Why: "first",
 			Jobs: []queue.Job{{Step: queue.Step{Name: "unit"}}}, At: queue.At(noon())}}},
 	}
 	rejected := queue.Change{ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: queue.Rejected, Decided: queue.At(noon()),
 		Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}, Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: "boom"}}}}
-	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef"},
+	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef", Config: &queue.Config{Version: 1}},
 		Order: []queue.View{waiting}, Recent: []queue.Change{rejected}}
 }
 
@@ -146,7 +150,6 @@ func newWindow(t *testing.T, change func(*app.ServerOptions)) *window {
 	w := &window{source: s, logs: &bytes.Buffer{}}
 	o := app.ServerOptions{
 		Address: "127.0.0.1:0", Source: s, Now: noon, Pace: time.Millisecond, Log: slog.New(slog.NewTextHandler(w.logs, nil)),
-		Words: func(r queue.Reason) string { return "words of " + string(r.Code) },
 	}
 	if change != nil {
 		change(&o)
@@ -204,7 +207,7 @@ func TestServerPages(t *testing.T) {
 		holds  string
 	}{
 		{"/", 200, "acme/store"},
-		{"/", 200, "words of building"},
+		{"/", 200, "Waits for its builds under way"},
 		{"/queue?queue=acme%2Fstore%40main", 200, "#7"},
 		{"/queue?queue=acme/store@main", 200, "&lt;script&gt;alert(1)"},
 		{"/queue?queue=nothing", 404, "There is no such queue"},
@@ -262,6 +265,19 @@ func TestServerPageWithoutHistory(t *testing.T) {
 	}
 }
 
+// The whole log of a build is plain text, which no browser takes for a page.
+func TestLogPage(t *testing.T) {
+	w := newWindow(t, nil)
+	status, header, body := w.get(t, "/log?build=b1")
+	if status != 200 || header.Get("Content-Type") != "text/plain; charset=utf-8" || header.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.HasPrefix(body, "compiling\nok\n") || strings.Contains(body, "\x1b") || !strings.Contains(body, "the build goes on") {
+		t.Errorf("%d %v %q", status, header, body)
+	}
+	if status, _, body := w.get(t, "/log?build=none"); status != 404 || !strings.Contains(body, "no log of such a build") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 func TestServerSaysWhyItIsNotReady(t *testing.T) {
 	w := newWindow(t, func(o *app.ServerOptions) { o.Ready = func() error { return errors.New("redis: connection refused") } })
 	if status, _, body := w.get(t, "/readyz"); status != 503 || !strings.Contains(body, "connection refused") {
@@ -272,10 +288,13 @@ func TestServerSaysWhyItIsNotReady(t *testing.T) {
 	}
 }
 
+// wordless is a source that panics.
+type wordless struct{ app.Source }
+
+func (wordless) Queue(string) (queue.QueueView, bool) { panic("words fail me") }
+
 func TestServerOutlivesAPanic(t *testing.T) {
-	w := newWindow(t, func(o *app.ServerOptions) {
-		o.Words = func(queue.Reason) string { panic("words fail me") }
-	})
+	w := newWindow(t, func(o *app.ServerOptions) { o.Source = wordless{o.Source} })
 	status, _, body := w.get(t, "/")
 	if status != 500 || strings.Contains(body, "words fail me") {
 		t.Errorf("%d %s", status, body)

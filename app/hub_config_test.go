@@ -63,7 +63,7 @@ func TestChangeThatBreaksTheConfiguration(t *testing.T) {
 	before := h.Head("main")
 	n := h.pull("topic", map[string]string{".submitqueue.yml": brokenStep})
 	h.Comment("ada", n, "/land")
-	h.rejected(n, "failed in `configuration`", ".submitqueue.yml:5:5", "timeuot")
+	h.rejected(n, "Rejected: its `.submitqueue.yml` cannot be used", ".submitqueue.yml:5:5", "timeuot")
 	gone := h.pull("gone", map[string]string{".submitqueue.yml": ""})
 	h.Comment("ada", gone, "/land")
 	h.rejected(gone, ".submitqueue.yml is missing")

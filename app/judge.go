@@ -104,11 +104,10 @@ type brokenConfig struct{ error }
 
 func (b *brokenConfig) Unwrap() error { return b.error }
 
-// commit judges a commit. last is the last good configuration of the target
-// branch: a tree without a usable one of its own is judged by what is in force,
-// if its file is the target branch's; a change that breaks the file itself
-// meets a step that fails and says where.
-func (j *judge) commit(ctx context.Context, id queue.CommitID, last *queue.Config, tip queue.CommitID) (judged, error) {
+// commit judges a commit. A tree without a usable configuration of its own is
+// judged by what is in force, if its file is the target branch's; a change that
+// breaks the file itself meets a step that fails and says where.
+func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (judged, error) {
 	t, err := j.mirror.Tree(ctx, id)
 	if err != nil {
 		return judged{}, err
@@ -125,15 +124,15 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, last *queue.Confi
 	switch {
 	case asBroken(err, &broken) || missing:
 		cacheable = false // it depends on what is in force
-		config = last
-		same := id == tip
-		if !same && tip != "" {
-			if same, err = j.sameConfig(ctx, t, tip); err != nil {
+		config = now.config
+		same := id == now.tip
+		if !same && now.tip != "" {
+			if same, err = j.sameConfig(ctx, t, now.tip); err != nil {
 				return judged{}, err
 			}
 		}
 		if !same {
-			config = failingConfig(last, broken)
+			config = failingConfig(now.config, broken)
 		}
 	case err != nil:
 		return judged{}, err
@@ -217,8 +216,8 @@ func failingConfig(last *queue.Config, why *brokenConfig) *queue.Config {
 		*c = *last
 	}
 	c.Analysis = queue.Analysis{}
-	c.Steps = []queue.Step{{Name: "configuration", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
-		Run: "printf '%s\\n' '" + strings.ReplaceAll(text, "'", `'\''`) + "'; exit 1"}}
+	c.Steps = []queue.Step{{Name: queue.ConfigPath, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
+		Env: map[string]string{"CONFIG_ERROR": text}, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`}}
 	return c
 }
 

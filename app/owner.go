@@ -20,7 +20,7 @@ import (
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"
 	Branch    string
-	Name      string // of this server, unique among those that share the store
+	Name      string // of this server, unique among those that share the store; the same after a restart, if it can be
 	Store     queue.Store
 	Forge     forge.Forge
 	Mirror    *forge.Mirror
@@ -47,6 +47,8 @@ type Owner struct {
 	core    *speculation.Core // nil while not owning
 	changed chan struct{}
 	ready   error
+
+	fenced bool // tokens of this server's lives before this one are worth nothing; of Run
 }
 
 // Times of an owner.
@@ -66,7 +68,7 @@ func NewOwner(o OwnerOptions) *Owner {
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
-		changed: make(chan struct{}), ready: errors.New("not started")}
+		changed: make(chan struct{}), ready: errors.New("starting: the store has not been asked yet")}
 }
 
 // Run takes the lease whenever it can be had and owns the queue while it has
@@ -76,11 +78,14 @@ func (o *Owner) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { o.pumpBuilds(ctx) })
+	began := o.Now()
 	for ctx.Err() == nil {
-		token, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+		token, err := o.acquire(ctx)
 		switch {
+		case errors.Is(err, queue.ErrNotOwner) && o.Now().Sub(began) < 2*leaseTTL:
+			o.setReady(errors.New("starting: waiting for the lease of the previous owner"))
 		case errors.Is(err, queue.ErrNotOwner):
-			o.setReady(nil) // standing by
+			o.setReady(nil) // standing by: a lease that lasts is that of a living server
 		case err != nil:
 			o.setReady(fmt.Errorf("the store does not answer: %w", err))
 			o.Metrics.RecordStoreError("acquire")
@@ -100,17 +105,49 @@ func (o *Owner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports why the queue cannot be worked on at the moment, or nil.
+// acquire takes the lease. What it gets at first may be the lease of this
+// server's life before, of which a write may still be on its way: that one's
+// token is made worthless.
+func (o *Owner) acquire(ctx context.Context) (int64, error) {
+	token, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+	if err != nil || o.fenced {
+		return token, err
+	}
+	if err := o.Store.Release(ctx, o.Queue, token); err != nil {
+		return 0, err
+	}
+	o.fenced = true
+	return o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+}
+
+// Ready reports why the queue cannot be worked on at the moment, or nil. It
+// cannot before the state is loaded and the target branch is read.
 func (o *Owner) Ready() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ready
 }
 
+// Away says why this server does not show the queue's present state, or "".
+func (o *Owner) Away() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.ready != nil:
+		return o.ready.Error()
+	case o.core == nil:
+		return "another server owns this queue and shows it"
+	}
+	return ""
+}
+
 func (o *Owner) setReady(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ready = err
+	if fmt.Sprint(err) != fmt.Sprint(o.ready) {
+		o.ready = err
+		o.signal()
+	}
 }
 
 // own loads the state and makes turns until the lease or the store is lost.
@@ -139,9 +176,9 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
-	o.setReady(nil)
+	o.setReady(fmt.Errorf("starting: reading %s", o.Branch))
 	do.start(slices.Collect(mapValues(core.State().Actions)))
-	first := append([]queue.Event{o.stamp(queue.Event{ID: "tick", Body: queue.Tick{}})}, o.kept...)
+	first := append([]queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: o.Branch}})}, o.kept...)
 	o.kept = nil
 	if err := t.make(ctx, first, nil); err != nil {
 		return err

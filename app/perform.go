@@ -36,9 +36,11 @@ type performer struct {
 	forge chan struct{}
 	asks  chan struct{}
 
-	mu    sync.Mutex
-	busy  map[string]*launched // by key, until it has ended or its end is known
-	shown map[int]string       // comment last written, by pull request
+	mu     sync.Mutex
+	busy   map[string]*launched      // by key, until it has ended or its end is known
+	said   map[int]forge.Publication // last, by pull request
+	due    map[int]time.Time         // when it may be published next, by pull request
+	pacing map[int]chan struct{}     // closed when it is not to wait for that
 
 	preparing sync.Mutex
 	prepared  bool // merges follow main's attributes
@@ -53,7 +55,8 @@ type launched struct {
 func newPerformer(ctx context.Context, o *Owner) *performer {
 	return &performer{Owner: o, ctx: ctx, git: make(chan struct{}, gitAtOnce), forge: make(chan struct{}, forgeAtOnce),
 		asks: make(chan struct{}, inspectAtOnce),
-		busy: map[string]*launched{}, shown: map[int]string{}}
+		busy: map[string]*launched{}, said: map[int]forge.Publication{},
+		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
 }
 
 func (p *performer) wait() { p.wg.Wait() }
@@ -182,6 +185,7 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 		defer p.turnOf(ctx, p.asks)()
 		return p.inspect(work, a.Key, t)
 	case queue.Publish:
+		p.pace(ctx, t.Number)
 		defer p.turnOf(ctx, p.forge)()
 		return p.publish(ctx, a.Key, t)
 	case queue.React:
@@ -264,8 +268,13 @@ func (p *performer) facts(f func(*speculation.Core)) error {
 	return nil
 }
 
-// inForce returns the target branch's configuration and tip.
-func (p *performer) inForce() (c *queue.Config, tip queue.CommitID, err error) {
-	err = p.facts(func(core *speculation.Core) { c, tip = core.State().Main.Config, core.State().Main.Tip })
-	return c, tip, err
+// inForce is the target branch as the state has it.
+type inForce struct {
+	config *queue.Config // the last good one; nil before there was one
+	tip    queue.CommitID
+}
+
+func (p *performer) inForce() (now inForce, err error) {
+	err = p.facts(func(core *speculation.Core) { now = inForce{core.State().Main.Config, core.State().Main.Tip} })
+	return now, err
 }

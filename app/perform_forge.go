@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -20,10 +21,16 @@ const CheckName = "submitqueue"
 
 // inspect asks the forge about a pull request and who gave a command.
 func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (queue.Body, error) {
-	var config *queue.Config
+	var now inForce
 	var at queue.CommitID
-	if err := p.facts(func(c *speculation.Core) { config, at = c.State().Main.Config, c.State().Main.ConfigAt }); err != nil {
+	if err := p.facts(func(c *speculation.Core) {
+		now, at = inForce{c.State().Main.Config, c.State().Main.Tip}, c.State().Main.ConfigAt
+	}); err != nil {
 		return nil, err
+	}
+	if t.Number == 0 {
+		level, err := p.Forge.Permission(ctx, t.User)
+		return queue.Inspected{Action: key, Permission: level.String(), ConfigAt: at}, err
 	}
 	pr, err := p.Forge.PullRequest(ctx, t.Number)
 	if errors.Is(err, forge.ErrNotFound) {
@@ -36,12 +43,12 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Base: pr.Base, Title: clipLine(pr.Title, 200),
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
 	if !pr.Open || pr.Base != p.Branch || level < forge.PermissionWrite {
 		return out, nil
 	}
-	if out.Protected, err = p.protected(ctx, pr, config); err != nil {
+	if out.Protected, err = p.protected(ctx, pr, now); err != nil {
 		return nil, err
 	}
 	if len(out.Protected) > 0 {
@@ -54,17 +61,16 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 }
 
 // protected returns the protected paths that the pull request changes on main.
-func (p *performer) protected(ctx context.Context, pr forge.PullRequest, config *queue.Config) ([]string, error) {
-	_, tip, err := p.inForce()
-	if err != nil || config == nil || tip == "" {
-		return nil, err
+func (p *performer) protected(ctx context.Context, pr forge.PullRequest, now inForce) ([]string, error) {
+	if now.config == nil || now.tip == "" {
+		return nil, nil
 	}
 	pick := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef}
 	missing, err := p.fetch(ctx, []queue.Pick{pick})
-	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, tip)); err != nil {
+	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: tip, Head: pr.Head, Message: "inspect\n"}})
+	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +78,13 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, config 
 	if merged[0].Clean() {
 		on = merged[0].Commit
 	}
-	paths, err := p.Mirror.ChangedPaths(ctx, tip, on)
+	paths, err := p.Mirror.ChangedPaths(ctx, now.tip, on)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, path := range paths {
-		for _, glob := range config.Permissions.Protected {
+		for _, glob := range now.config.Permissions.Protected {
 			if ok, err := doublestar.Match(glob, path); err == nil && ok {
 				out = append(out, path)
 				break
@@ -126,24 +132,103 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	if !ok {
 		return done, nil
 	}
-	if err := p.comment(ctx, t.Number, CommentText(v, texts)); err != nil {
-		return gone(done, err)
+	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
+	if v.Change.ID != "" {
+		state, title, summary := CheckText(v, texts)
+		say.Check = forge.Check{Name: CheckName, Head: v.Change.Head, ExternalID: string(v.Change.ID),
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
+		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	if v.Change.ID == "" {
-		return done, nil
+	return gone(done, p.say(ctx, say))
+}
+
+// say publishes what has not been said yet.
+func (p *performer) say(ctx context.Context, now forge.Publication) error {
+	p.mu.Lock()
+	last := p.said[now.Number]
+	p.mu.Unlock()
+	if last == now {
+		return nil
 	}
-	state, title, summary := CheckText(v, texts)
-	check := forge.Check{Name: CheckName, Head: v.Change.Head, ExternalID: string(v.Change.ID),
-		State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
-	if err := p.Forge.Check(ctx, check); err != nil {
-		return gone(done, err)
-	}
-	if f, local := p.Forge.(forge.Finisher); local && v.Change.Phase.Final() {
-		if err := f.Finish(ctx, t.Number, v.Change.Phase == queue.Landed); err != nil {
-			return gone(done, err)
+	if f, ok := p.Forge.(forge.Publisher); ok {
+		if err := f.Publish(ctx, now); err != nil {
+			return err
+		}
+	} else {
+		if last.Comment != now.Comment {
+			if err := p.Forge.Comment(ctx, now.Number, now.Marker, now.Comment); err != nil {
+				return err
+			}
+			last.Comment = now.Comment
+			p.note(now.Number, last)
+		}
+		if last.Check != now.Check && now.Check.Name != "" {
+			if err := p.Forge.Check(ctx, now.Check); err != nil {
+				return err
+			}
 		}
 	}
-	return done, nil
+	p.note(now.Number, now)
+	return nil
+}
+
+func (p *performer) note(number int, said forge.Publication) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said[number] = said
+}
+
+// publishPace is the least time between two publications of a pull request that
+// has no verdict yet. In a burst most of what a change goes through is old
+// before anybody has read it.
+const publishPace = 2 * time.Second
+
+// pace waits until it is time for the next publication of a pull request, or
+// until it has its verdict.
+func (p *performer) pace(ctx context.Context, number int) {
+	over := make(chan struct{})
+	p.mu.Lock()
+	p.pacing[number] = over
+	p.mu.Unlock()
+	if !p.over(number) {
+		p.mu.Lock()
+		wait := max(p.due[number].Sub(p.Now()), 0)
+		p.due[number] = p.Now().Add(wait + publishPace)
+		p.mu.Unlock()
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-over:
+		case <-ctx.Done():
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pacing[number] == over {
+		delete(p.pacing, number)
+	}
+}
+
+// over reports whether there is nothing new to come for a pull request.
+func (p *performer) over(number int) bool {
+	over := true
+	_ = p.facts(func(c *speculation.Core) {
+		pull := c.State().Pulls[number]
+		over = pull == nil || pull.Active == ""
+	}) // not owning: it is carried out by whoever owns next
+	return over
+}
+
+// hurry ends the pace of a pull request that has its verdict.
+func (p *performer) hurry(number int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.due, number)
+	if over := p.pacing[number]; over != nil {
+		delete(p.pacing, number)
+		close(over)
+	}
 }
 
 // gone treats a pull request that has been deleted as shown: nobody can read it.
@@ -152,22 +237,6 @@ func gone(done queue.Done, err error) (queue.Body, error) {
 		return nil, err
 	}
 	return done, nil
-}
-
-func (p *performer) comment(ctx context.Context, number int, text string) error {
-	p.mu.Lock()
-	same := p.shown[number] == text
-	p.mu.Unlock()
-	if same {
-		return nil
-	}
-	if err := p.Forge.Comment(ctx, number, Marker(p.Queue), text); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.shown[number] = text
-	p.mu.Unlock()
-	return nil
 }
 
 func (p *performer) detailsURL(id queue.ChangeID) string {

@@ -64,11 +64,11 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 
 // survey compares the keys of main's whole tree with the ledger.
 func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (queue.Body, error) {
-	last, tip, err := p.inForce()
+	now, err := p.inForce()
 	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
 		return nil, err
 	}
-	j, err := p.judge.commit(ctx, t.Commit, last, tip)
+	j, err := p.judge.commit(ctx, t.Commit, now)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,9 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 	for _, a := range group {
 		picks = append(picks, a.Task.(queue.Analyze).Pick)
 	}
-	missing, err := p.fetch(ctx, picks)
-	if err = errors.Join(err, p.prepare(ctx)); err != nil {
+	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
+	missing, err2 := p.fetch(ctx, picks)
+	if err = errors.Join(err, err2, p.prepare(ctx)); err != nil {
 		return fail(err)
 	}
 	var wave []forge.Pick
@@ -171,18 +172,14 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 	}
 	for n, i := range at {
 		t := group[i].Task.(queue.Analyze)
-		f, err := p.footprint(ctx, t, merged[n])
+		f, err := p.footprint(ctx, t, merged[n], now)
 		bodies[i], errs[i] = queue.Analyzed{Action: group[i].Key, Change: t.Change, Footprint: f}, err
 	}
 	return bodies, errs
 }
 
-func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merged) (queue.Footprint, error) {
-	last, tip, err := p.inForce()
-	if err != nil {
-		return queue.Footprint{}, err
-	}
-	main, err := p.judge.commit(ctx, t.Main, last, tip)
+func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merged, now inForce) (queue.Footprint, error) {
+	main, err := p.judge.commit(ctx, t.Main, now)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
@@ -190,7 +187,7 @@ func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merg
 	if !m.Clean() {
 		on = t.Pick.Head // what differs from main is more than what it changes; that errs on the safe side
 	}
-	with, err := p.judge.commit(ctx, on, last, tip)
+	with, err := p.judge.commit(ctx, on, now)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
@@ -204,8 +201,9 @@ func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue
 	for _, a := range group {
 		picks = append(picks, a.Task.(queue.Resolve).Picks...)
 	}
-	missing, err := p.fetch(ctx, picks)
-	if err = errors.Join(err, p.prepare(ctx)); err != nil {
+	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
+	missing, err2 := p.fetch(ctx, picks)
+	if err = errors.Join(err, err2, p.prepare(ctx)); err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
@@ -229,12 +227,12 @@ func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue
 			errs[i] = err
 			continue
 		}
-		bodies[i], errs[i] = p.resolveChain(ctx, group[i], merged[n])
+		bodies[i], errs[i] = p.resolveChain(ctx, group[i], merged[n], now)
 	}
 	return bodies, errs
 }
 
-func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged) (queue.Body, error) {
+func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged, now inForce) (queue.Body, error) {
 	t := a.Task.(queue.Resolve)
 	merged := []forge.Merged{first}
 	if len(t.Picks) > 1 && (first.Clean() || first.Empty) {
@@ -248,11 +246,11 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		}
 		merged = append(merged, more...)
 	}
-	out := queue.Resolved{Action: a.Key}
+	out := resolving{queue.Resolved{Action: a.Key}, now}
 	parent := t.Base
 	var keys []queue.Key
 	for i, m := range merged {
-		l, err := p.link(ctx, parent, t.Picks[i], m, &out)
+		l, err := p.link(ctx, &out, t.Picks[i], parent, m)
 		if err != nil {
 			return nil, err
 		}
@@ -268,10 +266,16 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		return nil, err
 	}
 	out.Passed = known
-	return out, nil
+	return out.Resolved, nil
 }
 
-func (p *performer) link(ctx context.Context, parent queue.CommitID, k queue.Pick, m forge.Merged, out *queue.Resolved) (queue.Link, error) {
+// resolving is a path whose links are being judged.
+type resolving struct {
+	queue.Resolved
+	now inForce
+}
+
+func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent queue.CommitID, m forge.Merged) (queue.Link, error) {
 	l := queue.Link{ID: queue.LinkOf(parent, k.Change), Parent: parent, Change: k.Change}
 	switch {
 	case m.Empty:
@@ -284,21 +288,17 @@ func (p *performer) link(ctx context.Context, parent queue.CommitID, k queue.Pic
 		}
 		return l, nil
 	}
-	last, tip, err := p.inForce()
+	before, err := p.judge.commit(ctx, parent, r.now)
 	if err != nil {
 		return l, err
 	}
-	before, err := p.judge.commit(ctx, parent, last, tip)
-	if err != nil {
-		return l, err
-	}
-	after, err := p.judge.commit(ctx, m.Commit, last, tip)
+	after, err := p.judge.commit(ctx, m.Commit, r.now)
 	if err != nil {
 		return l, err
 	}
 	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)
-	out.Steps = append(out.Steps, after.steps)
+	r.Steps = append(r.Steps, after.steps)
 	return l, nil
 }
 

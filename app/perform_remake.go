@@ -21,7 +21,8 @@ func (p *performer) prepare(ctx context.Context) error {
 	if p.prepared {
 		return nil
 	}
-	_, tip, err := p.inForce()
+	now, err := p.inForce()
+	tip := now.tip
 	if err != nil || tip == "" {
 		return err
 	}

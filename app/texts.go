@@ -24,6 +24,7 @@ type TextOptions struct {
 	Queue   string        // the queue's name
 	Now     queue.Instant // the moment that "in 10 minutes" counts from
 	Broken  string        // why the configuration on the target branch is not used; hostile text
+	Words   Words         // of the forge
 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
@@ -61,8 +62,21 @@ func Marker(queue string) string {
 	return "<!-- submitqueue:" + b.String() + " -->"
 }
 
-// HelpText returns the commands, as Markdown.
-func HelpText() string {
+// help returns the commands, as Markdown.
+func (w voice) help() string {
+	if w.o.Words.Local {
+		return strings.Join([]string{
+			"On the machine of the server:",
+			"",
+			"- `submitqueue land BRANCH` asks to land a branch as it is now.",
+			"- `submitqueue status` shows the queue, `submitqueue status NUMBER` one request.",
+			"- `submitqueue cancel NUMBER` takes a request out of the queue.",
+			"- `submitqueue land BRANCH --retry` forgets past failures and runs the steps again.",
+			"- `submitqueue pause REASON` stops all landings until `submitqueue resume`.",
+			"",
+			"A request is for one commit: after a push, run `submitqueue land BRANCH` again.",
+		}, "\n")
+	}
 	return strings.Join([]string{
 		"Write one command per line in a comment:",
 		"",
@@ -89,10 +103,13 @@ type voice struct {
 	o     TextOptions
 	plain bool
 	pull  string // URL of a pull request, up to its number
+
+	branch string // of the change; hostile text
+	number int
 }
 
 func newVoice(v queue.View, o TextOptions) voice {
-	w := voice{o: o}
+	w := voice{o: o, branch: v.Change.Branch, number: v.Change.Number}
 	if base, ok := strings.CutSuffix(v.Change.URL, fmt.Sprintf("/%d", v.Change.Number)); ok {
 		// A plain link to github.com would leave "mentioned this" in the
 		// history of the pull request it points to; this host does not.
@@ -175,6 +192,13 @@ func (w voice) changePage(id string) string {
 
 func (w voice) footer(v queue.View) string {
 	text := "---\n`/land` lands this commit · `/land cancel` takes it out · `/land retry` runs failures again · `/land help`"
+	if w.o.Words.Local {
+		n := w.numberArgument()
+		text = "---\n`submitqueue status " + n + "` shows this"
+		if v.Change.Phase != "" && !v.Change.Phase.Final() {
+			text += " · `submitqueue cancel " + n + "` takes it out"
+		}
+	}
 	if page := w.changePage(string(v.Change.ID)); page != "" {
 		text += " · " + w.link("details", page)
 	}

@@ -30,12 +30,13 @@ func TestHostileTexts(t *testing.T) {
 		why := func(label string) queue.Reason {
 			return queue.Reason{Code: rapid.SampledFrom(hostileCodes).Draw(t, label), Names: list(label + " name"), Detail: hostile(label + " detail")}
 		}
-		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"),
+		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"), Branch: hostile("branch"),
 			Author: hostile("author"), Requester: hostile("requester"), URL: "https://x.example/" + hostile("url") + "/42",
 			Phase: rapid.SampledFrom([]queue.Phase{"", queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked,
 				queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand}).Draw(t, "phase"), Reason: why("reason")}
 		change.Verdict = &queue.Verdict{Commit: queue.CommitID(hostile("commit")), Bypassed: []queue.ChangeID{queue.ChangeID(hostile("bypassed"))},
-			Failures: []queue.Evidence{{Step: hostile("step"), Targets: list("target"), Build: queue.BuildID(hostile("build")), Tail: hostile("tail")},
+			Failures: []queue.Evidence{{Step: hostile("step"), Run: hostile("run"), Attempts: 2, Ran: queue.Ran{Change: queue.ChangeID(hostile("ran")), Commit: queue.CommitID(hostile("ran commit")),
+				Main: queue.CommitID(hostile("ran main")), Chain: []queue.ChangeID{queue.ChangeID(hostile("ran chain"))}}, Targets: list("target"), Build: queue.BuildID(hostile("build")), Tail: hostile("tail")},
 				{Step: hostile("step 2"), Tail: hostile("tail 2"), Timeout: true}}, Conflicts: list("path")}
 		other := change
 		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictUnknown}).Draw(t, "kind")
@@ -45,7 +46,7 @@ func TestHostileTexts(t *testing.T) {
 			Builds: []queue.BuildView{{Build: queue.Build{ID: queue.BuildID(hostile("build id")), Change: change.ID, Why: hostile("why"),
 				Chain: []queue.ChangeID{queue.ChangeID(hostile("chain"))}}}},
 			Notice: why("notice"), NoticeTo: hostile("notice to"), Previous: &other}
-		o := app.TextOptions{Queue: "q", Now: textNow, Broken: hostile("broken"),
+		o := app.TextOptions{Queue: "q", Words: app.Words{Local: rapid.Bool().Draw(t, "local")}, Now: textNow, Broken: hostile("broken"),
 			BaseURL: rapid.SampledFrom([]string{"", "https://queue.example", "javascript:zq"}).Draw(t, "base"),
 			RepoURL: rapid.SampledFrom([]string{"", "https://forge.example/a/b", "https://forge.example/" + hostile("repo")}).Draw(t, "repository")}
 		comment := app.CommentText(v, o)

@@ -10,15 +10,16 @@ import (
 // ReasonText returns a reason in words, as one line of plain text. It may quote
 // hostile text: whoever shows it escapes it.
 func ReasonText(r queue.Reason) string {
-	return voice{plain: true}.reason(r)
+	return Words{}.Reason(queue.Change{}, r)
 }
 
-// reasonHeadline is a reason in a few words, as they follow "Parked: " or
-// "3rd of 7: ". It quotes nothing.
-func reasonHeadline(c queue.ReasonCode) string {
+// short is a reason in a few words, as they follow "Parked: " or "3rd of 7: ".
+// It quotes nothing.
+func (w voice) short(c queue.ReasonCode) string {
+	noun := w.o.Words.Noun()
 	switch c {
 	case queue.ReasonInspecting:
-		return "asking the forge about the pull request"
+		return "asking the " + w.o.Words.host() + " about the " + noun
 	case queue.ReasonAnalyzing:
 		return "working out what it touches"
 	case queue.ReasonWaitsResolve:
@@ -50,6 +51,9 @@ func reasonHeadline(c queue.ReasonCode) string {
 	case queue.ReasonPushed:
 		return "new commits were pushed"
 	case queue.ReasonClosed:
+		if w.o.Words.Local {
+			return "the branch is gone"
+		}
 		return "the pull request was closed"
 	case queue.ReasonRetargeted:
 		return "it now asks for another branch"
@@ -66,15 +70,18 @@ func reasonHeadline(c queue.ReasonCode) string {
 	case queue.ReasonRedMain:
 		return "the target branch itself is red"
 	case queue.ReasonProtected:
-		return "the forge refused the push"
+		return "the " + w.o.Words.host() + " refused the push"
 	case queue.ReasonStuck:
 		return "something of ours keeps failing"
 	case queue.ReasonNoPermission:
 		return "this needs another permission"
 	case queue.ReasonNotOpen:
+		if w.o.Words.Local {
+			return "there is no such branch to land"
+		}
 		return "the pull request is not open"
 	case queue.ReasonDraft:
-		return "the pull request is a draft"
+		return "the " + noun + " is a draft"
 	case queue.ReasonWrongBase:
 		return "it asks for another branch"
 	case queue.ReasonNeedsApprove:
@@ -92,7 +99,7 @@ func reasonHeadline(c queue.ReasonCode) string {
 	case queue.ReasonTooLate:
 		return "it was already being pushed"
 	case queue.ReasonForge:
-		return "the forge could not be asked"
+		return "the " + w.o.Words.host() + " could not be asked"
 	}
 	return ""
 }
@@ -102,7 +109,7 @@ func reasonHeadline(c queue.ReasonCode) string {
 func (w voice) reason(r queue.Reason) string {
 	switch r.Code {
 	case queue.ReasonInspecting:
-		return "Asking the forge about the pull request."
+		return "Asking the " + w.o.Words.host() + " about the " + w.o.Words.Noun() + "."
 	case queue.ReasonAnalyzing:
 		return "Working out which targets it touches."
 	case queue.ReasonWaitsResolve:
@@ -116,9 +123,12 @@ func (w voice) reason(r queue.Reason) string {
 	case queue.ReasonWaitsTrain:
 		return "It is proven and lands with the next push."
 	case queue.ReasonWaitsMain:
+		if len(r.Names) > 0 {
+			return "It has passed, but the target branch itself is red" + w.in(r.Names) + ". It waits for a change that repairs it, and lands after that one."
+		}
 		return "The target branch has commits that the queue did not make; they are being built first."
 	case queue.ReasonPaused:
-		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + w.command("/queue resume") + " by a maintainer lets them go on; builds go on meanwhile."
+		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + "They go on after " + w.resume() + "; builds go on meanwhile."
 	case queue.ReasonLanding:
 		return "It is being pushed to the target branch."
 	case queue.ReasonLanded:
@@ -135,11 +145,14 @@ func (w voice) reason(r queue.Reason) string {
 
 // reasonEnd has the words for verdicts.
 func (w voice) reasonEnd(r queue.Reason) string {
-	again := "comment " + w.command("/land") + " again."
+	again := w.land() + " again."
 	switch r.Code {
 	case queue.ReasonFailed:
-		return "Its build on the target branch failed" + w.in(r.Names) + ". Push a fix, then " + again +
-			" If you believe that it failed by chance, " + w.command("/land retry") + " runs it again."
+		if len(r.Names) > 0 && r.Names[0] == queue.ConfigPath {
+			return "Its " + w.code(queue.ConfigPath) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + again
+		}
+		return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + again +
+			" If you believe that it failed by chance, " + w.retry() + " runs it again."
 	case queue.ReasonMergeConflict:
 		return "It does not merge with the target branch" + w.in(r.Names) + ". Merge the target branch into yours, then " + again
 	case queue.ReasonAlready:
@@ -156,15 +169,18 @@ func (w voice) reasonEnd(r queue.Reason) string {
 		if len(r.Names) > 0 && r.Names[0] == "merged" {
 			return "It was merged outside the queue."
 		}
+		if w.o.Words.Local {
+			return "The branch was deleted. To land it, push it again, then " + again
+		}
 		return "The pull request was closed. To land it, reopen it and " + again
 	case queue.ReasonRetargeted:
-		return "The pull request now asks for another branch" + w.bases(r.Names) + "."
+		return "The " + w.o.Words.Noun() + " now asks for another branch" + w.bases(r.Names) + "."
 	case queue.ReasonSuperseded:
 		return "A newer request to land took its place."
 	case queue.ReasonParkedLimit:
 		cause := ""
 		if len(r.Names) > 0 {
-			if h := reasonHeadline(queue.ReasonCode(r.Names[0])); h != "" {
+			if h := w.short(queue.ReasonCode(r.Names[0])); h != "" {
 				cause = " (" + h + ")"
 			}
 		}
@@ -178,16 +194,18 @@ func (w voice) reasonParked(r queue.Reason) string {
 	switch r.Code {
 	case queue.ReasonInfra:
 		return "Its builds ended in infrastructure errors, several in a row" + w.last(r.Detail) + ". It is tried again by itself; " +
-			w.command("/land retry") + " tries at once."
+			w.retry() + " tries at once."
 	case queue.ReasonNoRunner:
 		return "No runner has what one of its steps asks for" + w.last(r.Detail) + ". It comes back when such a runner is there; an operator can see to it."
 	case queue.ReasonBuildCap:
-		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.command("/land retry") + " grants it another round."
+		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.retry() + " grants it another round."
 	case queue.ReasonRedMain:
 		return "It fails only where the target branch itself is red" + w.in(r.Names) + ". It comes back when the target branch is green again."
 	case queue.ReasonProtected:
-		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". It comes back when a maintainer has given the queue the right to push and says " +
-			w.command("/queue resume") + "."
+		if w.o.Words.Local {
+			return "It is proven, but the repository refused the push" + w.last(r.Detail) + ". When its hooks let the queue push, it comes back after " + w.resume() + "."
+		}
+		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". When the queue has the right to push, it comes back after " + w.resume() + "."
 	case queue.ReasonStuck:
 		return "Something that the queue does for it failed too often" + w.last(r.Detail) + ". It is tried again by itself; the operator's log says more."
 	}
@@ -196,7 +214,19 @@ func (w voice) reasonParked(r queue.Reason) string {
 
 // reasonRefused has the words for commands that were not followed.
 func (w voice) reasonRefused(r queue.Reason) string {
-	land := w.command("/land")
+	land := w.land() + "."
+	if w.o.Words.Local {
+		switch r.Code {
+		case queue.ReasonNotOpen:
+			return "There is no such branch any more, or its request has ended. Push the branch, then " + land
+		case queue.ReasonNotQueued:
+			return "It is not in the queue. " + w.landAgain() + " puts it there."
+		case queue.ReasonForge:
+			return "The repository could not be read, so nothing was done" + w.last(r.Detail) + ". Please try again in a while."
+		case queue.ReasonHelp:
+			return "The commands: submitqueue land, status, cancel, pause, resume."
+		}
+	}
 	switch r.Code {
 	case queue.ReasonNoPermission:
 		level := "more"
@@ -205,16 +235,16 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		}
 		return "Sorry" + w.name(r) + ", this needs the permission " + level + " on the repository. Somebody who has it can comment the same."
 	case queue.ReasonNotOpen:
-		return "The pull request is not open. Reopen it, then comment " + land + "."
+		return "The pull request is not open. Reopen it, then " + land
 	case queue.ReasonDraft:
-		return "The pull request is a draft. Mark it ready for review, then comment " + land + "."
+		return "The " + w.o.Words.Noun() + " is a draft. Mark it ready for review, then " + land
 	case queue.ReasonWrongBase:
-		return "The pull request asks for another branch" + w.bases(r.Names) + ". Change its base, then comment " + land + "."
+		return "The " + w.o.Words.Noun() + " asks for another branch" + w.bases(r.Names) + ". Change its base, then " + land
 	case queue.ReasonNeedsApprove:
-		return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or comment " + land + "."
+		return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " + land
 	case queue.ReasonNoConfig:
 		return "The target branch has no configuration that can be used. Add a valid " + w.code(queue.ConfigPath) + " there (" +
-			w.command("submitqueue validate") + " checks it), then comment " + land + "." + w.quoted(r.Detail)
+			w.command("submitqueue validate") + " checks it), then " + land + w.quoted(r.Detail)
 	case queue.ReasonUnknown:
 		text := "This was not understood"
 		if len(r.Names) > 0 {
@@ -222,11 +252,11 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		}
 		if len(r.Names) > 1 && r.Names[1] != "" {
 			text += ". Did you mean " + w.code(r.Names[1]) + "?"
-			return text + " " + w.command("/land help") + " lists the commands."
+			return text + " " + w.helpAt()
 		}
-		return text + ". " + w.command("/land help") + " lists the commands."
+		return text + ". " + w.helpAt()
 	case queue.ReasonNotQueued:
-		return "The pull request is not in the queue. " + land + " puts it there."
+		return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
 	case queue.ReasonHelp:
 		return "The commands: /land, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
 	case queue.ReasonForced:
@@ -234,7 +264,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		if len(r.Names) > 1 {
 			text += " from " + w.commit(queue.CommitID(r.Names[0])) + " to " + w.commit(queue.CommitID(r.Names[1]))
 		}
-		return text + ". Landings wait until a maintainer says " + w.command("/queue resume") + "."
+		return text + ". Landings go on after " + w.resume() + "."
 	case queue.ReasonTooLate:
 		return w.tooLate(r.Names)
 	case queue.ReasonForge:
@@ -251,7 +281,22 @@ func (w voice) tooLate(names []string) string {
 		return "Too late: " + w.commit(queue.CommitID(names[0])) + " was already being pushed. To undo it, land a revert."
 	}
 	return "Too late for this landing: " + w.commit(queue.CommitID(names[0])) + " was already being pushed when " +
-		w.commit(queue.CommitID(names[1])) + " came. The newer commits need a pull request and a " + w.command("/land") + " of their own."
+		w.commit(queue.CommitID(names[1])) + " came. " + w.newerToo()
+}
+
+// newerToo says how what came too late gets in.
+func (w voice) newerToo() string {
+	if w.o.Words.Local {
+		return "For the newer commits, " + w.land() + " once more."
+	}
+	return "The newer commits need a pull request and a " + w.command("/land") + " of their own."
+}
+
+func (w voice) helpAt() string {
+	if w.o.Words.Local {
+		return w.command("submitqueue --help") + " lists the commands."
+	}
+	return w.command("/land help") + " lists the commands."
 }
 
 // command returns one of our own commands.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -11,7 +12,7 @@ import (
 // headline says in one line where a pull request stands.
 func (w voice) headline(v queue.View) (icon, text string) {
 	c := v.Change
-	why := reasonHeadline(c.Reason.Code)
+	why := w.short(c.Reason.Code)
 	switch c.Phase {
 	case queue.Entering, queue.Analyzing:
 		return "🔎", "In the queue: " + w.orSome(why, "working out what it touches")
@@ -27,7 +28,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		if v.Waits[0].Code == queue.ReasonPaused {
 			icon = "⏸️"
 		}
-		if why = reasonHeadline(v.Waits[0].Code); why == "" {
+		if why = w.short(v.Waits[0].Code); why == "" {
 			return icon, place
 		}
 		return icon, place + ": " + why
@@ -39,7 +40,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		return "✅", "Landed" + w.asCommit(c.Verdict)
 	case queue.Rejected:
 		if c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0 {
-			return "❌", "Rejected: failed in " + w.codes(c.Reason.Names)
+			return "❌", "Rejected: " + w.failedIn(c.Reason)
 		}
 		return "❌", "Rejected: " + w.orSome(why, "it cannot land")
 	case queue.Cancelled:
@@ -53,7 +54,15 @@ func (w voice) headline(v queue.View) (icon, text string) {
 	case queue.ReasonUnknown:
 		return "❔", "Command not understood"
 	}
-	return "🚫", "Not in the queue: " + w.orSome(reasonHeadline(v.Notice.Code), "nobody asked for it")
+	return "🚫", "Not in the queue: " + w.orSome(w.short(v.Notice.Code), "nobody asked for it")
+}
+
+// failedIn says what failed, as it follows "Rejected: ".
+func (w voice) failedIn(r queue.Reason) string {
+	if len(r.Names) > 0 && r.Names[0] == queue.ConfigPath {
+		return "its " + w.code(queue.ConfigPath) + " cannot be used"
+	}
+	return "failed in " + w.codes(r.Names)
 }
 
 func (w voice) asCommit(v *queue.Verdict) string {
@@ -87,7 +96,10 @@ func (w voice) body(v queue.View) []string {
 	case c.Phase == queue.Rejected:
 		add(w.reason(c.Reason))
 		if c.Verdict != nil {
-			for _, block := range w.failures(*c.Verdict) {
+			if c.Reason.Code == queue.ReasonMergeConflict && c.Verdict.Commit != "" {
+				add("It was tried on the target branch at " + w.commit(c.Verdict.Commit) + ".")
+			}
+			for _, block := range w.failures(c) {
 				add(block)
 			}
 		}
@@ -109,7 +121,7 @@ func (w voice) notice(v queue.View) string {
 	}
 	text := w.reason(v.Notice)
 	if v.Notice.Code == queue.ReasonHelp {
-		return HelpText()
+		return w.help()
 	}
 	if v.NoticeTo != "" && v.Notice.Code != queue.ReasonNoPermission {
 		text = "To " + w.code(v.NoticeTo) + ": " + text
@@ -224,15 +236,39 @@ func (w voice) build(b queue.BuildView) string {
 	case b.Build.Started == 0:
 		return text + ", not started yet"
 	}
-	return text + ", running " + elapsedText(w.o.Now.Sub(b.Build.Started)) + " (since " + w.clockText(b.Build.Started) + ")"
+	text += ", running since " + w.clockText(b.Build.Started)
+	if b.Usual > 0 {
+		text += " (usually " + durationText(b.Usual) + ")"
+	}
+	return text
 }
 
-// expected says when the verdict is expected.
+// expected says when the verdict is expected: by the clock, because a comment
+// is read long after it was written.
 func (w voice) expected(v queue.View) string {
-	if v.Finish == 0 || v.Change.Phase != queue.Pending {
+	f := v.Forecast
+	if f.Late == 0 || v.Change.Phase != queue.Pending {
 		return ""
 	}
-	return "**Expected** " + rangeText(v.Finish.Sub(w.o.Now)) + "."
+	if f.Late < w.o.Now {
+		if f.Usual == 0 {
+			return "It takes longer than was foreseen."
+		}
+		return "Its build takes " + overdueText(f) + "."
+	}
+	step := 5 * time.Minute
+	switch width := f.Late.Sub(f.Early); {
+	case width > 2*time.Hour:
+		step = time.Hour
+	case width < 20*time.Minute:
+		step = time.Minute
+	}
+	early := f.Early.Time().Truncate(step)
+	late := f.Late.Time().Add(step - 1).Truncate(step)
+	if early.Before(w.o.Now.Time()) {
+		return "**Verdict expected** by " + w.clockText(queue.At(late)) + "."
+	}
+	return "**Verdict expected** between " + strings.TrimSuffix(w.clockText(queue.At(early)), " UTC") + " and " + w.clockText(queue.At(late)) + "."
 }
 
 func (w voice) parked(c queue.Change) string {
@@ -249,6 +285,12 @@ func (w voice) asked(c queue.Change) string {
 		return ""
 	}
 	text := "About commit " + w.commit(c.Head)
+	if c.Branch != "" {
+		text += " of branch " + w.code(c.Branch)
+	}
+	if c.Title != "" && w.o.Words.Local {
+		text += ", " + w.code(c.Title)
+	}
 	if c.Requester != "" {
 		text += ", asked for by " + w.code(c.Requester)
 	}
@@ -262,7 +304,7 @@ func (w voice) before(v queue.View) string {
 		return ""
 	}
 	text := "Before that, commit " + w.commit(p.Head)
-	why := w.orSome(reasonHeadline(p.Reason.Code), "no reason was kept")
+	why := w.orSome(w.short(p.Reason.Code), "no reason was kept")
 	switch p.Phase {
 	case queue.Landed:
 		return text + " landed" + w.asCommit(p.Verdict) + "."

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func textOptions() app.TextOptions {
 }
 
 func textChange(phase queue.Phase, reason queue.Reason) queue.Change {
-	return queue.Change{ID: "42.1f8e0c3a", Number: 42, Head: "1f8e0c3a5b7d9e11223344556677889900aabbcc", Title: "Faster checkout",
+	return queue.Change{ID: "42.1f8e0c3a", Number: 42, Head: "1f8e0c3a5b7d9e11223344556677889900aabbcc", Title: "Faster checkout", Branch: "ann/checkout",
 		Author: "ann", Requester: "bob", URL: "https://github.com/acme/shop/pull/42", Arrival: textNow.Add(-20 * time.Minute),
 		Phase: phase, Reason: reason}
 }
@@ -50,10 +51,17 @@ func textStates() map[string]queue.View {
 	}
 	failed := textChange(queue.Rejected, reason(queue.ReasonFailed, "unit"))
 	failed.Verdict = &queue.Verdict{Commit: "77aa88bb99cc00112233445566778899aabbccdd", Keys: 14, Failures: []queue.Evidence{
-		{Step: "unit", Targets: []string{"./core", "./api"}, Build: "b1d2c3e4f5a6b7c8",
-			Tail: "=== RUN   TestCart\n    cart_test.go:41: total is 0\n\x1b[31m--- FAIL: TestCart\x1b[0m (0.01s)\n"},
-		{Step: "lint", Targets: []string{"tree"}, Build: "b1d2c3e4f5a6b7c8", Timeout: true},
+		{Step: "unit", Run: "go vet {targets} && go test -json {targets}", Targets: []string{"./core", "./api"}, Build: "b1d2c3e4f5a6b7c8", Attempts: 2,
+			Ran:  queue.Ran{Change: "42.1f8e0c3a", Commit: "55aa88bb99cc00112233445566778899aabbccdd", Main: "66aa88bb99cc00112233445566778899aabbccdd"},
+			Tail: "[submitqueue] step unit: go vet './core' './api' && go test -json './core' './api'\n=== RUN   TestCart\n    cart_test.go:41: total is 0\n\x1b[31m--- FAIL: TestCart\x1b[0m (0.01s)\n"},
+		{Step: "lint", Run: "make lint", Targets: []string{queue.TargetTree}, Build: "c1d2c3e4f5a6b7c8", Timeout: true, Attempts: 2,
+			Ran: queue.Ran{Change: "51.cc", Commit: "44aa88bb99cc00112233445566778899aabbccdd", Main: "66aa88bb99cc00112233445566778899aabbccdd",
+				Chain: []queue.ChangeID{"12.aa", "42.1f8e0c3a"}}},
 	}}
+	config := textChange(queue.Rejected, reason(queue.ReasonFailed, queue.ConfigPath))
+	config.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: queue.ConfigPath, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`, Targets: []string{queue.TargetTree},
+		Build: "b1d2c3e4f5a6b7c8", Attempts: 2, Ran: queue.Ran{Change: "42.1f8e0c3a", Commit: "55aa"},
+		Tail: "[submitqueue] step .submitqueue.yml: printf '%s\\n' \"$CONFIG_ERROR\"; exit 1\n.submitqueue.yml:7:3: unknown key \"stepz\" (did you mean \"steps\"?)\n[submitqueue] failed after 2ms: exit status 1\n"}}}
 	conflict := textChange(queue.Rejected, reason(queue.ReasonMergeConflict, "core/cart.go", "go.sum"))
 	conflict.Verdict = &queue.Verdict{Commit: "77aa", Conflicts: []string{"core/cart.go", "go.sum"}}
 	tested := textChange(queue.Landed, reason(queue.ReasonLanded))
@@ -69,6 +77,8 @@ func textStates() map[string]queue.View {
 		return queue.View{Change: queue.Change{Number: 42}, Notice: why, NoticeTo: to}
 	}
 	entered := textChange(queue.Pending, queue.Reason{})
+	late := build("b1d2c3e4f5a6b7c8", 11*time.Minute)
+	late.Usual = 3 * time.Minute
 	return map[string]queue.View{
 		"analyzing": {Change: textChange(queue.Analyzing, reason(queue.ReasonAnalyzing)), Waits: []queue.Reason{reason(queue.ReasonAnalyzing)}},
 		"pending": {Change: entered, Position: 3, Total: 7,
@@ -78,16 +88,19 @@ func textStates() map[string]queue.View {
 				{With: "14.bb", Kind: queue.ConflictReadWrite, Witnesses: []string{"./api", "./web"}},
 				{With: "51.cc", Kind: queue.ConflictGlobal, Witnesses: []string{"go.mod"}}},
 			Builds:   []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute, "12.aa", "14.bb"), build("c1d2c3e4f5a6b7c8", 0, "12.aa")},
-			Finish:   textNow.Add(18 * time.Minute),
+			Forecast: queue.Forecast{Early: textNow.Add(13*time.Minute + 20*time.Second), Late: textNow.Add(27 * time.Minute), Usual: 20 * time.Minute},
 			Previous: &previous},
 		"paused": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
 			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out"}, reason(queue.ReasonWaitsTrain)}},
-		"slot":            {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Finish: textNow.Add(5 * time.Hour)},
+		"slot": {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Forecast: queue.Forecast{Early: textNow.Add(-time.Second), Late: textNow.Add(5 * time.Hour)}},
+		"overdue": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
+			Builds: []queue.BuildView{late}, Forecast: queue.Forecast{Early: textNow.Add(-8 * time.Minute), Late: textNow.Add(-6 * time.Minute), Usual: 3 * time.Minute}},
 		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
 		"landed-tested":   {Change: tested},
 		"landed-derived":  {Change: derived},
 		"rejected":        {Change: failed},
 		"rejected-merge":  {Change: conflict},
+		"rejected-config": {Change: config},
 		"parked":          {Change: parked},
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
 		"cancelled":       {Change: textChange(queue.Cancelled, reason(queue.ReasonCancelled, "ann"))},
@@ -115,6 +128,90 @@ func TestCommentTexts(t *testing.T) {
 			t.Errorf("%s: the marker is not where it belongs", name)
 		}
 		checkBounds(t, name, v, o)
+	}
+}
+
+// TestLocalTexts has no word of a forge where there is none: nobody can comment.
+func TestLocalTexts(t *testing.T) {
+	foreign := regexp.MustCompile(`(?i)pull request|comment|\bforge\b|/land|/queue|maintainer|administrator`)
+	o := textOptions()
+	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", app.Words{Local: true}
+	for name, v := range textStates() {
+		v.Change.URL = ""
+		comment := app.CommentText(v, o)
+		goldenText(t, "local/"+name, comment)
+		checkBounds(t, name, v, o)
+		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "unknown" {
+			continue // cannot happen: who reaches the repository administers it
+		}
+		if m := foreign.FindString(comment); m != "" && name != "head-moved" {
+			t.Errorf("%s says %q:\n%s", name, m, comment)
+		}
+		if v.Change.Branch != "" && !strings.Contains(comment, "`ann/checkout`") {
+			t.Errorf("%s does not name the branch:\n%s", name, comment)
+		}
+	}
+	for _, code := range reasonCodes(t) {
+		switch code {
+		case queue.ReasonNoPermission, queue.ReasonNeedsApprove:
+			continue
+		}
+		for _, r := range []queue.Reason{{Code: code}, {Code: code, Names: []string{"one", "two"}, Detail: "why"}} {
+			full, brief := o.Words.Reason(textChange("", r), r), o.Words.Short(textChange("", r), r)
+			if m := foreign.FindString(full + brief); m != "" || brief == "" {
+				t.Errorf("%s says %q: %q, %q", code, m, full, brief)
+			}
+		}
+	}
+}
+
+// TestCommandsAreSafeToCopy holds that a branch's name is in a command only
+// where the shell takes it for a name.
+func TestCommandsAreSafeToCopy(t *testing.T) {
+	for branch, want := range map[string]string{"ann/x-1.2_3": "submitqueue land ann/x-1.2_3 ", "": "submitqueue land BRANCH ", "-f": "submitqueue land BRANCH ",
+		"x;reboot": "submitqueue land BRANCH ", "x$(id)": "submitqueue land BRANCH ", "é": "submitqueue land BRANCH "} {
+		got := app.Words{Local: true}.Reason(queue.Change{Branch: branch}, reason(queue.ReasonPushed))
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s", branch, got)
+		}
+	}
+}
+
+// TestNoteTexts holds that whatever is written into the history has words: it
+// reads the names from the source.
+func TestNoteTexts(t *testing.T) {
+	files, err := filepath.Glob("../speculation/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whats := map[string]bool{"build-passed": true, "build-stopped": true, "build-infrastructure": true, "step-timeout": true, "step-failed": true}
+	for _, p := range []queue.Phase{queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand} {
+		whats[string(p)] = true
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`queue\.Note\{[^}]*What: "([^"]+[^"-])"`).FindAllSubmatch(src, -1) {
+			whats[string(m[1])] = true
+		}
+	}
+	if len(whats) < 15 {
+		t.Errorf("only %d found", len(whats))
+	}
+	seen := map[string]string{}
+	for what := range whats {
+		for _, local := range []bool{false, true} {
+			title, more := app.Words{Local: local}.Note(queue.Change{}, queue.Note{What: what, Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}})
+			if title == "" || strings.Contains(title+more, "  ") || strings.ContainsAny(title[:1], "abcdefghijklmnopqrstuvwxyz") {
+				t.Errorf("%s: %q, %q", what, title, more)
+			}
+			if guess := strings.ToUpper(what[:1]) + strings.ReplaceAll(what[1:], "-", " "); strings.Contains(what, "-") && title == guess && what != "build-passed" && what != "build-stopped" && what != "nothing-to-land" {
+				t.Errorf("%s has no words of its own", what)
+			}
+			seen[title] = what
+		}
 	}
 }
 
@@ -244,15 +341,31 @@ func TestTextsAreStable(t *testing.T) {
 	}
 }
 
-func TestRanges(t *testing.T) {
-	v := queue.View{Change: textChange(queue.Pending, queue.Reason{})}
-	for d, want := range map[time.Duration]string{
-		-time.Hour: "any moment now", time.Second: "any moment now", 2 * time.Minute: "within 5 minutes", 4 * time.Minute: "in 2 to 10 minutes",
-		18 * time.Minute: "in 10 to 30 minutes", 50 * time.Minute: "in 30 minutes to 1.5 hours", 5 * time.Hour: "in 3 to 8 hours",
-		48 * time.Hour: "in 24 hours to 5 days", 24 * 40 * time.Hour: "in more than 7 days"} {
-		v.Finish = textNow.Add(d)
-		if got := app.CommentText(v, textOptions()); !strings.Contains(got, "**Expected** "+want+".") {
-			t.Errorf("%v: want %q in\n%s", d, want, got)
+// TestForecasts says the clock in comments, which are read later, and the time
+// left elsewhere.
+func TestForecasts(t *testing.T) {
+	at := func(early, late, usual time.Duration) queue.Forecast {
+		return queue.Forecast{Early: textNow.Add(early), Late: textNow.Add(late), Usual: usual}
+	}
+	for _, c := range []struct {
+		f             queue.Forecast
+		left, comment string
+	}{
+		{queue.Forecast{}, "", ""},
+		{at(2*time.Minute, 5*time.Minute, 4*time.Minute), "in 2 to 5 min", "**Verdict expected** between 14:07 and 14:10 UTC."},
+		{at(20*time.Second, 50*time.Second, time.Minute), "in 20 to 50 s", "**Verdict expected** between 14:05 and 14:06 UTC."},
+		{at(-time.Second, 3*time.Second, time.Minute), "within 3 s", "**Verdict expected** by 14:06 UTC."},
+		{at(10*time.Minute, 3*time.Hour, 0), "within 3 h", "**Verdict expected** by 18:00 UTC."},
+		{at(40*time.Minute, 90*time.Minute, 0), "in 40 min to 1.5 h", "**Verdict expected** between 14:45 and 15:35 UTC."},
+		{at(-time.Hour, -time.Minute, 3*time.Minute), "longer than the usual 3 min", "Its build takes longer than the usual 3 min."},
+		{at(-time.Hour, -time.Minute, 0), "later than foreseen", "It takes longer than was foreseen."},
+	} {
+		if got := (app.Words{}).Forecast(c.f, textNow); got != c.left {
+			t.Errorf("%v: %q, want %q", c.f, got, c.left)
+		}
+		got := app.CommentText(queue.View{Change: textChange(queue.Pending, queue.Reason{}), Forecast: c.f}, textOptions())
+		if c.comment == "" && strings.Contains(got, "xpected") || !strings.Contains(got, c.comment) {
+			t.Errorf("%v: want %q in\n%s", c.f, c.comment, got)
 		}
 	}
 }
@@ -305,12 +418,11 @@ func TestBefore(t *testing.T) {
 // TestClock shows the day of what is not near, and how long builds run.
 func TestClock(t *testing.T) {
 	for ago, want := range map[time.Duration]string{
-		time.Minute:       "running for less than 2 minutes (since 14:04 UTC)",
-		100 * time.Minute: "running for over 1.5 hours (since 12:25 UTC)",
-		61 * time.Minute:  "running for over 1 hour (since 13:04 UTC)",
-		30 * time.Hour:    "running for over 24 hours (since 31 Aug 08:05 UTC)",
+		time.Minute:       "running since 14:04 UTC (usually 20 min)",
+		100 * time.Minute: "running since 12:25 UTC (usually 20 min)",
+		30 * time.Hour:    "running since 31 Aug 08:05 UTC (usually 20 min)",
 	} {
-		b := queue.BuildView{Build: queue.Build{ID: "b", Started: textNow.Add(-ago)}}
+		b := queue.BuildView{Build: queue.Build{ID: "b", Started: textNow.Add(-ago)}, Usual: 20 * time.Minute}
 		v := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 112, Total: 121, Builds: []queue.BuildView{b}}
 		got := app.CommentText(v, textOptions())
 		if !strings.Contains(got, want) || !strings.HasPrefix(got, "### ⏳ 112th of 121") {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -62,12 +63,11 @@ func wasWere(n int) string {
 	return "were"
 }
 
-// failures shows what failed, a block for each.
-func (w voice) failures(v queue.Verdict) []string {
+// failures shows what failed, a block for each: where it ran, how often, and
+// the last lines of its log.
+func (w voice) failures(c queue.Change) []string {
+	v := c.Verdict
 	var out []string
-	if v.Commit != "" && len(v.Failures) > 0 {
-		out = append(out, "Built as "+w.commit(v.Commit)+", the merge of this commit with the target branch.")
-	}
 	if len(v.Failures) == 0 {
 		return out
 	}
@@ -77,24 +77,99 @@ func (w voice) failures(v queue.Verdict) []string {
 			out = append(out, fmt.Sprintf("And %d more.", len(v.Failures)-i))
 			break
 		}
-		out = append(out, w.failure(f, lines))
+		out = append(out, w.failure(c, f, lines))
 	}
 	return out
 }
 
-func (w voice) failure(f queue.Evidence, lines int) string {
-	text := "**" + w.code(f.Step) + "** failed"
-	if f.Timeout {
-		text = "**" + w.code(f.Step) + "** ran out of time"
+func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
+	text := ""
+	switch {
+	case f.Step == queue.ConfigPath: // a step of ours, which nobody has configured
+		text = "What is wrong with it"
+	default:
+		text = "**" + w.code(f.Step) + "** " + w.how(f)
+		if f.Run != "" {
+			text += ". It runs " + codeSpan(f.Run, mostCommand)
+		}
+		text += w.ranOn(c, f)
 	}
-	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree) {
-		text += " on " + w.codes(f.Targets)
-	}
-	if f.Build != "" {
-		text += " in build " + w.code(string(f.Build[:min(len(f.Build), 8)]))
-	}
-	if strings.TrimSpace(f.Tail) == "" {
+	tail := f.Output()
+	if strings.TrimSpace(tail) == "" {
 		return text + "; it left no output."
 	}
-	return text + ":\n\n" + fenced(f.Tail, lines, tailColumns)
+	return text + ":\n\n" + fenced(tail, lines, tailColumns)
 }
+
+// mostCommand is how much of a step's command is shown.
+const mostCommand = 120
+
+// how says how a step ended, on what, and how often.
+func (w voice) how(f queue.Evidence) string {
+	text := "failed"
+	if f.Timeout {
+		text = "ran out of time"
+	}
+	if !onWholeTree(f) {
+		text += " on " + w.codes(f.Targets)
+	}
+	if f.Attempts > 1 {
+		text += fmt.Sprintf(" in each of %d builds", f.Attempts)
+	}
+	return text
+}
+
+func onWholeTree(f queue.Evidence) bool {
+	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree
+}
+
+// ranOn says which build showed a failure, and on what: a commit that the queue
+// made for it, so that what it is made of is named, too.
+func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
+	if f.Build == "" {
+		return ""
+	}
+	text := ". The "
+	if f.Attempts > 1 {
+		text = ". The last "
+	}
+	text += "build was " + w.code(short(f.Build)) + w.logOf(f.Build)
+	r := f.Ran
+	if r.Commit == "" {
+		return text
+	}
+	text += " of the trial merge " + w.code(short(r.Commit)) + ", which is "
+	switch {
+	case r.Change == c.ID:
+		text += "this commit"
+	case r.Change == "":
+		return text + "the target branch itself"
+	default:
+		text += w.ref(string(r.Change)) + ", the same to this step,"
+	}
+	text += " merged onto the target branch"
+	if r.Main != "" {
+		text += " at " + w.commit(r.Main)
+	}
+	if len(r.Chain) > 0 {
+		ids := make([]string, len(r.Chain))
+		for i, id := range r.Chain {
+			ids[i] = string(id)
+		}
+		text += " with " + w.refs(ids)
+	}
+	return text
+}
+
+// logOf links to the log of a build.
+func (w voice) logOf(id queue.BuildID) string {
+	if w.o.BaseURL == "" {
+		return ""
+	}
+	return " (" + w.link("log", strings.TrimSuffix(w.o.BaseURL, "/")+LogPath(string(id))) + ")"
+}
+
+// LogPath is where the server shows the log of a build.
+func LogPath(build string) string { return "/log?build=" + url.QueryEscape(build) }
+
+func short[T ~string](id T) string { return string(id[:min(len(id), 10)]) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -19,6 +20,7 @@ type turns struct {
 	token   int64
 	do      *performer
 	wake    queue.Instant
+	read    bool      // the target branch, in this ownership
 	shown   time.Time // when the gauges were last set
 	news    bool      // since then
 }
@@ -103,6 +105,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		}
 		return fmt.Errorf("storing a turn: %w", err)
 	}
+	t.noteRead(events)
 	t.wake = turn.Wake
 	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
@@ -111,11 +114,40 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
 	}
+	for _, n := range turn.Notes {
+		if queue.Phase(n.What).Final() {
+			t.do.hurry(n.Number)
+		}
+	}
 	t.do.start(actions)
 	if t.Observer != nil {
 		t.Observer(turn)
 	}
 	return nil
+}
+
+// noteRead finds in a turn's events that the target branch has been read, which
+// makes the queue ready, or why it cannot be. With the forge away, what the
+// state knows of the branch must do.
+func (t *turns) noteRead(events []queue.Event) {
+	if t.read {
+		return
+	}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case queue.Observed:
+			t.read = true
+		case queue.Failed:
+			if !strings.HasPrefix(b.Action, "observe/") {
+				continue
+			}
+			t.read = t.core.State().Main.Tip != ""
+			t.setReady(fmt.Errorf("starting: %s cannot be read: %s", t.Branch, b.Error))
+		}
+	}
+	if t.read {
+		t.setReady(nil)
+	}
 }
 
 // giveBack keeps events that only this process has; those of the inbox are

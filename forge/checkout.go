@@ -27,6 +27,9 @@ func (m *Mirror) Checkout(ctx context.Context, commit queue.CommitID, dir string
 	if err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}
+	if err := m.Flush(ctx); err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}

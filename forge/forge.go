@@ -45,12 +45,23 @@ type Forge interface {
 	Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error)
 }
 
-// Finisher is implemented by a Forge that does not see by itself how a pull
-// request ended.
-type Finisher interface {
-	// Finish marks a pull request as merged, or else as closed. Doing it again
-	// is no error. ErrNotFound as in Forge.
-	Finish(ctx context.Context, number int, merged bool) error
+// Publisher is implemented by a Forge that is told everything of a pull request
+// at once, because it does not see by itself how one ended, or because each
+// word costs it as much as all of them.
+type Publisher interface {
+	// Publish is Comment and Check in one. Doing it again is no error.
+	// ErrNotFound as in Forge.
+	Publish(ctx context.Context, p Publication) error
+}
+
+// Publication is what there is to say of a pull request.
+type Publication struct {
+	Number  int
+	Marker  string
+	Comment string
+	Check   Check // without a name: none
+	Ended   bool  // it is over, as far as the queue is concerned
+	Merged  bool  // and on its target branch
 }
 
 // Receiver verifies and reads webhooks.

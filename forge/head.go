@@ -38,6 +38,9 @@ func (m *Mirror) FetchHeads(ctx context.Context, r Remote, heads []HeadRef) ([]e
 		}
 		wants[i] = h.Want
 	}
+	if m.holds(wants) {
+		return make([]error, len(heads)), nil
+	}
 	found, err := m.has(ctx, wants)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,23 @@ func (m *Mirror) FetchHeads(ctx context.Context, r Remote, heads []HeadRef) ([]e
 			results[i] = fmt.Errorf("%w: %s does not lead to %s", ErrHeadMoved, h.Ref, h.Want)
 		}
 	}
-	return results, m.Keep(ctx, keep)
+	if err := m.Flush(ctx); err != nil {
+		return nil, err
+	}
+	for _, id := range keep {
+		m.kept.put(id, inMirror, 1)
+	}
+	return results, nil
+}
+
+// holds reports whether all of these heads were fetched before and are kept.
+func (m *Mirror) holds(heads []queue.CommitID) bool {
+	for _, id := range heads {
+		if there, _ := m.kept.get(id); there != inMirror {
+			return false
+		}
+	}
+	return true
 }
 
 // exchange is one fetch that several callers wait for. While one is under way,

@@ -47,6 +47,9 @@ func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (lin
 		return nil, false, err
 	}
 	if !ok {
+		if err := m.Flush(ctx); err != nil {
+			return nil, false, err
+		}
 		out, err := m.git(ctx, "rev-list", "--first-parent", string(to), "^"+string(from))
 		if err != nil {
 			return nil, false, err

@@ -70,8 +70,8 @@ func alive(pid string) bool {
 }
 
 // sweep removes what a dead owner left in a mirror that is ours now: lock
-// files, temporary files, and loose objects of no length, which a power failure
-// leaves where data was not yet written.
+// files, temporary files, packs without an index, and loose objects of no
+// length, which a power failure leaves where data was not yet written.
 func sweep(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -83,6 +83,10 @@ func sweep(dir string) error {
 		if !stale && isID(filepath.Base(filepath.Dir(path))+name) {
 			info, err := d.Info()
 			stale = err == nil && info.Size() == 0
+		}
+		if pack, ok := strings.CutSuffix(path, ".pack"); ok && !stale {
+			_, err := os.Stat(pack + ".idx")
+			stale = errors.Is(err, fs.ErrNotExist)
 		}
 		if stale {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

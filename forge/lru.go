@@ -49,6 +49,17 @@ func (c *lru[K, V]) newest() (key K, value V, ok bool) {
 	return found.key, found.value, true
 }
 
+// keys returns what the map holds, the most recent first.
+func (c *lru[K, V]) keys() []K {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys := make([]K, 0, c.order.Len())
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		keys = append(keys, e.Value.(*entry[K, V]).key)
+	}
+	return keys
+}
+
 func (c *lru[K, V]) put(key K, value V, weight int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,23 +5,33 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
-// packLimit is the number of packs from which Maintain makes one of them.
+// packLimit is the number of packs from which Maintain makes few of them.
 const packLimit = 20
+
+// pruneEach is how often the whole mirror is packed anew, which is how what
+// nothing reaches leaves it; in between only what is small is packed together.
+const pruneEach = 24 * time.Hour
 
 // Forget empties what the mirror holds in memory. Its results do not change.
 func (m *Mirror) Forget() {
 	m.merges.clear()
 	m.commits.clear()
+	m.trees.clear()
 	m.listings.clear()
+	m.fresh.written.clear()
 	m.nearby.clear()
 }
 
 // Maintain packs the mirror when it has LooseLimit loose objects or many packs,
-// and removes what nothing has reached for two days: commits that are neither
-// kept nor on a fetched branch. It may run beside all else; call it now and then.
+// and, the first time and once a day, removes what nothing has reached for two
+// days: commits that are neither kept nor on a fetched branch. It may run beside
+// all else; call it now and then.
 func (m *Mirror) Maintain(ctx context.Context) error {
+	m.maintaining.Lock()
+	defer m.maintaining.Unlock()
 	loose, packs, err := m.count()
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
@@ -29,9 +39,16 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	if loose < m.LooseLimit && packs < packLimit {
 		return nil
 	}
-	repack := []string{"repack", "-d", "-l", "-q"}
-	if packs >= packLimit {
-		repack = []string{"repack", "-A", "-d", "-l", "-q", "--unpack-unreachable=2.days.ago"}
+	repack := []string{"repack", "--geometric=2", "-d", "-l", "-q"}
+	whole := m.prunedAt.IsZero() || time.Since(m.prunedAt) > pruneEach
+	if whole {
+		repack = []string{"repack", "--cruft", "--cruft-expiration=2.days.ago", "-d", "-l", "-q"}
+	}
+	if err := m.Flush(ctx); err != nil {
+		return err
+	}
+	if err := m.name(ctx); err != nil {
+		return fmt.Errorf("naming what is kept: %w", err)
 	}
 	for _, args := range [][]string{
 		{"pack-refs", "--all"},
@@ -42,6 +59,9 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 		if _, err := m.git(ctx, args...); err != nil {
 			return fmt.Errorf("packing the mirror: %w", err)
 		}
+	}
+	if whole {
+		m.prunedAt = time.Now()
 	}
 	// What was made long ago and not kept is gone; it is made again when asked for.
 	m.Forget()

@@ -69,12 +69,26 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 		}
 		known[at] = result
 	}
-	if len(unknown) > 0 {
-		results, err := m.merger.merge(ctx, unknown)
+	var hard []pair // for git
+	for _, at := range unknown {
+		result, ok, err := m.mergeHere(ctx, at, infos[at.ours], infos[at.theirs])
 		if err != nil {
 			return nil, err
 		}
-		for i, at := range unknown {
+		if !ok {
+			hard = append(hard, at)
+		}
+		known[at] = result
+	}
+	if len(hard) > 0 {
+		if err := m.Flush(ctx); err != nil {
+			return nil, err
+		}
+		results, err := m.merger.merge(ctx, hard)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range hard {
 			known[at] = results[i]
 		}
 	}
@@ -88,7 +102,10 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 		known[at] = result
 		m.merges.put(mergeKey{at, rules}, result, 1)
 	}
-	return made, nil
+	if len(hard) > 0 || m.fresh.full() {
+		err = m.Flush(ctx) // the attributes that git merged by may change
+	}
+	return made, err
 }
 
 // MergeChain merges the heads one after the other, each into what the one
@@ -139,6 +156,26 @@ func contains(ids []queue.CommitID, id queue.CommitID) bool {
 	return false
 }
 
+// mergeHere merges what can be merged without a look into files.
+func (m *Mirror) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
+	id, ok, err := m.mergeBase(ctx, at.ours, at.theirs)
+	if err != nil || !ok {
+		return merged{}, false, err
+	}
+	switch id {
+	case at.theirs:
+		return merged{tree: ours.tree, contained: true}, true, nil
+	case at.ours:
+		return merged{tree: theirs.tree}, true, nil
+	}
+	base, err := m.info(ctx, id)
+	if err != nil {
+		return merged{}, false, err
+	}
+	tree, ok, err := m.mergeTrees(ctx, string(base.tree), string(ours.tree), string(theirs.tree))
+	return merged{tree: queue.TreeID(tree)}, ok, err
+}
+
 // finish makes the commit of a merged tree.
 func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *merged) (Merged, error) {
 	if result.refused != "" || len(result.conflicts) > 0 {
@@ -163,11 +200,7 @@ func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *
 		date:    max(parent.date, int64(p.Date)/1000),
 		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
 	}
-	id, err := m.writeObject("commit", m.body(info))
-	if err != nil {
-		return Merged{}, err
-	}
-	commit := queue.CommitID(id)
+	commit := queue.CommitID(m.fresh.add("commit", m.body(info)))
 	m.commits.put(commit, info, 1)
 	m.nearby.put(info.tree, parent.tree, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
@@ -200,6 +233,12 @@ func plain(s string) string {
 func (m *Mirror) IsAncestor(ctx context.Context, old, next queue.CommitID) (bool, error) {
 	if !isID(string(old)) || !isID(string(next)) {
 		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
+	}
+	if base, ok, err := m.mergeBase(ctx, old, next); err == nil && ok {
+		return base == old, nil
+	}
+	if err := m.Flush(ctx); err != nil {
+		return false, err
 	}
 	_, err := m.git(ctx, "merge-base", "--is-ancestor", string(old), string(next))
 	var failed *GitError

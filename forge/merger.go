@@ -80,6 +80,20 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 		case errors.As(err, &failed) && strings.Contains(failed.Stderr, "unrelated histories"):
 			// git ends at such a pair and leaves the rest unanswered.
 			results = append(results, merged{refused: "it has no history in common with the branch"})
+		case errors.As(err, &failed) && crashed(failed.Stderr):
+			// One of them brings git down; the others are not to suffer for it.
+			left := pairs[len(results):]
+			if len(left) == 1 {
+				results = append(results, merged{refused: "git itself fails on this merge: " + failed.Stderr})
+				break
+			}
+			for _, half := range [][]pair{left[:len(left)/2], left[len(left)/2:]} {
+				more, err := g.merge(ctx, half)
+				if err != nil {
+					return nil, err
+				}
+				results = append(results, more...)
+			}
 		default:
 			return nil, fmt.Errorf("merging: %w", err)
 		}
@@ -89,6 +103,12 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 		g.stop()
 	}
 	return results, nil
+}
+
+// crashed reports whether git has found that it is wrong itself, which it will
+// be the next time too.
+func crashed(stderr string) bool {
+	return strings.Contains(stderr, "Assertion `") || strings.Contains(stderr, "BUG: ")
 }
 
 // ask returns the answers before git failed beside the error.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -45,18 +46,23 @@ type Mirror struct {
 	durable bool // objects are on the disk before a ref names them
 
 	reader  *helper // cat-file
-	differ  *helper // diff-tree
 	refs    *helper // update-ref
 	merger  *merger
 	fetches chan struct{} // one fetch at a time
 
 	commits  *lru[queue.CommitID, commitInfo]
 	merges   *lru[mergeKey, merged]
+	trees    *lru[string, []treeEntry]
+	fresh    *fresh
 	listings *lru[queue.TreeID, []File]
 	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
 
-	keeping sync.Mutex                     // held while refs that keep commits move
-	kept    *lru[queue.CommitID, struct{}] // some of what has such a ref
+	kept    *lru[queue.CommitID, keptness]
+	keeping sync.Mutex              // held while refs that keep commits move
+	named   map[queue.CommitID]bool // which of kept have such a ref
+
+	maintaining sync.Mutex
+	prunedAt    time.Time // guarded by maintaining
 
 	mu         sync.Mutex
 	branches   map[string]queue.CommitID // refs/submitqueue/remote/ as far as known
@@ -83,9 +89,11 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		fetches:    make(chan struct{}, 1),
 		commits:    newLRU[queue.CommitID, commitInfo](20_000),
 		merges:     newLRU[mergeKey, merged](20_000),
+		trees:      newLRU[string, []treeEntry](300_000),
+		fresh:      newFresh(),
 		listings:   newLRU[queue.TreeID, []File](1_500_000),
 		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
-		kept:       newLRU[queue.CommitID, struct{}](20_000),
+		kept:       newLRU[queue.CommitID, keptness](50_000),
 		branches:   map[string]queue.CommitID{},
 		checkouts:  map[string]bool{},
 		exchanges:  map[string]*exchange{},
@@ -105,7 +113,6 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		return nil, err
 	}
 	m.reader = m.helper("cat-file", "--batch-command")
-	m.differ = m.helper("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
 	m.refs = m.helper("update-ref", "-z", "--stdin")
 	m.merger = newMerger(m)
 	return m, nil
@@ -133,8 +140,8 @@ func (m *Mirror) prepare(ctx context.Context) error {
 
 // Close ends the mirror's git processes and gives up the mirror.
 func (m *Mirror) Close() error {
+	flushed := m.Flush(context.Background())
 	m.reader.stop()
-	m.differ.stop()
 	m.refs.stop()
 	m.merger.stop()
 	m.mu.Lock()
@@ -142,7 +149,7 @@ func (m *Mirror) Close() error {
 	for _, h := range m.sources {
 		h.stop()
 	}
-	return m.lock.Close()
+	return errors.Join(flushed, m.lock.Close())
 }
 
 // Dir returns the directory of the bare repository.

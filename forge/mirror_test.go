@@ -23,16 +23,22 @@ func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
 		t.Errorf("opened twice: %v", err)
 	}
 	m.Close()
-	for _, name := range []string{
+	left := []string{
 		"refs/submitqueue/remote/main.lock", "packed-refs.lock", "HEAD.lock", "refs/submitqueue/keep/" + string(base) + ".lock",
-		"objects/pack/tmp_pack_x", "objects/ab/" + strings.Repeat("c", 38),
-	} {
+		"objects/pack/tmp_pack_x", "objects/pack/pack-x.pack", "objects/ab/" + strings.Repeat("c", 38),
+	}
+	for _, name := range left {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m = must(forge.OpenMirror(t.Context(), dir))(t)
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
 	defer m.Close()
 	next := r.commit("main", "next", files{"f": "2"})
 	if got := must(m.FetchBranch(t.Context(), r.remote(), "main"))(t); got != next {
@@ -50,11 +56,12 @@ func TestMaintainKeepsWhatIsKept(t *testing.T) {
 	if err := m.Keep(t.Context(), []queue.CommitID{rs[0].Commit, rs[0].Commit}); err != nil {
 		t.Fatal(err)
 	}
+	flush(t, m)
 	old := exec.Command("find", filepath.Join(m.Dir(), "objects"), "-type", "f", "-exec", "touch", "-d", "2020-01-01", "{}", "+")
 	if out, err := old.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v", out, err)
 	}
-	m.LooseLimit = 1
+	m.LooseLimit = 0
 	if err := m.Maintain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +72,7 @@ func TestMaintainKeepsWhatIsKept(t *testing.T) {
 		t.Errorf("kept: %v, not kept: %v", has(rs[0].Commit), has(rs[1].Commit))
 	}
 	again := must(m.MergeWave(t.Context(), []forge.Pick{pick(base, a), pick(base, b)}))(t)
+	flush(t, m)
 	if fmt.Sprint(again) != fmt.Sprint(rs) || !has(rs[1].Commit) {
 		t.Errorf("%+v, before %+v", again, rs)
 	}

@@ -71,7 +71,7 @@ func (m *Mirror) copyObjects(ctx context.Context, source *helper, want string) e
 	found := map[string]*copied{}
 	size := 0
 	for level := []string{want}; len(level) > 0; {
-		there, err := stat(ctx, m.reader, level)
+		there, err := m.stat(ctx, level)
 		if err != nil {
 			return err
 		}
@@ -125,11 +125,11 @@ func (m *Mirror) writeCopied(found map[string]*copied, id string) error {
 		}
 	}
 	o.written = true
-	wrote, err := m.writeObject(o.kind, o.data)
-	if err == nil && wrote != id {
-		err = fmt.Errorf("object %s is damaged where it comes from", id)
+	if idOf(o.kind, o.data) != id {
+		return fmt.Errorf("object %s is damaged where it comes from", id)
 	}
-	return err
+	m.fresh.put(id, o.object)
+	return nil
 }
 
 // namesOf returns what an object names.
@@ -193,6 +193,25 @@ func stat(ctx context.Context, reader *helper, ids []string) ([]sized, error) {
 		}
 		return <-sent
 	})
+	return out, err
+}
+
+// stat asks the mirror for objects.
+func (m *Mirror) stat(ctx context.Context, ids []string) ([]sized, error) {
+	out := make([]sized, len(ids))
+	var missing []string
+	var at []int
+	for i, id := range ids {
+		o, ok := m.fresh.get(id)
+		if !ok {
+			missing, at = append(missing, id), append(at, i)
+		}
+		out[i] = sized{o.kind, len(o.data)}
+	}
+	found, err := stat(ctx, m.reader, missing)
+	for i, s := range found {
+		out[at[i]] = s
+	}
 	return out, err
 }
 

@@ -37,9 +37,23 @@ type commitInfo struct {
 	message string
 }
 
-// read reads objects, in one exchange.
+// read reads objects, those that are not in memory in one exchange.
 func (m *Mirror) read(ctx context.Context, ids ...string) ([]object, error) {
-	return readAll(ctx, m.reader, ids)
+	objects := make([]object, len(ids))
+	var missing []string
+	var at []int
+	for i, id := range ids {
+		o, ok := m.fresh.get(id)
+		if !ok {
+			missing, at = append(missing, id), append(at, i)
+		}
+		objects[i] = o
+	}
+	found, err := readAll(ctx, m.reader, missing)
+	for i, o := range found {
+		objects[at[i]] = o
+	}
+	return objects, err
 }
 
 // readAll reads objects from a `cat-file --batch-command`.
@@ -118,7 +132,7 @@ func (m *Mirror) has(ctx context.Context, ids []queue.CommitID) ([]bool, error) 
 		}
 		names[i] = string(id)
 	}
-	there, err := stat(ctx, m.reader, names)
+	there, err := m.stat(ctx, names)
 	found := make([]bool, len(ids))
 	for i, o := range there {
 		found[i] = o.kind == "commit"
@@ -163,6 +177,9 @@ func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.Com
 }
 
 func (m *Mirror) info(ctx context.Context, id queue.CommitID) (commitInfo, error) {
+	if info, ok := m.commits.get(id); ok {
+		return info, nil
+	}
 	infos, err := m.infos(ctx, []queue.CommitID{id})
 	return infos[id], err
 }

@@ -34,6 +34,9 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	if !descends {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %s does not descend from %s, and updates are never forced", branch, next, expected)
 	}
+	if err := m.Flush(ctx); err != nil {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
+	}
 	out, stderr, err := m.run(ctx, invocation{
 		args: []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},

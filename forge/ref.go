@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -16,36 +15,91 @@ const (
 	remoteRefs = "refs/submitqueue/remote/"
 )
 
-// Keep protects commits, and all they reach, from Maintain until Release. It
-// may be called again for what is kept already, at no cost.
-func (m *Mirror) Keep(ctx context.Context, commits []queue.CommitID) error {
-	m.keeping.Lock()
-	defer m.keeping.Unlock()
-	fresh := slices.DeleteFunc(slices.Clone(commits), func(id queue.CommitID) bool {
-		_, ok := m.kept.get(id)
-		return ok
-	})
-	err := m.updateRefs(ctx, fresh, func(b *bytes.Buffer, id string) {
-		b.WriteString("update " + keepRefs + id + "\x00" + id + "\x00\x00")
-	})
-	if err == nil {
-		for _, id := range fresh {
-			m.kept.put(id, struct{}{}, 1)
+// keptness is what is known of a commit that is kept.
+type keptness int
+
+const (
+	named    keptness = iota + 1 // by whoever keeps it
+	inMirror                     // it was found here, with all that it reaches
+)
+
+// Keep protects commits, and all they reach, from Maintain until Release, or
+// until the mirror is closed. It costs nothing until there is something to
+// protect them from.
+func (m *Mirror) Keep(_ context.Context, commits []queue.CommitID) error {
+	for _, id := range commits {
+		if !isID(string(id)) {
+			return fmt.Errorf("%q is not a commit id", id)
+		}
+		if _, ok := m.kept.get(id); !ok {
+			m.kept.put(id, named, 1)
 		}
 	}
-	return err
+	return nil
 }
 
 // Release ends what Keep began. Commits that are not kept are left alone.
 func (m *Mirror) Release(ctx context.Context, commits []queue.CommitID) error {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
+	var named []queue.CommitID
 	for _, id := range commits {
 		m.kept.remove(id)
+		if m.named[id] {
+			named = append(named, id)
+			delete(m.named, id)
+		}
 	}
-	return m.updateRefs(ctx, commits, func(b *bytes.Buffer, id string) {
+	return m.updateRefs(ctx, named, func(b *bytes.Buffer, id string) {
 		b.WriteString("delete " + keepRefs + id + "\x00\x00")
 	})
+}
+
+// name gives refs to the commits that are kept, as far as the mirror has them,
+// and takes them from all others: git knows no other way to be told.
+func (m *Mirror) name(ctx context.Context) error {
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	kept := m.kept.keys()
+	found, err := m.has(ctx, kept)
+	if err != nil {
+		return err
+	}
+	out, err := m.git(ctx, "for-each-ref", "--format=%(refname)", keepRefs)
+	if err != nil {
+		return err
+	}
+	gone := map[queue.CommitID]bool{}
+	for ref := range strings.FieldsSeq(string(out)) {
+		gone[queue.CommitID(strings.TrimPrefix(ref, keepRefs))] = true
+	}
+	named := map[queue.CommitID]bool{}
+	var fresh, old []queue.CommitID
+	for i, id := range kept {
+		if !found[i] {
+			continue
+		}
+		named[id] = true
+		if !gone[id] {
+			fresh = append(fresh, id)
+		}
+		delete(gone, id)
+	}
+	for id := range gone {
+		old = append(old, id)
+	}
+	err = m.updateRefs(ctx, fresh, func(b *bytes.Buffer, id string) {
+		b.WriteString("create " + keepRefs + id + "\x00" + id + "\x00")
+	})
+	if err == nil {
+		err = m.updateRefs(ctx, old, func(b *bytes.Buffer, id string) {
+			b.WriteString("delete " + keepRefs + id + "\x00\x00")
+		})
+	}
+	if err == nil {
+		m.named = named
+	}
+	return err
 }
 
 func (m *Mirror) updateRefs(ctx context.Context, commits []queue.CommitID, write func(*bytes.Buffer, string)) error {

@@ -87,6 +87,10 @@ func TestFetchHeads(t *testing.T) {
 	r.run("", "update-ref", "-d", heads[5].Ref)
 	m := r.fetched()
 	errs := must(m.FetchHeads(t.Context(), r.remote(), heads))(t)
+	m.LooseLimit = 0
+	if err := m.Maintain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for i, err := range errs {
 		want := map[int]error{3: forge.ErrHeadMoved, 4: forge.ErrNotFound, 5: forge.ErrNotFound}[i]
 		if !errors.Is(err, want) {

@@ -97,6 +97,14 @@ func openMirror(t testing.TB) *forge.Mirror {
 	return m
 }
 
+// flush lets other processes see what the mirror has made.
+func flush(t testing.TB, m *forge.Mirror) {
+	t.Helper()
+	if err := m.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // fetched is a mirror with main and the given branches of the repository.
 func (r *repo) fetched(branches ...string) *forge.Mirror {
 	r.t.Helper()

@@ -16,6 +16,9 @@ func (m *Mirror) Stage(ctx context.Context, r Remote, branch string, commit queu
 	if err != nil {
 		return err
 	}
+	if err := m.Flush(ctx); err != nil {
+		return err
+	}
 	return m.pushRef(ctx, r, "+"+string(commit)+":"+ref)
 }
 

@@ -35,7 +35,7 @@ func OpenStore(ctx context.Context, dir string) (*Store, error) {
 	if format != "sha1" {
 		return nil, fmt.Errorf("%s has the object format %s; only sha1 is known", dir, format)
 	}
-	m := &Mirror{dir: gitDir, durable: true}
+	m := &Mirror{dir: gitDir, durable: true, fresh: newFresh()}
 	m.reader = m.helper("cat-file", "--batch-command")
 	m.refs = m.helper("update-ref", "-z", "--stdin")
 	return &Store{m}, nil
@@ -120,6 +120,12 @@ func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, err
 func (s *Store) Head(ctx context.Context) (string, error) {
 	out, err := s.m.git(ctx, "symbolic-ref", "--short", "HEAD")
 	return strings.TrimSpace(string(out)), err
+}
+
+// Bare reports whether the repository has no work tree.
+func (s *Store) Bare(ctx context.Context) (bool, error) {
+	out, err := s.m.git(ctx, "rev-parse", "--is-bare-repository")
+	return strings.TrimSpace(string(out)) == "true", err
 }
 
 // object reads what a ref names.

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -115,6 +114,9 @@ func (m *Mirror) patched(ctx context.Context, near queue.TreeID, base []File, id
 }
 
 func (m *Mirror) list(ctx context.Context, id queue.TreeID) ([]File, error) {
+	if err := m.Flush(ctx); err != nil {
+		return nil, err
+	}
 	out, err := m.git(ctx, "ls-tree", "-r", "-z", "--full-tree", string(id))
 	if err != nil {
 		return nil, err
@@ -151,67 +153,9 @@ func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, erro
 	if from == to {
 		return nil, nil
 	}
-	// A line that is no object id is echoed, and flushes what is before it.
-	const end = "end"
-	var deltas []Delta
-	err := m.differ.call(ctx, func(p *process) error {
-		deltas = deltas[:0]
-		sent := p.send([]byte(string(from) + " " + string(to) + "\n" + end + "\n"))
-		head, err := p.field('\n')
-		if err != nil {
-			return err
-		}
-		if head != string(from)+" "+string(to) {
-			return errors.New("one of the trees is not in the mirror")
-		}
-		for {
-			first, err := p.out.Peek(1)
-			if err != nil {
-				return err
-			}
-			if first[0] != ':' {
-				break
-			}
-			d, err := readDelta(p)
-			if err != nil {
-				return err
-			}
-			deltas = append(deltas, d)
-		}
-		if line, err := p.field('\n'); err != nil || line != end {
-			return errors.Join(err, fmt.Errorf("unexpected line %q", line))
-		}
-		return <-sent
-	})
-	if err != nil {
-		return nil, err
-	}
+	deltas, err := m.diffTrees(ctx, from, to)
 	sort.Slice(deltas, func(i, j int) bool { return deltas[i].Path < deltas[j].Path })
-	return deltas, nil
-}
-
-// readDelta reads ":<mode> <mode> <id> <id> <letter>", the path follows.
-func readDelta(p *process) (Delta, error) {
-	head, err := p.field(0)
-	if err != nil {
-		return Delta{}, err
-	}
-	path, err := p.field(0)
-	if err != nil {
-		return Delta{}, err
-	}
-	words := strings.Fields(head)
-	if len(words) != 5 {
-		return Delta{}, fmt.Errorf("unexpected line %q", head)
-	}
-	d := Delta{Path: path, Old: words[2], New: words[3], Mode: words[1]}
-	if strings.Trim(d.Old, "0") == "" {
-		d.Old = ""
-	}
-	if strings.Trim(d.New, "0") == "" {
-		d.New, d.Mode = "", ""
-	}
-	return d, nil
+	return deltas, err
 }
 
 // ChangedPaths returns the paths that differ between two commits, in byte order.

@@ -21,7 +21,8 @@ type Build struct {
 	Link      LinkID        `json:"link"`
 	Change    ChangeID      `json:"change,omitempty"` // empty: a build of main itself
 	Commit    CommitID      `json:"commit"`
-	Chain     []ChangeID    `json:"chain,omitempty"` // changes assumed landed on main before Change
+	Main      CommitID      `json:"main,omitempty"`  // the commit of main that Chain is put on
+	Chain     []ChangeID    `json:"chain,omitempty"` // changes assumed landed on Main before Change
 	Attempt   int           `json:"attempt"`
 	Jobs      []Job         `json:"jobs"`
 	At        Instant       `json:"at"` // when it was asked for

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,8 +47,9 @@ type Change struct {
 	ID        ChangeID      `json:"id"`
 	Number    int           `json:"number"`
 	Head      CommitID      `json:"head"`
-	HeadRef   string        `json:"head_ref"` // where the head is fetched from
-	Title     string        `json:"title"`    // hostile text
+	HeadRef   string        `json:"head_ref"`         // where the head is fetched from
+	Branch    string        `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
+	Title     string        `json:"title"`            // hostile text
 	Author    string        `json:"author"`
 	Requester string        `json:"requester"` // who said /land
 	URL       string        `json:"url,omitempty"`
@@ -80,13 +82,44 @@ type Verdict struct {
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
 }
 
-// Evidence is one failing step with what a person needs to see of it.
+// Evidence is one failing step with what a person needs to see of it. What ran
+// was the commit of a build, and that may have been another change's: a key is
+// verified once for whoever needs it.
 type Evidence struct {
-	Step    string   `json:"step"`
-	Targets []string `json:"targets"`
-	Build   BuildID  `json:"build"`
-	Tail    string   `json:"tail"` // last lines of the log; hostile text
-	Timeout bool     `json:"timeout,omitempty"`
+	Step     string   `json:"step"`
+	Run      string   `json:"run,omitempty"` // the step's command, as configured
+	Targets  []string `json:"targets"`
+	Build    BuildID  `json:"build"`
+	Ran      Ran      `json:"ran,omitzero"`
+	Attempts int      `json:"attempts,omitempty"` // builds that gave a result, all of them failing
+	Tail     string   `json:"tail"`               // last lines of the log; hostile text
+	Timeout  bool     `json:"timeout,omitempty"`
+}
+
+// Output returns the tail without the lines in which the runner says what Step
+// and Run say: that is for whoever reads the whole log. Where the step is one
+// of the queue's own, because the configuration cannot be used, they all are.
+func (e Evidence) Output() string {
+	ours := "[submitqueue] step "
+	if e.Step == ConfigPath {
+		ours = "[submitqueue] "
+	}
+	var kept []string
+	for line := range strings.Lines(e.Tail) {
+		if !strings.HasPrefix(line, ours) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// Ran says on what a build ran: the trial merge Commit, which puts Chain and
+// then Change on the commit Main of the target branch.
+type Ran struct {
+	Change ChangeID   `json:"change,omitempty"` // empty: main itself
+	Commit CommitID   `json:"commit,omitempty"`
+	Main   CommitID   `json:"main,omitempty"`
+	Chain  []ChangeID `json:"chain,omitempty"` // changes assumed landed on Main before Change
 }
 
 // ReasonCode says why something waits or ended; the words for people are in
@@ -102,7 +135,7 @@ const (
 	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
-	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first
+	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
 	ReasonLanding       ReasonCode = "landing"       // being pushed
 	ReasonLanded        ReasonCode = "landed"

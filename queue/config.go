@@ -75,6 +75,16 @@ const (
 	ExternalTrust External = "trust" // landings go on; each says how much of main is not proven
 )
 
+// Spare says when free slots build unlikely futures, too.
+type Spare string
+
+// The uses of free slots.
+const (
+	SpareAuto   Spare = "auto"   // while nothing is known of changes but an average
+	SpareAlways Spare = "always" // latency before cost
+	SpareNever  Spare = "never"  // cost before latency
+)
+
 // Rules are the queue's own settings. The zero value of each field means its
 // default, which ParseConfig and Defaults fill in.
 type Rules struct {
@@ -100,6 +110,8 @@ type Rules struct {
 	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
+	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
+	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 }
 
 // Permissions says who may use the commands, and which paths need more.

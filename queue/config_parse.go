@@ -225,6 +225,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.MaxOvertake, 4*time.Hour)
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
+	orDefault(&q.Spare, SpareAuto)
 	orDefault(&c.Permissions.Land, "write")
 	orDefault(&c.Permissions.Queue, "maintain")
 	if len(c.Permissions.Protected) == 0 {

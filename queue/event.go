@@ -15,7 +15,7 @@ type Body interface{ event() }
 // Commented is a comment on a pull request. Its commands are parsed by
 // ParseCommands when the event is folded, not before.
 type Commented struct {
-	Number  int    `json:"number"`
+	Number  int    `json:"number"`  // 0: a command about the queue, given on no pull request
 	Comment string `json:"comment"` // the forge's id of the comment
 	Author  string `json:"author"`
 	Body    string `json:"body"` // hostile text

@@ -26,6 +26,7 @@ type Failure struct {
 	At      Instant `json:"at"`
 	Build   BuildID `json:"build"`
 	Machine string  `json:"machine,omitempty"`
+	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
 	Timeout bool    `json:"timeout,omitempty"`
 }

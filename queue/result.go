@@ -32,6 +32,7 @@ type Inspected struct {
 	Missing    bool     `json:"missing,omitempty"` // no such pull request
 	Head       CommitID `json:"head"`
 	HeadRef    string   `json:"head_ref"`
+	Branch     string   `json:"branch,omitempty"` // the head's; hostile text
 	Base       string   `json:"base"`
 	Title      string   `json:"title"`
 	Author     string   `json:"author"`

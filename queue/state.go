@@ -49,7 +49,7 @@ func NewState(branch string) *State {
 // what the pull request is.
 type Request struct {
 	ID      string  `json:"id"`
-	Number  int     `json:"number"`
+	Number  int     `json:"number"` // 0: it is about the queue, and given on no pull request
 	User    string  `json:"user"`
 	Comment string  `json:"comment,omitempty"` // to react to; empty for labels
 	Command Command `json:"command"`
@@ -66,6 +66,7 @@ type Pull struct {
 	Shown    Digest   `json:"shown,omitempty"`     // digest of the facts its comment shows
 	Head     CommitID `json:"head,omitempty"`      // the head as last heard
 	Gone     bool     `json:"gone,omitempty"`      // the forge says that it was merged
+	Answered Instant  `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
 	At       Instant  `json:"at"`
 }
 

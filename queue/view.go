@@ -1,5 +1,7 @@
 package queue
 
+import "time"
+
 // View is what is shown of one change: facts, no words. Texts and pages are
 // rendered from it.
 type View struct {
@@ -10,22 +12,34 @@ type View struct {
 	Ahead     []ChangeID  // undecided conflicting changes ahead of it
 	Conflicts []Conflict  // with whom, and the witnesses
 	Builds    []BuildView // its live builds
-	Finish    Instant     // expected verdict; 0 when unknown
+	Forecast  Forecast    // of its verdict
 	Notice    Reason      // answer to the latest command that was not followed
 	NoticeTo  string
+	Answered  Instant // when a command on its pull request last had its answer
 	Previous  *Change // the pull request's change before this one, when this one has no verdict
+}
+
+// Forecast is when something should be over, going by the durations seen so
+// far: between Early and Late. The zero Forecast: nobody knows. Once Late has
+// passed it takes longer than it ever should, and there is no better guess.
+type Forecast struct {
+	Early Instant
+	Late  Instant
+	Usual time.Duration // what the build under way that it waits for usually takes; 0: there is none
 }
 
 // BuildView is one live build as people see it.
 type BuildView struct {
 	Build    Build
-	Expected Instant // when it should end; 0 when unknown
-	Done     int     // jobs with a result
+	Expected Instant       // when it should end, which may have passed; 0 when unknown
+	Usual    time.Duration // what such a build takes; 0 when unknown
+	Done     int           // jobs with a result
 }
 
 // QueueView is what is shown of a whole queue.
 type QueueView struct {
 	Name       string
+	Away       string // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int
 	Order      []View   // changes without a verdict, in order; parked ones last

@@ -36,24 +36,26 @@ type Core struct {
 	nodes       map[queue.ChangeID]*node // pending changes as the plan sees them
 
 	// Of the turn under way.
-	now      queue.Instant
-	wake     queue.Instant
-	ordered  bool // order and rank are up to date
-	order    []queue.ChangeID
-	rank     map[queue.ChangeID]int
-	states   map[queue.LinkID]linkState
-	wants    []want
-	scratch  []mark
-	costs    []float64 // cache of targetCost
-	one, two future
-	trail    trail
-	turn     Turn
-	sweep    bool // something has left the state that others may have been kept for
-	fresh    bool // links or passes have come in: more changes may be proven
-	again    bool // the plan took a change out of the order: there may be more to settle
-	dirty    map[queue.Ref]bool
-	aboard   map[queue.ChangeID]bool // members of the train whose merge there is made
-	boarding map[queue.ChangeID]bool // members whose merge there is wanted
+	now       queue.Instant
+	wake      queue.Instant
+	ordered   bool // order and rank are up to date
+	order     []queue.ChangeID
+	rank      map[queue.ChangeID]int
+	states    map[queue.LinkID]linkState
+	wants     []want
+	scratch   []mark
+	costs     []float64 // cache of targetCost
+	one, two  future
+	trail     trail
+	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
+	turn      Turn
+	sweep     bool // something has left the state that others may have been kept for
+	fresh     bool // links or passes have come in: more changes may be proven
+	seen      bool // main has been read, and nothing has happened to it since
+	again     bool // the plan took a change out of the order: there may be more to settle
+	dirty     map[queue.Ref]bool
+	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
+	boarding  map[queue.ChangeID]bool // members whose merge there is wanted
 }
 
 // Turn is what one Step changes.
@@ -173,8 +175,9 @@ func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
 		c.now = max(c.now, e.At)
 	}
-	c.wake, c.wants, c.sweep, c.fresh, c.again = 0, nil, false, false, false
+	c.wake, c.wants, c.sweep, c.fresh, c.again, c.seen = 0, nil, false, false, false, false
 	c.turn = Turn{Now: c.now}
+	c.forecasts = nil
 	c.dirty = map[queue.Ref]bool{}
 	c.states = map[queue.LinkID]linkState{}
 }

@@ -178,6 +178,29 @@ func TestA4RetryRunsAgain(t *testing.T) {
 	w.audit.final()
 }
 
+// The same head asked for under another number, as a forge without pull requests
+// does it, is still what failed before.
+func TestRetryUnderAnotherNumber(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.audit.trusting = true // the flake is beyond the retries: the rejection is wrong, and allowed
+	flaky := true
+	w.flake = func([]queue.Key) bool { return flaky }
+	p := w.land(edit{"a/code": "fine"})
+	w.quiesce()
+	w.mustBe(p, queue.Rejected)
+	flaky = false
+	again := w.open(w.main, edit{"a/code": "fine"})
+	again.head = p.head
+	w.step(w.say(again, "dev", "/land"))
+	w.quiesce()
+	w.mustBe(again, queue.Rejected) // at once: its failures count
+	third := w.open(w.main, edit{"a/code": "fine"})
+	third.head = p.head
+	w.step(w.say(third, "dev", "/land retry"))
+	w.waitOut()
+	w.mustBe(third, queue.Landed)
+}
+
 // A4: with retries, one failing run is no verdict.
 func TestA4OneFailureOfTwoIsNoVerdict(t *testing.T) {
 	w := quiet(t, shard, queue.Rules{Retries: 1})

@@ -141,7 +141,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	ch := &queue.Change{
-		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Title: b.Title, Author: b.Author,
+		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Analyzing,
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
 	}
@@ -211,12 +211,14 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
 	if ch == nil {
-		p := c.s.Pulls[r.Number]
-		if p == nil || c.s.Changes[p.Last] == nil {
+		before := c.before(r.Number, b.Head)
+		if len(before) == 0 {
 			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 			return
 		}
-		c.forgetFailures(p.Last)
+		for _, id := range before {
+			c.forgetFailures(id)
+		}
 		c.enter(r, b)
 		return
 	}
@@ -227,6 +229,22 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		c.unparkNow(ch)
 	}
 	c.accept(r)
+}
+
+// before returns the changes with a verdict that a retry is about: the pull
+// request's last, and those of the same head, which may have had other numbers.
+func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
+	var out []queue.ChangeID
+	last := queue.ChangeID("")
+	if p := c.s.Pulls[number]; p != nil {
+		last = p.Last
+	}
+	for _, id := range sorted(c.s.Changes) {
+		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // forgetFailures drops the failing evidence of the keys of a change's links.
@@ -253,7 +271,7 @@ func (c *Core) forgetFailures(id queue.ChangeID) {
 }
 
 func (c *Core) accept(r *queue.Request) {
-	if r.Comment != "" || r.Command.Verb == queue.CommandLand {
+	if r.Number != 0 && (r.Comment != "" || r.Command.Verb == queue.CommandLand) {
 		if p := c.pull(r.Number); p.Notice.Code != "" {
 			p.Notice, p.NoticeTo = queue.Reason{}, ""
 		}
@@ -268,12 +286,16 @@ func (c *Core) refuse(r *queue.Request, why queue.Reason) {
 }
 
 func (c *Core) answer(r *queue.Request, why queue.Reason) {
+	if r.Number == 0 {
+		c.note(queue.Note{What: "command-refused", Reason: why})
+		return
+	}
 	p := c.pull(r.Number)
 	p.Notice, p.NoticeTo = why, r.User
 }
 
 func (c *Core) react(r *queue.Request, accepted bool) {
-	if r.Comment != "" {
+	if r.Comment != "" && r.Number != 0 {
 		c.ask(queue.React{Number: r.Number, Comment: r.Comment, Accepted: accepted})
 	}
 	c.forget(r)
@@ -282,4 +304,7 @@ func (c *Core) react(r *queue.Request, accepted bool) {
 func (c *Core) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
+	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {
+		c.pull(r.Number).Answered = c.now
+	}
 }

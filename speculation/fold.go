@@ -237,7 +237,7 @@ func (c *Core) analyzed(b queue.Analyzed) {
 	if inOrder(ch) {
 		c.join(ch.ID, &f)
 		if ch.Chance == 0 {
-			c.foresee(ch)
+			c.estimate(ch)
 		}
 	}
 }

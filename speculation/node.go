@@ -127,6 +127,7 @@ type future struct {
 	blind  int      // targets that nothing is known of
 	needed []float64
 	mean   float64 // of needed, by share of work
+	spare  bool    // for free slots only: whole, and at once
 }
 
 // follow looks up what is known of a future.

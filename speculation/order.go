@@ -197,9 +197,9 @@ func (c *Core) learn(step, target string, took time.Duration) {
 	c.touch(queue.KindDuration, id)
 }
 
-// foresee writes down the chance that a change lands as it looks on arrival,
+// estimate writes down the chance that a change lands as it looks on arrival,
 // and puts it behind those that it probably breaks.
-func (c *Core) foresee(ch *queue.Change) {
+func (c *Core) estimate(ch *queue.Change) {
 	chance := clampChance(c.model.Good(ch))
 	for _, other := range sorted(c.conflictsOf(ch.ID)) {
 		o := c.s.Changes[other]

@@ -37,6 +37,7 @@ type planning struct {
 	found    []candidate
 	credit   map[*queue.Build]float64
 	outlooks map[queue.ChangeID]*outlook
+	began    map[queue.ChangeID]queue.Instant // when the first of a change's live builds began
 	until    map[queue.ChangeID]queue.Instant // when the last of a change's live builds is expected to end
 	stamp    int
 	worth    float64 // threshold of a build's value
@@ -58,10 +59,11 @@ func (c *Core) plan() {
 		return
 	}
 	p := &planning{Core: c, credit: map[*queue.Build]float64{}, outlooks: make(map[queue.ChangeID]*outlook, len(c.order)),
-		until: map[queue.ChangeID]queue.Instant{}}
+		until: map[queue.ChangeID]queue.Instant{}, began: map[queue.ChangeID]queue.Instant{}}
 	p.thresholds()
 	for _, b := range c.s.Builds {
 		if !b.Cancel && b.Change != "" {
+			p.began[b.Change] = queue.Earliest(p.began[b.Change], b.Started)
 			p.until[b.Change] = max(p.until[b.Change], p.expected(b))
 		}
 	}
@@ -249,6 +251,7 @@ func (p *planning) path(n *node, edges []edge) {
 		o.base = max(o.base, proven)
 	}
 	p.flips(n, edges, f, chance, aging, need)
+	p.spares(n, edges, f, chance, f.mean*aging)
 }
 
 // alone considers a change that nobody is ahead of: nothing is assumed, and
@@ -292,7 +295,7 @@ func (p *planning) offer(n *node, edges []edge, f *future, value float64, need q
 			return p.offerReal(n, f, cand, l)
 		}
 	}
-	first := p.s.Changes[n.id].Builds == 0
+	first := p.s.Changes[n.id].Builds == 0 || f.spare
 	var verifying queue.Instant
 	share := 0.0
 	only := map[string]bool{}

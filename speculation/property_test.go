@@ -119,6 +119,8 @@ func (anyModel) Conflict(a, b *queue.Change) float64 {
 	return []float64{0, 0.01, 0.2, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(a.ID), string(b.ID))[0]%8]
 }
 
+func (anyModel) Cold() bool { return true }
+
 func (anyModel) Duration(ch *queue.Change) (time.Duration, bool) {
 	d := queue.DigestOf("d", string(ch.ID))[0]
 	return []time.Duration{0, -minute, time.Second, minute, 1000 * time.Hour}[d%5], d%2 == 0

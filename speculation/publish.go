@@ -106,6 +106,7 @@ func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
 		f.yes(c.verified[ch.ID])
 		f.yes(c.s.Main.Paused != nil)
 		f.yes(c.root() != nil)
+		f.number(len(c.redTargets()))
 	}
 	return f.String()
 }

@@ -112,7 +112,7 @@ func (c *Core) fail(keys []queue.Key, b *queue.Build, r queue.JobDone, tail stri
 		return // the same run, reported twice
 	}
 	e.Tries++
-	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Tail: tail,
+	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Ran: ranOn(b), Tail: tail,
 		Timeout: r.Outcome == queue.JobTimeout})
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
@@ -142,6 +142,9 @@ func (c *Core) jobDone(r queue.JobDone) {
 	}
 	j.Done = true
 	c.touch(queue.KindBuild, string(b.ID))
+	if r.Outcome != queue.JobPassed {
+		c.noteFailing(b, j, r)
+	}
 	byName := len(r.Passed)+len(r.Failed) > 0
 	var passed, failed []string
 	for _, f := range r.Failed {
@@ -231,12 +234,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	} else if outcome != queue.JobStopped && outcome != queue.JobInfra && c.unreported(b) != "" {
 		outcome, r.Detail = queue.JobInfra, c.unreported(b)
 	}
-	what := string(outcome)
-	if outcome == queue.JobStopped {
-		what = "stopped"
-	}
-	c.note(queue.Note{Change: b.Change, Build: b.ID, What: "build-" + what, Commit: b.Commit,
-		Reason: queue.Reason{Detail: r.Detail}})
+	c.noteEnd(b, ch, outcome, r.Detail)
 	if outcome != queue.JobInfra {
 		return
 	}
@@ -259,6 +257,42 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	case ch.Infra >= limit:
 		c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 	}
+}
+
+// noteFailing writes into the history that a step has failed, when it is known
+// and so before the verdict that may rest on it.
+func (c *Core) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
+	what := "step-failed"
+	if r.Outcome == queue.JobTimeout {
+		what = "step-timeout"
+	}
+	names := []string{j.Step.Name}
+	for _, f := range r.Failed {
+		names = append(names, f.Target)
+	}
+	c.note(queue.Note{Change: b.Change, Number: c.numberOf(b), Build: b.ID, What: what, Commit: b.Commit,
+		Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
+}
+
+// noteEnd writes into the history how a build has ended. That it failed, its
+// steps have said; what ends after the verdict is no news of the change.
+func (c *Core) noteEnd(b *queue.Build, ch *queue.Change, outcome queue.JobOutcome, detail string) {
+	what := string(outcome)
+	switch {
+	case outcome == queue.JobFailed, outcome == queue.JobTimeout, ch != nil && ch.Phase.Final():
+		return
+	case outcome == queue.JobStopped:
+		what = "stopped"
+	}
+	c.note(queue.Note{Change: b.Change, Number: c.numberOf(b), Build: b.ID, What: "build-" + what, Commit: b.Commit,
+		Reason: queue.Reason{Detail: detail}})
+}
+
+func (c *Core) numberOf(b *queue.Build) int {
+	if ch := c.s.Changes[b.Change]; ch != nil {
+		return ch.Number
+	}
+	return 0
 }
 
 // silent names a job of a finished build that brought no result.

@@ -30,7 +30,8 @@ var update = flag.Bool("update", false, "write what the scripts print")
 //	build CHAIN                 finishes the build of a chain, e.g. 1+2, or main
 //	builds                      finishes builds until there are none
 //	fault WHAT                  infra, no-runner, timeout, flake: for the next build
-//	outside file=tokens ...     somebody pushes to main; forced: instead of its last commit
+//	outside file=tokens ...     somebody pushes to main; forced: instead of its last commit;
+//	                            unheard: and nobody tells the queue
 //	head N file=tokens          the author pushes
 //	refuse on|off               protection
 //	pass DURATION               time passes
@@ -247,6 +248,10 @@ func (s *script) rest(kind string) {
 }
 
 func (s *script) push1(words []string) {
+	heard := words[0] != "unheard"
+	if !heard {
+		words = words[1:]
+	}
 	if words[0] == "forced" {
 		line := s.line(s.main)
 		if c := line[0]; c.change != "" {
@@ -255,7 +260,9 @@ func (s *script) push1(words []string) {
 		s.main, words = line[1].id, words[1:]
 	}
 	s.commitOutside(s.commits[s.main].tree.with(edits2(words)))
-	s.tell(queue.MainMoved{Branch: "main"})
+	if heard {
+		s.tell(queue.MainMoved{Branch: "main"})
+	}
 	s.rest("")
 }
 

@@ -7,10 +7,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// maxBypass is the most undecided changes ahead of which all outcomes are
-// followed for a bypass: 2^maxBypass paths.
-const maxBypass = 3
-
 // settle gives the verdicts that follow from facts. Landing is not one of
 // them: a change lands through the train and the gate.
 func (c *Core) settle() {
@@ -106,8 +102,14 @@ func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeI
 
 // reject ends a change that cannot land on the real main of this moment. It
 // returns false where the evidence does not count (yet), because main itself
-// may be to blame.
+// may be to blame, or may have moved unseen.
 func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
+	switch st.status {
+	case conflicting, empty:
+		if !c.mainSeen() {
+			return false
+		}
+	}
 	switch st.status {
 	case conflicting:
 		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts},
@@ -126,6 +128,9 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red}, 0)
 			return true
 		}
+		return false
+	}
+	if !c.mainSeen() {
 		return false
 	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}
@@ -185,10 +190,10 @@ func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 	set := c.s.Steps[l.Steps]
 	for _, e := range broken {
 		last := e.Failures[len(e.Failures)-1]
-		ev := queue.Evidence{Build: last.Build, Tail: last.Tail, Timeout: last.Timeout}
+		ev := queue.Evidence{Build: last.Build, Ran: last.Ran, Attempts: e.Tries, Tail: last.Tail, Timeout: last.Timeout}
 		if set != nil {
 			if st, ok := set.Step(e.Keys[0].Step); ok {
-				ev.Step = st.Name
+				ev.Step, ev.Run = st.Name, clipRun(st.Run)
 			}
 		}
 		for _, k := range e.Keys {

@@ -234,8 +234,9 @@ func (p *planning) start(cand candidate) {
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Chain: slices.Clone(l.Chain), Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
+		Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
 	}
+	b.Main, b.Chain = p.under(l)
 	if n := p.node(l.Change); n != nil {
 		p.weigh(n)
 		b.Predicted = p.span(n, n.shareOf(p.assumed.numbers, cand.keys))
@@ -270,7 +271,7 @@ func (p *planning) start(cand candidate) {
 		p.touch(queue.KindMeta, queue.MetaSpent)
 	}
 	p.ask(queue.Run{Build: b.ID})
-	p.note(queue.Note{Change: b.Change, Build: b.ID, What: "build-asked", Commit: b.Commit, Reason: queue.Reason{Detail: b.Why}})
+	p.note(queue.Note{Change: b.Change, Number: p.numberOf(b), Build: b.ID, What: "build-asked", Commit: b.Commit, Reason: queue.Reason{Detail: b.Why}})
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

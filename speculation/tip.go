@@ -26,6 +26,7 @@ func (c *Core) observed(b queue.Observed) {
 		c.observe() // made from a tip we have left since
 		return
 	}
+	c.seen = !late
 	c.configure(b)
 	if b.Tip == m.Tip {
 		if p := c.s.Push; p != nil && p.Unsure && !late {
@@ -79,6 +80,16 @@ func (c *Core) observed(b queue.Observed) {
 		c.gone()
 	}
 	c.survey()
+}
+
+// mainSeen reports whether main has been read in this very turn, and has it
+// read if not: nobody may have said that it has moved, and a rejection rests on
+// where it is now.
+func (c *Core) mainSeen() bool {
+	if !c.seen && c.observing == "" {
+		c.observe()
+	}
+	return c.seen
 }
 
 // recognise settles a change whose landing shows on main, and reports whether

@@ -24,7 +24,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	}
 	v = queue.View{Change: *ch, Total: len(c.order)}
 	if p := c.s.Pulls[ch.Number]; p != nil {
-		v.Notice, v.NoticeTo = p.Notice, p.NoticeTo
+		v.Notice, v.NoticeTo, v.Answered = p.Notice, p.NoticeTo, p.Answered
 		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
 			previous := *prev
 			v.Previous = &previous
@@ -40,7 +40,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 		v.Ahead = c.ahead(id)
 	}
 	v.Waits = c.waits(ch, v)
-	v.Finish = c.finish(ch, v)
+	v.Forecast = c.forecast()[id]
 	return v, true
 }
 
@@ -57,7 +57,7 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 			return v, true
 		}
 	}
-	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo}, true
+	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
 }
 
 // Queue returns the facts that people are shown of the whole queue.
@@ -105,14 +105,26 @@ func (c *Core) Queue(name string) queue.QueueView {
 				continue
 			}
 			q.Unproven++
-			if c.redKey(k, c.rules().Retries) {
-				q.Red = append(q.Red, k.Target)
-			}
 		}
-		slices.Sort(q.Red)
-		q.Red = slices.Compact(q.Red)
 	}
+	q.Red = c.redTargets()
 	return q
+}
+
+// redTargets returns the targets of main whose failure is decisive.
+func (c *Core) redTargets() []string {
+	root := c.root()
+	if root == nil {
+		return nil
+	}
+	var red []string
+	for _, k := range root.Keys {
+		if !c.passed(k) && c.redKey(k, c.rules().Retries) {
+			red = append(red, k.Target)
+		}
+	}
+	slices.Sort(red)
+	return slices.Compact(red)
 }
 
 func rankOf(p queue.Phase) int {
@@ -134,7 +146,9 @@ func (c *Core) buildView(b *queue.Build) queue.BuildView {
 		}
 	}
 	if b.Started != 0 {
-		v.Expected = max(b.Started.Add(c.predictBuild(b)), c.now)
+		if span, seen := c.span(b); seen {
+			v.Expected, v.Usual = b.Started.Add(span.Usual), span.Usual
+		}
 	}
 	return v
 }
@@ -153,8 +167,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason})
 	}
 	proven := c.verified[ch.ID]
-	if proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold {
-		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain})
+	held := proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold
+	if held {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
@@ -167,6 +182,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		}
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsBuild, Names: ids})
 	case len(v.Ahead) > 0:
+	case held:
 	case proven:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
 	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
@@ -175,24 +191,6 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
 	}
 	return out
-}
-
-// finish predicts when a change has its verdict: after those ahead of it and
-// its own builds.
-func (c *Core) finish(ch *queue.Change, v queue.View) queue.Instant {
-	if ch.Phase != queue.Pending {
-		return 0
-	}
-	end := ch.Arrival.Add(ch.Predicted)
-	for _, b := range v.Builds {
-		end = max(end, b.Expected)
-	}
-	for _, a := range v.Ahead {
-		if o := c.s.Changes[a]; o != nil {
-			end = max(end, o.Arrival.Add(o.Predicted))
-		}
-	}
-	return max(end, c.now)
 }
 
 func idStrings(ids []queue.ChangeID) []string {

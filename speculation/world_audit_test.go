@@ -178,6 +178,7 @@ func (a *audit) verdicts(t Turn) {
 func (a *audit) rejected(ch *queue.Change) {
 	w := a.w
 	w.Helper()
+	a.shown(ch)
 	main := w.commits[w.core.State().Main.Tip]
 	c, conflicts := w.merge(main.id, pickOf(ch))
 	if len(conflicts) > 0 || a.trusting {
@@ -195,6 +196,21 @@ func (a *audit) rejected(ch *queue.Change) {
 		}
 	}
 	w.Fatalf("%s is rejected, but on %s it is green, or no redder than main: %+v", ch.ID, main.id, ch.Verdict)
+}
+
+// shown demands that people are told of builds that there were, on what they ran.
+func (a *audit) shown(ch *queue.Change) {
+	w := a.w
+	w.Helper()
+	for _, f := range ch.Verdict.Failures {
+		r := w.runs[f.Build]
+		if r == nil || r.build.Commit != f.Ran.Commit || r.build.Change != f.Ran.Change || f.Attempts < 1 || f.Step == "" || f.Run == "" {
+			w.Fatalf("%s is rejected for what no build has shown: %+v", ch.ID, f)
+		}
+		if !slices.ContainsFunc(w.line(f.Ran.Commit), func(c *commit) bool { return c.id == f.Ran.Main }) {
+			w.Fatalf("%s: %s was not made on %q: %+v", ch.ID, f.Ran.Commit, f.Ran.Main, f)
+		}
+	}
 }
 
 // budget checks slots, caps and that nothing is asked for twice.
@@ -318,6 +334,8 @@ func (a *audit) final() {
 		switch commit, landed := on[id]; {
 		case !ch.Phase.Final() && ch.Phase != queue.Parked:
 			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
+		case landed && a.lossy && ch.Phase == queue.NothingToLand:
+			// Everything was lost with it: it was found there at the first reading.
 		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
 			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
 		case !landed && ch.Phase == queue.Landed && !a.removed[id]:

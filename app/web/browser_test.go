@@ -23,7 +23,7 @@ func pagesOverHTTP(t *testing.T) *httptest.Server {
 	for name, show := range everyPage() {
 		mux.HandleFunc("/"+name, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'")
-			if err := show(web.New(web.Options{Words: words}), w); err != nil {
+			if err := show(web.New(web.Options{Words: words{}}), w); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,6 +2,7 @@ package web
 
 import (
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -14,9 +15,15 @@ type bar struct {
 	Why   string
 }
 
+func (p *Pages) bar(v queue.BuildView, now queue.Instant) bar {
+	out := barOf(v, now)
+	out.Why = clean(p.words.Why(v.Build.Why))
+	return out
+}
+
 func barOf(v queue.BuildView, now queue.Instant) bar {
 	b := v.Build
-	out := bar{Build: string(b.ID), Why: clean(b.Why)}
+	out := bar{Build: string(b.ID)}
 	switch {
 	case b.Cancel:
 		out.Label = "stopping"
@@ -31,13 +38,17 @@ func barOf(v queue.BuildView, now queue.Instant) bar {
 			out.Label = count(v.Done, "", "") + " of " + count(n, "step", "steps")
 		}
 	}
-	left := "since " + span(now.Sub(b.Started))
+	left := "for " + span(now.Sub(b.Started))
 	if v.Expected > b.Started {
 		// A build that takes longer than expected is nearly done, not done.
 		byTime := int(100 * float64(now.Sub(b.Started)) / float64(v.Expected.Sub(b.Started)))
 		out.Value = min(max(out.Value, byTime), 97)
-		if left = span(v.Expected.Sub(now)) + " left"; v.Expected <= now {
-			left = span(now.Sub(v.Expected)) + " over"
+		left = "about " + span(v.Expected.Sub(now).Round(time.Second)) + " left"
+		switch {
+		case now > v.Expected.Add(v.Usual/2):
+			left = "longer than the usual " + span(v.Usual)
+		case v.Expected.Sub(now) < time.Second:
+			left = "usually done by now"
 		}
 	}
 	if out.Label != "" {
@@ -56,6 +67,7 @@ type build struct {
 	Main    bool // a build of the target branch itself
 	Jobs    []job
 	Asked   stamp
+	LogPath string
 	Log     *Log
 }
 
@@ -69,11 +81,11 @@ type job struct {
 // targetsShown is how many targets of a step are named.
 const targetsShown = 4
 
-func (d *directory) build(v queue.BuildView, logs []Log) build {
+func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	b := v.Build
 	out := build{
-		bar: barOf(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
-		Main: b.Change == "", Asked: stampOf(b.At, d.now),
+		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
+		Main: b.Change == "", Asked: stampOf(b.At, d.now), LogPath: logPath(b.ID),
 	}
 	for _, j := range b.Jobs {
 		names := j.Targets()

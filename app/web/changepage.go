@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"net/url"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -61,14 +62,28 @@ type verdict struct {
 	Failures []failure
 }
 
-// failure is one failing step.
+// failure is one failing step: what, how often, and where it showed.
 type failure struct {
-	Step    string
-	Targets []string
-	More    int
-	Build   string
-	Timeout bool
-	Tail    string
+	Step     string
+	Run      string // its command
+	Own      bool   // not a step that anybody configured: the configuration cannot be used
+	Targets  []string
+	More     int
+	Attempts int
+	Build    string
+	Log      string
+	Ran      *ran
+	Timeout  bool
+	Tail     string
+}
+
+// ran is on what a build ran.
+type ran struct {
+	Commit string
+	Full   string
+	Of     *ref // nil: this change
+	Main   string
+	Chain  []ref
 }
 
 // note is one line of a change's history.
@@ -78,7 +93,16 @@ type note struct {
 	Tone   string
 	Words  string
 	Build  string
+	Log    string
 	Commit string
+}
+
+// logPath is where the log of a build is shown.
+func logPath(id queue.BuildID) string {
+	if id == "" {
+		return ""
+	}
+	return "/log?build=" + url.QueryEscape(string(id))
 }
 
 // Change renders one change.
@@ -86,20 +110,20 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 	d := newDirectory(c.Queue, now)
 	v := c.View
 	m := changeModel{
-		page: page{Title: "#" + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Live: true},
+		page: page{Title: "#" + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Noun: p.words.Noun(), Live: true},
 		Row:  p.row(d, v), Head: short(v.Change.Head), HeadFull: string(v.Change.Head), Requester: clean(v.Change.Requester),
 		Total: v.Total, Verdict: p.verdict(d, v.Change), NoHistory: c.NoHistory, Started: v.Change.Builds,
 	}
 	m.Row.Ahead, m.Row.More = d.refs(v.Ahead), 0
 	for _, r := range v.Waits {
-		if text := p.say(r); text != "" {
+		if text := p.say(v.Change, r); text != "" {
 			m.Waits = append(m.Waits, text)
 		}
 	}
 	if len(m.Waits) == 0 && m.Row.Words != "" {
 		m.Waits = []string{m.Row.Words}
 	}
-	if m.Notice = p.say(v.Notice); m.Notice != "" {
+	if m.Notice = p.say(v.Change, v.Notice); m.Notice != "" {
 		m.NoticeTo = clean(v.NoticeTo)
 	}
 	ahead := map[queue.ChangeID]bool{}
@@ -110,15 +134,16 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 		m.Conflicts = append(m.Conflicts, conflict{ref: d.ref(k.With), Ahead: ahead[k.With], Why: conflictWords(k.Kind), Witnesses: cleanAll(k.Witnesses)})
 	}
 	for _, b := range v.Builds {
-		m.Builds = append(m.Builds, d.build(b, c.Logs))
+		m.Builds = append(m.Builds, p.build(d, b, c.Logs))
 	}
 	if v.Previous != nil {
 		r := p.row(d, queue.View{Change: *v.Previous})
 		m.Previous = &r
 	}
 	for _, n := range c.Notes {
-		m.Notes = append(m.Notes, note{At: stampOf(n.At, now), What: clean(n.What), Tone: noteTone(n.What), Words: p.say(n.Reason),
-			Build: string(n.Build), Commit: short(n.Commit)})
+		what, more := p.words.Note(v.Change, n)
+		m.Notes = append(m.Notes, note{At: clockOf(n.At, now), What: clean(what), Tone: noteTone(n.What), Words: clean(more),
+			Build: short(n.Build), Log: logPath(n.Build), Commit: noteCommit(n)})
 	}
 	return p.render(w, "change", m)
 }
@@ -133,12 +158,44 @@ func (p *Pages) verdict(d *directory, c queue.Change) *verdict {
 		v.Proof = proof(*c.Verdict)
 	}
 	for _, f := range c.Verdict.Failures {
-		shown := f.Targets[:min(len(f.Targets), 12)]
-		text, _ := PlainLog([]byte(f.Tail), true)
-		v.Failures = append(v.Failures, failure{Step: clean(f.Step), Targets: cleanAll(shown), More: len(f.Targets) - len(shown),
-			Build: short(f.Build), Timeout: f.Timeout, Tail: text})
+		v.Failures = append(v.Failures, d.failure(c, f))
 	}
 	return v
+}
+
+func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
+	shown := f.Targets[:min(len(f.Targets), 12)]
+	if len(shown) == 1 && shown[0] == queue.TargetTree {
+		shown = nil // all there is
+	}
+	text, _ := PlainLog([]byte(f.Output()), true)
+	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == queue.ConfigPath,
+		Targets: cleanAll(shown), More: len(f.Targets) - len(shown), Attempts: f.Attempts,
+		Build: short(f.Build), Log: logPath(f.Build), Timeout: f.Timeout, Tail: text}
+	if len(f.Targets) == 1 {
+		out.More = 0
+	}
+	if r := f.Ran; r.Commit != "" {
+		out.Ran = &ran{Commit: short(r.Commit), Full: string(r.Commit), Main: short(r.Main), Chain: d.refs(r.Chain)}
+		if r.Change != c.ID {
+			of := d.ref(r.Change)
+			out.Ran.Of = &of
+		}
+	}
+	return out
+}
+
+// commandShown is how much of a step's command is shown.
+const commandShown = 160
+
+// noteCommit returns the commit that a line of the history is about, where
+// people can find it: the trial merges of builds are in the log.
+func noteCommit(n queue.Note) string {
+	switch n.What {
+	case "entered", "landed":
+		return short(n.Commit)
+	}
+	return ""
 }
 
 // proof says what a landing rests on.
@@ -178,11 +235,11 @@ func conflictWords(k queue.ConflictKind) string {
 
 func noteTone(what string) string {
 	switch what {
-	case "landed", "passed":
+	case "landed", "build-passed":
 		return "good"
-	case "rejected", "failed":
+	case "rejected", "step-failed", "step-timeout":
 		return "bad"
-	case "parked", "infrastructure":
+	case "parked", "build-infrastructure":
 		return "warn"
 	}
 	return "calm"

@@ -34,11 +34,26 @@ func stampOf(at, now queue.Instant) stamp {
 	return s
 }
 
-// expected is a moment that lies ahead: once it has passed, it is overdue.
-func expected(at, now queue.Instant) stamp {
+// clockOf is a moment as a clock shows it, with the day where that is another.
+func clockOf(at, now queue.Instant) stamp {
+	s := stampOf(at, now)
+	if at == 0 {
+		return s
+	}
+	ago := s.Words
+	s.Words = at.Time().Format("15:04:05 UTC")
+	if at.Time().YearDay() != now.Time().YearDay() || now.Sub(at) >= 24*time.Hour {
+		s.Words = at.Time().Format("2 Jan 15:04:05 UTC")
+	}
+	s.Exact = ago + ", " + s.Exact
+	return s
+}
+
+// dueOf is a moment at which something is to happen: once it is there, it does.
+func dueOf(at, now queue.Instant) stamp {
 	s := stampOf(at, now)
 	if at != 0 && at <= now {
-		s.Words = "any moment"
+		s.Words = "now"
 	}
 	return s
 }

@@ -19,7 +19,31 @@ func noon() queue.Instant {
 
 func ago(d time.Duration) queue.Instant { return noon().Add(-d) }
 
-func words(r queue.Reason) string {
+// words are of a forge that calls everything by its code.
+type words struct{}
+
+func (words) Noun() string   { return "pull request" }
+func (words) Land() string   { return "Say please." }
+func (words) Resume() string { return "Say go on." }
+
+func (words) Why(sentence string) string { return "why: " + sentence }
+
+func (words) Short(_ queue.Change, r queue.Reason) string {
+	return "in short: " + string(r.Code) + " " + strings.Join(r.Names, ", ")
+}
+
+func (words) Note(_ queue.Change, n queue.Note) (string, string) {
+	return "it " + n.What, n.Reason.Detail
+}
+
+func (words) Forecast(f queue.Forecast, now queue.Instant) string {
+	if f.Late == 0 {
+		return ""
+	}
+	return fmt.Sprintf("from %s to %s", f.Early.Sub(now), f.Late.Sub(now))
+}
+
+func (words) Reason(_ queue.Change, r queue.Reason) string {
 	text := strings.ReplaceAll(string(r.Code), "-", " ")
 	switch r.Code {
 	case queue.ReasonWaitsBuild:
@@ -71,14 +95,15 @@ func running(number int, started, left time.Duration, chain ...queue.ChangeID) q
 			Attempt: 1, Jobs: steps("unit", "lint", "browser"), At: ago(started + time.Minute), Started: ago(started),
 			Why: "the likeliest future of main",
 		},
-		Expected: noon().Add(left), Done: 1,
+		Expected: noon().Add(left), Usual: started + left, Done: 1,
 	}
 }
 
 // busyQueue is a queue with one of everything.
 func busyQueue() queue.QueueView {
 	pending := func(position, number int, title, author string, wait queue.ReasonCode, ahead ...int) queue.View {
-		v := queue.View{Change: change(number, title, author, queue.Pending), Position: position, Total: 9, Finish: noon().Add(time.Duration(position*4) * time.Minute)}
+		v := queue.View{Change: change(number, title, author, queue.Pending), Position: position, Total: 9, Forecast: queue.Forecast{Early: noon().Add(time.Duration(position*3) * time.Minute), Late: noon().Add(time.Duration(position*4) * time.Minute)}}
+		v.Change.Branch = fmt.Sprintf("topic/%d", number)
 		w := queue.Reason{Code: wait}
 		for _, n := range ahead {
 			v.Ahead = append(v.Ahead, idOf(n))
@@ -102,7 +127,7 @@ func busyQueue() queue.QueueView {
 	order[1].Builds = []queue.BuildView{running(338, 5*time.Minute, 3*time.Minute, idOf(341))}
 	order[2].Builds = []queue.BuildView{running(345, 9*time.Minute, -2*time.Minute)}
 	order[4].Builds = []queue.BuildView{running(349, time.Minute, 8*time.Minute, idOf(345)), {Build: queue.Build{ID: "0123456789abcdef", Change: idOf(349), Commit: sha(9), Attempt: 2, At: ago(3 * time.Second), Jobs: steps("unit"), Why: "in case #345 does not land"}}}
-	order[4].Change.URL = "javascript:alert(1)"
+	order[4].Change.URL, order[4].Change.Branch = "javascript:alert(1)", hostile
 	order[6].Builds = []queue.BuildView{running(351, 2*time.Minute, 20*time.Second)}
 	fresh := queue.View{Change: change(353, "Ship to Åland", "åsa", queue.Analyzing), Waits: []queue.Reason{{Code: queue.ReasonAnalyzing}}}
 	fresh.Change.Arrival = ago(8 * time.Second)
@@ -132,7 +157,8 @@ func rejectedChange() queue.Change {
 	c.Reason = queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}
 	c.Decided = ago(50 * time.Minute)
 	c.Verdict = &queue.Verdict{Commit: sha(2), Failures: []queue.Evidence{{
-		Step: "unit", Targets: []string{"//payments", "//payments/retry"}, Build: "89abcdef01234567",
+		Step: "unit", Run: "make test " + hostile, Targets: []string{"//payments", "//payments/retry"}, Build: "89abcdef01234567", Attempts: 2,
+		Ran:  queue.Ran{Change: c.ID, Commit: sha(3), Main: sha(1), Chain: []queue.ChangeID{idOf(331)}},
 		Tail: "=== RUN   TestRetryTwice\n    retry_test.go:41: charged 3 times, want 2\n\x1b[31m--- FAIL: TestRetryTwice (0.02s)\x1b[0m\n" + hostile + "\nFAIL\n",
 	}}}
 	return c
@@ -150,8 +176,8 @@ func waitingChange() web.Change {
 	return web.Change{
 		Queue: q, View: v,
 		Notes: []queue.Note{
-			{At: ago(time.Minute), Change: v.Change.ID, What: "building", Build: v.Builds[0].Build.ID},
-			{At: ago(2 * time.Minute), Change: v.Change.ID, What: "infrastructure", Reason: queue.Reason{Code: queue.ReasonInfra, Detail: hostile}},
+			{At: ago(time.Minute), Change: v.Change.ID, What: "build-asked", Build: v.Builds[0].Build.ID},
+			{At: ago(2 * time.Minute), Change: v.Change.ID, What: "build-infrastructure", Build: "89abcdef01234567", Reason: queue.Reason{Code: queue.ReasonInfra, Detail: hostile}},
 			{At: ago(40 * time.Minute), Change: v.Change.ID, What: "analyzed"},
 			{At: ago(41 * time.Minute), Change: v.Change.ID, What: "entered", Reason: queue.Reason{Code: queue.ReasonInspecting}},
 		},

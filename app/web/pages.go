@@ -16,14 +16,33 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
+// Words are how changes are spoken of; all are plain text, and may quote hostile
+// text. The pages escape it.
+type Words interface {
+	// Noun returns what a change is at its forge, e.g. "pull request".
+	Noun() string
+	// Land and Resume say how to ask for landing, and how to let landings go on.
+	Land() string
+	Resume() string
+	// Reason and Short return a reason in words, whole and in a few.
+	Reason(c queue.Change, r queue.Reason) string
+	Short(c queue.Change, r queue.Reason) string
+	// Forecast returns when a verdict is expected; "" where nobody knows.
+	Forecast(f queue.Forecast, now queue.Instant) string
+	// Why returns what a build is for, from its own sentence.
+	Why(sentence string) string
+	// Note returns what a line of the history says, and what there is to add.
+	Note(c queue.Change, n queue.Note) (what, more string)
+}
+
 // Options are what Pages need.
 type Options struct {
-	Words func(queue.Reason) string // required: a reason in words for people, as plain text
+	Words Words // required
 }
 
 // Pages renders pages. Its methods may be called at the same time.
 type Pages struct {
-	words  func(queue.Reason) string
+	words  Words
 	byName map[string]*template.Template
 }
 
@@ -58,6 +77,7 @@ func Static() http.Handler {
 type page struct {
 	Title string
 	Queue string // name of the queue the page is about; empty: none
+	Noun  string // what a change is
 	Live  bool
 }
 

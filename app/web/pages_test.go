@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden pages anew")
 func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	paused := busyQueue()
 	paused.Main.Paused = &queue.Pause{By: "lena", Reason: "release " + hostile, At: ago(1)}
-	paused.Main.Broken = ".submitqueue.yml:4:3: unknown key \"stepz\"."
+	paused.Main.Config, paused.Main.Broken = &queue.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
 	paused.Red = []string{"//payments", "<i>//web</i>"}
 	queued := busyQueue()
 	return map[string]func(*web.Pages, io.Writer) error{
@@ -45,7 +45,7 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 func render(t *testing.T, name string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := everyPage()[name](web.New(web.Options{Words: words}), &b); err != nil {
+	if err := everyPage()[name](web.New(web.Options{Words: words{}}), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -118,7 +118,7 @@ func TestSketchIsBounded(t *testing.T) {
 		q.Order = append(q.Order, v)
 	}
 	var b bytes.Buffer
-	if err := web.New(web.Options{Words: words}).Queue(&b, q, noon()); err != nil {
+	if err := web.New(web.Options{Words: words{}}).Queue(&b, q, noon()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(b.String(), `<g class="box`); got > 25 {

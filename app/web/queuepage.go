@@ -22,7 +22,7 @@ type queueHead struct {
 	Parked     int
 	Slots      int
 	Used       int
-	Next       stamp // the next expected verdict
+	Next       string // when the next verdict is expected; empty: nobody knows
 }
 
 func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
@@ -31,7 +31,7 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
 	}
 	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
-	var next queue.Instant
+	var next queue.Forecast
 	for _, c := range v.Order {
 		h.Used += len(c.Builds)
 		if c.Change.Phase == queue.Parked {
@@ -39,9 +39,11 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 			continue
 		}
 		h.Waiting++
-		next = queue.Earliest(next, c.Finish)
+		if f := c.Forecast; f.Late >= now && (next.Late == 0 || f.Late < next.Late) {
+			next = f
+		}
 	}
-	h.Next = expected(next, now)
+	h.Next = p.words.Forecast(next, now)
 	return h
 }
 
@@ -62,19 +64,21 @@ type queueModel struct {
 	Order      []row
 	Parked     []row
 	Recent     []row
+	Land       string // how to ask for landing
 }
 
 // Queue renders one queue.
 func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 	d := newDirectory(v, now)
 	m := queueModel{
-		page:   page{Title: clean(v.Name), Queue: v.Name, Live: true},
+		page:   page{Title: clean(v.Name), Queue: v.Name, Noun: p.words.Noun(), Live: true},
+		Land:   p.words.Land(),
 		Head:   p.head(v, now),
 		Alerts: p.alerts(v, now),
 		Sketch: newSketch(d, v),
 	}
 	for _, b := range v.MainBuilds {
-		m.MainBuilds = append(m.MainBuilds, d.build(b, nil))
+		m.MainBuilds = append(m.MainBuilds, p.build(d, b, nil))
 	}
 	for _, c := range v.Order {
 		if c.Change.Phase == queue.Parked {
@@ -84,27 +88,36 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 		}
 	}
 	for _, c := range v.Recent[:min(len(v.Recent), recentShown)] {
-		m.Recent = append(m.Recent, p.row(d, queue.View{Change: c}))
+		r := p.row(d, queue.View{Change: c})
+		r.Words = p.brief(c)
+		m.Recent = append(m.Recent, r)
 	}
 	return p.render(w, "queue", m)
 }
 
 func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	var out []alert
+	if v.Away != "" {
+		out = append(out, alert{Tone: "warn", Title: "Not up to date", Text: clean(v.Away) + "."})
+	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {
-			text = p.say(queue.Reason{Code: pause.Code, Detail: pause.Reason})
+			text = clean(p.words.Short(queue.Change{}, queue.Reason{Code: pause.Code, Detail: pause.Reason})) + ": " + text
 		}
 		if text != "" && !strings.HasSuffix(text, ".") {
 			text += "."
 		}
 		out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
-			Text: strings.TrimSpace(text + " Builds go on, nothing lands. A maintainer resumes with the comment /queue resume.")})
+			Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
 	}
 	if v.Main.Broken != "" {
+		what := " The last good one is in force."
+		if v.Main.Config == nil {
+			what = ". Nothing can land before there is one."
+		}
 		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " cannot be used",
-			Text: clean(v.Main.Broken) + " The last good one is in force."})
+			Text: clean(v.Main.Broken) + what})
 	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))

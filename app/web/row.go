@@ -57,6 +57,7 @@ type row struct {
 	ref
 	Position int
 	URL      string // of the pull request; empty: none
+	Branch   string // of its head; empty: not known
 	Author   string
 	Chip     chip
 	Words    string // why it is where it is
@@ -64,7 +65,7 @@ type row struct {
 	Ahead    []ref
 	More     int // further ones ahead
 	Arrived  stamp
-	Expected stamp
+	Forecast string // when its verdict is expected; empty: nobody knows
 	Decided  stamp
 	Until    stamp
 	Commit   string
@@ -77,19 +78,19 @@ func (p *Pages) row(d *directory, v queue.View) row {
 	c := v.Change
 	r := row{
 		ref:      ref{Queue: d.queue, ID: string(c.ID), Number: c.Number, Title: titleOf(c), Known: true},
-		Position: v.Position, URL: safeURL(c.URL), Author: clean(c.Author), Chip: chipOf(v), Words: p.why(v),
+		Position: v.Position, URL: safeURL(c.URL), Branch: clean(c.Branch), Author: clean(c.Author), Chip: chipOf(v), Words: p.why(v),
 		Ahead:   d.refs(v.Ahead[:min(len(v.Ahead), aheadShown)]),
 		More:    max(0, len(v.Ahead)-aheadShown),
-		Arrived: stampOf(c.Arrival, d.now), Decided: stampOf(c.Decided, d.now), Until: expected(c.Until, d.now),
+		Arrived: stampOf(c.Arrival, d.now), Decided: stampOf(c.Decided, d.now), Until: dueOf(c.Until, d.now),
 	}
 	if !c.Phase.Final() && c.Phase != queue.Parked {
-		r.Expected = expected(v.Finish, d.now)
+		r.Forecast = p.words.Forecast(v.Forecast, d.now)
 	}
-	if c.Verdict != nil {
+	if c.Verdict != nil && c.Phase == queue.Landed {
 		r.Commit = short(c.Verdict.Commit)
 	}
 	for _, b := range v.Builds {
-		r.Builds = append(r.Builds, barOf(b, d.now))
+		r.Builds = append(r.Builds, p.bar(b, d.now))
 	}
 	return r
 }
@@ -97,16 +98,24 @@ func (p *Pages) row(d *directory, v queue.View) row {
 // why returns the most telling reason of a change in words.
 func (p *Pages) why(v queue.View) string {
 	if len(v.Waits) > 0 {
-		return p.say(v.Waits[0])
+		return p.say(v.Change, v.Waits[0])
 	}
-	return p.say(v.Change.Reason)
+	return p.say(v.Change, v.Change.Reason)
 }
 
-func (p *Pages) say(r queue.Reason) string {
+func (p *Pages) say(c queue.Change, r queue.Reason) string {
 	if r.Code == "" {
 		return ""
 	}
-	return clean(p.words(r))
+	return clean(p.words.Reason(c, r))
+}
+
+// brief returns how a change ended in a few words.
+func (p *Pages) brief(c queue.Change) string {
+	if c.Reason.Code == "" || c.Phase == queue.Landed {
+		return ""
+	}
+	return clean(p.words.Short(c, c.Reason))
 }
 
 func titleOf(c queue.Change) string {

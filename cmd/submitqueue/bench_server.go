@@ -126,7 +126,7 @@ func (o benchOrders) serve(ctx context.Context) error {
 			return err
 		}
 		defer f.Stop()
-		options.Open = f.Open
+		options.Requests = f
 		options.Queues = []stackQueue{{Repository: "bench", Branch: "main", Forge: f}}
 	}
 	s, err := startStack(ctx, options)

@@ -11,10 +11,9 @@ import (
 	"net/url"
 	"os"
 	"os/user"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/submitqueue/submitqueue/app"
 )
@@ -32,7 +31,13 @@ type client struct {
 }
 
 func (f clientFlags) open() (*client, error) {
-	c := &client{base: strings.TrimSuffix(f.Server, "/"), token: os.Getenv(app.TokenVariable)}
+	c := &client{token: os.Getenv(app.TokenVariable)}
+	if f.Server != "" {
+		var err error
+		if c.base, err = baseOf(f.Server); err != nil {
+			return nil, err
+		}
+	}
 	if c.base == "" || c.token == "" {
 		known, err := readClient(f.Data)
 		switch {
@@ -49,6 +54,27 @@ func (f clientFlags) open() (*client, error) {
 	}
 	return c, nil
 }
+
+// baseOf returns the URL of a server that a person has named.
+func baseOf(server string) (string, error) {
+	text := server
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", usageError(fmt.Sprintf("--server %q is no address: write http://HOST:PORT", server))
+	}
+	return u.String(), nil
+}
+
+// answered is a server's answer that something does not work.
+type answered struct {
+	status int
+	text   string
+}
+
+func (e *answered) Error() string { return e.text }
 
 // call sends a request and reads the answer into out.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
@@ -87,11 +113,14 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	if res.StatusCode/100 != 2 {
 		var e app.APIError
 		if json.Unmarshal(raw, &e) == nil && e.Error != "" {
-			return errors.New(e.Error)
+			return &answered{res.StatusCode, e.Error}
 		}
-		return fmt.Errorf("the server answered %s", res.Status)
+		return &answered{res.StatusCode, fmt.Sprintf("%s answered %s; is it a submitqueue server?", c.base, res.Status)}
 	}
-	return json.Unmarshal(raw, out)
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("%s does not answer as a submitqueue server: %w", c.base, err)
+	}
+	return nil
 }
 
 func userName() string {
@@ -101,204 +130,15 @@ func userName() string {
 	return "unknown"
 }
 
-// landCommand asks to land.
-type landCommand struct {
-	clientFlags
-	What string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
-	Wait bool   `help:"Wait for the verdict; exit 1 unless it landed."`
-}
-
-// Run implements the command.
-func (l *landCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
-		cmd.Number, cmd.Branch = n, ""
-	}
-	var ok app.APIAccepted
-	if err := c.call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
-		return err
-	}
-	fmt.Printf("asked to land as #%d\n", ok.Number)
-	if !l.Wait {
-		return nil
-	}
-	return c.wait(ctx, ok.Queue, strconv.Itoa(ok.Number))
-}
-
-// wait follows a change to its verdict.
-func (c *client) wait(ctx context.Context, queue, id string) error {
-	shown := ""
-	for {
-		var ch app.APIChange
-		err := c.call(ctx, http.MethodGet, "/api/change?"+url.Values{"queue": {queue}, "id": {id}}.Encode(), nil, &ch)
-		if err == nil {
-			if line := sentence(ch); line != shown {
-				fmt.Println(line)
-				shown = line
-			}
-			switch {
-			case ch.Phase == "landed":
-				return nil
-			case ch.Final:
-				printEvidence(ch)
-				return exitCode(1)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-}
-
-func sentence(ch app.APIChange) string {
-	why := ""
-	switch {
-	case len(ch.Waits) > 0 && !ch.Final:
-		why = ch.Waits[0].Text
-	case ch.Phase == "landed" && ch.Verdict != nil && ch.Verdict.Commit != "":
-		return fmt.Sprintf("#%d landed as %s", ch.Number, oneLine(ch.Verdict.Commit[:min(12, len(ch.Verdict.Commit))]))
-	case ch.Reason != nil:
-		why = ch.Reason.Text
-	}
-	return oneLine(strings.TrimSuffix(fmt.Sprintf("#%d %s: %s", ch.Number, ch.Phase, why), ": "))
-}
-
-func printEvidence(ch app.APIChange) {
-	if ch.Verdict == nil {
-		return
-	}
-	for _, f := range ch.Verdict.Failures {
-		fmt.Printf("\n%s failed for %s:\n%s\n", oneLine(f.Step), oneLine(strings.Join(f.Targets, ", ")), printable(f.Tail))
-	}
-	for _, p := range ch.Verdict.Paths {
-		fmt.Printf("does not merge: %s\n", oneLine(p))
-	}
-}
-
-// cancelCommand takes a change out.
-type cancelCommand struct {
-	clientFlags
-	ID string `arg:"" help:"Id of a change, or number of a pull request or request."`
-}
-
-// Run implements the command.
-func (l *cancelCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	cmd := app.CancelCommand{Queue: l.Queue, User: userName(), ID: l.ID}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
-		cmd.Number, cmd.ID = n, ""
-	}
-	var ok app.APIAccepted
-	if err := c.call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
-		return err
-	}
-	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
-	return nil
-}
-
-// statusCommand shows the queue.
-type statusCommand struct {
-	clientFlags
-	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
-	JSON bool   `name:"json" help:"Print what the API answers."`
-}
-
-// Run implements the command.
-func (l *statusCommand) Run(ctx context.Context) error {
-	c, err := l.open()
-	if err != nil {
-		return err
-	}
-	path := "/api/queue?" + url.Values{"queue": {l.Queue}}.Encode()
-	if l.ID != "" {
-		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
-	}
-	if l.JSON {
-		var raw json.RawMessage
-		if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-			return err
-		}
-		var out bytes.Buffer
-		if err := json.Indent(&out, raw, "", "  "); err != nil {
-			return err
-		}
-		fmt.Println(out.String())
-		return nil
-	}
-	if l.ID != "" {
-		var ch app.APIChange
-		if err := c.call(ctx, http.MethodGet, path, nil, &ch); err != nil {
-			return err
-		}
-		fmt.Println(sentence(ch))
-		printEvidence(ch)
-		return nil
-	}
-	var q app.APIQueue
-	if err := c.call(ctx, http.MethodGet, path, nil, &q); err != nil {
-		return err
-	}
-	printQueue(q)
-	return nil
-}
-
-func printQueue(q app.APIQueue) {
-	state := "proven"
-	switch {
-	case q.Tip == "":
-		state = "not read yet; the server's log says more"
-	case q.Paused:
-		state = "paused by " + q.PausedBy + ": " + q.PausedReason
-	case q.Red > 0:
-		state = "red: " + strings.Join(q.RedTargets, ", ")
-	case q.Unproven > 0:
-		state = counted(q.Unproven, "check") + " not proven yet"
-	}
-	tip := q.Tip
-	if len(tip) > 12 {
-		tip = tip[:12]
-	}
-	if tip != "" {
-		tip = " at " + tip
-	}
-	fmt.Printf("%s%s (%s), %d of %s in use\n", oneLine(q.Name), tip, oneLine(state), q.Running, counted(q.Slots, "slot"))
-	if q.ConfigError != "" {
-		fmt.Printf("the configuration on %s is not used: %s\n", q.Branch, oneLine(q.ConfigError))
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	for _, list := range [][]app.APIChange{q.Order, q.Recent[:min(len(q.Recent), 10)]} {
-		for _, ch := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(ch.ID), oneLine(sentence(ch)), oneLine(ch.Title))
-		}
-	}
-	w.Flush()
-	if len(q.Order)+len(q.Recent) == 0 {
-		fmt.Println("nothing waits to land")
-	}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // oneLine and printable keep hostile text from speaking to the terminal.
 func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", " ") }
 
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp): // what turns the text around, and what nobody sees
+			return -1
+		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
 			return r
 		}
 		return '?'

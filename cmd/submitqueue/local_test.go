@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -31,6 +35,38 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// shows PATTERN PROGRAM ARGS... runs a program until it prints that.
+			"shows": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: shows PATTERN PROGRAM ARGS...")
+				}
+				pattern := regexp.MustCompile("(?m)" + args[0])
+				for end := time.Now().Add(30 * time.Second); ; {
+					err := ts.Exec(args[1], args[2:]...)
+					if out := ts.ReadFile("stdout"); err == nil && pattern.MatchString(out) {
+						return
+					} else if time.Now().After(end) {
+						ts.Fatalf("%v does not show %q:\n%s", args[1:], args[0], out)
+					}
+				}
+			},
+			// exits STATUS PROGRAM ARGS... runs a program that must end with a status.
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: exits STATUS PROGRAM ARGS...")
+				}
+				status := 0
+				if err := ts.Exec(args[1], args[2:]...); err != nil {
+					ended := (*exec.ExitError)(nil)
+					if !errors.As(err, &ended) {
+						ts.Fatalf("%v", err)
+					}
+					status = ended.ExitCode()
+				}
+				if fmt.Sprint(status) != args[0] {
+					ts.Fatalf("%v ends with %d, want %s", args[1:], status, args[0])
+				}
+			},
 			// awaited FILE waits until a file is there.
 			"awaited": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 1 {

@@ -21,10 +21,15 @@ type cli struct {
 	Land     landCommand     `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
 	Status   statusCommand   `cmd:"" help:"Show a server's queue, or one change of it."`
 	Cancel   cancelCommand   `cmd:"" help:"Take a change out of a server's queue."`
+	Pause    pauseCommand    `cmd:"" help:"Hold landings, saying why; builds go on."`
+	Resume   resumeCommand   `cmd:"" help:"Let landings go on."`
 	Validate validateCommand `cmd:"" help:"Check a .submitqueue.yml."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
 	Bench    benchCommand    `cmd:"" help:"Measure this build of the queue."`
 	Simulate simulateCommand `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
+	Version  versionCommand  `cmd:"" help:"Print which version this is."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`
 }
 
 // exitCode is an error whose message has been shown.
@@ -38,14 +43,14 @@ func run(args []string) int {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("submitqueue"),
 		kong.Description("A merge queue that keeps main green at every commit."),
-		kong.ShortUsageOnError(), simulateVars(), kong.Vars{"data": dataFolder()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		simulateVars(), kong.Vars{"data": dataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		parser.FatalIfErrorf(err)
+		return usage(parser, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -58,10 +63,35 @@ func run(args []string) int {
 		if errors.As(err, &code) {
 			return int(code)
 		}
+		var wrong usageError
+		if errors.As(err, &wrong) {
+			fmt.Fprintln(os.Stderr, "submitqueue:", err)
+			return exitUsage
+		}
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 130
 		}
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1
 	}
+}
+
+// exitUsage is the exit status of a command line that cannot be followed.
+const exitUsage = 2
+
+// usageError is an argument that no server needs to be asked about.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// usage says what is wrong with a command line and how it is meant.
+func usage(parser *kong.Kong, err error) int {
+	fmt.Fprintln(os.Stderr, "submitqueue:", err)
+	help := "submitqueue --help"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context.Command() != "" {
+		help = "submitqueue " + parse.Context.Selected().Name + " --help"
+	}
+	fmt.Fprintln(os.Stderr, "See:", help)
+	return exitUsage
 }

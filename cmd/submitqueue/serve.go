@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,11 +76,14 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if os.Getuid() == 0 && c.Runners > 0 {
 		log.Warn("steps run as root, like this server, and can read its secrets; run it as a user of its own")
 	}
+	if open := opens(c.Listen); open != "" {
+		log.Warn("pages and API can be read without a login from "+open+"; put authentication in front, or listen on 127.0.0.1", "listen", c.Listen)
+	}
 	s, err := startStack(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := writeClient(c.Data, clientFile{URL: "http://" + s.server.Addr(), Token: o.Token}); err != nil {
+	if err := writeClient(c.Data, clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}); err != nil {
 		return errors.Join(err, s.close())
 	}
 	log.Info("serving", "url", s.base, "redis", s.redis, "queues", s.queues.Queues(), "runners", c.Runners)
@@ -89,7 +93,38 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		log.Info("stopping; what is under way goes on with the next start")
 	case failed = <-s.serve:
 	}
-	return errors.Join(failed, s.close())
+	err = errors.Join(failed, s.close())
+	switch {
+	case err != nil:
+	case s.lasts:
+		log.Info("stopped; nothing is lost")
+	default:
+		log.Warn("stopped; the queue was in memory and is gone")
+	}
+	return err
+}
+
+// opens says from where else than this machine an address can be reached, or "".
+func opens(listen string) string {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil || host == "localhost" || ip.IsLoopback():
+		return ""
+	case host == "" || ip.IsUnspecified():
+		return "every network of this machine"
+	}
+	return "the network of " + host
+}
+
+// reachable returns an address under which a listener can be reached from its
+// own machine.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && net.ParseIP(host).IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
 }
 
 // localLook is how often a plain repository is looked at: it has no webhooks to
@@ -104,14 +139,11 @@ func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
-	}
 	f, err := local.New(ctx, path, c.Branch)
 	if err != nil {
 		return err
 	}
-	o.Open = f.Open
+	o.Requests = f
 	o.Queues = []stackQueue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
 	return nil
 }

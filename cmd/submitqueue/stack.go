@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,8 +33,8 @@ type stackOptions struct {
 	Queues   []stackQueue
 	Receiver map[string]forge.Receiver // of webhooks, by forge
 	Workers  workers.Controller        // nil: a pool of Runners
-	Open     func(ctx context.Context, branch, user string) (int, error)
-	Observer func(speculation.Turn) // sees every turn; nil: nobody
+	Requests app.Requests              // of a forge without pull requests; nil: it has them
+	Observer func(speculation.Turn)    // sees every turn; nil: nobody
 	Log      *slog.Logger
 }
 
@@ -54,6 +56,7 @@ type stack struct {
 	owners []*app.Owner
 	store  queue.Store
 	redis  string // which Redis it became, for people
+	lasts  bool   // what it stores outlives it
 	base   string // URL for people
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
@@ -82,7 +85,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	s.closes = append(s.closes, closeStore)
-	s.store, s.redis = store, kind
+	s.store, s.redis, s.lasts = store, kind, !strings.HasPrefix(kind, redisstore.InMemory)
 	if warning := store.Durability(ctx); warning != "" {
 		o.Log.Warn("redis may lose data", "detail", warning)
 	}
@@ -122,13 +125,13 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: func() error { return s.queues.Ready() }, Words: app.ReasonText, Token: o.Token, OpenRequest: o.Open, Log: o.Log})
+		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
 	s.base = o.Public
 	if s.base == "" {
-		s.base = "http://" + s.server.Addr()
+		s.base = "http://" + reachable(s.server.Addr())
 	}
 	if err := s.openQueues(ctx, o, share, metrics); err != nil {
 		return nil, err
@@ -150,9 +153,9 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 }
 
 func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share, metrics *app.Metrics) error {
-	host, err := os.Hostname()
+	name, err := ownerName(o.Data)
 	if err != nil {
-		host = "localhost"
+		return err
 	}
 	for _, q := range o.Queues {
 		mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
@@ -161,12 +164,40 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 		}
 		s.closes = append(s.closes, mirror.Close)
 		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
-			Queue: q.name(), Branch: q.Branch, Name: fmt.Sprintf("%s/%d", host, os.Getpid()), Store: s.store, Forge: q.Forge,
+			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
 			Mirror: mirror, Workers: share.For(mirror), Analyzers: analyzers, Now: time.Now, Metrics: metrics, Log: o.Log,
-			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name()},
+			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 		}))
 	}
 	return nil
+}
+
+// ownerName returns the name under which a server owns queues. It belongs to the
+// data folder, so that a server that was killed takes its own lease over when it
+// starts again: whoever opens a queue's mirror there holds the folder's lock, so
+// that there is one of that name. A folder copied to another machine has another.
+func ownerName(data string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	path := filepath.Join(data, "server-id")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.WriteString(rand.Text() + "\n")
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	id, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	if len(strings.TrimSpace(string(id))) < 16 { // a crash has cut it short
+		return fmt.Sprintf("%s/%d", host, os.Getpid()), os.Remove(path)
+	}
+	return host + "/" + strings.TrimSpace(string(id)), nil
 }
 
 // drainSpool moves deliveries that were spooled while Redis was away into the

@@ -16,6 +16,8 @@
 //     the default branch.
 //   - signed webhooks, in the order things happened, each sent once: like
 //     GitHub, the server never sends one again unless asked to.
+//   - pages for browsers at URL()+"/<owner>/<name>", .../pull/<n> and
+//     .../commit/<id>, only for reading, and only of public repositories.
 //
 // What the bot says must be read: Server.Strict fails a test for each comment of
 // the bot whose final text no assertion looked at.

@@ -83,15 +83,18 @@ func (r *Repository) Pull(number int) (p Pull) {
 // OpenPull opens a pull request from a branch that has been pushed ("branch", or
 // "<owner>:<branch>" from a fork) and returns its number.
 func (r *Repository) OpenPull(author, branch, base, title string) (int, error) {
-	return r.open(Pull{Author: author, Branch: branch, Base: base, Title: title})
+	return r.Open(Pull{Author: author, Branch: branch, Base: base, Title: title})
 }
 
 // OpenDraft is OpenPull for a draft.
 func (r *Repository) OpenDraft(author, branch, base, title string) (int, error) {
-	return r.open(Pull{Author: author, Branch: branch, Base: base, Title: title, Draft: true})
+	return r.Open(Pull{Author: author, Branch: branch, Base: base, Title: title, Draft: true})
 }
 
-func (r *Repository) open(p Pull) (int, error) {
+// Open opens a pull request and returns its number. Of p count Author, Branch (as
+// for OpenPull), Base, Title, Body and Draft.
+func (r *Repository) Open(p Pull) (int, error) {
+	p = Pull{Author: p.Author, Branch: p.Branch, Base: p.Base, Title: p.Title, Body: p.Body, Draft: p.Draft}
 	r.refs.Lock()
 	defer r.refs.Unlock()
 	from := r

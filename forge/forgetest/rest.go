@@ -52,7 +52,15 @@ func (s *Server) handler() http.Handler {
 	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes()))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
-	mux.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
+	repositories, pages := http.NewServeMux(), s.pages()
+	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if part := strings.SplitN(r.URL.Path, "/", 4); len(part) == 4 && strings.HasSuffix(part[2], ".git") {
+			repositories.ServeHTTP(w, r)
+		} else {
+			pages.ServeHTTP(w, r)
+		}
+	})
 	return s.withFaults(mux)
 }
 

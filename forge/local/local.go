@@ -9,6 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +21,8 @@ import (
 )
 
 var (
-	_ forge.Forge    = (*Forge)(nil)
-	_ forge.Finisher = (*Forge)(nil)
+	_ forge.Forge     = (*Forge)(nil)
+	_ forge.Publisher = (*Forge)(nil)
 )
 
 // Forge is a git repository on this machine.
@@ -35,19 +39,65 @@ type Forge struct {
 	known map[int]versioned
 }
 
-// New opens the repository at path. Requests ask to land on base; "" stands for
-// the repository's default branch.
+// New opens the bare repository at path. Requests ask to land on base, which
+// must be there; "" stands for the repository's default branch. Errors say what
+// to do.
 func New(ctx context.Context, path, base string) (*Forge, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
+	}
 	store, err := forge.OpenStore(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if base == "" {
-		if base, err = store.Head(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s has no default branch; name one: %w", path, err), store.Close())
+	f := &Forge{store: store, path: store.Dir(), base: base, known: map[int]versioned{}}
+	if err := f.check(ctx, path); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return f, nil
+}
+
+// check refuses a repository that cannot be landed on. base is known afterwards.
+func (f *Forge) check(ctx context.Context, path string) error {
+	bare, err := f.store.Bare(ctx)
+	if err != nil {
+		return err
+	}
+	if !bare {
+		clone := strings.TrimSuffix(filepath.Clean(path), string(filepath.Separator)+".git")
+		return fmt.Errorf("%s has a work tree, and git refuses pushes to a branch that is checked out; serve a bare clone of it: git clone --bare %s %s.git",
+			path, clone, clone)
+	}
+	branches, err := f.store.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return err
+	}
+	if len(branches) == 0 {
+		return fmt.Errorf("%s is empty: push a first commit to it", path)
+	}
+	if f.base == "" {
+		if f.base, err = f.store.Head(ctx); err != nil {
+			return fmt.Errorf("%s has no default branch; name one (%s): %w", path, named(branches), err)
 		}
 	}
-	return &Forge{store: store, path: store.Dir(), base: base, known: map[int]versioned{}}, nil
+	if branches["refs/heads/"+f.base] == "" {
+		return fmt.Errorf("%s has no branch %q to land on; it has: %s", path, f.base, named(branches))
+	}
+	return nil
+}
+
+// named lists some branches for people.
+func named(branches map[string]string) string {
+	const most = 8
+	var names []string
+	for name := range branches {
+		names = append(names, strings.TrimPrefix(name, "refs/heads/"))
+	}
+	sort.Strings(names)
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
 }
 
 // Stop ends the git processes that the forge keeps.
@@ -55,6 +105,19 @@ func (f *Forge) Stop() error { return f.store.Close() }
 
 // Base returns the branch that requests land on.
 func (f *Forge) Base() string { return f.base }
+
+// Tip returns the commit that the base is at now.
+func (f *Forge) Tip(ctx context.Context) (queue.CommitID, error) {
+	tip, _, err := f.store.Commit(ctx, "refs/heads/"+f.base)
+	return tip, err
+}
+
+// Asked returns the branch that a request asks to land. forge.ErrNotFound: no
+// such request.
+func (f *Forge) Asked(ctx context.Context, number int) (string, error) {
+	r, _, err := f.get(ctx, number)
+	return r.Branch, err
+}
 
 // PullRequest implements forge.Forge. The head is the branch's present tip; a
 // request whose branch is gone is not open, and has the head it was made with.
@@ -109,9 +172,7 @@ func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	var err error
 	for _, n := range numbers {
 		err = errors.Join(err, f.change(ctx, n, func(r *Request) {
-			if r.Head == c.Head {
-				r.Check = &Check{Name: c.Name, State: c.State, Title: c.Title, Summary: c.Summary, URL: c.DetailsURL}
-			}
+			r.check(c)
 		}))
 	}
 	return err

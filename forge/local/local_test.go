@@ -257,3 +257,30 @@ func BenchmarkComment(b *testing.B) {
 		}
 	}
 }
+
+func TestWhatCannotBeLandedOn(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "e.git")
+	r := newRepo(t)
+	r.commit("dev", "dev")
+	r.run("", "init", "--quiet", "--bare", "--initial-branch=main", empty)
+	for _, c := range []struct{ path, base, want string }{
+		{empty, "", "is empty: push a first commit"},
+		{r.dir, "nope", `no branch "nope" to land on; it has: dev, main`},
+		{filepath.Join(t.TempDir(), "none"), "", "git clone --bare"},
+	} {
+		if _, err := local.New(t.Context(), c.path, c.base); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s at %q: %v, want %q", c.path, c.base, err, c.want)
+		}
+	}
+	f := r.open()
+	n := must(f.Open(t.Context(), "dev", "ada"))(t)
+	if branch, err := f.Asked(t.Context(), n); branch != "dev" || err != nil {
+		t.Error(branch, err)
+	}
+	if _, err := f.Asked(t.Context(), 99); !errors.Is(err, forge.ErrNotFound) {
+		t.Error(err)
+	}
+	if tip := must(f.Tip(t.Context()))(t); tip != queue.CommitID(r.run("", "rev-parse", "main")) {
+		t.Error(tip)
+	}
+}

@@ -145,15 +145,37 @@ func (f *Forge) Close(ctx context.Context, number int) error {
 // Finish marks a request as merged, or else as closed. A request that has ended
 // stays as it is.
 func (f *Forge) Finish(ctx context.Context, number int, merged bool) error {
-	return f.change(ctx, number, func(r *Request) {
-		switch {
-		case r.State != Open:
-		case merged:
-			r.State = Merged
-		default:
-			r.State = Closed
+	return f.change(ctx, number, func(r *Request) { r.end(merged) })
+}
+
+// Publish implements forge.Publisher.
+func (f *Forge) Publish(ctx context.Context, p forge.Publication) error {
+	return f.change(ctx, p.Number, func(r *Request) {
+		r.Comment = p.Comment
+		if p.Check.Name != "" {
+			r.check(p.Check)
+		}
+		if p.Ended {
+			r.end(p.Merged)
 		}
 	})
+}
+
+// check notes what the queue says of a head, if it is this one.
+func (r *Request) check(c forge.Check) {
+	if r.Head == c.Head {
+		r.Check = &Check{Name: c.Name, State: c.State, Title: c.Title, Summary: c.Summary, URL: c.DetailsURL}
+	}
+}
+
+func (r *Request) end(merged bool) {
+	switch {
+	case r.State != Open:
+	case merged:
+		r.State = Merged
+	default:
+		r.State = Closed
+	}
 }
 
 func (f *Forge) get(ctx context.Context, number int) (Request, string, error) {

@@ -14,6 +14,10 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
+// InMemory begins the description of a Redis that Auto runs inside this process:
+// it empties with it.
+const InMemory = "Redis inside this process"
+
 // AutoOptions say what Auto may use.
 type AutoOptions struct {
 	URL     string       // of the Redis to use; "": one of our own
@@ -55,7 +59,7 @@ func Auto(ctx context.Context, opts AutoOptions) (s *Store, close func() error, 
 	if err != nil {
 		return nil, nil, "", err
 	}
-	start, description := startMemory, "Redis inside this process: a restart empties it"
+	start, description := startMemory, InMemory+": a restart empties it"
 	if program := findServer(); program != "" {
 		start = func(log *slog.Logger) (owned, error) {
 			return startPrivate(ctx, &private{program: program, dir: dir, lock: lock, log: log})

@@ -26,6 +26,8 @@ type Model interface {
 	// Duration returns how long building the whole of a change takes, or false:
 	// then the history of its targets says.
 	Duration(ch *queue.Change) (time.Duration, bool)
+	// Cold reports that the model knows no more of a change than an average.
+	Cold() bool
 }
 
 // Prior gives every change the same chance.
@@ -45,6 +47,9 @@ func (p Prior) Conflict(*queue.Change, *queue.Change) float64 { return 0.004 }
 
 // Duration implements Model.
 func (p Prior) Duration(*queue.Change) (time.Duration, bool) { return 0, false }
+
+// Cold implements Model.
+func (p Prior) Cold() bool { return true }
 
 // Unseen is assumed for a target of a step that has never been run.
 const Unseen = 5 * time.Second

@@ -245,6 +245,9 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 	return span(m.w.Changes[ch.Number-1].Predicted.DurationMin), true
 }
 
+// Cold implements predict.Model.
+func (m *model) Cold() bool { return false }
+
 // rulesOf reads the settings of the queue section.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	var b strings.Builder

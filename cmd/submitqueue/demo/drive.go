@@ -5,8 +5,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
+
+// maxRetries is how often an author has a change tried again that infrastructure
+// has parked.
+const maxRetries = 3
 
 // driver plays the people of a demo and watches the product.
 type driver struct {
@@ -20,14 +25,16 @@ type driver struct {
 	rows    []Row  // of the last look, one for each of pulls, in their order
 	states  map[int]string
 	changed time.Time // when a state last changed
+	retried map[int]int
 }
 
-func (d *driver) header(flags Flags) {
+func (d *driver) header() {
 	links := d.stack.Links()
-	fmt.Fprintf(d.deps.Out, "SubmitQueue demo: %d pull requests on %s, %d runners\n", len(d.plan.Changes), clean(d.plan.Title), flags.Runners)
-	fmt.Fprintf(d.deps.Out, "Dashboard:  %s\nRepository: %s\n", links.Dashboard, links.Clone)
-	for _, note := range links.Notes {
-		fmt.Fprintln(d.deps.Out, clean(note))
+	notes := append([]string{"Dashboard: " + links.Dashboard, "Pull requests: " + links.Pulls, "Clone: " + links.Clone}, links.Notes...)
+	fmt.Fprintln(d.deps.Out)
+	for _, note := range notes {
+		name, value, _ := strings.Cut(note, ": ")
+		fmt.Fprintf(d.deps.Out, "%-15s %s\n", name+":", clean(value))
 	}
 	fmt.Fprintln(d.deps.Out)
 }
@@ -36,6 +43,7 @@ func (d *driver) header(flags Flags) {
 // whether changes were left without a verdict because nothing moved any more.
 func (d *driver) drive(ctx context.Context, dir string) (*Report, bool, error) {
 	d.start, d.watch, d.states = d.deps.Now(), NewStopwatch(), map[int]string{}
+	d.retried = map[int]int{}
 	d.changed = d.start
 	defer d.screen.Keep()
 	stuck, err := d.follow(ctx)
@@ -53,7 +61,7 @@ func (d *driver) drive(ctx context.Context, dir string) (*Report, bool, error) {
 	}
 	r := &Report{
 		Plan: d.plan, Pulls: d.pulls, Rows: d.rows, Stats: stats,
-		Turnarounds: d.watch.Turnarounds(), Took: took,
+		Turnarounds: d.watch.Turnarounds(), Took: took, Width: d.screen.Width(),
 	}
 	return r, stuck, d.prove(ctx, dir, r)
 }
@@ -148,15 +156,26 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 		byNumber[r.Number] = r
 	}
 	done = true
+	running := false
 	d.rows = d.rows[:0]
 	for _, p := range d.pulls {
 		r := byNumber[p.Number]
-		r.Number, r.Title, r.Author = p.Number, p.Change.Title, p.Change.Author
+		r.Number, r.Title, r.Author = p.Number, p.Change.name(), p.Change.Author
 		d.rows = append(d.rows, r)
 		if d.states[p.Number] != r.state() {
 			d.states[p.Number], d.changed = r.state(), now
+			if r.broke() && d.retried[p.Number] < maxRetries {
+				d.retried[p.Number]++
+				if err := d.stack.Retry(ctx, p); err != nil {
+					return false, fmt.Errorf("comment on #%d: %w", p.Number, err)
+				}
+			}
 		}
 		done = done && r.decided()
+		running = running || r.Running
+	}
+	if running { // a build may take its time: the queue has a deadline for it
+		d.changed = now
 	}
 	d.watch.Look(d.rows, now)
 	d.screen.Show(d.rows, now, now.Sub(d.start))
@@ -169,7 +188,7 @@ func (d *driver) explain() {
 	stuck := slices.DeleteFunc(slices.Clone(d.rows), Row.decided)
 	slices.SortStableFunc(stuck, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	for _, r := range stuck {
-		fmt.Fprintf(d.deps.Out, "  #%d %s: %s%s\n", r.Number, clean(r.Title), r.label(), reason(string(r.Reason), r.Detail))
+		fmt.Fprintf(d.deps.Out, "  #%d %s: %s%s\n", r.Number, clean(r.Title), r.label(), reason(r.Detail))
 	}
 }
 
@@ -182,7 +201,7 @@ func (d *driver) prove(ctx context.Context, dir string, r *Report) (err error) {
 	}
 	n := len(r.Line.Commits)
 	r.Red, err = r.Line.Verify(ctx, d.plan.Check, func(done int) {
-		d.screen.Note(fmt.Sprintf("Verifying each commit in a fresh clone %s %d of %d", bar(float64(done)/float64(n), 20), done, n), done == n)
+		d.screen.Note(fmt.Sprintf("Verifying %d of %d commits in a fresh clone %s", done, n, bar(float64(done)/float64(n), 10)), done == n)
 	})
 	r.Checked, r.VerifyTook = n, d.deps.Now().Sub(start)
 	return err

@@ -1,27 +1,58 @@
 package demo
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
 
 // Flags are the flags of `submitqueue demo`.
 type Flags struct {
-	Changes  int    `default:"24" placeholder:"N" help:"Pull requests to open (at least 12, so that every kind is shown)."`
-	Runners  int    `default:"4" placeholder:"N" help:"Builds that can run at once."`
-	Seed     uint64 `default:"1" placeholder:"S" help:"The same seed makes the same repository and pull requests."`
+	Changes  int    `default:"24" placeholder:"N" help:"Pull requests to open, ${default} unless told (12 to 1000, so that every kind is shown)."`
+	Runners  int    `default:"4" placeholder:"N" help:"Builds that can run at once, ${default} unless told."`
+	Seed     uint64 `default:"1" placeholder:"S" help:"The same seed, ${default} unless told, makes the same repository and pull requests."`
 	JSON     string `name:"json" placeholder:"FILE" type:"path" help:"Write the figures of the report to FILE."`
-	Keep     bool   `help:"Keep serving after the report, until interrupted."`
-	Repo     string `placeholder:"PATH" type:"existingdir" help:"Use a clone of your own repository at PATH; it is never written to."`
-	Branches string `placeholder:"GLOB" help:"With --repo: open a pull request for each branch that matches, e.g. 'feature/**'."`
+	Keep     bool   `help:"Keep serving after the report, until interrupted: to look at the dashboard, the bot's comments and the server's log."`
+	Repo     string `placeholder:"PATH" type:"path" help:"Use a clone of your own repository at PATH; it is never written to."`
+	Branches string `placeholder:"GLOB" help:"With --repo: open a pull request for each local branch that matches, e.g. 'feature/**'."`
 }
 
-// Validate refuses flags that make no sense together. It is called by kong.
+// The bounds of the flags.
+const (
+	maxChanges = 1000
+	maxRunners = 256
+)
+
+// Validate refuses flags that make no sense. It is called by kong.
 func (f *Flags) Validate() error {
 	switch {
-	case f.Runners < 1:
-		return errors.New("--runners must be at least 1")
+	case f.Runners < 1 || f.Runners > maxRunners:
+		return fmt.Errorf("--runners must be from 1 to %d, not %d", maxRunners, f.Runners)
 	case (f.Repo == "") != (f.Branches == ""):
 		return errors.New("--repo and --branches go together: say which branches of your repository to land")
-	case f.Repo == "" && f.Changes < MinChanges:
-		return errors.New("--changes must be at least 12, so that every kind is shown")
+	case f.Repo == "" && (f.Changes < MinChanges || f.Changes > maxChanges):
+		return fmt.Errorf("--changes must be from %d, so that every kind is shown, to %d, not %d", MinChanges, maxChanges, f.Changes)
 	}
 	return nil
+}
+
+// checkWritable returns why a file cannot be written. It changes nothing: a file
+// that it had to make is removed again.
+func checkWritable(path string) error {
+	_, err := os.Stat(path)
+	made := errors.Is(err, fs.ErrNotExist)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no folder %s", filepath.Dir(path))
+	case err != nil:
+		return err
+	}
+	err = f.Close()
+	if made {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }

@@ -36,7 +36,7 @@ func Generate(size Size) (*Plan, error) {
 		return nil, err
 	}
 	g := &generator{rng: rand.New(rand.NewPCG(size.Seed, 1)), slow: size.Slow, plan: &Plan{
-		Title: "a web shop in Go", Branch: "main", Base: base, Check: check,
+		Title: "a web shop in Go", Name: "shop", Branch: "main", Base: base, Check: check,
 	}}
 	g.nouns = shuffled(g.rng, nouns())
 	if err := g.run(size.Changes); err != nil {

@@ -2,8 +2,13 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -28,32 +33,33 @@ const exampleConfig = `
 `
 
 // Import makes a plan of a repository: a bare clone of it in dir, and a pull
-// request for each matching branch, whose right outcome nobody knows.
+// request for each matching branch, whose right outcome nobody knows. Its errors
+// say what to do next.
 func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	if !doublestar.ValidatePattern(own.Branches) {
 		return nil, fmt.Errorf("--branches %q is not a glob such as 'feature/**'", own.Branches)
 	}
-	repo, err := filepath.Abs(own.Repo)
+	repo, err := ownRoot(ctx, own.Repo)
 	if err != nil {
 		return nil, err
 	}
-	base, err := ownBase(ctx, repo)
+	base, err := ownBase(ctx, repo, own.Branches)
 	if err != nil {
 		return nil, err
 	}
 	bare := filepath.Join(dir, "own.git")
 	if _, err := git(ctx, dir, "clone", "--quiet", "--bare", "--no-local", "--", repo, bare); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--repo %s cannot be cloned: %w", repo, err)
 	}
 	tip, err := git(ctx, bare, "rev-parse", "--verify", "refs/heads/"+base+"^{commit}")
 	if err != nil {
 		return nil, err
 	}
-	config, err := ownConfig(ctx, bare, base)
+	config, err := ownConfig(ctx, repo, bare, base)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Title: repo, Branch: base, Bare: bare, From: tip}
+	p := &Plan{Title: repo, Name: ownName(repo), Branch: base, Bare: bare, From: tip}
 	if p.Changes, err = ownChanges(ctx, bare, base, own.Branches); err != nil {
 		return nil, err
 	}
@@ -61,38 +67,110 @@ func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	return p, err
 }
 
+// ownRoot returns the folder of the repository that path is in, once it is known
+// that it can be used.
+func ownRoot(ctx context.Context, path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("--repo %s does not exist: give the folder of a clone of your repository", path)
+	case err != nil:
+		return "", fmt.Errorf("--repo: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("--repo %s is a file: give the folder of a clone of your repository", path)
+	}
+	root, err := git(ctx, path, "rev-parse", "--path-format=absolute", "--git-dir")
+	if err != nil {
+		if strings.Contains(err.Error(), "not a git repository") {
+			return "", fmt.Errorf("--repo %s is not a git repository: give the folder of a clone of yours", path)
+		}
+		return "", fmt.Errorf("--repo %s: %w", path, err)
+	}
+	if top, err := git(ctx, path, "rev-parse", "--path-format=absolute", "--show-toplevel"); err == nil {
+		root = top // else it is bare
+	}
+	if shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
+		return "", fmt.Errorf("--repo %s is a shallow clone, whose branches cannot be merged: run `git fetch --unshallow` there first", root)
+	}
+	if any, err := git(ctx, root, "for-each-ref", "--count=1", "refs/heads"); err != nil {
+		return "", err
+	} else if any == "" {
+		return "", fmt.Errorf("--repo %s has no commit yet: commit your files with a %s, and make a branch to land", root, queue.ConfigPath)
+	}
+	return root, nil
+}
+
 // ownBase returns the branch to land on: what the remote calls its default, if
-// there is a local branch of that name, and else the branch checked out.
-func ownBase(ctx context.Context, repo string) (string, error) {
-	if _, err := git(ctx, repo, "rev-parse", "--git-dir"); err != nil {
-		return "", fmt.Errorf("--repo %s: %w", repo, err)
+// there is a local branch of that name, else main or master, and else the branch
+// checked out. That is not taken where glob, short of matching all, matches it.
+func ownBase(ctx context.Context, repo, glob string) (string, error) {
+	exists := func(name string) bool {
+		_, err := git(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+name)
+		return err == nil
 	}
 	if ref, err := git(ctx, repo, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil {
-		name := strings.TrimPrefix(ref, "refs/remotes/origin/")
-		if _, err := git(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err == nil {
+		if name := strings.TrimPrefix(ref, "refs/remotes/origin/"); exists(name) {
+			return name, nil
+		}
+	}
+	for _, name := range []string{"main", "master"} {
+		if exists(name) {
 			return name, nil
 		}
 	}
 	ref, err := git(ctx, repo, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil {
-		return "", fmt.Errorf("--repo %s: no branch is checked out, so it is not clear what to land on", repo)
+	name := strings.TrimPrefix(ref, "refs/heads/")
+	if err != nil || !exists(name) {
+		return "", fmt.Errorf("--repo %s: it is not clear what to land on: there is no local branch main or master, and no branch is checked out", repo)
 	}
-	return strings.TrimPrefix(ref, "refs/heads/"), nil
+	if doublestar.MatchUnvalidated(glob, name) && glob != "*" && glob != "**" {
+		return "", fmt.Errorf("--repo %s: it is not clear what to land on: there is no local branch main or master, and --branches %q matches %s, which is checked out; check out the branch to land on", repo, glob, name)
+	}
+	return name, nil
 }
 
-func ownConfig(ctx context.Context, bare, base string) (*queue.Config, error) {
+// ownName makes a repository's name of the folder it is in.
+func ownName(repo string) string {
+	name := filepath.Base(repo)
+	if name == ".git" { // of a bare one that was asked for by its inner folder
+		name = filepath.Base(filepath.Dir(repo))
+	}
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}, strings.TrimSuffix(name, ".git"))
+	if name = strings.Trim(name, ".-"); name == "" {
+		return "repository"
+	}
+	return name[:min(len(name), 100)]
+}
+
+func ownConfig(ctx context.Context, repo, bare, base string) (*queue.Config, error) {
 	listed, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", queue.ConfigPath)
 	if err != nil {
 		return nil, err
 	}
 	if listed == "" {
+		if _, err := os.Stat(filepath.Join(repo, queue.ConfigPath)); err == nil {
+			return nil, fmt.Errorf("branch %s has no %s: there is one in %s, but it is not committed on %s; commit it there", base, queue.ConfigPath, repo, base)
+		}
 		return nil, fmt.Errorf("branch %s has no %s: commit one that says how to test, such as\n%s", base, queue.ConfigPath, exampleConfig)
 	}
 	text, err := git(ctx, bare, "show", base+":"+queue.ConfigPath)
 	if err != nil {
 		return nil, err
 	}
-	return queue.ParseConfig(queue.ConfigPath, []byte(text+"\n"))
+	config, err := queue.ParseConfig(queue.ConfigPath, []byte(text+"\n"))
+	if err != nil {
+		return nil, fmt.Errorf("on branch %s: %w", base, err)
+	}
+	return config, nil
 }
 
 func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) {
@@ -115,32 +193,46 @@ func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) 
 			Author: login(f[1]), Title: f[2], Branch: f[0], Kind: KindOwn, Expect: KindOwn.expect(),
 		})
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no local branch beside %s matches %q; there are: %s", base, glob, strings.Join(others, ", "))
+	switch {
+	case len(list) > 0:
+		return list, nil
+	case len(others) == 0:
+		return nil, fmt.Errorf("there is no local branch beside %s: make one for each change to land, such as `git branch feature/x origin/feature/x`", base)
 	}
-	return list, nil
+	return nil, fmt.Errorf("no local branch beside %s matches --branches %q; there are: %s", base, glob, some(others, 10))
 }
 
-// ownCheck chooses how the commits of a repository are verified. Steps that are
-// told their targets cannot be run without the queue's help, and so prove nothing.
+// ownCheck chooses how the commits of a repository are verified: by its own
+// steps, each for the whole tree. Steps that are told their targets can be told
+// all of them only where those are Go packages; else nothing is verified.
 func ownCheck(ctx context.Context, bare, base string, config *queue.Config) (Check, error) {
-	listed, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", "go.mod")
+	module, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", "go.mod")
 	if err != nil {
 		return Check{}, err
 	}
-	if listed != "" {
-		check := GoCheck()
-		check.Note = "because there is a go.mod"
-		return check, nil
-	}
+	note := "the steps of " + queue.ConfigPath
 	var commands []string
 	for _, s := range config.Steps {
-		if strings.Contains(s.Run, "{targets}") || strings.Contains(s.Run, "SUBMITQUEUE_TARGETS") {
-			return Check{Note: "step " + s.Name + " must be told its targets"}, nil
+		run := s.Run
+		if strings.Contains(run, "{targets}") || strings.Contains(run, "SUBMITQUEUE_TARGETS") {
+			if config.Analysis.Analyzer != "go" || module == "" || strings.Contains(run, "SUBMITQUEUE_TARGETS") {
+				return Check{Note: "step " + s.Name + " must be told its targets"}, nil
+			}
+			run = strings.ReplaceAll(run, "{targets}", "./...")
+			note = "the steps of " + queue.ConfigPath + " on all packages"
 		}
-		commands = append(commands, "(\n"+s.Run+"\n)")
+		if s.Report == queue.ReportGoTestJSON {
+			run = strings.ReplaceAll(run, "go test -json", "go test") // people read it
+		}
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.Env))) {
+			run = "export " + name + "='" + strings.ReplaceAll(s.Env[name], "'", `'\''`) + "'\n" + run
+		}
+		commands = append(commands, "(\n"+run+"\n)")
 	}
-	return Check{Command: strings.Join(commands, " && "), Note: "the steps of " + queue.ConfigPath}, nil
+	if len(commands) == 1 {
+		return Check{Command: strings.TrimSuffix(strings.TrimPrefix(commands[0], "(\n"), "\n)"), Note: note}, nil
+	}
+	return Check{Command: strings.Join(commands, " && "), Note: note}, nil
 }
 
 // login makes a user name of an author's name.

@@ -11,6 +11,7 @@ type Files map[string]string
 // Plan is a repository and the pull requests to open on it.
 type Plan struct {
 	Title   string   // what it is, for people
+	Name    string   // of the repository, without an owner
 	Branch  string   // the target branch
 	Base    Files    // its first commit; nil where Bare is set
 	Bare    string   // path of a bare repository that has it and all head branches
@@ -29,6 +30,15 @@ type Change struct {
 	Expect Expect
 	Pair   string // changes of which exactly one may land have the same
 	Files  Files  // new contents against Base; nil where the branch exists already
+}
+
+// name is what a change is called: in somebody's own repository its branch
+// says more than the subject of its last commit. It is hostile text.
+func (c Change) name() string {
+	if c.Kind == KindOwn {
+		return c.Branch + ": " + c.Title
+	}
+	return c.Title
 }
 
 // Kind says what a change is made to show.

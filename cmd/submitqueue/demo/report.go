@@ -21,6 +21,8 @@ type Report struct {
 	Checked     int // commits of the line that were checked
 	Red         []RedCommit
 	VerifyTook  time.Duration
+	Width       int   // columns to write in; 0: no bound
+	Memory      int64 // the most that this process had resident, in bytes; 0: not known
 }
 
 // results returns how each change ended, by branch: landed if git says so, and
@@ -67,7 +69,8 @@ func (r *Report) Figures() Figures {
 		Changes: len(r.Plan.Changes), CommitsChecked: r.Checked, Builds: r.Stats.Builds,
 		Green:      r.Checked > 0 && len(r.Red) == 0,
 		Turnaround: percentiles(r.Turnarounds), Seconds: math.Round(r.Took.Seconds()*10) / 10,
-		Wrong: append(Judge(r.Plan, results), r.odd()...),
+		PeakMemory: r.Memory,
+		Wrong:      append(Judge(r.Plan, results), r.odd()...),
 	}
 	f.WrongOutcomes = len(f.Wrong)
 	for _, got := range results {
@@ -113,49 +116,111 @@ func (r *Report) overtook() int {
 	return n
 }
 
+// The columns at which the report's texts begin.
+const (
+	nameWidth   = 19 // of a figure
+	numberWidth = 8  // of a pull request
+)
+
+// wrap breaks the report's lines between words where they are too wide, under
+// where their texts begin.
+func wrap(text string, width int) string {
+	if width < 3*nameWidth {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		indent := nameWidth
+		if strings.HasPrefix(line, " ") && !strings.HasPrefix(line, strings.Repeat(" ", nameWidth)) {
+			indent = numberWidth
+		}
+		for {
+			used, space := 0, -1
+			for i, r := range line {
+				if used += cells(r); used >= width || r == '\n' {
+					break
+				}
+				if r == ' ' && used > indent {
+					space = i
+				}
+			}
+			if used < width || space < 0 {
+				break
+			}
+			b.WriteString(strings.TrimRight(line[:space], " ") + "\n")
+			line = strings.Repeat(" ", indent) + strings.TrimLeft(line[space:], " ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // Write writes the report for people.
 func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
 	f := r.Figures()
 	results := r.results()
-	details := map[int]string{}
+	rows := map[int]Row{}
 	for _, row := range r.Rows {
-		details[row.Number] = row.Detail
+		rows[row.Number] = row
 	}
-	section := func(title string, in func(Result) bool, more func(Pull) string) {
-		var lines []string
+	section := func(title string, in func(Result) bool, why func(Result, Row) string) {
+		var lines strings.Builder
+		n := 0
 		for _, p := range r.Pulls {
-			if in(results[p.Change.Branch]) {
-				lines = append(lines, "  "+fit(fmt.Sprintf("#%d", p.Number), 5)+" "+clean(p.Change.Title)+more(p)+"\n")
+			got := results[p.Change.Branch]
+			if !in(got) {
+				continue
+			}
+			n++
+			fmt.Fprintf(&lines, "  %s %s\n", fit(fmt.Sprintf("#%d", p.Number), 5), clean(p.Change.name()))
+			if text := why(got, rows[p.Number]); text != "" {
+				fmt.Fprintf(&lines, "        %s\n", clean(text))
 			}
 		}
-		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n%s: %d\n%s", title, len(lines), strings.Join(lines, ""))
+		if n > 0 {
+			fmt.Fprintf(&b, "\n%s: %d\n%s", title, n, lines.String())
 		}
 	}
-	section("Landed", func(got Result) bool { return got == ResultLanded }, func(Pull) string { return "" })
-	section("Rejected", func(got Result) bool { return got == ResultBuild || got == ResultMerge },
-		func(p Pull) string { return reason(string(results[p.Change.Branch]), details[p.Number]) })
+	section("Landed", func(got Result) bool { return got == ResultLanded }, func(Result, Row) string { return "" })
+	section("Rejected", func(got Result) bool { return got == ResultBuild || got == ResultMerge }, func(got Result, row Row) string {
+		if row.Failure != "" {
+			return row.Failure
+		}
+		return strings.TrimPrefix(string(got)+reason(row.Detail), "rejected: ")
+	})
 	section("Others", func(got Result) bool { return got == ResultOther || got == ResultNone || got == ResultDisputed },
-		func(p Pull) string { return reason(string(results[p.Change.Branch]), details[p.Number]) })
+		func(got Result, row Row) string {
+			if got == ResultOther && row.Detail != "" {
+				return row.Detail
+			}
+			return string(got) + reason(row.Detail)
+		})
 
 	b.WriteString("\n")
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-18s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%-*s%s\n", nameWidth, name, fmt.Sprintf(format, args...))
 	}
 	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
-	line("Builds", "%d for %d changes (%.2f each), and %d of %s itself", f.Builds, f.Changes, f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
-	line("Saved", "%d changes landed without one more build, as all their checks had passed before on other commits", f.BuildsSaved)
-	line("", "%d of the %d checks of what landed came from builds made for something else", f.Reused, f.Keys)
-	line("Bypasses", "%d verdicts before a conflicting change ahead was decided", f.Bypasses)
+	line("Builds", "%d for %s (%.2f each), and %d of %s itself", f.Builds, count(f.Changes, "change", "changes"), f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
+	if f.BuildsSaved > 0 {
+		line("Saved", "%s landed without a further build: the ledger had a pass for every key of the commit (a step on a package with exactly its content), from builds of other commits", count(f.BuildsSaved, "change", "changes"))
+	}
+	line("Keys", "%s what landed; %d of them had passed in a build for another change", count(f.Keys, "key proves", "keys prove"), f.Reused)
+	if f.Bypasses > 0 {
+		line("Bypasses", "%s before a conflicting change ahead was decided", count(f.Bypasses, "verdict", "verdicts"))
+	}
 	if len(r.Plan.Slow()) > 0 {
-		line("Overtook", "%d changes landed before the slow, large one that came first", f.OvertookSlow)
+		line("Overtook", "%s landed before the slow, large one that came first", count(f.OvertookSlow, "change", "changes"))
+	}
+	if r.Memory > 0 {
+		line("Memory", "%s at most for this process: server, simulated forge and runners; not Redis, git and builds", megabytes(r.Memory))
 	}
 	r.writeProof(line, f)
 	for _, wrong := range f.Wrong {
 		line("WRONG", "%s", clean(wrong.String()))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, wrap(b.String(), r.Width))
 	return err
 }
 
@@ -193,9 +258,10 @@ func (r *Report) writeProof(line func(name, format string, args ...any), f Figur
 	}
 }
 
-func reason(got, detail string) string {
+// reason is a detail as it follows a word.
+func reason(detail string) string {
 	if detail == "" {
-		return " (" + got + ")"
+		return ""
 	}
-	return " (" + got + "; " + clean(detail) + ")"
+	return ": " + clean(detail)
 }

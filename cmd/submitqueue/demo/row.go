@@ -15,8 +15,10 @@ type Row struct {
 	Reason   queue.ReasonCode // why it is in this phase, or what it waits for
 	Detail   string           // the same in words; hostile text
 	Progress float64          // 0 to 1
+	Running  bool             // a build of it is under way
+	Failure  string           // rejected: what failed, in one line; hostile text
 	Keys     int              // landed: keys that it added
-	Reused   int              // landed: of these, passed in builds made for something else
+	Reused   int              // landed: of these, passed in builds made for another change
 	Tested   bool             // landed: its very commit was built
 	Bypassed int              // undecided conflicting changes ahead of it at its verdict
 }
@@ -31,6 +33,10 @@ func RowOf(v queue.View, detail string, now queue.Instant) Row {
 	if len(v.Waits) > 0 && !c.Phase.Final() {
 		r.Reason = v.Waits[0].Code
 	}
+	for _, b := range v.Builds {
+		r.Running = r.Running || b.Build.Started != 0
+	}
+	r.Failure = failure(c.Verdict)
 	if c.Verdict != nil {
 		r.Keys, r.Reused, r.Tested, r.Bypassed = c.Verdict.Keys, c.Verdict.Reused, c.Verdict.Tested, len(c.Verdict.Bypassed)
 	}
@@ -82,6 +88,22 @@ func (r Row) result() Result {
 // decided reports whether nothing more will come of the row: it has a verdict,
 // or its command was refused.
 func (r Row) decided() bool { return r.Phase.Final() || r.Phase == "" && r.Detail != "" }
+
+// why is what to say beside the row's label: of a rejection what failed, nothing
+// of a landing, and else the product's words.
+func (r Row) why() string {
+	switch {
+	case r.Phase == queue.Landed:
+		return ""
+	case r.Phase == queue.Rejected && r.Failure != "":
+		return r.Failure
+	}
+	return r.Detail
+}
+
+// broke reports whether infrastructure has parked the row: a process that was
+// killed, a disk that is full. Its author would say /land retry.
+func (r Row) broke() bool { return r.Phase == queue.Parked && r.Reason == queue.ReasonInfra }
 
 // state is what must change now and then for a row not to be stuck.
 func (r Row) state() string { return string(r.Phase) + " " + string(r.Reason) }

@@ -20,7 +20,7 @@ func TestRowOf(t *testing.T) {
 			{Build: queue.Build{}},
 		},
 	}, "2 builds", 3000)
-	want := Row{Number: 7, Title: "t", Author: "ada", Phase: queue.Pending, Reason: queue.ReasonWaitsBuild, Detail: "2 builds", Progress: 0.5}
+	want := Row{Number: 7, Title: "t", Author: "ada", Phase: queue.Pending, Reason: queue.ReasonWaitsBuild, Detail: "2 builds", Progress: 0.5, Running: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -33,6 +33,19 @@ func TestRowOf(t *testing.T) {
 	want = Row{Number: 8, Phase: queue.Landed, Reason: queue.ReasonLanded, Progress: 1, Keys: 5, Reused: 2, Bypassed: 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+
+	got = RowOf(queue.View{
+		Change: queue.Change{Number: 9, Phase: queue.Rejected, Reason: queue.Reason{Code: queue.ReasonFailed},
+			Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "test", Tail: "a.go:1: no"}}}},
+		Builds: []queue.BuildView{{Build: queue.Build{}}},
+	}, "push a fix", 3000)
+	want = Row{Number: 9, Phase: queue.Rejected, Reason: queue.ReasonFailed, Detail: "push a fix", Progress: 1, Failure: "step test failed: a.go:1: no"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if want := "step test failed: a.go:1: no"; got.why() != want {
+		t.Errorf("says %q", got.why())
 	}
 }
 

@@ -23,6 +23,8 @@ type Deps struct {
 	Poll time.Duration
 	// Stall is how long nothing may change before the demo gives up; 0: 5 minutes.
 	Stall time.Duration
+	// Memory returns the most memory that this process has had; nil: PeakMemory.
+	Memory func() int64
 	// Slow is how long the slow test of the generated repository takes; 0: 10 s.
 	Slow time.Duration
 }
@@ -40,6 +42,11 @@ var (
 func Run(ctx context.Context, flags Flags, deps Deps) (err error) {
 	if err := flags.Validate(); err != nil {
 		return err
+	}
+	if flags.JSON != "" {
+		if err := checkWritable(flags.JSON); err != nil {
+			return fmt.Errorf("--json %s cannot be written: %w", flags.JSON, err)
+		}
 	}
 	dir, err := os.MkdirTemp("", "submitqueue-demo-")
 	if err != nil {
@@ -62,25 +69,32 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 	if deps.Stall == 0 {
 		deps.Stall = 5 * time.Minute
 	}
+	if deps.Memory == nil {
+		deps.Memory = PeakMemory
+	}
 	dir, err := os.MkdirTemp("", "submitqueue-proof-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", count(len(plan.Changes), "pull request", "pull requests"),
+		clean(plan.Title), count(flags.Runners, "runner", "runners"))
 	stack, err := deps.Start(ctx, flags.Runners)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Close()) }()
+	fmt.Fprintf(deps.Out, "Testing %s itself first. Where Go has an empty cache, this takes a minute.\n", clean(plan.Branch))
 	if err := stack.Publish(ctx, plan); err != nil {
 		return err
 	}
 	d := &driver{deps: deps, stack: stack, plan: plan, screen: NewScreen(deps.Out, deps.Getenv)}
-	d.header(flags)
+	d.header()
 	report, stuck, err := d.drive(ctx, dir)
 	if err != nil {
 		return err
 	}
+	report.Memory = deps.Memory()
 	if err := report.Write(deps.Out); err != nil {
 		return err
 	}
@@ -89,10 +103,14 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 		if err := figures.WriteFile(flags.JSON); err != nil {
 			return err
 		}
+		fmt.Fprintf(deps.Out, "The figures are in %s.\n", clean(flags.JSON))
 	}
 	if flags.Keep {
-		fmt.Fprintf(deps.Out, "\nStill serving at %s; interrupt to stop.\n", stack.Links().Dashboard)
+		links := stack.Links()
+		fmt.Fprintf(deps.Out, "\nStill serving: the dashboard at %s, the pull requests with the bot's comments at %s; interrupt to stop.\n", links.Dashboard, links.Pulls)
 		<-ctx.Done()
+	} else {
+		fmt.Fprintln(deps.Out, "\nThe dashboard, the pull requests and the logs are gone now; with --keep they stay until you interrupt.")
 	}
 	switch {
 	case stuck:

@@ -42,6 +42,14 @@ func NewScreen(out io.Writer, getenv func(string) string) *Screen {
 	return s
 }
 
+// Width is how many columns there are; 0 where that does not matter.
+func (s *Screen) Width() int {
+	if s.look == nil {
+		return 0
+	}
+	return s.look().Width
+}
+
 // Show shows the rows as they stand at now, elapsed after the start. On a
 // terminal a frame that follows the last one too closely is left out.
 func (s *Screen) Show(rows []Row, now time.Time, elapsed time.Duration) {

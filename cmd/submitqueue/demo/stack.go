@@ -3,8 +3,8 @@ package demo
 import "context"
 
 // Stack is the running product beside a simulated forge, as far as the demo
-// needs it. Its methods are called by one goroutine at a time, but for Rows,
-// which is called while Open or Land run.
+// needs it. Its methods are called by one goroutine at a time, but for Rows and
+// Retry, which are called while Open or Land run.
 type Stack interface {
 	// Publish makes the repository: from the plan's files as its first commit, or
 	// from its bare repository with all branches. When it returns, the branch is
@@ -16,6 +16,8 @@ type Stack interface {
 	Open(ctx context.Context, c Change) (Pull, error)
 	// Land comments /land on a pull request, as its author.
 	Land(ctx context.Context, p Pull) error
+	// Retry comments /land retry on a pull request, as its author.
+	Retry(ctx context.Context, p Pull) error
 	// Rows returns what the product says of the pull requests it knows, in any
 	// order. A refused command is a row without a phase and with a Detail.
 	Rows(ctx context.Context) ([]Row, error)
@@ -44,5 +46,6 @@ type Stats struct {
 type Links struct {
 	Clone     string   // URL for git clone
 	Dashboard string   // page for people
-	Notes     []string // what else to say at the start, such as which Redis it is
+	Pulls     string   // page of the simulated forge with the pull requests
+	Notes     []string // what else to say at the start, as "name: value", such as which Redis it is
 }

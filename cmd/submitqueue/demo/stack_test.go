@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -21,13 +22,16 @@ type oracle struct {
 	silent map[string]bool   // branches that never get a verdict
 	lie    map[string]Result // verdicts that it states instead
 	land   map[string]bool   // branches that it lands whatever the plan says
+	busy   int               // looks for which changes without a verdict are being built
 	openE  error             // what Open returns
+	broken map[string]int    // how often infrastructure parks a branch before it gets its verdict
 	closed int
 
 	mu    sync.Mutex
 	pulls map[int]Pull
 	rows  []Row
 	won   map[string]bool // pairs of which one has landed
+	tries int             // calls of Retry
 	looks int
 }
 
@@ -67,10 +71,24 @@ func (o *oracle) Open(ctx context.Context, c Change) (Pull, error) {
 	return p, nil
 }
 
+func (o *oracle) Retry(ctx context.Context, p Pull) error {
+	o.mu.Lock()
+	o.tries++
+	o.rows = slices.DeleteFunc(o.rows, func(r Row) bool { return r.Number == p.Number })
+	o.mu.Unlock()
+	return o.Land(ctx, p)
+}
+
 func (o *oracle) Land(ctx context.Context, p Pull) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := p.Change
+	if o.broken[c.Branch] > 0 {
+		o.broken[c.Branch]--
+		detail := fmt.Sprint("killed, and ", o.broken[c.Branch], " more to come")
+		o.rows = append(o.rows, Row{Number: p.Number, Phase: queue.Parked, Reason: queue.ReasonInfra, Detail: detail})
+		return nil
+	}
 	row := Row{Number: p.Number, Title: c.Title, Author: c.Author, Phase: queue.Rejected, Reason: queue.ReasonFailed, Keys: 2, Reused: 1}
 	lands := c.Expect == ExpectLand || c.Expect == ExpectVerdict || c.Pair != "" && !o.won[c.Pair]
 	switch {
@@ -100,7 +118,11 @@ func (o *oracle) Rows(ctx context.Context) ([]Row, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.looks++
-	return append([]Row(nil), o.rows...), nil
+	rows := append([]Row(nil), o.rows...)
+	for i := range rows {
+		rows[i].Running = !rows[i].decided() && o.looks <= o.busy
+	}
+	return rows, nil
 }
 
 func (o *oracle) Stats(ctx context.Context) (Stats, error) {
@@ -108,7 +130,7 @@ func (o *oracle) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (o *oracle) Links() Links {
-	return Links{Clone: o.dir, Dashboard: "http://127.0.0.1:1", Notes: []string{"Redis: in this process"}}
+	return Links{Clone: o.dir, Dashboard: "http://127.0.0.1:1", Pulls: "http://127.0.0.1:2/acme/shop", Notes: []string{"Redis: in this process"}}
 }
 
 func (o *oracle) Close() error {

@@ -51,7 +51,7 @@ func totals(rows []Row, elapsed time.Duration) string {
 	final := 0
 	for _, r := range rows {
 		n[r.Phase]++
-		if r.Phase.Final() {
+		if r.decided() {
 			final++
 		}
 	}
@@ -76,7 +76,7 @@ func tableLine(r Row, wide int, color bool) string {
 		return line + " " + fit(r.Title, rest)
 	}
 	title := min(56, rest*45/100)
-	return line + " " + fit(r.Title, title) + " " + fit(r.Author, 8) + " " + fit(r.Detail, rest-title-10)
+	return line + " " + fit(r.Title, title) + " " + fit(r.Author, 8) + " " + fit(r.why(), rest-title-10)
 }
 
 // bar is a progress bar of n columns, in eighths of a column.
@@ -120,8 +120,8 @@ func Changed(rows []Row, elapsed time.Duration, seen map[int]string) []string {
 		}
 		seen[r.Number] = state
 		line := fmt.Sprintf("%s  %s %s %s", clock(elapsed), fit(fmt.Sprintf("#%d", r.Number), 4), fit(r.label(), 9), clean(r.Title))
-		if r.Detail != "" {
-			line += " (" + clean(r.Detail) + ")"
+		if why := r.why(); why != "" {
+			line += " (" + clean(why) + ")"
 		}
 		lines = append(lines, line)
 	}

@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// maxNamed bounds how many targets or paths a line names.
+const maxNamed = 3
+
+// failure says in one line what rejected a change: the step, its targets and the
+// first line of its log that tells why, or the paths that do not merge. It is
+// hostile text, and "" for other verdicts.
+func failure(v *queue.Verdict) string {
+	switch {
+	case v == nil:
+		return ""
+	case len(v.Conflicts) > 0:
+		return "does not merge: " + some(v.Conflicts, maxNamed)
+	case len(v.Failures) == 0:
+		return ""
+	}
+	f := v.Failures[0]
+	text := "step " + f.Step + " failed"
+	if f.Timeout {
+		text = "step " + f.Step + " ran out of time"
+	}
+	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree) {
+		text += " on " + some(f.Targets, maxNamed)
+	}
+	if line := Telling(f.Tail); line != "" {
+		text += ": " + line
+	}
+	return text
+}
+
+// Telling returns the line of a log that says most, of hostile text: the first that names a place
+// in a file, else the first that speaks of failure, else the last.
+func Telling(log string) string {
+	log = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]").ReplaceAllString(log, "")
+	var lines []string
+	for line := range strings.Lines(log) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	for _, pattern := range []string{
+		`(^|\s)[^\s:]+\.\w+:\d+(:\d+)?: `,
+		`(?i)\b(error|errors|exception|fail|failed|failure|fatal|panic|not found|no such)\b`,
+	} {
+		says := regexp.MustCompile(pattern)
+		for _, line := range lines {
+			if says.MatchString(line) {
+				return line
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[len(lines)-1]
+}

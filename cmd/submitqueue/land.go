@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+)
+
+// landCommand asks to land.
+type landCommand struct {
+	clientFlags
+	What  string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	Wait  bool   `help:"Wait for the verdict; exit 1 unless it landed."`
+	Retry bool   `help:"Forget past failures: what failed runs again."`
+}
+
+// Run implements the command.
+func (l *landCommand) Run(ctx context.Context) error {
+	if strings.TrimSpace(l.What) == "" {
+		return usageError("say what to land: a branch, or the number of a pull request")
+	}
+	c, err := l.open()
+	if err != nil {
+		return err
+	}
+	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What, Retry: l.Retry}
+	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
+		cmd.Number, cmd.Branch = n, ""
+	}
+	var ok app.APIAccepted
+	if err := c.call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
+		return err
+	}
+	fmt.Printf("asked to land as #%d\n", ok.Number)
+	return c.wait(ctx, ok, l.Wait)
+}
+
+// answerLimit bounds how long a command that does not wait for the verdict
+// waits for the queue's answer.
+const answerLimit = 10 * time.Second
+
+// wait follows a change, from the command that asked for it on, until the queue
+// has answered it, or to its verdict.
+func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) error {
+	var enough <-chan time.Time
+	if !verdict {
+		enough = time.After(answerLimit)
+	}
+	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
+	shown, trouble := "", ""
+	for {
+		var ch app.APIChange
+		switch err := c.call(ctx, http.MethodGet, path, nil, &ch); {
+		case err != nil:
+			var known *answered
+			waits := errors.As(err, &known) && known.status == http.StatusNotFound // the command is on its way
+			if text := err.Error(); !waits && text != trouble && ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, "submitqueue: still waiting:", oneLine(text))
+				trouble = text
+			}
+		case ch.Answered.Before(asked.At): // what it says is of before
+		case ch.ID == "" && ch.Notice == nil:
+			fmt.Printf("#%d is not in the queue: there is no such pull request\n", asked.Number)
+			return exitCode(1)
+		case ch.Notice != nil && (ch.ID == "" || ch.Final):
+			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, oneLine(ch.Notice.Text))
+			return exitCode(1)
+		case !verdict:
+			return nil
+		default:
+			if line := sentence(ch); line != shown {
+				fmt.Println(line)
+				shown = line
+			}
+			switch {
+			case ch.Phase == "landed":
+				return nil
+			case ch.Final:
+				p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
+				p.reasons(ch)
+				p.evidence(ch)
+				return exitCode(1)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-enough:
+			return nil
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// cancelCommand takes a change out.
+type cancelCommand struct {
+	clientFlags
+	ID string `arg:"" help:"Id of a change, or number of a pull request or request."`
+}
+
+// Run implements the command.
+func (l *cancelCommand) Run(ctx context.Context) error {
+	c, err := l.open()
+	if err != nil {
+		return err
+	}
+	cmd := app.CancelCommand{Queue: l.Queue, User: userName(), ID: l.ID}
+	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
+		cmd.Number, cmd.ID = n, ""
+	}
+	var ok app.APIAccepted
+	if err := c.call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
+		return err
+	}
+	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
+	return nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

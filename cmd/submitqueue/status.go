@@ -1,0 +1,466 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+
+	"github.com/submitqueue/submitqueue/app"
+)
+
+// statusCommand shows the queue.
+type statusCommand struct {
+	clientFlags
+	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
+	JSON bool   `name:"json" help:"Print what the API answers."`
+}
+
+// Run implements the command.
+func (l *statusCommand) Run(ctx context.Context) error {
+	c, err := l.open()
+	if err != nil {
+		return err
+	}
+	path := "/api/queue?" + url.Values{"queue": {l.Queue}}.Encode()
+	if l.ID != "" {
+		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
+	}
+	if l.JSON {
+		var raw json.RawMessage
+		if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+			return err
+		}
+		out, err := json.MarshalIndent(raw, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Println(string(out))
+		return nil
+	}
+	p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
+	if l.ID == "" {
+		var q app.APIQueue
+		if err := c.call(ctx, http.MethodGet, path, nil, &q); err != nil {
+			return err
+		}
+		p.queue(q)
+		return nil
+	}
+	var ch app.APIChange
+	if err := c.call(ctx, http.MethodGet, path, nil, &ch); err != nil {
+		return err
+	}
+	var notes []app.APINote
+	if ch.ID != "" {
+		past := "/api/history?" + url.Values{"queue": {l.Queue}, "id": {ch.ID}, "max": {"200"}}.Encode()
+		if err := c.call(ctx, http.MethodGet, past, nil, &notes); err != nil {
+			return err
+		}
+	}
+	p.change(ch, notes)
+	return nil
+}
+
+// mostColumns is how wide a line is where there is room for more.
+const mostColumns = 100
+
+// columnsOf returns how wide lines to a file may be.
+func columnsOf(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return min(w, mostColumns)
+	}
+	return mostColumns
+}
+
+// sheet prints what the API says of a queue for people. No line of a table is
+// wider than its width.
+type sheet struct {
+	out   io.Writer
+	width int
+	now   time.Time
+	base  string // of the server, for links
+}
+
+// queue prints a line for each change, in order, then the latest verdicts.
+func (p sheet) queue(q app.APIQueue) {
+	if q.Away != "" {
+		p.text(q.Name+": "+q.Away, "")
+	}
+	if q.Tip == "" {
+		return // nothing is known of it yet, not even that nothing waits
+	}
+	p.line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, counted(q.Slots, "slot")))
+	switch {
+	case q.ConfigError != "" && q.Configured:
+		p.text("The configuration on "+q.Branch+" cannot be used, and the last good one is in force: "+q.ConfigError, "")
+	case q.ConfigError != "":
+		p.text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
+	}
+	if q.Paused {
+		p.text(strings.TrimSuffix("Paused by "+q.PausedBy+": "+q.PausedReason, ": "), "")
+		p.line("Let landings go on with: submitqueue resume")
+	}
+	if len(q.Order)+len(q.Recent) == 0 {
+		p.line("nothing waits to land")
+		return
+	}
+	var rows [][]string
+	for _, ch := range q.Order {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
+	}
+	for _, ch := range q.Recent[:min(len(q.Recent), 10)] {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.ago(ch.Decided), ch.Title})
+	}
+	p.table([]string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"}, rows)
+}
+
+func tipOf(q app.APIQueue) string {
+	if q.Tip == "" {
+		return ""
+	}
+	return " at " + q.Tip[:min(len(q.Tip), 12)]
+}
+
+func stateOf(q app.APIQueue) string {
+	state := "its checks are being compared with what has passed"
+	switch {
+	case !q.Configured:
+		state = "no configuration"
+	case q.Red > 0:
+		state = "red: " + strings.Join(q.RedTargets, ", ")
+	case q.Unproven > 0:
+		state = counted(q.Unproven, "check") + " not proven yet"
+	case q.Proven:
+		state = "proven"
+	}
+	if q.Paused {
+		return "paused, " + state
+	}
+	return state
+}
+
+// phaseOf returns where a change is in one word.
+func phaseOf(ch app.APIChange) string {
+	switch {
+	case ch.Phase == "":
+		return "refused"
+	case ch.Phase == "nothing-to-land":
+		return "no change"
+	case ch.Phase == "pending" && len(ch.Builds) > 0:
+		return "building"
+	case ch.Phase == "pending":
+		return "waiting"
+	}
+	return ch.Phase
+}
+
+// whyOf returns why it is there in a few words.
+func whyOf(ch app.APIChange) string {
+	switch {
+	case ch.Phase == "landed":
+		if ch.Verdict == nil || ch.Verdict.Commit == "" {
+			return ""
+		}
+		return "as " + ch.Verdict.Commit[:min(10, len(ch.Verdict.Commit))]
+	case ch.Phase == "" && ch.Notice != nil:
+		return ch.Notice.Short
+	case len(ch.Waits) > 0 && !ch.Final:
+		return ch.Waits[0].Short
+	case ch.Reason != nil:
+		return ch.Reason.Short
+	}
+	return ""
+}
+
+// sentence is a change in one line.
+func sentence(ch app.APIChange) string {
+	name := fmt.Sprintf("#%d", ch.Number)
+	if ch.Branch != "" {
+		name += " " + ch.Branch
+	}
+	text := name + ": " + phaseOf(ch)
+	why := whyOf(ch)
+	switch {
+	case why == "":
+	case ch.Phase == "landed":
+		text += " " + why
+	default:
+		text += ", " + why
+	}
+	return oneLine(text)
+}
+
+// columnsMost is the most that each column of the table takes.
+var columnsMost = []int{7, 24, 9, 30, 27, 60}
+
+// giving is which column is narrowed first, down to what, until all fit. One of
+// no width is left out.
+var giving = []struct{ column, floor int }{{5, 16}, {1, 14}, {3, 18}, {4, 14}, {5, 0}, {1, 6}, {3, 6}, {4, 0}, {2, 4}}
+
+// table prints rows under a head, a line each.
+func (p sheet) table(head []string, rows [][]string) {
+	const gap = 2
+	widths := make([]int, len(head))
+	rows = append([][]string{head}, rows...)
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = min(max(widths[i], displayWidth(oneLine(cell))), columnsMost[i])
+		}
+	}
+	over := -p.width - gap
+	for _, w := range widths {
+		over += w + gap
+	}
+	for _, g := range giving {
+		give := min(over, widths[g.column]-g.floor)
+		if give <= 0 {
+			continue
+		}
+		widths[g.column] -= give
+		over -= give
+		if widths[g.column] == 0 {
+			over -= gap
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if widths[i] == 0 {
+				continue
+			}
+			cell = clip(oneLine(cell), widths[i])
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", widths[i]-displayWidth(cell)+gap))
+		}
+		p.line(b.String())
+	}
+}
+
+// change prints all that is known of one change.
+func (p sheet) change(ch app.APIChange, notes []app.APINote) {
+	if ch.ID == "" {
+		p.line(fmt.Sprintf("#%d: not in the queue", ch.Number))
+		if ch.Notice != nil {
+			p.text(ch.Notice.Text, "")
+		}
+		return
+	}
+	fmt.Fprintln(p.out, sentence(ch))
+	p.text(ch.Title, "  ")
+	p.reasons(ch)
+	fmt.Fprintln(p.out)
+	p.facts(ch)
+	p.evidence(ch)
+	p.builds(ch)
+	p.timeline(notes)
+}
+
+func (p sheet) reasons(ch app.APIChange) {
+	say := func(r *app.APIReason) {
+		if r != nil && r.Text != "" {
+			p.text(r.Text, "")
+		}
+	}
+	switch {
+	case ch.Phase == "landed":
+	case ch.Final || len(ch.Waits) == 0:
+		say(ch.Reason)
+	default:
+		for _, w := range ch.Waits {
+			say(&w)
+		}
+	}
+	if ch.Notice != nil {
+		p.text("To "+cmp.Or(ch.NoticeTo, "the last command")+": "+ch.Notice.Text, "")
+	}
+}
+
+func (p sheet) facts(ch app.APIChange) {
+	fact := func(name, value string) {
+		if value != "" {
+			p.line(fmt.Sprintf("  %-11s %s", name, value))
+		}
+	}
+	fact("head", ch.Head[:min(len(ch.Head), 12)]+" by "+ch.Author)
+	fact("asked for", p.clock(ch.Arrived)+" by "+ch.Requester)
+	if ch.Position > 0 {
+		fact("place", fmt.Sprintf("%d of %d", ch.Position, ch.Total))
+	}
+	if !ch.Final {
+		fact("verdict", ch.Forecast)
+	}
+	fact("decided", p.clock(ch.Decided))
+	fact("next look", p.clock(ch.Until))
+	if v := ch.Verdict; v != nil && ch.Phase == "landed" && v.Keys > 0 {
+		how := fmt.Sprintf("%s passed", counted(v.Keys, "check"))
+		if v.Reused > 0 {
+			how += fmt.Sprintf(", %d of them before, at the same content", v.Reused)
+		}
+		if v.Attempts > 1 {
+			how += fmt.Sprintf("; one only on attempt %d", v.Attempts)
+		}
+		fact("proof", how)
+	}
+	fact("page", ch.URL)
+}
+
+// evidence prints what failed, with the last lines of the log.
+func (p sheet) evidence(ch app.APIChange) {
+	if ch.Verdict == nil {
+		return
+	}
+	for _, f := range ch.Verdict.Failures {
+		fmt.Fprintln(p.out)
+		p.text(cmp.Or(f.Text, f.Step+" failed")+".", "")
+		for line := range strings.Lines(printable(strings.TrimRight(f.Tail, "\n"))) {
+			fmt.Fprintln(p.out, "  | "+strings.TrimRight(line, "\n"))
+		}
+		if f.Build != "" {
+			fmt.Fprintln(p.out, "  whole log: "+p.base+oneLine(f.Log))
+		}
+	}
+	for _, path := range ch.Verdict.Paths {
+		fmt.Fprintln(p.out, "  does not merge: "+oneLine(path))
+	}
+}
+
+func (p sheet) builds(ch app.APIChange) {
+	if len(ch.Builds) == 0 {
+		return
+	}
+	fmt.Fprintln(p.out, "\nBuilds under way")
+	for _, b := range ch.Builds {
+		at := "waits for a runner"
+		if !b.Started.IsZero() {
+			at = "since " + p.clock(b.Started)
+		}
+		p.line(fmt.Sprintf("  %s  %d of %s done, %s", b.ID[:min(len(b.ID), 10)], b.Done, counted(b.Steps, "step"), at))
+		if !b.Started.IsZero() {
+			fmt.Fprintln(p.out, "  log: "+p.base+app.LogPath(b.ID))
+		}
+	}
+}
+
+// timeline prints the history, the oldest first.
+func (p sheet) timeline(notes []app.APINote) {
+	if len(notes) == 0 {
+		return
+	}
+	zone := p.now.Format("MST")
+	fmt.Fprintln(p.out, "\nTimeline, "+zone)
+	day := ""
+	for i := len(notes) - 1; i >= 0; i-- {
+		n := notes[i]
+		at := n.At.In(p.now.Location())
+		if today := at.Format("2 January 2006"); today != day {
+			day = today
+			fmt.Fprintln(p.out, "  "+day)
+		}
+		text := cmp.Or(n.Title, n.What)
+		if n.Text != "" {
+			text += ": " + n.Text
+		}
+		p.hang("  "+at.Format("15:04:05")+"  ", text)
+		if n.Log != "" && n.What != "build-asked" {
+			fmt.Fprintln(p.out, "            log: "+p.base+oneLine(n.Log))
+		}
+	}
+}
+
+// line prints one line, cut to the width.
+func (p sheet) line(s string) {
+	fmt.Fprintln(p.out, clip(strings.TrimRight(oneLine(s), " "), p.width))
+}
+
+// text prints a paragraph, broken between words.
+func (p sheet) text(s, indent string) { p.hang(indent, s) }
+
+// hang prints a paragraph behind a lead, and indents what follows as much.
+func (p sheet) hang(lead, s string) {
+	indent := strings.Repeat(" ", displayWidth(lead))
+	line, empty := lead, true
+	for _, word := range strings.Fields(oneLine(s)) {
+		if !empty && displayWidth(line)+1+displayWidth(word) > p.width {
+			fmt.Fprintln(p.out, line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	if !empty {
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+// clock returns a moment in the reader's zone; "" for none.
+func (p sheet) clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(p.now.Location())
+	if t.Format(time.DateOnly) == p.now.Format(time.DateOnly) {
+		return t.Format("15:04:05 MST")
+	}
+	return t.Format("2 Jan 15:04:05 MST")
+}
+
+// ago returns how long ago a moment was, roughly.
+func (p sheet) ago(t time.Time) string {
+	switch d := p.now.Sub(t); {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", max(int(d/time.Second), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days ago", d/(24*time.Hour))
+	}
+}
+
+// displayWidth returns how many columns a terminal gives to a text.
+func displayWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// clip cuts a text to n columns.
+func clip(s string, n int) string {
+	if displayWidth(s) <= n {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if n -= runeWidth(r); n < 1 {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimRight(b.String(), " ") + "…"
+}

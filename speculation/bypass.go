@@ -1,0 +1,107 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Of futures beyond the likeliest, for which only free slots are used.
+const (
+	maxBypass  = 3 // undecided changes ahead over all of whose outcomes whole paths are followed: 2^maxBypass
+	lateFactor = 2 // how many times longer than the bypassing change the other still takes
+)
+
+// spares considers what free slots are good for: where nothing is known of
+// changes but an average, the other outcome of the first undecided change
+// ahead, and all outcomes of a few once the likeliest is proven, so that the
+// change may land before them ("Bypassing Large Diffs", 2023); elsewhere the
+// other outcome of a change that will be undecided for much longer than the
+// build takes.
+func (p *planning) spares(n *node, edges []edge, f *future, chance []float64, value float64) {
+	cold := p.rules().Spare == queue.SpareAlways || p.rules().Spare != queue.SpareNever && p.model.Cold()
+	for i := range edges {
+		late := p.late(edges[i].to.id, n.id)
+		if !late && !(cold && i == 0) || p.rules().Spare == queue.SpareNever {
+			continue
+		}
+		takes := slices.Clone(f.takes)
+		takes[i] = !takes[i]
+		p.spare(n, edges, takes, value*(1-chance[i])/chance[i], late)
+	}
+	if !cold || f.status != verified || len(edges) > maxBypass {
+		return
+	}
+	for mask := range 1 << len(edges) {
+		takes, odds := make([]bool, len(edges)), value
+		for i := range edges {
+			if takes[i] = mask&(1<<i) != 0; takes[i] != f.takes[i] {
+				odds *= (1 - chance[i]) / chance[i]
+			}
+		}
+		if odds < value {
+			p.spare(n, edges, takes, odds, false)
+		}
+	}
+}
+
+func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, late bool) {
+	g := &future{spare: true}
+	p.see(n, edges, takes, g)
+	g.needed = resize(g.needed, len(n.x.targets))
+	from := len(p.found)
+	p.offer(n, edges, g, value, 0, "in case "+p.differs(edges, takes, p.one.takes))
+	for i := range p.found[from:] {
+		c := &p.found[from+i]
+		c.spare = true
+		if late {
+			c.why += "; it would be long before that is known"
+		}
+	}
+}
+
+// differs says in words in what a future differs from the likeliest.
+func (p *planning) differs(edges []edge, takes, from []bool) string {
+	var land, not []queue.ChangeID
+	for i := range edges {
+		switch {
+		case takes[i] == from[i]:
+		case takes[i]:
+			land = append(land, edges[i].to.id)
+		default:
+			not = append(not, edges[i].to.id)
+		}
+	}
+	switch {
+	case len(not) == 0:
+		return names(land) + verb(land, " lands", " land")
+	case len(land) == 0:
+		return names(not) + verb(not, " does not land", " do not land")
+	}
+	return names(land) + verb(land, " lands", " land") + " and " + names(not) + verb(not, " does not", " do not")
+}
+
+func verb(ids []queue.ChangeID, one, many string) string {
+	if len(ids) == 1 {
+		return one
+	}
+	return many
+}
+
+// late reports whether a change ahead will be undecided for so long that the
+// one behind it has both its results well before. A build that has run for
+// longer than was predicted is taken to need half as long again as it has: what
+// is late tends to stay so.
+func (p *planning) late(ahead, id queue.ChangeID) bool {
+	mine := p.s.Changes[id].Predicted
+	if mine <= 0 || p.verified[ahead] {
+		return false
+	}
+	rest := p.s.Changes[ahead].Predicted
+	if started := p.began[ahead]; started != 0 {
+		elapsed := p.now.Sub(started)
+		p.wakeAt(started.Add(2 * lateFactor * mine))
+		rest = max(rest-elapsed, elapsed/2)
+	}
+	return rest >= lateFactor*mine
+}
