@@ -64,6 +64,7 @@ type Pull struct {
 	Notice   Reason   `json:"notice,omitzero"`     // the answer to the latest command that was not followed
 	NoticeTo string   `json:"notice_to,omitempty"` // who gave it
 	Shown    Digest   `json:"shown,omitempty"`     // digest of the facts its comment shows
+	Passing  bool     `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID `json:"head,omitempty"`      // the head as last heard
 	Gone     bool     `json:"gone,omitempty"`      // the forge says that it was merged
 	Answered Instant  `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was

@@ -79,7 +79,7 @@ func (c *Core) began(a *queue.Action) {
 	case queue.Analyze:
 		c.analyzing[t.Change]++
 	case queue.Publish:
-		c.publishing[t.Number] = true
+		c.publishing[t.Number] = t.Want
 	}
 }
 

@@ -321,9 +321,10 @@ func (c *Core) unassume(l *queue.Link) {
 		if k.from = slices.DeleteFunc(k.from, func(s source) bool { return s.link.ID == l.ID }); len(k.from) == 0 {
 			delete(a.known, k.mark)
 		}
-		k.passed, k.open = false, false
+		k.passed, k.open, k.asked = false, false, false
 		for _, s := range k.from {
 			a.hot[s.link.Change] = true
+			delete(c.verified, s.link.Change)
 		}
 	}
 	a.hot[l.Change] = true

@@ -24,7 +24,7 @@ type Core struct {
 	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
 	verified    map[queue.ChangeID]bool                      // some link of the change is proven, but for keys on the whole tree
 	running     map[queue.Digest]queue.BuildID               // key id → live build that was asked for it and is not cancelling
-	publishing  map[int]bool                                 // pull requests whose comment is being written
+	publishing  map[int]queue.Digest                         // pull requests whose comment is being written, and of what
 	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
 	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
@@ -86,7 +86,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		sets:        map[queue.Digest][]queue.Digest{},
 		verified:    map[queue.ChangeID]bool{},
 		running:     map[queue.Digest]queue.BuildID{},
-		publishing:  map[int]bool{},
+		publishing:  map[int]queue.Digest{},
 		told:        map[int]told{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
 		analyzing:   map[queue.ChangeID]int{},

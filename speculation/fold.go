@@ -202,6 +202,9 @@ func (c *Core) doneShowing(b queue.Done) {
 	if t, ok := a.Task.(queue.Publish); ok {
 		if p := c.s.Pulls[t.Number]; p != nil {
 			p.Shown = t.Want
+			if p.Passing {
+				p.Shown, p.Passing = "", false
+			}
 			c.touchPull(p)
 		}
 	}

@@ -72,7 +72,7 @@ func (c *Core) plan() {
 	p.paths()
 	p.cancelRefuted()
 	p.take()
-	LastPlan = p
+
 }
 
 // thresholds follow the measured accuracy of predictions: where they are often

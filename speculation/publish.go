@@ -34,8 +34,12 @@ func (c *Core) publish() {
 			t = told{facts: facts, want: queue.DigestOf("facts1", facts)}
 			c.told[n] = t
 		}
-		if p.Shown != t.want && !c.publishing[n] {
+		switch under := c.publishing[n]; {
+		case under == "" && p.Shown != t.want:
 			c.ask(queue.Publish{Number: n, Want: t.want})
+		case under != "" && under != t.want && !p.Passing:
+			p.Passing = true // whatever is written now may be what holds for this moment only
+			c.touch(queue.KindPull, strconv.Itoa(n))
 		}
 	}
 }
