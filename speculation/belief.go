@@ -27,7 +27,13 @@ func clampChance(q float64) float64 {
 // good is the chance that a change is green on its own.
 func (c *Core) good(id queue.ChangeID) float64 {
 	if b := c.s.Beliefs[id]; b != nil {
-		return clampChance(b.Good)
+		q := b.Good
+		for i := range b.Doubts {
+			if d := &b.Doubts[i]; d.Pair == "" {
+				q = min(q, 1-d.Chance)
+			}
+		}
+		return clampChance(q)
 	}
 	return clampChance(c.model.Good(c.s.Changes[id]))
 }
@@ -160,8 +166,14 @@ func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
 	}
 	before, after := len(places)-n, len(places)-n-fresh
 	if before > 0 {
-		odds := (1 - rec.Good) / rec.Good * float64(after) / float64(before)
-		rec.Good = clampChance(1 / (1 + odds))
+		left := float64(after) / float64(before)
+		rec.Good = 1 - clearOf(1-rec.Good, left)
+		rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool { return d.Pair == "" && after == 0 })
+		for i := range rec.Doubts {
+			if d := &rec.Doubts[i]; d.Pair == "" {
+				d.Chance = clearOf(d.Chance, left)
+			}
+		}
 	}
 	for i, t := range places {
 		if passed[t] {
@@ -258,13 +270,63 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 	}
 	for _, g := range guesses {
 		post := min(g.w/(1-none), 1-minChance)
+		var others []queue.ChangeID
+		for _, id := range suspects {
+			if id != g.a && id != g.b {
+				others = append(others, id)
+			}
+		}
+		slices.Sort(others)
 		if g.b != "" {
-			c.setPair(g.a, g.b, post)
+			x, y := min(g.a, g.b), max(g.a, g.b)
+			c.suspectOf(y, queue.Doubt{Pair: x, Chance: post, Before: c.pairChance(x, y), Others: others})
+			c.setPair(x, y, post)
 			continue
 		}
-		rec := c.belief(g.a)
-		rec.Good = clampChance(min(rec.Good, 1-post))
+		rec := c.suspectOf(g.a, queue.Doubt{Chance: post, Others: others})
+		for i, t := range c.places(g.a, c.affectedBy(g.a)) {
+			if red[t] && hasBit(rec.Tested, i) {
+				rec.Tested[i/64] &^= 1 << (i % 64)
+			}
+		}
 	}
+}
+
+// maxDoubts bounds the failures that are remembered of one change.
+const maxDoubts = 32
+
+func (c *Core) suspectOf(id queue.ChangeID, d queue.Doubt) *queue.Belief {
+	rec := c.belief(id)
+	if rec.Doubts = append(rec.Doubts, d); len(rec.Doubts) > maxDoubts {
+		rec.Doubts = rec.Doubts[len(rec.Doubts)-maxDoubts:]
+	}
+	return rec
+}
+
+// explain takes back the doubts about others for which a change that has been
+// turned down is to blame.
+func (c *Core) explain(id queue.ChangeID) {
+	for _, at := range sorted(c.s.Beliefs) {
+		rec := c.s.Beliefs[at]
+		n := len(rec.Doubts)
+		kept := rec.Doubts[:0:0]
+		for _, d := range rec.Doubts {
+			if !slices.Contains(d.Others, id) {
+				kept = append(kept, d)
+			} else if d.Pair != "" && rec.Pairs[d.Pair] <= d.Chance && rec.Pairs[d.Pair] > d.Before {
+				c.setPair(d.Pair, at, d.Before)
+			}
+		}
+		if rec.Doubts = kept; len(kept) != n {
+			c.touch(queue.KindBelief, string(at))
+		}
+	}
+}
+
+// clearOf is the chance of a fault that could show in the share of places left,
+// none of the others having shown it.
+func clearOf(q, left float64) float64 {
+	return clampChance(q * left / (q*left + 1 - q))
 }
 
 // meetAt reports whether two changes both affect one of the targets.

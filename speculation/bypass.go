@@ -12,24 +12,27 @@ const (
 	lateFactor = 2 // how many times longer than the bypassing change the other still takes
 )
 
-// spares considers what free slots are good for: where nothing is known of
-// changes but an average, the other outcome of the first undecided change
-// ahead, and all outcomes of a few once the likeliest is proven, so that the
-// change may land before them ("Bypassing Large Diffs", 2023); elsewhere the
-// other outcome of a change that will be undecided for much longer than the
-// build takes.
+// spares considers what free slots are good for where nothing is known of
+// changes but an average: the other outcome of the first undecided change
+// ahead, and of those that will be undecided for much longer than the build
+// takes, and all outcomes of a few once the likeliest is proven, so that the
+// change may land before them ("Bypassing Large Diffs", 2023). Where changes are
+// predicted it costs half as many builds again and gains nothing.
 func (p *planning) spares(n *node, edges []edge, f *future, chance []float64, value float64) {
 	cold := p.rules().Spare == queue.SpareAlways || p.rules().Spare != queue.SpareNever && p.model.Cold()
+	if !cold {
+		return
+	}
 	for i := range edges {
 		late := p.late(edges[i].to.id, n.id)
-		if !late && !(cold && i == 0) || p.rules().Spare == queue.SpareNever {
+		if !late && i > 0 {
 			continue
 		}
 		takes := slices.Clone(f.takes)
 		takes[i] = !takes[i]
 		p.spare(n, edges, takes, value*(1-chance[i])/chance[i], late)
 	}
-	if !cold || f.status != verified || len(edges) > maxBypass {
+	if f.status != verified || len(edges) > maxBypass {
 		return
 	}
 	for mask := range 1 << len(edges) {

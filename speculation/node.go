@@ -13,6 +13,7 @@ type node struct {
 	id    queue.ChangeID
 	x     *affects
 	share []float64 // by target: of the whole change's work
+	cost  float64   // seconds of all its targets, one after the other
 	edges []edge    // to the undecided changes ahead, in order; nil: to be made
 	made  bool      // edges are up to date
 }
@@ -50,6 +51,7 @@ func (c *Core) weigh(n *node) {
 		n.share[i] = c.targetCost(t)
 		total += n.share[i]
 	}
+	n.cost = total
 	for i := range n.share {
 		if total > 0 {
 			n.share[i] /= total

@@ -56,9 +56,6 @@ func (p *planning) likeliest(edges []edge, takes []bool, chance []float64) {
 				}
 			}
 		}
-		if DebugQ != nil {
-			DebugQ(to.id, q, p.good(to.id), o)
-		}
 		takes[i] = q >= 0.5
 		chance[i] = max(q, 1-q)
 		if takes[i] && o != nil {
@@ -120,14 +117,15 @@ func (p *planning) ends(n *node, edges []edge, f *future) (end, need queue.Insta
 	return max(own, need), need
 }
 
-// span predicts how long building a share of a change takes.
+// span predicts how long building a share of a change takes: less than the
+// whole, but not less than its targets take one after the other, as far as that
+// is known, because those of one area often are.
 func (p *planning) span(n *node, share float64) time.Duration {
-	whole := p.s.Changes[n.id].Predicted
-	return time.Duration(float64(whole) * min(1, fixedShare+(1-fixedShare)*share))
+	whole := p.s.Changes[n.id].Predicted.Seconds()
+	part := max((1-fixedShare)*share*whole, share*n.cost)
+	return time.Duration(min(whole, fixedShare*whole+part) * float64(time.Second))
 }
 
 // fixedShare is the share of a build's time that does not shrink with its
 // targets: fetching, setting up.
 const fixedShare = 0.12
-
-var DebugQ func(a queue.ChangeID, q, good float64, o any)

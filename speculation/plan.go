@@ -323,7 +323,7 @@ func (p *planning) offer(n *node, edges []edge, f *future, value float64, need q
 	if !n.x.all {
 		cand.only = only
 	}
-	if !first && !cand.always && p.early(n, share, max(need, verifying)) {
+	if !first && !cand.always && p.early(n, share, max(p.due(n, edges, only), verifying)) {
 		return unknown
 	}
 	cand.why = p.explain(cand, edges, f)
@@ -345,10 +345,27 @@ func (p *planning) offerReal(n *node, f *future, cand candidate, l *queue.Link) 
 	return unknown
 }
 
+// due is when the last of those ahead that affect one of the targets is expected
+// to be decided.
+func (p *planning) due(n *node, edges []edge, only map[string]bool) queue.Instant {
+	var at queue.Instant
+	for i := range edges {
+		o := p.outlooks[edges[i].to.id]
+		if o == nil || o.end <= at {
+			continue
+		}
+		if slices.ContainsFunc(edges[i].shared, func(t int) bool { return only[p.assumed.names[n.x.targets[t]]] }) {
+			at = o.end
+		}
+	}
+	return at
+}
+
 // early reports whether a build that is not a change's first can wait: those
-// ahead will be undecided for much longer than it takes (planner.md 9, rule 2).
+// ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
+// affect its targets only).
 func (p *planning) early(n *node, share float64, need queue.Instant) bool {
-	lead := p.span(n, share)*13/10 + time.Minute
+	lead := p.span(n, share)*16/10 + time.Minute
 	if need.Sub(p.now) <= lead {
 		return false
 	}

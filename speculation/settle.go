@@ -140,6 +140,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	}
 	slices.Sort(names)
 	c.measure(ch, false)
+	c.explain(ch.ID)
 	c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
 	return true
 }
