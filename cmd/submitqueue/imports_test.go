@@ -26,6 +26,7 @@ var arrows = []struct {
 	{"app/web", []string{"queue"}, "pages render facts; they decide and fetch nothing"},
 	{"app", []string{"app/web", "speculation", "conflict", "queue", "forge", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
 	{"speculation/predict", []string{"queue"}, "models see facts; they cannot reach what decides"},
+	{"speculation/sim", []string{"speculation", "speculation/predict", "queue"}, "the simulator plays the world for the very core that the server runs; no adapter may help it"},
 	{"speculation", []string{"speculation/predict", "conflict", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
 	{"conflict/conflicttest", []string{"conflict", "queue"}, "a fake of the port"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
