@@ -204,13 +204,10 @@ func (p *planning) paths() {
 			return
 		}
 		x := p.node(id)
-		if x == nil {
+		if x == nil || len(p.firstAhead(id)) > maxDepth {
 			continue
 		}
 		edges := p.edges(x)
-		if len(edges) > maxDepth {
-			continue
-		}
 		if !p.verified[id] || len(edges) > 0 {
 			n++
 		}
