@@ -107,6 +107,9 @@ func (s *Server) authorized(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// branchPrefix may be before a branch, and tells one that is called 7 from request 7.
+const branchPrefix = "refs/heads/"
+
 func (s *Server) apiLand(c echo.Context) error {
 	var cmd LandCommand
 	if err := readCommand(c, &cmd); err != nil {
@@ -117,6 +120,9 @@ func (s *Server) apiLand(c echo.Context) error {
 		return err
 	}
 	local := s.o.Requests
+	if local != nil {
+		cmd.Branch = strings.TrimPrefix(cmd.Branch, branchPrefix)
+	}
 	switch {
 	case !plainName(cmd.User, 100):
 		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
@@ -166,7 +172,7 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand) 
 	}
 	switch {
 	case errors.Is(err, forge.ErrNotFound) && branch == "":
-		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no request #%d: name a branch to make one.", cmd.Number)}
+		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}
 	case errors.Is(err, forge.ErrNotFound):
 		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
 	case err != nil:
@@ -296,7 +302,7 @@ func (s *Server) submit(c echo.Context, name string, e queue.Commented, at queue
 
 func (s *Server) notStored(name string, err error) error {
 	s.log.Warn("a command cannot be stored", "queue", name, "error", err)
-	return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again with the same Idempotency-Key; /readyz says what is wrong."}
+	return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again, with the same Idempotency-Key if there was one; /readyz says what is wrong."}
 }
 
 func readCommand(c echo.Context, into any) error {

@@ -147,7 +147,11 @@ func (s *Server) changeNamed(name, id string) (queue.QueueView, queue.View, erro
 		return q, v, &problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
 	}
 	if !ok {
-		return q, v, &problem{http.StatusNotFound, "This queue knows no such change. It may have ended long ago; its pull request still has the last word."}
+		text := "This queue knows no such change. It may have ended long ago"
+		if s.o.Requests == nil {
+			text += "; its pull request still has the last word"
+		}
+		return q, v, &problem{http.StatusNotFound, text + "."}
 	}
 	return q, v, nil
 }

@@ -91,10 +91,10 @@ func (w voice) help() string {
 	}, "\n")
 }
 
-// ConfigBrokenText says, as Markdown, that the target branch's configuration is
-// not used, and why. broken is the error with line and column; hostile text.
+// ConfigBrokenText says, as Markdown, that the target branch's configuration, or
+// one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
 func ConfigBrokenText(broken string) string {
-	return "⚠️ The `" + queue.ConfigPath + "` on the target branch cannot be used. The last good one stays in force until this is fixed:\n\n" +
+	return "⚠️ The configuration on the target branch cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 

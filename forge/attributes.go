@@ -35,8 +35,10 @@ func (m *Mirror) attributesPath() string { return filepath.Join(m.dir, "info", "
 // WriteAttributes makes the mirror merge by the .gitattributes files of a tree,
 // the target branch's: git 2.39 does not read them in a bare repository. Only
 // what bears on merging is taken over. Merge drivers other than git's own are
-// programs that are not here: an *AttributeError names the line, and the mirror
-// keeps the attributes it had. Merges made before are made again when asked for.
+// programs that are not here: an *AttributeError names the first such line, and
+// the files are merged as text, as git does where it does not know a driver. So
+// merges follow from the tree alone, whatever the mirror went by before. Merges
+// made before are made again when asked for.
 func (m *Mirror) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
 	files, err := m.files(ctx, tree)
 	if err != nil {
@@ -55,16 +57,20 @@ func (m *Mirror) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
 	var text strings.Builder
 	macros := map[string][]string{"binary": {"-merge"}}
 	t := &Tree{m, tree}
+	var bad error // the first
 	for _, f := range found {
 		content, err := t.Blob(ctx, f.OID)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", f.Path, err)
 		}
-		if err := mergeAttributes(&text, f.Path, string(content), macros); err != nil {
-			return err
+		if err := mergeAttributes(&text, f.Path, string(content), macros); bad == nil {
+			bad = err
 		}
 	}
-	return m.setAttributes(text.String())
+	if err := m.setAttributes(text.String()); err != nil {
+		return err
+	}
+	return bad
 }
 
 func (m *Mirror) setAttributes(text string) error {
@@ -96,21 +102,27 @@ func (m *Mirror) rules() int {
 
 // mergeAttributes writes the lines of one .gitattributes file that bear on
 // merging, with patterns that mean the same from the root. Later lines win, so
-// files must come from the root downwards, as git ranks them.
+// files must come from the root downwards, as git ranks them. An error is of the
+// first line that cannot be followed; the others are written all the same.
 func mergeAttributes(out *strings.Builder, file, content string, macros map[string][]string) error {
+	var bad error
 	dir := path.Dir(file)
 	content = strings.TrimPrefix(content, "\ufeff")
 	n := 0
 	for line := range strings.SplitSeq(content, "\n") {
 		n++
-		fail := func(why string) error { return &AttributeError{Path: file, Line: n, Text: line, Why: why} }
+		fail := func(why string) {
+			if bad == nil {
+				bad = &AttributeError{Path: file, Line: n, Text: line, Why: why}
+			}
+		}
 		pattern, rest, ok := attributePattern(line)
 		if !ok || len(line) > attributeLineLimit {
 			continue
 		}
 		states, err := mergeStates(strings.Fields(rest), macros)
 		if err != nil {
-			return fail(err.Error())
+			fail(err.Error())
 		}
 		if name, ok := strings.CutPrefix(pattern, "[attr]"); ok {
 			if dir == "." { // elsewhere git does not read them
@@ -126,11 +138,12 @@ func mergeAttributes(out *strings.Builder, file, content string, macros map[stri
 		}
 		made := quotePattern(pattern) + " " + strings.Join(states, " ") + "\n"
 		if len(made) > attributeLineLimit {
-			return fail("the pattern is too long to be written with its directory")
+			fail("the pattern is too long to be written with its directory")
+			continue
 		}
 		out.WriteString(made)
 	}
-	return nil
+	return bad
 }
 
 // attributePattern splits a line into its pattern, unquoted, and the rest.
@@ -159,18 +172,20 @@ func attributePattern(line string) (pattern, rest string, ok bool) {
 }
 
 var errDriver = errors.New("merge drivers other than text, binary and union are programs that the queue does not have; " +
-	"use one of these, or take the line out")
+	"until one of these is there instead, such files are merged as text")
 
 // mergeStates returns the attributes among words that bear on merging, with
-// macros replaced by what they stand for.
+// macros replaced by what they stand for. With the error a driver that is not
+// git's own is replaced by text.
 func mergeStates(words []string, macros map[string][]string) ([]string, error) {
 	var states []string
+	var bad error
 	for _, w := range words {
 		name, value, valued := strings.Cut(strings.TrimLeft(w, "-!"), "=")
 		switch {
 		case name == "merge" && valued:
 			if value != "text" && value != "binary" && value != "union" {
-				return nil, errDriver
+				w, bad = "merge=text", errDriver
 			}
 			states = append(states, w)
 		case name == "merge", name == "conflict-marker-size":
@@ -179,7 +194,7 @@ func mergeStates(words []string, macros map[string][]string) ([]string, error) {
 			states = append(states, macros[name]...)
 		}
 	}
-	return states, nil
+	return states, bad
 }
 
 // below makes a pattern of a directory's file mean the same from the root.

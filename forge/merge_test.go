@@ -163,14 +163,33 @@ func TestUnionMergeByAttributes(t *testing.T) {
 	}
 }
 
-func TestCustomMergeDriverIsRefused(t *testing.T) {
+// A driver that is not here is named, and its files are merged as text, as git
+// does with a driver it does not know; the other lines hold, whatever the mirror
+// went by before.
+func TestCustomMergeDriverIsNamed(t *testing.T) {
 	r := newRepo(t)
-	base := r.commit("main", "base", files{"d/.gitattributes": "* text\n*.lock merge=npm -diff\n"})
-	m := r.fetched()
-	err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), base))(t).ID())
-	var bad *forge.AttributeError
-	if !errors.As(err, &bad) || bad.Path != "d/.gitattributes" || bad.Line != 2 || !strings.Contains(err.Error(), "*.lock merge=npm -diff") {
-		t.Fatal(err)
+	union := r.commit("union", "union", files{".gitattributes": "* merge=union\n"})
+	base := r.commit("main", "base", files{
+		"d/.gitattributes": "* text\n*.lock merge=npm -diff\n*.md merge=union\n", "d/x.lock": "1\n", "d/x.md": "1\n",
+	})
+	a := r.commit("a", "a", files{"d/x.lock": "1\na\n", "d/x.md": "1\na\n"}, base)
+	b := r.commit("b", "b", files{"d/x.lock": "1\nb\n", "d/x.md": "1\nb\n"}, base)
+	for _, before := range []queue.CommitID{"", union} {
+		m := r.fetched("union", "a", "b")
+		if before != "" {
+			if err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), before))(t).ID()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), base))(t).ID())
+		var bad *forge.AttributeError
+		if !errors.As(err, &bad) || bad.Path != "d/.gitattributes" || bad.Line != 2 || !strings.Contains(err.Error(), "*.lock merge=npm -diff") {
+			t.Fatal(err)
+		}
+		got := must(m.MergeWave(t.Context(), []forge.Pick{pick(a, b)}))(t)[0]
+		if fmt.Sprint(got.Conflicts) != "[d/x.lock]" {
+			t.Errorf("after the attributes of %q: conflicts %q, want d/x.lock alone", before, got.Conflicts)
+		}
 	}
 }
 

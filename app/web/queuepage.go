@@ -112,12 +112,12 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 			Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
 	}
 	if v.Main.Broken != "" {
-		what := " The last good one is in force."
+		title, what := "cannot be used as it is", "What was last good stays in force."
 		if v.Main.Config == nil {
-			what = ". Nothing can land before there is one."
+			title, what = "cannot be used", "Nothing can land before there is one."
 		}
-		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " cannot be used",
-			Text: clean(v.Main.Broken) + what})
+		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " " + title,
+			Text: strings.TrimSuffix(clean(v.Main.Broken), ".") + ". " + what})
 	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))

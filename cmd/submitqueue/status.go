@@ -102,7 +102,7 @@ func (p sheet) queue(q app.APIQueue) {
 	p.line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, counted(q.Slots, "slot")))
 	switch {
 	case q.ConfigError != "" && q.Configured:
-		p.text("The configuration on "+q.Branch+" cannot be used, and the last good one is in force: "+q.ConfigError, "")
+		p.text("The configuration on "+q.Branch+" cannot be used as it is, and what was last good stays in force: "+q.ConfigError, "")
 	case q.ConfigError != "":
 		p.text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
 	}
