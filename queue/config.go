@@ -75,6 +75,27 @@ const (
 	ExternalTrust External = "trust" // landings go on; each says how much of main is not proven
 )
 
+// Ingredient is a part of the planner that can be left out.
+type Ingredient string
+
+// The ingredients (research on planners: planner.md 6 and 9).
+const (
+	IngredientAdaptive        Ingredient = "adaptive"         // thresholds follow the measured accuracy
+	IngredientAging           Ingredient = "aging"            // value grows with the hours waited
+	IngredientBeliefs         Ingredient = "beliefs"          // predictions are updated by results
+	IngredientBypass          Ingredient = "bypass"           // landing and rejecting before those ahead are decided
+	IngredientFlips           Ingredient = "flips"            // futures other than the likeliest
+	IngredientJustInTime      Ingredient = "just-in-time"     // re-verifications wait for those ahead
+	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
+	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
+)
+
+// Ingredients returns all of them.
+func Ingredients() []Ingredient {
+	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBypass, IngredientFlips,
+		IngredientJustInTime, IngredientPreempt, IngredientTargetThreshold}
+}
+
 // Spare says when free slots build unlikely futures, too.
 type Spare string
 
@@ -110,6 +131,8 @@ type Rules struct {
 	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
+	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
+	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=bypass,enum=flips,enum=just-in-time,enum=preempt,enum=target-threshold"`
 	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 }

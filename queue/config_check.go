@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -39,9 +40,22 @@ func checkConfig(r *configReader, c *Config) {
 	r.globs("analysis.ignore", c.Analysis.Ignore)
 	r.globs("analysis.barrier", c.Analysis.Barrier)
 	r.globs("permissions.protected_paths", c.Permissions.Protected)
+	for i, x := range c.Queue.Off {
+		if !slices.Contains(Ingredients(), x) {
+			r.report(fmt.Sprintf("queue.off[%d]", i), "queue.off[%d] is none of the planner's ingredients: %s, found %s", i, joined(Ingredients()), quoted(string(x)))
+		}
+	}
 	if l := c.Queue.Label; l != strings.TrimSpace(l) || strings.ContainsAny(l, "\r\n") {
 		r.report("queue.label", "queue.label must be one line without spaces at its ends, found %s", quoted(l))
 	}
+}
+
+func joined(list []Ingredient) string {
+	words := make([]string, len(list))
+	for i, x := range list {
+		words[i] = string(x)
+	}
+	return strings.Join(words, ", ")
 }
 
 // report adds an error about a path's value, unless it was refused before.

@@ -107,7 +107,7 @@ func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 // whether or not the path is complete (planner.md 9, rule 3).
 func (c *Core) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
-	if len(passed) == 0 || len(crew) == 0 {
+	if len(passed) == 0 || len(crew) == 0 || c.without(queue.IngredientBeliefs) {
 		return
 	}
 	set := map[int]bool{}
@@ -217,7 +217,7 @@ func (c *Core) acquitPair(x, y queue.ChangeID, a, b *affects, passed map[int]boo
 // others; with deep bases they are often to blame).
 func (c *Core) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
-	if own == nil || own.Phase.Final() || c.affectedBy(b.Change) == nil {
+	if own == nil || own.Phase.Final() || c.affectedBy(b.Change) == nil || c.without(queue.IngredientBeliefs) {
 		return
 	}
 	// Where one has been turned down since that affects a target, it explains it.

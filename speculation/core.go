@@ -228,6 +228,11 @@ func (c *Core) rules() queue.Rules {
 	return c.s.Main.Config.Queue
 }
 
+// without reports whether an ingredient of the planner is left out.
+func (c *Core) without(i queue.Ingredient) bool {
+	return c.s.Main.Config != nil && slices.Contains(c.s.Main.Config.Queue.Off, i)
+}
+
 func sorted[K cmp.Ordered, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))
 	for k := range m {

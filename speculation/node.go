@@ -255,7 +255,7 @@ func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
 // inAll returns what a target shows in all futures over the given changes, or
 // unknown.
 func (c *Core) inAll(m mark, open []mark) status {
-	if len(open) > maxOpen {
+	if len(open) > maxOpen || len(open) > 0 && c.without(queue.IngredientBypass) {
 		return unknown
 	}
 	first := unknown

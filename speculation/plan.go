@@ -42,13 +42,6 @@ type planning struct {
 	stamp    int
 	worth    float64 // threshold of a build's value
 	single   float64 // threshold of a target's chance to be needed, in a build that is not the first
-	wanted   []wish
-}
-
-// wish is an unresolved path of a candidate.
-type wish struct {
-	at   int // in found
-	want want
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -79,8 +72,14 @@ func (c *Core) plan() {
 // wrong more futures must be built (planner.md 9, rule 6).
 func (p *planning) thresholds() {
 	worse := min(1, max(0, (0.955-p.accuracy())/(0.955-0.88)))
+	if p.without(queue.IngredientAdaptive) {
+		worse = 0
+	}
 	p.worth = p.rules().Threshold * (1 - worse*2/3)
 	p.single = 0.4 - worse*0.25
+	if p.without(queue.IngredientTargetThreshold) {
+		p.single = 0
+	}
 }
 
 // expected is when a live build is expected to end; one that takes longer than
@@ -229,6 +228,9 @@ func (p *planning) path(n *node, edges []edge) {
 	var need queue.Instant
 	o.end, need = p.ends(n, edges, f)
 	aging := 1 + p.now.Sub(ch.Arrival).Hours()
+	if p.without(queue.IngredientAging) {
+		aging = 1
+	}
 	if ch.Stale && f.blind > 0 {
 		return // what it affects is not known
 	}
@@ -363,7 +365,7 @@ func (p *planning) due(n *node, edges []edge, only map[string]bool) queue.Instan
 // affect its targets only).
 func (p *planning) early(n *node, share float64, need queue.Instant) bool {
 	lead := p.span(n, share)*16/10 + time.Minute
-	if need.Sub(p.now) <= lead {
+	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}
 	p.wakeAt(need.Add(-lead))
@@ -373,6 +375,9 @@ func (p *planning) early(n *node, share float64, need queue.Instant) bool {
 // flips considers futures in which one outcome is another than in the
 // likeliest, the likeliest of them first (planner.md 6.4).
 func (p *planning) flips(n *node, edges []edge, f *future, chance []float64, aging float64, need queue.Instant) {
+	if p.without(queue.IngredientFlips) {
+		return
+	}
 	type flip struct {
 		at   int
 		mean float64

@@ -179,6 +179,9 @@ func (p *planning) wakeWorth(cand candidate) {
 func (p *planning) least(value float64) *queue.Build {
 	var least *queue.Build
 	var rate float64
+	if p.without(queue.IngredientPreempt) {
+		return nil
+	}
 	for _, id := range sorted(p.s.Builds) {
 		b := p.s.Builds[id]
 		if b.Cancel || p.credit[b]*preemptGain > value {

@@ -24,7 +24,6 @@ type forest struct {
 	truth  *State // of main as it is
 	line   []place
 	tip    queue.CommitID
-	seen   queue.CommitID
 	main   []uint64 // by target: what is on main that affects it
 	at     map[queue.CommitID]*spot
 	change map[queue.CommitID]int // by head

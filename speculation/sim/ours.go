@@ -56,7 +56,6 @@ type driver struct {
 
 	now    queue.Instant
 	wake   queue.Instant
-	due    queue.Instant // when the turn under way was planned for
 	mail   []queue.Event // to be told at once
 	later  []queue.Event // to be told with what happens next: nobody waits for it
 	runs   map[queue.BuildID]*run

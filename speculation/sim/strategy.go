@@ -69,7 +69,10 @@ func Strategies() []Strategy {
 // Ablations returns the settings that `submitqueue simulate --ablate` tries one
 // by one on the queue's own planner, as "key=value": each takes one ingredient
 // out.
-func Ablations() []string { return nil }
+func Ablations() []string {
+	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[bypass]", "off=[flips]",
+		"off=[just-in-time]", "off=[preempt]", "off=[target-threshold]"}
+}
 
 // Lookup returns the strategy of a name.
 func Lookup(name string) (Strategy, error) {

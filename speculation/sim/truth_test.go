@@ -119,10 +119,11 @@ func TestFlakesAreAsRareAsStated(t *testing.T) {
 	for change := range 100 {
 		for attempt := range 10 {
 			for target := range 20 {
-				if w.Flake(change, attempt, target) != w.Flake(change, attempt, target) {
+				flaky := w.Flake(change, attempt, target)
+				if again := w.Flake(change, attempt, target); again != flaky {
 					t.Fatal("a flake is another the second time")
 				}
-				if w.Flake(change, attempt, target) {
+				if flaky {
 					n++
 				}
 			}

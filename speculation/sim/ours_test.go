@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func mustRun(t *testing.T, w *World, s Strategy, workers int, set map[string]string) *Metrics {
+	t.Helper()
+	m, err := Measure(context.Background(), w, s, Options{Workers: workers, Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func mustWorld(t *testing.T, change func(*Params)) *World {
+	t.Helper()
+	p := Defaults()
+	p.Changes = 120
+	change(&p)
+	w, err := Generate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Whatever the world is like and whichever ingredient is left out, main is
+// green, each change has one verdict, and what lands is what arrival order
+// would have landed but for a few.
+func TestOursKeepsMainGreen(t *testing.T) {
+	worlds := map[string]*World{
+		"plain":         mustWorld(t, func(*Params) {}),
+		"poisson":       mustWorld(t, func(p *Params) { p.Arrivals, p.Seed = "poisson", 2 }),
+		"bad predictor": mustWorld(t, func(p *Params) { p.Predictor, p.Seed = 1.5, 3 }),
+		"large":         mustWorld(t, func(p *Params) { p.Large, p.Seed = 0.03, 4 }),
+		"flaky":         mustWorld(t, func(p *Params) { p.Flaky, p.Seed = 0.005, 5 }),
+		"tree step":     mustWorld(t, func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 }),
+	}
+	for name, w := range worlds {
+		for _, workers := range []int{40} {
+			if m := mustRun(t, w, ours{}, workers, nil); m.Bad() || m.Landed+m.Rejected != len(w.Changes) {
+				t.Errorf("%s with %d workers: %+v", name, workers, m)
+			}
+		}
+	}
+	for _, set := range Ablations() {
+		key, value, _ := strings.Cut(set, "=")
+		if m := mustRun(t, worlds["plain"], ours{}, 100, map[string]string{key: value}); m.Bad() {
+			t.Errorf("%s: %+v", set, m)
+		}
+	}
+}
+
+// The same world and options give the same decisions at the same moments.
+func TestOursIsDeterministic(t *testing.T) {
+	w := mustWorld(t, func(p *Params) { p.Seed = 7 })
+	run := func() *Outcome {
+		o, err := ours{}.Run(context.Background(), w, Options{Workers: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.CPU, o.Plans = 0, make([]time.Duration, len(o.Plans))
+		return o
+	}
+	if a, b := run(), run(); !reflect.DeepEqual(a, b) {
+		t.Error("two runs differ")
+	}
+}
+
+// With independent changes and enough workers each is built once.
+func TestOursBuildsIndependentChangesOnce(t *testing.T) {
+	w := &World{OverheadMin: 1}
+	for i := range 40 {
+		w.Targets = append(w.Targets, Target{CostMin: 3, Group: i})
+		w.Changes = append(w.Changes, Change{ID: i, ArriveMin: float64(i), DurationMin: 10, Targets: []int{i}, BrokenTarget: -1,
+			Predicted: Prediction{Success: 0.95, DurationMin: 10, DurationSDMin: 1}})
+	}
+	m := mustRun(t, w, ours{}, 100, nil)
+	if m.Bad() || m.Landed != 40 || m.Builds != 1 || m.P99 > 10.01 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// On a world like those of the study ours is faster than SubmitQueue'19 in each
+// percentile, with fewer builds.
+func TestOursAgainstThePublished(t *testing.T) {
+	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed = 300, 8 })
+	a, b := mustRun(t, w, ours{}, 500, nil), mustRun(t, w, submitQueue2019{}, 500, nil)
+	if a.P50 > b.P50 || a.P95 > b.P95 || a.P99 > b.P99 || a.Builds > b.Builds {
+		t.Errorf("ours %+v\nSubmitQueue'19 %+v", a, b)
+	}
+}
+
+func TestOursRefusesASetting(t *testing.T) {
+	w := mustWorld(t, func(*Params) {})
+	for _, set := range []map[string]string{{"threshold": "7"}, {"nonsense": "1"}, {"off": "[everything]"}} {
+		if _, err := (ours{}).Run(context.Background(), w, Options{Workers: 1, Set: set}); err == nil {
+			t.Errorf("%v was taken", set)
+		}
+	}
+}
