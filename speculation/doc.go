@@ -28,6 +28,11 @@
 //     a change merged onto a parent commit, with the keys (step, target, hash)
 //     that the new commit has and its parent has not. M+a is one link of a's
 //     path and of b's: facts are shared.
+//   - Assumptions. Before anything is merged, a target on a future is named by
+//     the changes there that affect it (its assumption key): x on M+a+b and on
+//     M+c+a+b is the same, because c does not touch it. What a merged link tells
+//     of its targets is known on every future with the same assumption key, and
+//     stays known when main moves along it.
 //   - Plan. a on M and c on M are always worth a build; b is built on its
 //     likeliest path, M+a+b, and with slots to spare on M+b. A result is written
 //     into the ledger under its key, whoever asked for it.
@@ -53,9 +58,13 @@
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
+//	assume.go    assumption keys: what is known of targets on futures nobody has merged
+//	node.go      pending changes as the plan sees them; futures; regardless of whom a change lands
+//	belief.go    what results make of predictions
+//	outlook.go   the likeliest future, how likely a target's result is needed, when it is
 //	plan.go      which builds are worth running
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
-//	bypass.go    when other futures than the likeliest are built
+//	bypass.go    what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
 //	fold.go      which event goes where
 //	tidy.go      what is forgotten, and what must not be yet
@@ -76,6 +85,12 @@
 //
 // Which lines decide that a change lands? Gate, called by push (train.go).
 //
-// A second predictor implements predict.Model and is set in New. A new command
+// Why is a build not run? path, offer and take (plan.go, slots.go), in this
+// order: its change is out of the window, what it would tell is known or being
+// built, its targets are unlikely to be needed, it is early, it is worth too
+// little, there is no slot. Rules.Off leaves ingredients out; submitqueue
+// simulate says what each is worth.
+//
+// A second predictor implements predict.Model and is set in NewWith. A new command
 // is a case in follow (enter.go).
 package speculation
