@@ -34,7 +34,7 @@ func (c *Core) tidyChanges() {
 			oldest = min(oldest, l.Since.Seq)
 		}
 	}
-	for _, id := range sorted(c.s.Footprints) {
+	for id := range c.s.Footprints {
 		ch := c.s.Changes[id]
 		if ch != nil && (!ch.Phase.Final() || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch && ch.Line.Seq > oldest) {
 			continue
@@ -105,10 +105,9 @@ func (c *Core) tidyLinks() map[queue.Digest]bool {
 		}
 	}
 	c.keepPaths(keep)
-	used := map[queue.Digest]bool{}
-	for _, id := range sorted(c.s.Links) {
+	used := make(map[queue.Digest]bool, len(c.s.Ledger)+len(c.s.Steps))
+	for id, l := range c.s.Links {
 		if !keep[id] {
-			l := c.s.Links[id]
 			c.unassume(l)
 			if c.assumed.commit[l.Commit] == l {
 				delete(c.assumed.commit, l.Commit)
@@ -118,10 +117,10 @@ func (c *Core) tidyLinks() map[queue.Digest]bool {
 			c.touch(queue.KindLink, string(id))
 			continue
 		}
-		if l := c.s.Links[id]; slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
+		if slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
 			c.unassume(l) // what was assumed there is not known any more
 		}
-		used[c.s.Links[id].Steps] = true
+		used[l.Steps] = true
 		for _, k := range c.ids(id) {
 			used[k] = true
 		}
@@ -182,8 +181,7 @@ func (c *Core) turnedDown(id queue.ChangeID) bool {
 }
 
 func (c *Core) tidyLedger(used map[queue.Digest]bool) {
-	for _, id := range sorted(c.s.Ledger) {
-		e := c.s.Ledger[id]
+	for id, e := range c.s.Ledger {
 		wanted := used[id]
 		if len(e.Keys) > 1 {
 			wanted = slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return used[k.ID()] })
