@@ -215,6 +215,38 @@ func (c *Core) origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	return queue.Line{Epoch: -1}, nil
 }
 
+// reroot finds the place of links that were made on what nobody knew to be
+// main, or that main has come to by a way of its own: what stands on its tip
+// stands on its line.
+func (c *Core) reroot() {
+	here := c.s.Main.Line
+	lost := map[queue.CommitID][]*queue.Link{}
+	for _, l := range c.s.Links {
+		if l.Change != "" && l.Since.Epoch != here.Epoch {
+			lost[l.Parent] = append(lost[l.Parent], l)
+		}
+	}
+	type spot struct {
+		at    queue.CommitID
+		chain []queue.ChangeID
+	}
+	var found []*queue.Link
+	for reach := []spot{{at: c.s.Main.Tip}}; len(reach) > 0; reach = reach[1:] {
+		from := reach[0]
+		links := lost[from.at]
+		delete(lost, from.at)
+		for _, l := range links {
+			l.Since, l.Chain = here, from.chain
+			c.touch(queue.KindLink, string(l.ID))
+			found = append(found, l)
+			if l.Outcome == queue.Merged {
+				reach = append(reach, spot{l.Commit, append(slices.Clone(from.chain), l.Change)})
+			}
+		}
+	}
+	c.assume(found)
+}
+
 // assume takes in what links tell of assumption keys.
 func (c *Core) assume(links []*queue.Link) {
 	a := &c.assumed

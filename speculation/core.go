@@ -18,7 +18,7 @@ type Core struct {
 	// Derived, valid between turns.
 	index       *conflict.Index
 	conflicting map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
-	aheadOf     map[queue.ChangeID][]queue.ChangeID          // cache of firstAhead, while order and conflicts stay
+	aheadOf     map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
 	outstanding map[string]string                            // "kind/subject" of a task → its action's key
 	keyIDs      map[queue.LinkID][]queue.Digest              // ids of a link's keys, in order
 	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
@@ -80,7 +80,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		nodes:       map[queue.ChangeID]*node{},
 		index:       conflict.NewIndex(),
 		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
-		aheadOf:     map[queue.ChangeID][]queue.ChangeID{},
+		aheadOf:     map[queue.ChangeID]aheadList{},
 		outstanding: map[string]string{},
 		keyIDs:      map[queue.LinkID][]queue.Digest{},
 		sets:        map[queue.Digest][]queue.Digest{},

@@ -39,7 +39,7 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 
 // leave takes a change out again.
 func (c *Core) leave(id queue.ChangeID) {
-	c.forgetAhead(id, c.rank[id])
+	c.departed(id, c.rank[id])
 	delete(c.nodes, id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
@@ -99,7 +99,7 @@ func (c *Core) sortOrder() {
 	}
 	for id := range before {
 		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
-			c.forgetAhead(id, 0) // the others that are gone have said so as they left
+			c.departed(id, 0) // the others that are gone have said so as they left
 		}
 	}
 }
@@ -111,6 +111,35 @@ func (c *Core) forgetAhead(id queue.ChangeID, place int) {
 	for other := range c.conflictsOf(id) {
 		if c.rank[other] >= place {
 			c.staleAhead(other)
+		}
+	}
+}
+
+// departed takes a change that leaves the order out of the cached lists it is in.
+func (c *Core) departed(id queue.ChangeID, place int) {
+	c.staleAhead(id)
+	for other := range c.conflictsOf(id) {
+		if r, ok := c.rank[other]; ok && r < place {
+			continue
+		}
+		list, known := c.aheadOf[other]
+		at := slices.Index(list.ids, id)
+		if !known || at < 0 {
+			continue
+		}
+		if list.more && len(list.ids) <= maxDepth+1 {
+			c.staleAhead(other) // there may be more than the list has left
+			continue
+		}
+		if at == 0 {
+			list.ids = list.ids[1:]
+		} else {
+			list.ids = slices.Delete(list.ids, at, at+1)
+		}
+		c.aheadOf[other] = list
+		if n := c.nodes[other]; n != nil && n.made {
+			n.edges = slices.DeleteFunc(n.edges, func(e edge) bool { return e.to.id == id })
+			n.made = len(list.ids) <= maxDepth
 		}
 	}
 }
@@ -136,12 +165,20 @@ func (c *Core) ahead(id queue.ChangeID) []queue.ChangeID { return c.seek(id, len
 // firstAhead returns the first maxDepth+1 of ahead: enough to see that there are
 // more than anybody follows. The result belongs to the core.
 func (c *Core) firstAhead(id queue.ChangeID) []queue.ChangeID {
-	out, known := c.aheadOf[id]
+	list, known := c.aheadOf[id]
 	if !known {
-		out = c.seek(id, maxDepth+1)
-		c.aheadOf[id] = out
+		const enough = 2*maxDepth + 2 // so that some may leave before it is made again
+		list.ids = c.seek(id, enough)
+		list.more = len(list.ids) == enough
+		c.aheadOf[id] = list
 	}
-	return out
+	return list.ids[:min(len(list.ids), maxDepth+1)]
+}
+
+// aheadList is the beginning of a change's list of those ahead.
+type aheadList struct {
+	ids  []queue.ChangeID
+	more bool // there may be more
 }
 
 func (c *Core) seek(id queue.ChangeID, max int) []queue.ChangeID {

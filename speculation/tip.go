@@ -76,6 +76,7 @@ func (c *Core) observed(b queue.Observed) {
 	} else if proven {
 		m.Surveyed = m.Tip
 	}
+	c.reroot()
 	if !late {
 		c.gone()
 	}
@@ -252,6 +253,7 @@ func (c *Core) pushed(b queue.Pushed) {
 			c.landed(c.s.Changes[id], p.Commits[i])
 		}
 		c.setPush(nil)
+		c.reroot()
 		c.survey()
 		c.observe() // for its configuration and attributes
 	case b.Refused != "":
