@@ -63,6 +63,7 @@
 //	belief.go    what results make of predictions
 //	outlook.go   the likeliest future, how likely a target's result is needed, when it is
 //	plan.go      which builds are worth running
+//	offer.go     a future as a candidate: which of its targets, and not before they are due
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
 //	bypass.go    what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
