@@ -6,10 +6,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Of futures beyond the likeliest, for which only free slots are used.
+// Of futures beyond the likeliest.
 const (
-	maxBypass  = 3 // undecided changes ahead over all of whose outcomes whole paths are followed: 2^maxBypass
-	lateFactor = 2 // how many times longer than the bypassing change the other still takes
+	maxBypass   = 3   // undecided changes ahead over all of whose outcomes whole paths are followed: 2^maxBypass
+	bypassWorth = 0.8 // of the likeliest future's value, for the other outcome of one that is late: both are needed
+	lateFactor  = 2   // how many times longer than the bypassing change the other still takes
 )
 
 // spares considers what free slots are good for where nothing is known of
@@ -53,11 +54,13 @@ func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, lat
 	p.see(n, edges, takes, g)
 	g.needed = resize(g.needed, len(n.x.targets))
 	from := len(p.found)
+	if late {
+		value = max(value, bypassWorth*p.one.mean*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
+	}
 	p.offer(n, edges, g, value, 0, "in case "+p.differs(edges, takes, p.one.takes))
 	for i := range p.found[from:] {
 		c := &p.found[from+i]
-		c.spare = true
-		if late {
+		if c.spare = !late; late {
 			c.why += "; it would be long before that is known"
 		}
 	}
