@@ -14,7 +14,9 @@ import (
 // over their marks: whatever the order of landing, and whatever else has landed
 // (planner.md 6). A link that is resolved tells which keys stand behind the
 // assumption keys of its targets. They are derived from footprints, which may
-// be wrong: they choose what is built and looked at, and decide nothing.
+// be wrong: they choose what is built, who may go before whom and what is looked
+// at, and never suffice for a verdict. What lands has passed the gate, and who is
+// rejected has failed on main as it is, both by real links.
 
 // mark is the share of one change, or the place of one target, in assumption
 // keys.

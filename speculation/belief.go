@@ -167,11 +167,11 @@ func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
 	before, after := len(places)-n, len(places)-n-fresh
 	if before > 0 {
 		left := float64(after) / float64(before)
-		rec.Good = 1 - clearOf(1-rec.Good, left)
+		rec.Good = 1 - unshown(1-rec.Good, left)
 		rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool { return d.Pair == "" && after == 0 })
 		for i := range rec.Doubts {
 			if d := &rec.Doubts[i]; d.Pair == "" {
-				d.Chance = clearOf(d.Chance, left)
+				d.Chance = unshown(d.Chance, left)
 			}
 		}
 	}
@@ -279,11 +279,11 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 		slices.Sort(others)
 		if g.b != "" {
 			x, y := min(g.a, g.b), max(g.a, g.b)
-			c.suspectOf(y, queue.Doubt{Pair: x, Chance: post, Before: c.pairChance(x, y), Others: others})
+			c.addDoubt(y, queue.Doubt{Pair: x, Chance: post, Before: c.pairChance(x, y), Others: others})
 			c.setPair(x, y, post)
 			continue
 		}
-		rec := c.suspectOf(g.a, queue.Doubt{Chance: post, Others: others})
+		rec := c.addDoubt(g.a, queue.Doubt{Chance: post, Others: others})
 		for i, t := range c.places(g.a, c.affectedBy(g.a)) {
 			if red[t] && hasBit(rec.Tested, i) {
 				rec.Tested[i/64] &^= 1 << (i % 64)
@@ -295,7 +295,8 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 // maxDoubts bounds the failures that are remembered of one change.
 const maxDoubts = 32
 
-func (c *Core) suspectOf(id queue.ChangeID, d queue.Doubt) *queue.Belief {
+// addDoubt remembers a failure that a change, or a pair, may be to blame for.
+func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt) *queue.Belief {
 	rec := c.belief(id)
 	if rec.Doubts = append(rec.Doubts, d); len(rec.Doubts) > maxDoubts {
 		rec.Doubts = rec.Doubts[len(rec.Doubts)-maxDoubts:]
@@ -323,9 +324,9 @@ func (c *Core) explain(id queue.ChangeID) {
 	}
 }
 
-// clearOf is the chance of a fault that could show in the share of places left,
+// unshown is the chance of a fault that could show in the share of places left,
 // none of the others having shown it.
-func clearOf(q, left float64) float64 {
+func unshown(q, left float64) float64 {
 	return clampChance(q * left / (q*left + 1 - q))
 }
 

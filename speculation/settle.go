@@ -72,13 +72,11 @@ func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.Chang
 	return true
 }
 
-// agrees reports whether a path's end is of the kind of a status: it may land,
-// it may not, or there is nothing to land.
+// agrees reports whether a path's end is of the kind of a status: the change may
+// not land there, or there is nothing to land.
 func (c *Core) agrees(l *queue.Link, want status) bool {
 	st := c.state(l)
 	switch want {
-	case verified, treeKeysOnly:
-		return st.status == verified || st.status == treeKeysOnly
 	case failed, conflicting:
 		if st.status == failed {
 			own, _ := c.blame(st.broken)
