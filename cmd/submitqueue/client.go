@@ -49,7 +49,7 @@ func (f clientFlags) open() (*client, error) {
 				c.token = known.Token
 			}
 		case c.base == "":
-			return nil, errors.New("no server is known here. Start one with: submitqueue serve --forge local --repo /path/to/repository.git; or name one with --server")
+			return nil, fmt.Errorf("no server has its data in %s. Start one with: submitqueue serve --forge local --repo /path/to/repository.git; say the --data that yours was started with; or name it with --server", f.Data)
 		}
 	}
 	return c, nil
