@@ -46,17 +46,26 @@ type affects struct {
 // that have it say, the latest first. Where footprints are right they agree.
 type known struct {
 	mark   mark
-	from   []source
-	passed bool           // by one of them, every key has passed
-	open   bool           // looked at since an entry of one of its keys has changed: some key is not decided
+	from   []*source
+	status status         // verified where by one of them every key has passed; else as the latest has it
 	asked  bool           // busy and idle are up to date
 	busy   []*queue.Build // live builds that verify some of its open keys
 	idle   bool           // some open key is verified by none
 }
 
+// source is one target of a link: the keys that the link has of it.
 type source struct {
-	link *queue.Link
-	keys []int // of the link's
+	link   *queue.Link
+	known  *known
+	target int
+	place  int     // among the targets of the link's change
+	facts  []*fact // of its keys
+}
+
+// sighting counts, for each target of a change, its paths where that has passed.
+type sighting struct {
+	passed []int
+	left   int // targets that have passed on no path
 }
 
 // assumptions is derived memory: it can be made again from the links,
@@ -73,17 +82,14 @@ type assumptions struct {
 
 	by     map[queue.ChangeID]*affects
 	known  map[mark]*known
-	of     map[queue.LinkID][]*known        // by target of the link's change
-	watch  map[queue.Digest][]*known        // by key, as far as it is behind one that is open
-	hot    map[queue.ChangeID]bool          // changes of which something may have been proven since noteVerified
-	paths  map[queue.ChangeID][]*queue.Link // those of which something is in known
+	seen   map[queue.ChangeID]*sighting
 	commit map[queue.CommitID]*queue.Link
 	stale  bool // a footprint has changed: all is made again
 }
 
 func newAssumptions() assumptions {
 	a := assumptions{numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
-		of: map[queue.LinkID][]*known{}, watch: map[queue.Digest][]*known{}, hot: map[queue.ChangeID]bool{}, paths: map[queue.ChangeID][]*queue.Link{}, commit: map[queue.CommitID]*queue.Link{}}
+		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID]*queue.Link{}}
 	a.number("") // everything
 	return a
 }
@@ -156,9 +162,13 @@ func (a *assumptions) at(target int) mark {
 // advance puts changes onto the line: landed, or on their way.
 func (c *Core) advance(ids ...queue.ChangeID) {
 	for _, id := range ids {
-		c.assumed.toggle(c.affectedBy(id))
+		if x := c.affectedBy(id); x != nil {
+			c.assumed.toggle(x)
+			c.shift(x)
+		}
 	}
 	c.assumed.line = append(c.assumed.line, ids...)
+	c.decisions++
 }
 
 // reassume makes the memory again from the state.
@@ -169,6 +179,8 @@ func (c *Core) reassume() {
 	if old.numbers != nil {
 		a.numbers, a.places, a.names, a.front = old.numbers, old.places, old.names, make([]mark, len(old.places))
 	}
+	c.nodes, c.nodesAt = map[queue.ChangeID]*node{}, nil
+	clear(c.verified)
 	here := c.s.Main.Line
 	line := make([]queue.ChangeID, here.Seq)
 	for id, ch := range c.s.Changes {
@@ -180,23 +192,24 @@ func (c *Core) reassume() {
 	if c.s.Push != nil {
 		c.advance(c.s.Push.Changes...)
 	}
-	for _, l := range c.s.Links {
-		c.indexCommit(l)
-	}
 	links := make([]*queue.Link, 0, len(c.s.Links))
 	for _, l := range c.s.Links {
+		c.indexLink(l)
+		i := c.info(l)
+		for j := range i.sources {
+			i.sources[j].facts = nil
+		}
+		i.sources = nil
+		for _, f := range i.facts {
+			f.sources = nil
+		}
 		links = append(links, l)
 	}
 	c.assume(links)
-	clear(c.nodes)
-	for id := range c.s.Changes {
-		a.hot[id] = true
-	}
-}
-
-func (c *Core) indexCommit(l *queue.Link) {
-	if l.Outcome == queue.Merged && l.Change != "" {
-		c.assumed.commit[l.Commit] = l
+	for id, ch := range c.s.Changes {
+		if inOrder(ch) {
+			c.noteVerified(id)
+		}
 	}
 }
 
@@ -254,7 +267,7 @@ func (c *Core) assume(links []*queue.Link) {
 	a := &c.assumed
 	here := c.s.Main.Line
 	links = slices.DeleteFunc(slices.Clone(links), func(l *queue.Link) bool {
-		return l.Change == "" || l.Outcome != queue.Merged || l.Since.Epoch != here.Epoch || l.Since.Seq > len(a.line) || a.of[l.ID] != nil
+		return l.Change == "" || l.Outcome != queue.Merged || l.Since.Epoch != here.Epoch || l.Since.Seq > len(a.line) || c.info(l).sources != nil
 	})
 	slices.SortFunc(links, func(x, y *queue.Link) int {
 		return cmp.Or(cmp.Compare(y.Since.Seq, x.Since.Seq), cmp.Compare(x.ID, y.ID))
@@ -292,20 +305,10 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 		}
 		chain = append(chain, x)
 	}
-	keys := map[int][]int{}
-	for i, k := range l.Keys {
-		if own.all {
-			if !c.wholeTree(l, k) {
-				keys[everything] = append(keys[everything], i)
-			}
-		} else if !c.wholeTree(l, k) {
-			t := a.number(k.Target)
-			keys[t] = append(keys[t], i)
-		}
-	}
 	back.grow(len(a.front))
-	of := make([]*known, 0, len(own.targets))
-	for _, t := range own.targets {
+	info := c.info(l)
+	info.sources = make([]source, len(own.targets))
+	for i, t := range own.targets {
 		m := a.at(t) ^ own.mark
 		if t == everything {
 			m ^= back.every
@@ -322,12 +325,29 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 			k = &known{mark: m}
 			a.known[m] = k
 		}
-		k.add(source{link: l, keys: keys[t]})
-		of = append(of, k)
+		info.sources[i] = source{link: l, known: k, target: t, place: i}
 	}
-	a.of[l.ID] = of
-	a.hot[l.Change] = true
-	a.paths[l.Change] = append(a.paths[l.Change], l)
+	for i, k := range l.Keys {
+		if c.wholeTree(l, k) {
+			continue
+		}
+		at, found := 0, own.all
+		if !own.all {
+			if t, ok := a.numbers[k.Target]; ok {
+				at, found = slices.BinarySearch(own.targets, t)
+			}
+		}
+		if found {
+			info.sources[at].facts = append(info.sources[at].facts, info.facts[i])
+		}
+	}
+	for i := range info.sources {
+		s := &info.sources[i]
+		for _, f := range s.facts {
+			f.sources = append(f.sources, s)
+		}
+		c.add(s)
+	}
 }
 
 // touches reports whether a change affects a target.
@@ -339,39 +359,130 @@ func (x *affects) touches(target int) bool {
 	return ok
 }
 
-// add keeps the sources in an order that does not depend on when they came.
-func (k *known) add(s source) {
-	at, _ := slices.BinarySearchFunc(k.from, s, func(a, b source) int {
+// add takes in a source, in an order that does not depend on when they came.
+func (c *Core) add(s *source) {
+	k := s.known
+	at, _ := slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
 		return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID))
 	})
 	k.from = slices.Insert(k.from, at, s)
-	k.open, k.asked = false, false
+	if k.status == verified {
+		c.sight(s, 1)
+	}
+	c.refresh(k)
+	c.stir(s.target)
+}
+
+// remove gives a source up.
+func (c *Core) remove(s *source) {
+	k := s.known
+	for _, f := range s.facts {
+		f.sources = slices.DeleteFunc(f.sources, func(o *source) bool { return o == s })
+	}
+	if k.status == verified {
+		c.sight(s, -1)
+	}
+	if k.from = slices.DeleteFunc(k.from, func(o *source) bool { return o == s }); len(k.from) == 0 {
+		delete(c.assumed.known, k.mark)
+	}
+	c.refresh(k)
+	c.stir(s.target)
+}
+
+// refresh brings the status of an assumption key up to date.
+func (c *Core) refresh(k *known) {
+	st := unknown
+	for i, s := range k.from {
+		got := s.judge()
+		if i == 0 || got == verified {
+			st = got
+		}
+		if got == verified {
+			break
+		}
+	}
+	was := k.status
+	if k.asked = false; st == was {
+		return
+	}
+	k.status = st
+	for _, s := range k.from {
+		switch {
+		case st == verified:
+			c.sight(s, 1)
+		case was == verified:
+			c.sight(s, -1)
+		}
+	}
+}
+
+// judge says what is known of the keys behind one source.
+func (s *source) judge() status {
+	st := verified
+	for _, f := range s.facts {
+		switch {
+		case f.passed():
+		case f.decisive:
+			return failed
+		default:
+			st = unknown
+		}
+	}
+	return st
+}
+
+// sight counts a path of a change where one of its targets has passed, or no
+// longer has.
+func (c *Core) sight(s *source, by int) {
+	id := s.link.Change
+	x := c.affectedBy(id)
+	if x == nil {
+		return
+	}
+	got := c.assumed.seen[id]
+	if got == nil {
+		got = &sighting{passed: make([]int, len(x.targets)), left: len(x.targets)}
+		c.assumed.seen[id] = got
+	}
+	before := got.passed[s.place] > 0
+	got.passed[s.place] += by
+	if after := got.passed[s.place] > 0; after != before {
+		if got.left++; after {
+			got.left -= 2
+		}
+		c.noteVerified(id)
+	}
+}
+
+// noteVerified remembers whether a change may be landable: each of its targets
+// has passed on some path.
+func (c *Core) noteVerified(id queue.ChangeID) {
+	ch, x := c.s.Changes[id], c.affectedBy(id)
+	if ch == nil || x == nil || !inOrder(ch) {
+		delete(c.verified, id)
+		return
+	}
+	left := len(x.targets)
+	if s := c.assumed.seen[id]; s != nil {
+		left = s.left
+	}
+	if left == 0 {
+		c.verified[id] = true
+	} else {
+		delete(c.verified, id)
+	}
 }
 
 // unassume forgets what a link told.
 func (c *Core) unassume(l *queue.Link) {
-	a := &c.assumed
-	for _, k := range a.of[l.ID] {
-		if k.from = slices.DeleteFunc(k.from, func(s source) bool { return s.link.ID == l.ID }); len(k.from) == 0 {
-			delete(a.known, k.mark)
-		}
-		k.passed, k.open, k.asked = false, false, false
-		for _, s := range k.from {
-			a.hot[s.link.Change] = true
-			delete(c.verified, s.link.Change)
-		}
+	i := c.links[l]
+	if i == nil {
+		return
 	}
-	a.hot[l.Change] = true
-	delete(c.verified, l.Change)
-	for _, id := range c.ids(l.ID) {
-		a.changed(id)
+	for j := range i.sources {
+		c.remove(&i.sources[j])
 	}
-	delete(a.of, l.ID)
-	if rest := slices.DeleteFunc(a.paths[l.Change], func(o *queue.Link) bool { return o == l }); len(rest) > 0 {
-		a.paths[l.Change] = rest
-	} else {
-		delete(a.paths, l.Change)
-	}
+	i.sources = nil
 }
 
 // look says what is known of an assumption key: unknown with no source where
@@ -381,95 +492,24 @@ func (c *Core) look(m mark) (status, *known) {
 	if k == nil {
 		return unknown, nil
 	}
-	return c.lookAt(k), k
-}
-
-func (c *Core) lookAt(k *known) status {
-	switch {
-	case k.passed:
-		return verified
-	case k.open:
-		return unknown
-	}
-	st := unknown
-	for i, src := range k.from {
-		switch got := c.judgeSource(src); {
-		case got == verified:
-			k.passed = true
-			return verified
-		case i == 0:
-			st = got
-		}
-	}
-	if st == unknown {
-		k.open = true
-		for _, src := range k.from {
-			ids := c.ids(src.link.ID)
-			for _, i := range src.keys {
-				if w := c.assumed.watch[ids[i]]; !slices.Contains(w, k) {
-					c.assumed.watch[ids[i]] = append(w, k)
-				}
-			}
-		}
-	}
-	return st
-}
-
-// changed tells those that wait for a key that its entry has changed.
-func (a *assumptions) changed(key queue.Digest) {
-	for _, k := range a.watch[key] {
-		k.open, k.asked = false, false
-		for _, s := range k.from {
-			a.hot[s.link.Change] = true
-		}
-	}
-	delete(a.watch, key)
-}
-
-// taken tells those that wait for a key that a build has begun or ceased to
-// verify it.
-func (a *assumptions) taken(key queue.Digest) {
-	for _, k := range a.watch[key] {
-		k.asked = false
-	}
+	return k.status, k
 }
 
 // work says which live builds verify the open keys of what is not known yet,
 // and whether some key is left.
-func (c *Core) work(k *known) (busy []*queue.Build, idle bool) {
+func (k *known) work() (busy []*queue.Build, idle bool) {
 	if k.asked {
 		return k.busy, k.idle
 	}
 	k.asked, k.busy, k.idle = true, nil, false
-	src := k.from[0]
-	ids := c.ids(src.link.ID)
-	for _, i := range src.keys {
-		if e := c.s.Ledger[ids[i]]; e != nil && e.Passed != 0 {
-			continue
-		}
-		if b := c.s.Builds[c.running[ids[i]]]; b == nil {
+	for _, f := range k.from[0].facts {
+		switch {
+		case f.passed():
+		case f.build == nil:
 			k.idle = true
-		} else if !slices.Contains(k.busy, b) {
-			k.busy = append(k.busy, b)
+		case !slices.Contains(k.busy, f.build):
+			k.busy = append(k.busy, f.build)
 		}
 	}
 	return k.busy, k.idle
-}
-
-// judgeSource says what is known of the keys behind one source.
-func (c *Core) judgeSource(src source) status {
-	ids := c.ids(src.link.ID)
-	st := verified
-	for _, i := range src.keys {
-		e := c.s.Ledger[ids[i]]
-		switch {
-		case e != nil && e.Passed != 0:
-		case e != nil && e.Decisive(c.now, c.rules().Retries):
-			c.wakeAt(e.Expires(c.now))
-			return failed
-		default:
-			st = unknown
-		}
-	}
-	return st
 }

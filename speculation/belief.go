@@ -68,7 +68,15 @@ func (c *Core) belief(id queue.ChangeID) *queue.Belief {
 		c.s.Beliefs[id] = b
 	}
 	c.touch(queue.KindBelief, string(id))
+	c.rethink(id)
 	return b
+}
+
+// rethink has the chance of a change worked out again.
+func (c *Core) rethink(id queue.ChangeID) {
+	if n := c.nodes[id]; n != nil {
+		n.fair = false
+	}
 }
 
 func (c *Core) setPair(x, y queue.ChangeID, q float64) {
@@ -85,6 +93,7 @@ func (c *Core) setPair(x, y queue.ChangeID, q float64) {
 			for i := range n.edges {
 				if n.edges[i].to.id == at.to {
 					n.edges[i].q = q
+					n.fair = false
 				}
 			}
 		}
@@ -320,6 +329,7 @@ func (c *Core) explain(id queue.ChangeID) {
 		}
 		if rec.Doubts = kept; len(kept) != n {
 			c.touch(queue.KindBelief, string(at))
+			c.rethink(at)
 		}
 	}
 }

@@ -19,7 +19,8 @@ const (
 // takes, and all outcomes of a few once the likeliest is proven, so that the
 // change may land before them ("Bypassing Large Diffs", 2023). Where changes are
 // predicted it costs half as many builds again and gains nothing.
-func (p *planning) spares(n *node, edges []edge, f *future, chance []float64, value float64) {
+func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
+	chance := n.chance
 	cold := p.rules().Spare == queue.SpareAlways || p.rules().Spare != queue.SpareNever && p.model.Cold()
 	if !cold {
 		return
@@ -55,14 +56,18 @@ func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, lat
 	g.needed = resize(g.needed, len(n.x.targets))
 	from := len(p.found)
 	if late {
-		value = max(value, bypassWorth*p.one.mean*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
+		value = max(value, bypassWorth*n.likely.mean*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
 	}
-	p.offer(n, edges, g, value, 0, "in case "+p.differs(edges, takes, p.one.takes))
-	for i := range p.found[from:] {
-		c := &p.found[from+i]
-		if c.spare = !late; late {
-			c.why += "; it would be long before that is known"
+	p.makeDeal(g, edges, true, &g.deal)
+	p.offer(n, edges, g, &g.deal, value, func() string {
+		why := "in case " + p.differs(edges, takes, n.likely.takes)
+		if late {
+			why += "; it would be long before that is known"
 		}
+		return why
+	})
+	for i := range p.found[from:] {
+		p.found[from+i].spare = !late
 	}
 }
 
@@ -104,7 +109,8 @@ func (p *planning) late(ahead, id queue.ChangeID) bool {
 		return false
 	}
 	rest := p.s.Changes[ahead].Predicted
-	if started := p.began[ahead]; started != 0 {
+	if n := p.nodes[ahead]; n != nil && n.busyIn == p.plans && n.began != 0 {
+		started := n.began
 		elapsed := p.now.Sub(started)
 		p.wakeAt(started.Add(2 * lateFactor * mine))
 		rest = max(rest-elapsed, elapsed/2)

@@ -20,10 +20,18 @@ type Core struct {
 	conflicting map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
 	aheadOf     map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
 	outstanding map[string]string                            // "kind/subject" of a task → its action's key
-	keyIDs      map[queue.LinkID][]queue.Digest              // ids of a link's keys, in order
+	facts       map[queue.Digest]*fact                       // by key id
+	failing     map[*fact]bool                               // those whose failures decide
+	failingSets map[queue.Digest]bool                        // failed sets that decide
+	links       map[*queue.Link]*linkInfo                    // what is derived of links
+	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
+	live        map[*queue.Build]*liveBuild                  // what is derived of builds
+	building    []*liveBuild                                 // the same, by id
 	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
-	verified    map[queue.ChangeID]bool                      // some link of the change is proven, but for keys on the whole tree
-	running     map[queue.Digest]queue.BuildID               // key id → live build that was asked for it and is not cancelling
+	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
+	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
+	version     int                                          // of the ledger
+	decisions   int                                          // how often a change has been decided or put on its way
 	publishing  map[int]queue.Digest                         // pull requests whose comment is being written, and of what
 	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
@@ -34,6 +42,9 @@ type Core struct {
 	model       predict.Model            // of changes that nothing is known of yet
 	assumed     assumptions              // what targets would be like on futures of main
 	nodes       map[queue.ChangeID]*node // pending changes as the plan sees them
+	nodesAt     [][]place                // by target: whom it concerns
+	plans       int                      // how many there have been
+	stamp       int                      // of the last future that a plan has followed
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -41,18 +52,19 @@ type Core struct {
 	ordered   bool // order and rank are up to date
 	order     []queue.ChangeID
 	rank      map[queue.ChangeID]int
-	states    map[queue.LinkID]linkState
 	wants     []want
 	scratch   []mark
 	costs     []float64 // cache of targetCost
-	one, two  future
+	found     []candidate
+	other     future
 	trail     trail
 	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
 	turn      Turn
-	sweep     bool // something has left the state that others may have been kept for
-	fresh     bool // links or passes have come in: more changes may be proven
-	seen      bool // main has been read, and nothing has happened to it since
-	again     bool // the plan took a change out of the order: there may be more to settle
+	sweep     bool                    // something has left the state that others may have been kept for
+	untidy    map[queue.ChangeID]bool // of which there may be links that nobody needs
+	tidyAll   bool                    // nobody knows of which
+	seen      bool                    // main has been read, and nothing has happened to it since
+	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
 	boarding  map[queue.ChangeID]bool // members whose merge there is wanted
@@ -82,10 +94,18 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
 		aheadOf:     map[queue.ChangeID]aheadList{},
 		outstanding: map[string]string{},
-		keyIDs:      map[queue.LinkID][]queue.Digest{},
+		facts:       map[queue.Digest]*fact{},
+		failing:     map[*fact]bool{},
+		failingSets: map[queue.Digest]bool{},
+		links:       map[*queue.Link]*linkInfo{},
+		linksOf:     map[queue.ChangeID]map[*queue.Link]bool{},
+		live:        map[*queue.Build]*liveBuild{},
+		spare:       map[queue.Digest]bool{},
+		untidy:      map[queue.ChangeID]bool{},
+		decisions:   1,
+		version:     1,
 		sets:        map[queue.Digest][]queue.Digest{},
 		verified:    map[queue.ChangeID]bool{},
-		running:     map[queue.Digest]queue.BuildID{},
 		publishing:  map[int]queue.Digest{},
 		told:        map[int]told{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
@@ -103,12 +123,15 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	}
 	for id, e := range s.Ledger {
 		c.indexSet(id, e)
+		c.spare[id] = true
+		if len(e.Keys) > 1 && e.Decisive(c.now, c.rules().Retries) {
+			c.failingSets[id] = true
+		}
 	}
 	for _, id := range sorted(s.Builds) {
 		c.indexBuild(s.Builds[id])
 	}
 	c.reassume()
-	c.noteVerified()
 	return c
 }
 
@@ -155,13 +178,9 @@ func Step(c *Core, events []queue.Event) Turn {
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
-		clear(c.verified)
-		c.fresh = true
 	}
+	c.fade()
 	c.unpark()
-	if c.fresh {
-		c.noteVerified()
-	}
 	c.settle()
 	c.land()
 	c.plan()
@@ -175,11 +194,12 @@ func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
 		c.now = max(c.now, e.At)
 	}
-	c.wake, c.wants, c.sweep, c.fresh, c.again, c.seen = 0, nil, false, false, false, false
+	c.wake, c.wants, c.sweep, c.again, c.seen = 0, nil, false, false, false
+	c.tidyAll = false
+	clear(c.untidy)
 	c.turn = Turn{Now: c.now}
 	c.forecasts = nil
 	c.dirty = map[queue.Ref]bool{}
-	c.states = map[queue.LinkID]linkState{}
 }
 
 func (c *Core) end() Turn {

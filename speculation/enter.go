@@ -250,11 +250,9 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 // forgetFailures drops the failing evidence of the keys of a change's links.
 func (c *Core) forgetFailures(id queue.ChangeID) {
 	held := map[queue.Digest]bool{}
-	for lid, l := range c.s.Links {
-		if l.Change == id {
-			for _, k := range c.ids(lid) {
-				held[k] = true
-			}
+	for l := range c.linksOf[id] {
+		for _, f := range c.info(l).facts {
+			held[f.id] = true
 		}
 	}
 	for _, eid := range sorted(c.s.Ledger) {

@@ -8,14 +8,48 @@ import (
 )
 
 // node is a pending change as the plan sees it. It is derived memory, kept
-// between turns.
+// between turns: what of it can have changed is marked by whoever changes it,
+// and looked at again when the plan comes to it.
 type node struct {
 	id    queue.ChangeID
+	ch    *queue.Change
 	x     *affects
 	share []float64 // by target: of the whole change's work
 	cost  float64   // seconds of all its targets, one after the other
-	edges []edge    // to the undecided changes ahead, in order; nil: to be made
+	edges []edge    // to the undecided changes ahead, in order
 	made  bool      // edges are up to date
+
+	weighed bool          // share and cost are up to date
+	fair    bool          // base is up to date
+	base    float64       // chance that it lands, but for strong pairs
+	busyIn  int           // plan that the next two are of
+	began   queue.Instant // when the first of its live builds began
+	ends    queue.Instant // when the last of them is expected to end
+
+	// Of the plan under way: its number, the chance that the change lands as the
+	// plan has seen it, when its fate is expected to be known, and the last
+	// future that took it.
+	plan  int
+	odds  float64
+	end   queue.Instant
+	taken int
+
+	// The likeliest future: which outcome of each change ahead it takes, and how
+	// likely that is.
+	takes  []bool
+	chance []float64
+	likely future
+	shape  bool // the assumption keys of likely are up to date
+	marks  []mark
+	stirs  []int // positions of targets of which something new may be known
+	deal   deal
+	dealt  bool // deal is up to date
+}
+
+// place is a target of a node.
+type place struct {
+	n  *node
+	at int
 }
 
 // edge leads to an undecided change ahead.
@@ -38,13 +72,71 @@ func (c *Core) node(id queue.ChangeID) *node {
 	if x == nil {
 		return nil
 	}
-	n := &node{id: id, x: x}
+	n := &node{id: id, ch: c.s.Changes[id], x: x}
 	c.nodes[id] = n
+	for i, t := range x.targets {
+		for len(c.nodesAt) <= t {
+			c.nodesAt = append(c.nodesAt, nil)
+		}
+		c.nodesAt[t] = append(c.nodesAt[t], place{n, i})
+	}
 	return n
+}
+
+// forgetNode gives up what the plan remembers of a change.
+func (c *Core) forgetNode(id queue.ChangeID) {
+	n := c.nodes[id]
+	if n == nil {
+		return
+	}
+	delete(c.nodes, id)
+	for _, t := range n.x.targets {
+		c.nodesAt[t] = slices.DeleteFunc(c.nodesAt[t], func(p place) bool { return p.n == n })
+	}
+}
+
+// stir has everybody whom a target concerns look at it again.
+func (c *Core) stir(target int) {
+	if target < len(c.nodesAt) {
+		for _, p := range c.nodesAt[target] {
+			n := p.n
+			n.dealt = false
+			if n.stirs = append(n.stirs, p.at); len(n.stirs) > 2*len(n.x.targets)+8 {
+				n.stirs, n.marks, n.shape = n.stirs[:0], nil, false // nobody has looked for long
+			}
+		}
+	}
+}
+
+// shift takes in that a change has come onto the line: assumption keys of what
+// it affects have moved.
+func (c *Core) shift(x *affects) {
+	if x.all {
+		for _, n := range c.nodes {
+			n.shape = false
+		}
+		return
+	}
+	for _, t := range x.targets {
+		if t < len(c.nodesAt) {
+			for _, p := range c.nodesAt[t] {
+				p.n.shape = false
+			}
+		}
+	}
+	if len(c.nodesAt) > 0 {
+		for _, p := range c.nodesAt[everything] {
+			p.n.shape = false
+		}
+	}
 }
 
 // weigh spreads a change's work over its targets, by what they have cost so far.
 func (c *Core) weigh(n *node) {
+	if n.weighed {
+		return
+	}
+	n.weighed, n.dealt = true, false
 	n.share = resize(n.share, len(n.x.targets))
 	total := 0.0
 	for i, t := range n.x.targets {
@@ -56,6 +148,27 @@ func (c *Core) weigh(n *node) {
 		if total > 0 {
 			n.share[i] /= total
 		}
+	}
+}
+
+// newCost takes in that what a target costs has been seen again.
+func (c *Core) newCost(t int) {
+	if t < len(c.costs) {
+		c.costs[t] = 0
+	}
+	if t < len(c.nodesAt) {
+		for _, p := range c.nodesAt[t] {
+			p.n.weighed = false
+		}
+	}
+}
+
+// newRules takes in that the configuration has changed.
+func (c *Core) newRules() {
+	clear(c.costs)
+	c.assumed.stale = true
+	for f := range c.facts {
+		c.changed(c.facts[f])
 	}
 }
 
@@ -84,12 +197,21 @@ func (c *Core) edges(n *node) []edge {
 	if n.made {
 		return n.edges
 	}
-	n.made, n.edges = true, n.edges[:0]
+	old := n.edges
+	n.edges = make([]edge, 0, len(old)+4)
 	for _, a := range c.firstAhead(n.id) {
-		if to := c.node(a); to != nil {
-			n.edges = append(n.edges, edge{to: to, shared: common(n.x, to.x), q: c.pairChance(a, n.id)})
+		to := c.node(a)
+		if to == nil {
+			continue
 		}
+		// Who stays ahead keeps its place relative to the others.
+		if at := slices.IndexFunc(old, func(e edge) bool { return e.to == to }); at >= 0 {
+			n.edges, old = append(n.edges, old[at]), old[at+1:]
+			continue
+		}
+		n.edges = append(n.edges, edge{to: to, shared: common(n.x, to.x), q: c.pairChance(a, n.id)})
 	}
+	n.made, n.fair, n.shape, n.dealt = true, false, false, false
 	return n.edges
 }
 
@@ -98,6 +220,14 @@ func (c *Core) edges(n *node) []edge {
 // the graph: then only the gate can tell.
 func common(n, with *affects) []int {
 	var out []int
+	if !n.all && !with.all && len(n.targets) > 8*len(with.targets) {
+		for _, t := range with.targets {
+			if i, ok := slices.BinarySearch(n.targets, t); ok {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
 	if !n.all && !with.all {
 		for i, j := 0, 0; i < len(n.targets) && j < len(with.targets); {
 			switch a, b := n.targets[i], with.targets[j]; {
@@ -130,32 +260,45 @@ type future struct {
 	needed []float64
 	mean   float64 // of needed, by share of work
 	spare  bool    // for free slots only: whole, and at once
+	deal   deal    // of a spare one
 }
 
-// follow looks up what is known of a future.
-func (c *Core) see(n *node, edges []edge, takes []bool, f *future) {
-	f.n, f.takes = n, takes
-	f.by = resize(f.by, len(n.x.targets))
-	f.known = resize(f.known, len(n.x.targets))
-	marks := resize(c.scratch, len(n.x.targets))
-	c.scratch = marks
+// keys returns the assumption keys of a change's targets on a future.
+func (c *Core) keys(n *node, edges []edge, takes []bool, marks []mark) []mark {
+	marks = resize(marks, len(n.x.targets))
 	for i, t := range n.x.targets {
 		marks[i] = c.assumed.at(t) ^ n.x.mark
 	}
-	for i, e := range edges {
-		if takes[i] {
+	for i := range edges {
+		if e := &edges[i]; takes[i] {
 			for _, p := range e.shared {
 				marks[p] ^= e.to.x.mark
 			}
 		}
 	}
-	f.status, f.blind = verified, 0
-	for i, m := range marks {
+	return marks
+}
+
+// see looks up what is known of a future.
+func (c *Core) see(n *node, edges []edge, takes []bool, f *future) {
+	f.n, f.takes = n, takes
+	f.by = resize(f.by, len(n.x.targets))
+	f.known = resize(f.known, len(n.x.targets))
+	c.scratch = c.keys(n, edges, takes, c.scratch)
+	for i, m := range c.scratch {
 		f.by[i], f.known[i] = c.look(m)
+	}
+	c.sum(f)
+}
+
+// sum makes one of what is known of a future's targets.
+func (c *Core) sum(f *future) {
+	f.status, f.blind = verified, 0
+	for i, st := range f.by {
 		switch {
-		case f.by[i] == failed:
+		case st == failed:
 			f.status = failed
-		case f.by[i] == unknown && f.status == verified:
+		case st == unknown && f.status == verified:
 			f.status = unknown
 		}
 		if f.known[i] == nil {
@@ -167,6 +310,32 @@ func (c *Core) see(n *node, edges []edge, takes []bool, f *future) {
 	}
 }
 
+// seeLikely brings a node's likeliest future up to date.
+func (c *Core) seeLikely(n *node, edges []edge) {
+	f := &n.likely
+	if n.shape && len(n.stirs) == 0 {
+		return
+	}
+	if !n.shape {
+		c.scratch = c.keys(n, edges, n.takes, c.scratch)
+		if len(n.marks) != len(c.scratch) {
+			n.marks, f.by, f.known = make([]mark, len(c.scratch)), make([]status, len(c.scratch)), make([]*known, len(c.scratch))
+		}
+		for i, m := range c.scratch {
+			if m != n.marks[i] {
+				n.marks[i] = m
+				f.by[i], f.known[i] = c.look(m)
+			}
+		}
+	}
+	for _, i := range n.stirs {
+		f.by[i], f.known[i] = c.look(n.marks[i])
+	}
+	f.n, f.takes = n, n.takes
+	n.shape, n.stirs, n.dealt = true, n.stirs[:0], false
+	c.sum(f)
+}
+
 // setFails reports whether keys that failed together, nobody knows which, are
 // all among those of a future.
 func (c *Core) setFails(f *future) bool {
@@ -176,11 +345,10 @@ func (c *Core) setFails(f *future) bool {
 		if k == nil {
 			continue
 		}
-		ids := c.ids(k.from[0].link.ID)
-		for _, j := range k.from[0].keys {
-			held[ids[j]] = true
+		for _, x := range k.from[0].facts {
+			held[x.id] = true
 			if f.by[i] == unknown {
-				open = append(open, ids[j])
+				open = append(open, x.id)
 			}
 		}
 	}
@@ -191,7 +359,6 @@ func (c *Core) setFails(f *future) bool {
 				continue
 			}
 			if !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !held[k.ID()] }) {
-				c.wakeAt(e.Expires(c.now))
 				return true
 			}
 		}

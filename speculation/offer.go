@@ -9,81 +9,120 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// deal is what of a future is worth building, but for time.
+type deal struct {
+	first   bool           // the change has had no build, so all of it is
+	single  float64        // threshold of a target that it was made with
+	unknown float64        // share of work of what is not known
+	open    []int          // places of the targets to be verified that no build verifies
+	share   float64        // share of work of these
+	due     []int          // edges to those ahead that affect one of them
+	busy    []*queue.Build // live builds that verify something of it
+}
+
+// makeDeal brings a deal up to date with its future.
+func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
+	n := f.n
+	*d = deal{first: first, single: p.single, open: d.open[:0], due: d.due[:0], busy: d.busy[:0]}
+	all := first || f.spare || len(edges) == 0
+	for i, st := range f.by {
+		if st != unknown {
+			continue
+		}
+		d.unknown += n.share[i]
+		idle := f.known[i] == nil
+		if k := f.known[i]; k != nil {
+			var busy []*queue.Build
+			busy, idle = k.work()
+			for _, b := range busy {
+				if !slices.Contains(d.busy, b) {
+					d.busy = append(d.busy, b)
+				}
+			}
+		}
+		if idle && (all || f.needed[i] >= p.single) {
+			d.open = append(d.open, i)
+			d.share += n.share[i]
+		}
+	}
+	if all || len(d.open) == 0 {
+		return
+	}
+	for i := range edges {
+		if meet(edges[i].shared, d.open) {
+			d.due = append(d.due, i)
+		}
+	}
+}
+
+// meet reports whether two sorted lists share a number.
+func meet(a, b []int) bool {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // offer makes a candidate of what is not known of a future, as far as it is
 // worth it, and gives the builds that run the rest their credit.
-func (p *planning) offer(n *node, edges []edge, f *future, value float64, need queue.Instant, why string) status {
+func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float64, why func() string) status {
 	if f.status != unknown {
 		return f.status
 	}
-	base := taken(edges, f.takes)
-	cand := candidate{change: n.id, chain: base, value: value, why: why, always: len(edges) == 0}
+	cand := candidate{change: n.id, node: n, takes: f.takes, value: value, why: why, always: len(edges) == 0}
+	if why == nil {
+		cand.why = func() string { return explain(&cand, edges) }
+	}
 	if f.blind > 0 {
-		l, _, void := p.walk(p.front(), append(slices.Clone(base), n.id))
+		cand.chain = taken(edges, f.takes)
+		l, _, void := p.walk(p.front(), append(slices.Clone(cand.chain), n.id))
 		if l != nil && void == "" {
-			return p.offerReal(n, f, cand, l)
+			return p.offerReal(cand, l)
 		}
 	}
-	first := p.s.Changes[n.id].Builds == 0 || f.spare
 	var verifying queue.Instant
-	share := 0.0
-	only := map[string]bool{}
-	for i, t := range n.x.targets {
-		if f.by[i] != unknown {
-			continue
-		}
-		open := f.known[i] == nil
-		if k := f.known[i]; k != nil {
-			var busy []*queue.Build
-			busy, open = p.work(k)
-			for _, b := range busy {
-				p.credit[b] = max(p.credit[b], value)
-				verifying = max(verifying, p.expected(b))
-			}
-		}
-		if open && (first || cand.always || f.needed[i] >= p.single) {
-			only[p.assumed.names[t]] = true
-			share += n.share[i]
-		}
+	for _, b := range d.busy {
+		p.credit(b, value)
+		verifying = max(verifying, p.expected(b))
 	}
-	if len(only) == 0 {
+	if len(d.open) == 0 {
 		return unknown
 	}
 	if !n.x.all {
-		cand.only = only
+		cand.only = d.open
 	}
-	if !first && !cand.always && p.early(n, share, max(p.due(n, edges, only), verifying)) {
+	if !d.first && !f.spare && !cand.always && p.early(n, d.share, max(p.due(edges, d), verifying)) {
 		return unknown
 	}
-	cand.why = p.explain(cand, edges, f)
 	p.found = append(p.found, cand)
 	return unknown
 }
 
 // offerReal makes a candidate of a path that is merged already, by its own keys.
-func (p *planning) offerReal(n *node, f *future, cand candidate, l *queue.Link) status {
+func (p *planning) offerReal(cand candidate, l *queue.Link) status {
 	st := p.state(l)
 	if st.status != unknown {
 		return st.status
 	}
 	cand.link = l
-	if cand.why == "" {
-		cand.why = "on its likeliest future"
-	}
 	p.consider(cand, without(st.missing, st.tree))
 	return unknown
 }
 
 // due is when the last of those ahead that affect one of the targets is expected
 // to be decided.
-func (p *planning) due(n *node, edges []edge, only map[string]bool) queue.Instant {
+func (p *planning) due(edges []edge, d *deal) queue.Instant {
 	var at queue.Instant
-	for i := range edges {
-		o := p.outlooks[edges[i].to.id]
-		if o == nil || o.end <= at {
-			continue
-		}
-		if slices.ContainsFunc(edges[i].shared, func(t int) bool { return only[p.assumed.names[n.x.targets[t]]] }) {
-			at = o.end
+	for _, i := range d.due {
+		if to := edges[i].to; to.plan == p.plans {
+			at = max(at, to.end)
 		}
 	}
 	return at
@@ -103,7 +142,7 @@ func (p *planning) early(n *node, share float64, need queue.Instant) bool {
 
 // flips considers futures in which one outcome is another than in the
 // likeliest, the likeliest of them first (planner.md 6.4).
-func (p *planning) flips(n *node, edges []edge, f *future, chance []float64, aging float64, need queue.Instant) {
+func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	if p.without(queue.IngredientFlips) {
 		return
 	}
@@ -116,8 +155,8 @@ func (p *planning) flips(n *node, edges []edge, f *future, chance []float64, agi
 		if len(edges[i].shared) == 0 {
 			continue
 		}
-		ratio := (1 - chance[i]) / chance[i]
-		if 1-chance[i] < p.single && aging*ratio < p.worth {
+		ratio := (1 - n.chance[i]) / n.chance[i]
+		if 1-n.chance[i] < p.single && aging*ratio < p.worth {
 			continue
 		}
 		mean := f.mean
@@ -130,19 +169,33 @@ func (p *planning) flips(n *node, edges []edge, f *future, chance []float64, agi
 	}
 	slices.SortFunc(out, func(a, b flip) int { return cmp.Or(cmp.Compare(b.mean, a.mean), cmp.Compare(a.at, b.at)) })
 	for _, x := range out[:min(len(out), maxFlips)] {
-		takes := slices.Clone(f.takes)
-		takes[x.at] = !takes[x.at]
-		other := slices.Clone(chance)
-		other[x.at] = 1 - chance[x.at]
-		g := &p.two
-		p.see(n, edges, takes, g)
-		g.need(edges, other)
-		what := "lands"
-		if !takes[x.at] {
-			what = "does not land"
-		}
-		p.offer(n, edges, g, x.mean*aging, need, fmt.Sprintf("in case %s %s", edges[x.at].to.id, what))
+		g := &p.other
+		p.flip(n, &edges[x.at], x.at, f, g)
+		var d deal
+		p.makeDeal(g, edges, n.ch.Builds == 0, &d)
+		lands := g.takes[x.at]
+		p.offer(n, edges, g, &d, x.mean*aging, func() string {
+			if lands {
+				return fmt.Sprintf("in case %s lands", edges[x.at].to.id)
+			}
+			return fmt.Sprintf("in case %s does not land", edges[x.at].to.id)
+		})
 	}
+}
+
+// flip makes the future that differs from another in one outcome.
+func (p *planning) flip(n *node, e *edge, at int, from, to *future) {
+	to.n, to.spare = n, false
+	to.takes = slices.Clone(from.takes)
+	to.takes[at] = !to.takes[at]
+	to.by = append(to.by[:0], from.by...)
+	to.known = append(to.known[:0], from.known...)
+	to.needed = append(to.needed[:0], from.needed...)
+	for _, i := range e.shared {
+		to.by[i], to.known[i] = p.look(n.marks[i] ^ e.to.x.mark)
+		to.needed[i] *= (1 - n.chance[at]) / n.chance[at]
+	}
+	p.sum(to)
 }
 
 // taken returns the changes that are assumed to land, in order.
@@ -156,15 +209,14 @@ func taken(edges []edge, takes []bool) []queue.ChangeID {
 	return out
 }
 
-func (p *planning) explain(cand candidate, edges []edge, f *future) string {
-	if cand.why != "" {
-		return cand.why
-	}
+// explain says in words on what a change's likeliest future is.
+func explain(cand *candidate, edges []edge) string {
+	chain := taken(edges, cand.takes)
 	why := "on main"
-	if len(cand.chain) > 0 {
-		why = fmt.Sprintf("on the likeliest future: %s first", names(cand.chain))
+	if len(chain) > 0 {
+		why = fmt.Sprintf("on the likeliest future: %s first", names(chain))
 	}
-	if n := len(edges) - len(cand.chain); n > 0 {
+	if n := len(edges) - len(chain); n > 0 {
 		why += fmt.Sprintf(", without %d that will probably fail", n)
 	}
 	return why

@@ -16,9 +16,8 @@ func inOrder(ch *queue.Change) bool {
 
 // join puts a change among those that conflicts are computed for.
 func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
-	c.fresh = true
-	c.assumed.hot[id] = true
 	c.index.Put(id, *f)
+	c.noteVerified(id)
 	c.staleAhead(id)
 	if len(f.Edges) > 0 {
 		// Every pair is evaluated with the added edges of all pending changes.
@@ -40,7 +39,7 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 // leave takes a change out again.
 func (c *Core) leave(id queue.ChangeID) {
 	c.departed(id, c.rank[id])
-	delete(c.nodes, id)
+	c.forgetNode(id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
 		c.staleAll()
@@ -119,6 +118,7 @@ func (c *Core) forgetAhead(id queue.ChangeID, place int) {
 func (c *Core) departed(id queue.ChangeID, place int) {
 	c.staleAhead(id)
 	for other := range c.conflictsOf(id) {
+		c.rethink(other)
 		if r, ok := c.rank[other]; ok && r < place {
 			continue
 		}
@@ -138,7 +138,13 @@ func (c *Core) departed(id queue.ChangeID, place int) {
 		}
 		c.aheadOf[other] = list
 		if n := c.nodes[other]; n != nil && n.made {
-			n.edges = slices.DeleteFunc(n.edges, func(e edge) bool { return e.to.id == id })
+			if at := slices.IndexFunc(n.edges, func(e edge) bool { return e.to.id == id }); at >= 0 {
+				if len(n.takes) == len(n.edges) {
+					n.takes, n.chance = slices.Delete(n.takes, at, at+1), slices.Delete(n.chance, at, at+1)
+				}
+				n.edges = slices.Delete(n.edges, at, at+1)
+				n.shape, n.fair, n.dealt = false, false, false
+			}
 			n.made = len(list.ids) <= maxDepth
 		}
 	}
@@ -227,8 +233,8 @@ func durationID(step, target string) string { return step + "\x00" + target }
 // learn folds one observation into what is known of durations.
 func (c *Core) learn(step, target string, took time.Duration) {
 	id := durationID(step, target)
-	if t, ok := c.assumed.numbers[target]; ok && t < len(c.costs) {
-		c.costs[t] = 0
+	if t, ok := c.assumed.numbers[target]; ok {
+		c.newCost(t)
 	}
 	c.s.Durations[id] = predict.Observe(c.s.Durations[id], id, took)
 	c.touch(queue.KindDuration, id)

@@ -1,17 +1,11 @@
 package speculation
 
 import (
+	"math"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
-
-// outlook is what the plan expects of one pending change.
-type outlook struct {
-	base  float64       // chance that it lands, but for strong pairs
-	end   queue.Instant // when its fate is expected to be known
-	stamp int           // of the last future that took it
-}
 
 // Of the value of a build (planner.md 9, "Recommended defaults").
 const (
@@ -23,52 +17,62 @@ const (
 // expect returns the chance that a change lands, but for strong pairs: it is
 // green on its own, and with each of the others that it is only weakly
 // suspected to break with and that no build has cleared (planner.md 9, rule 4).
-func (p *planning) expect(n *node, edges []edge) float64 {
-	q := p.good(n.id)
+func (c *Core) expect(n *node, edges []edge) float64 {
+	if n.fair {
+		return n.base
+	}
+	q := c.good(n.id)
 	for i := range edges {
 		if e := &edges[i]; e.q <= strong {
 			q *= 1 - weakShare*e.q
 		}
 	}
-	if b := p.s.Beliefs[n.id]; b != nil {
+	if b := c.s.Beliefs[n.id]; b != nil {
 		for _, other := range sorted(b.Pairs) {
-			if ch := p.s.Changes[other]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) {
+			if ch := c.s.Changes[other]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) {
 				q *= 1 - b.Pairs[other]
 			}
 		}
 	}
-	return clampChance(q)
+	n.fair, n.base = true, clampChance(q)
+	return n.base
 }
 
 // likeliest goes through the changes ahead in order and takes for each the
-// likelier outcome, given those taken before: chance[i] is that of the branch
+// likelier outcome, given those taken before: n.chance[i] is that of the branch
 // taken at edge i.
-func (p *planning) likeliest(edges []edge, takes []bool, chance []float64) {
+func (p *planning) likeliest(n *node, edges []edge) {
+	if len(n.takes) != len(edges) {
+		n.takes, n.chance = resize(n.takes, len(edges)), resize(n.chance, len(edges))
+		n.shape, n.dealt = false, false
+	}
 	p.stamp++
 	for i := range edges {
 		to := edges[i].to
-		o := p.outlooks[to.id]
-		q := p.base(to, o)
+		q := p.oddsOf(to)
 		for j := range to.edges {
-			if e := &to.edges[j]; e.q > strong {
-				if k := p.outlooks[e.to.id]; k != nil && k.stamp == p.stamp {
-					q *= 1 - e.q
-				}
+			if e := &to.edges[j]; e.q > strong && e.to.taken == p.stamp {
+				q *= 1 - e.q
 			}
 		}
-		takes[i] = q >= 0.5
-		chance[i] = max(q, 1-q)
-		if takes[i] && o != nil {
-			o.stamp = p.stamp
+		take, chance := q >= 0.5, max(q, 1-q)
+		if take != n.takes[i] {
+			n.takes[i], n.shape = take, false
+		}
+		if chance != n.chance[i] {
+			n.chance[i], n.dealt = chance, false
+		}
+		if take && to.plan == p.plans {
+			to.taken = p.stamp
 		}
 	}
 }
 
-func (p *planning) base(n *node, o *outlook) float64 {
-	if o == nil {
+func (p *planning) oddsOf(n *node) float64 {
+	if n.plan != p.plans {
 		return p.good(n.id) // too far back to be looked at
 	}
-	return o.base
+	return n.odds
 }
 
 // need fills in the chance that a future's result for each target decides the
@@ -84,10 +88,15 @@ func (f *future) need(edges []edge, chance []float64) {
 			f.needed[at] *= chance[i]
 		}
 	}
+	f.average()
+}
+
+func (f *future) average() {
 	f.mean = 0
 	for i, q := range f.needed {
 		f.mean += q * f.n.share[i]
 	}
+	f.mean = math.Round(f.mean*1e9) / 1e9 // whatever the order of the targets
 	if len(f.needed) == 0 {
 		f.mean = 1
 	}
@@ -95,35 +104,30 @@ func (f *future) need(edges []edge, chance []float64) {
 
 // ends says when a change's fate is expected to be known: when its builds are
 // through, and those ahead are decided.
-func (p *planning) ends(n *node, edges []edge, f *future) (end, need queue.Instant) {
+func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
+	var need queue.Instant
 	for i := range edges {
-		if o := p.outlooks[edges[i].to.id]; o != nil {
-			need = max(need, o.end)
+		if to := edges[i].to; to.plan == p.plans {
+			need = max(need, to.end)
 		}
 	}
 	own := p.now
 	if f.status == unknown {
-		open := 0.0
-		for i, st := range f.by {
-			if st == unknown {
-				open += n.share[i]
-			}
-		}
-		own = p.now.Add(p.span(n, open))
-		if until := p.until[n.id]; until > p.now {
+		own = p.now.Add(p.span(n, n.deal.unknown))
+		if until := p.until(n); until > p.now {
 			own = until
 		}
 	}
-	return max(own, need), need
+	return max(own, need)
 }
 
 // span predicts how long building a share of a change takes: less than the
 // whole, but not less than its targets take one after the other, as far as that
 // is known, because those of one area often are.
 func (p *planning) span(n *node, share float64) time.Duration {
-	whole := p.s.Changes[n.id].Predicted.Seconds()
+	whole := n.ch.Predicted.Seconds()
 	part := max((1-fixedShare)*share*whole, share*n.cost)
-	return time.Duration(min(whole, fixedShare*whole+part) * float64(time.Second))
+	return time.Duration(math.Round(min(whole, fixedShare*whole+part)*1e3)) * time.Millisecond
 }
 
 // fixedShare is the share of a build's time that does not shrink with its

@@ -30,36 +30,18 @@ type linkState struct {
 	broken  []*queue.Entry // decisive failures, of keys and of sets
 }
 
-// ids returns the ids of a link's keys, in order, computed once.
-func (c *Core) ids(id queue.LinkID) []queue.Digest {
-	if ids, ok := c.keyIDs[id]; ok {
-		return ids
-	}
-	l := c.s.Links[id]
-	if l == nil {
-		return nil
-	}
-	ids := make([]queue.Digest, len(l.Keys))
-	for i, k := range l.Keys {
-		ids[i] = k.ID()
-	}
-	c.keyIDs[id] = ids
-	return ids
-}
-
 // state judges a link by the ledger alone. A set of keys that one command
 // failed together counts against a link only if the link has all of them: then
 // one of its own keys fails, whichever it is.
-func (c *Core) state(l *queue.Link) linkState {
-	if st, ok := c.states[l.ID]; ok {
-		return st
+func (c *Core) state(l *queue.Link) *linkState {
+	i := c.info(l)
+	if i.at != c.version {
+		i.at, i.state = c.version, c.judge(l, i.facts)
 	}
-	st := c.judge(l)
-	c.states[l.ID] = st
-	return st
+	return &i.state
 }
 
-func (c *Core) judge(l *queue.Link) linkState {
+func (c *Core) judge(l *queue.Link, facts []*fact) linkState {
 	switch l.Outcome {
 	case queue.MergeFailed:
 		return linkState{status: conflicting}
@@ -67,39 +49,31 @@ func (c *Core) judge(l *queue.Link) linkState {
 		return linkState{status: empty}
 	}
 	var st linkState
-	retries := c.rules().Retries
-	ids := c.ids(l.ID)
-	open := map[queue.Digest]bool{}
 	for i, k := range l.Keys {
-		e := c.s.Ledger[ids[i]]
-		switch {
-		case e != nil && e.Passed != 0:
-			continue
-		case e != nil && e.Decisive(c.now, retries):
-			st.broken = append(st.broken, e)
-			c.wakeAt(e.Expires(c.now))
+		switch f := facts[i]; {
+		case f.passed():
+		case f.decisive:
+			st.broken = append(st.broken, f.entry)
 		default:
 			st.missing = append(st.missing, k)
 			if c.wholeTree(l, k) {
 				st.tree = append(st.tree, k)
 			}
 		}
-		open[ids[i]] = true
 	}
 	seen := map[queue.Digest]bool{}
-	for i := range l.Keys {
-		if !open[ids[i]] {
+	for _, f := range facts {
+		if f.passed() {
 			continue
 		}
-		for _, sid := range c.sets[ids[i]] {
+		for _, sid := range f.sets {
 			e := c.s.Ledger[sid]
 			if e == nil || seen[sid] {
 				continue
 			}
 			seen[sid] = true
-			if e.Decisive(c.now, retries) && c.holdsAll(ids, e) {
+			if e.Decisive(c.now, c.rules().Retries) && holdsAll(facts, e) {
 				st.broken = append(st.broken, e)
-				c.wakeAt(e.Expires(c.now))
 			}
 		}
 	}
@@ -117,9 +91,10 @@ func (c *Core) judge(l *queue.Link) linkState {
 // holdsAll reports whether every key of a failed set is among a link's keys:
 // then one of them fails, whichever it is. Callers have seen that one has not
 // passed; that others have since leaves fewer to suspect.
-func (c *Core) holdsAll(ids []queue.Digest, set *queue.Entry) bool {
+func holdsAll(facts []*fact, set *queue.Entry) bool {
 	for _, k := range set.Keys {
-		if !slices.Contains(ids, k.ID()) {
+		id := k.ID()
+		if !slices.ContainsFunc(facts, func(f *fact) bool { return f.id == id }) {
 			return false
 		}
 	}
@@ -151,36 +126,6 @@ func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
 	}
 	st, ok := steps[k.Step]
 	return st, ok
-}
-
-// noteVerified remembers which changes may be landable: each of their targets
-// has passed on some path.
-func (c *Core) noteVerified() {
-	for id := range c.assumed.hot {
-		if ch := c.s.Changes[id]; ch != nil && inOrder(ch) && !c.verified[id] && c.seenPass(id) {
-			c.verified[id] = true
-		}
-	}
-	clear(c.assumed.hot)
-}
-
-// seenPass reports whether each target of a change has passed on some path.
-func (c *Core) seenPass(id queue.ChangeID) bool {
-	x := c.affectedBy(id)
-	if x == nil {
-		return false
-	}
-	left := len(x.targets)
-	got := make([]bool, left)
-	for _, l := range c.assumed.paths[id] {
-		for i, k := range c.assumed.of[l.ID] {
-			if !got[i] && c.lookAt(k) == verified {
-				got[i] = true
-				left--
-			}
-		}
-	}
-	return left == 0
 }
 
 // want is a chain of merges that somebody would like to see made.

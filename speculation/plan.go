@@ -21,11 +21,13 @@ const (
 type candidate struct {
 	link   *queue.Link // nil: to be resolved
 	change queue.ChangeID
-	chain  []queue.ChangeID
-	only   map[string]bool // targets to be verified; nil: all
-	keys   []queue.Key     // of link
+	chain  []queue.ChangeID // assumed to land before it
+	node   *node            // with takes: who is assumed to land, where chain is not made yet
+	takes  []bool
+	only   []int       // places of the node's targets that are to be verified; nil: all
+	keys   []queue.Key // of link
 	value  float64
-	why    string
+	why    func() string
 	always bool // not subject to the threshold: nothing is assumed
 	spare  bool // only where slots are free when everything else has been served
 }
@@ -33,14 +35,10 @@ type candidate struct {
 // planning is the working state of one plan.
 type planning struct {
 	*Core
-	found    []candidate
-	credit   map[*queue.Build]float64
-	outlooks map[queue.ChangeID]*outlook
-	began    map[queue.ChangeID]queue.Instant // when the first of a change's live builds began
-	until    map[queue.ChangeID]queue.Instant // when the last of a change's live builds is expected to end
-	stamp    int
-	worth    float64 // threshold of a build's value
-	single   float64 // threshold of a target's chance to be needed, in a build that is not the first
+	found  []candidate
+	stamp  int
+	worth  float64 // threshold of a build's value
+	single float64 // threshold of a target's chance to be needed, in a build that is not the first
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -50,21 +48,50 @@ func (c *Core) plan() {
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return
 	}
-	p := &planning{Core: c, credit: map[*queue.Build]float64{}, outlooks: make(map[queue.ChangeID]*outlook, len(c.order)),
-		until: map[queue.ChangeID]queue.Instant{}, began: map[queue.ChangeID]queue.Instant{}}
+	c.plans++
+	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
 	p.thresholds()
-	for _, b := range c.s.Builds {
-		if !b.Cancel && b.Change != "" {
-			p.began[b.Change] = queue.Earliest(p.began[b.Change], b.Started)
-			p.until[b.Change] = max(p.until[b.Change], p.expected(b))
-		}
-	}
+	p.busy()
 	p.main()
 	p.train()
 	p.paths()
 	p.cancelRefuted()
 	p.take()
+	clear(p.found)
+	c.found, c.stamp = p.found[:0], p.stamp
+}
 
+// busy notes of each change when its live builds began and are expected to end.
+func (p *planning) busy() {
+	for _, b := range p.building {
+		b.credit, b.wanted = 0, false
+		if _, pending := p.rank[b.Change]; b.Cancel || !pending {
+			continue
+		}
+		n := p.node(b.Change)
+		if n == nil {
+			continue
+		}
+		if n.busyIn != p.plans {
+			n.busyIn, n.began, n.ends = p.plans, 0, 0
+		}
+		n.began = queue.Earliest(n.began, b.Started)
+		n.ends = max(n.ends, p.expected(b.Build))
+	}
+}
+
+// until returns when the last of a change's live builds is expected to end, or 0.
+func (p *planning) until(n *node) queue.Instant {
+	if n.busyIn != p.plans {
+		return 0
+	}
+	return n.ends
+}
+
+// credit notes that a live build is worth something to somebody.
+func (p *planning) credit(b *queue.Build, value float64) {
+	live := p.live[b]
+	live.credit, live.wanted = max(live.credit, value), true
 }
 
 // thresholds follow the measured accuracy of predictions: where they are often
@@ -113,8 +140,8 @@ func (c *Core) predictBuild(b *queue.Build) time.Duration {
 // nothing runs yet; builds that run the others get the credit.
 func (p *planning) consider(cand candidate, keys []queue.Key) {
 	for _, k := range keys {
-		if b := p.s.Builds[p.running[k.ID()]]; b != nil && !b.Cancel {
-			p.credit[b] = max(p.credit[b], cand.value)
+		if f := p.facts[k.ID()]; f != nil && f.build != nil {
+			p.credit(f.build, cand.value)
 			continue
 		}
 		cand.keys = append(cand.keys, k)
@@ -132,7 +159,7 @@ func (p *planning) main() {
 		return
 	}
 	m := &p.s.Main
-	cand := candidate{link: root, value: valueMain, why: "main is not proven", always: true}
+	cand := candidate{link: root, value: valueMain, why: says("main is not proven"), always: true}
 	p.consider(cand, p.onlyRunning(root))
 	if root.Parent != m.Tip {
 		return // main has moved on; what runs tells about most of its keys nonetheless
@@ -163,9 +190,9 @@ func (p *planning) main() {
 
 func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
 	var keys []queue.Key
-	for _, k := range l.Keys {
-		if _, ok := p.running[k.ID()]; ok {
-			keys = append(keys, k)
+	for i, f := range p.info(l).facts {
+		if f.build != nil {
+			keys = append(keys, l.Keys[i])
 		}
 	}
 	return keys
@@ -184,7 +211,7 @@ func (p *planning) train() {
 		}
 		if st := p.state(l); st.status == treeKeysOnly {
 			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
-				why: "last check before it lands, on the commit that lands", always: true}, st.tree)
+				why: says("last check before it lands, on the commit that lands"), always: true}, st.tree)
 		}
 		at = l.Commit
 	}
@@ -202,7 +229,7 @@ func (p *planning) paths() {
 			return
 		}
 		x := p.node(id)
-		if x == nil || len(p.firstAhead(id)) > maxDepth {
+		if x == nil || !x.made && len(p.firstAhead(id)) > maxDepth {
 			continue
 		}
 		edges := p.edges(x)
@@ -215,22 +242,23 @@ func (p *planning) paths() {
 
 // path considers a change's likeliest future, and those near it.
 func (p *planning) path(n *node, edges []edge) {
-	ch := p.s.Changes[n.id]
 	p.weigh(n)
-	o := &outlook{base: p.expect(n, edges)}
-	p.outlooks[n.id] = o
-	takes, chance := make([]bool, len(edges)), make([]float64, len(edges))
-	p.likeliest(edges, takes, chance)
-	f := &p.one
-	p.see(n, edges, takes, f)
-	f.need(edges, chance)
-	var need queue.Instant
-	o.end, need = p.ends(n, edges, f)
-	aging := 1 + p.now.Sub(ch.Arrival).Hours()
+	n.odds = p.expect(n, edges)
+	p.likeliest(n, edges)
+	p.seeLikely(n, edges)
+	f := &n.likely
+	if first := n.ch.Builds == 0; !n.dealt || n.deal.first != first || n.deal.single != p.single {
+		f.need(edges, n.chance)
+		p.makeDeal(f, edges, first, &n.deal)
+		n.dealt = true
+	}
+	n.plan = p.plans
+	n.end = p.ends(n, edges, f)
+	aging := 1 + p.now.Sub(n.ch.Arrival).Hours()
 	if p.without(queue.IngredientAging) {
 		aging = 1
 	}
-	if ch.Stale && f.blind > 0 {
+	if n.ch.Stale && f.blind > 0 {
 		return // what it affects is not known
 	}
 	switch {
@@ -243,13 +271,13 @@ func (p *planning) path(n *node, edges []edge) {
 	case f.status == failed && p.regardless(n, nil) == failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	if st := p.offer(n, edges, f, f.mean*aging, need, ""); st == conflicting {
-		o.base = unmergeable
+	if st := p.offer(n, edges, f, &n.deal, f.mean*aging, nil); st == conflicting {
+		n.odds = unmergeable
 	} else if f.status == verified {
-		o.base = max(o.base, proven)
+		n.odds = max(n.odds, proven)
 	}
-	p.flips(n, edges, f, chance, aging, need)
-	p.spares(n, edges, f, chance, f.mean*aging)
+	p.flips(n, edges, f, aging)
+	p.spares(n, edges, f, f.mean*aging)
 }
 
 // alone considers a change that nobody is ahead of: nothing is assumed, and
@@ -257,7 +285,7 @@ func (p *planning) path(n *node, edges []edge) {
 // not and nothing comes of that, the merge itself is asked.
 func (p *planning) alone(n *node, f *future, aging float64) {
 	if f.status == unknown {
-		p.offer(n, nil, f, aging, 0, "on main")
+		p.offer(n, nil, f, &n.deal, aging, says("on main"))
 		return
 	}
 	l := p.onMain(n)
@@ -265,9 +293,11 @@ func (p *planning) alone(n *node, f *future, aging float64) {
 		return
 	}
 	if st := p.state(l); st.status == unknown {
-		p.consider(candidate{link: l, change: n.id, value: aging, why: "on main", always: true}, without(st.missing, st.tree))
+		p.consider(candidate{link: l, change: n.id, value: aging, why: says("on main"), always: true}, without(st.missing, st.tree))
 	}
 }
+
+func says(s string) func() string { return func() string { return s } }
 
 // onMain returns the link of a change on main alone; it is resolved where it is
 // not.

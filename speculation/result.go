@@ -22,10 +22,9 @@ func (c *Core) resolved(b queue.Resolved) {
 		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
-		c.indexCommit(&l)
+		c.indexLink(&l)
 		c.assume([]*queue.Link{&l})
-		c.fresh = true
-		clear(c.states)
+		c.untidy[l.Change] = true
 	}
 	for _, e := range b.Passed {
 		c.remember(e)
@@ -48,11 +47,9 @@ func (c *Core) remember(e queue.Entry) {
 		return
 	}
 	e.Failures = nil
-	c.fresh = true
 	c.s.Ledger[e.ID] = &e
 	c.touch(queue.KindEntry, string(e.ID))
-	c.assumed.changed(e.ID)
-	clear(c.states)
+	c.learned(e.ID, &e)
 }
 
 func (c *Core) entry(keys []queue.Key) *queue.Entry {
@@ -64,35 +61,44 @@ func (c *Core) entry(keys []queue.Key) *queue.Entry {
 		c.indexSet(id, e)
 	}
 	c.touch(queue.KindEntry, string(id))
-	c.assumed.changed(id)
-	clear(c.states)
 	return e
 }
 
+// indexSet takes in an entry of the ledger that is about several keys.
 func (c *Core) indexSet(id queue.Digest, e *queue.Entry) {
 	if len(e.Keys) < 2 {
 		return
 	}
+	c.spare[id] = true
 	for _, k := range e.Keys {
 		kid := k.ID()
 		if at, known := slices.BinarySearch(c.sets[kid], id); !known {
-			c.sets[kid] = slices.Insert(c.sets[kid], at, id)
+			c.setsOf(kid, slices.Insert(slices.Clone(c.sets[kid]), at, id))
 		}
 	}
 }
 
+func (c *Core) setsOf(key queue.Digest, sets []queue.Digest) {
+	if c.sets[key] = sets; len(sets) == 0 {
+		delete(c.sets, key)
+	}
+	if f := c.facts[key]; f != nil {
+		f.sets = sets
+	}
+}
+
 func (c *Core) dropEntry(id queue.Digest) {
-	if e := c.s.Ledger[id]; e != nil && len(e.Keys) > 1 {
+	e := c.s.Ledger[id]
+	delete(c.s.Ledger, id)
+	delete(c.spare, id)
+	c.touch(queue.KindEntry, string(id))
+	if e != nil && len(e.Keys) > 1 {
 		for _, k := range e.Keys {
 			kid := k.ID()
-			c.sets[kid] = slices.DeleteFunc(c.sets[kid], func(s queue.Digest) bool { return s == id })
-			if len(c.sets[kid]) == 0 {
-				delete(c.sets, kid)
-			}
+			c.setsOf(kid, slices.DeleteFunc(slices.Clone(c.sets[kid]), func(s queue.Digest) bool { return s == id }))
 		}
 	}
-	delete(c.s.Ledger, id)
-	c.touch(queue.KindEntry, string(id))
+	c.learned(id, e)
 }
 
 func (c *Core) pass(k queue.Key, b *queue.Build) {
@@ -102,7 +108,7 @@ func (c *Core) pass(k queue.Key, b *queue.Build) {
 		return
 	}
 	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, b.Change, b.Commit
-	c.fresh = true
+	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 }
 
@@ -117,6 +123,7 @@ func (c *Core) fail(keys []queue.Key, b *queue.Build, r queue.JobDone, tail stri
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
+	c.learned(e.ID, e)
 }
 
 // jobDone writes what one step of a build has shown into the ledger: for the
@@ -141,6 +148,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		return // no result: the keys stay unknown
 	}
 	j.Done = true
+	c.live[b].checked = 0
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)
@@ -324,30 +332,4 @@ func (c *Core) unreported(b *queue.Build) string {
 func (c *Core) reported(id queue.Digest, b *queue.Build) bool {
 	e := c.s.Ledger[id]
 	return e != nil && (e.Passed != 0 || slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }))
-}
-
-func (c *Core) indexBuild(b *queue.Build) {
-	if b.Cancel {
-		return
-	}
-	for _, k := range b.Keys() {
-		id := k.ID()
-		c.running[id] = b.ID
-		c.assumed.taken(id)
-	}
-}
-
-func (c *Core) removeBuild(b *queue.Build) {
-	delete(c.s.Builds, b.ID)
-	c.touch(queue.KindBuild, string(b.ID))
-	c.unindexBuild(b)
-}
-
-func (c *Core) unindexBuild(b *queue.Build) {
-	for _, k := range b.Keys() {
-		if id := k.ID(); c.running[id] == b.ID {
-			delete(c.running, id)
-			c.assumed.taken(id)
-		}
-	}
 }

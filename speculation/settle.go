@@ -42,7 +42,7 @@ func (c *Core) settleOnce() bool {
 				continue
 			}
 		}
-		if c.reject(c.s.Changes[id], l, st) {
+		if c.reject(c.s.Changes[id], l, *st) {
 			return true
 		}
 	}
@@ -177,7 +177,7 @@ func (c *Core) redKey(k queue.Key, retries int) bool {
 		return false
 	}
 	for _, sid := range c.sets[k.ID()] {
-		if e := c.s.Ledger[sid]; e != nil && e.Decisive(c.now, retries) && c.holdsAll(c.ids(root.ID), e) {
+		if e := c.s.Ledger[sid]; e != nil && e.Decisive(c.now, retries) && holdsAll(c.info(root).facts, e) {
 			return true
 		}
 	}
@@ -215,7 +215,11 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 		c.leave(ch.ID)
 	}
 	c.drop(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})
-	c.sweep = true
+	c.sweep, c.untidy[ch.ID] = true, true
+	c.decisions++
+	if phase != queue.Landed {
+		c.tidyAll = true // others may have counted on it
+	}
 	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
 	c.touchChange(ch)
 	p := c.pull(ch.Number)

@@ -14,9 +14,9 @@ import (
 // nothing any more: of each target that they still have to verify it is known
 // that it will not be like this on main.
 func (p *planning) cancelRefuted() {
-	for _, id := range sorted(p.s.Builds) {
-		b := p.s.Builds[id]
-		if _, wanted := p.credit[b]; wanted || b.Cancel {
+	for _, live := range p.building {
+		b := live.Build
+		if live.wanted || b.Cancel {
 			continue
 		}
 		if b.Change == "" {
@@ -26,8 +26,15 @@ func (p *planning) cancelRefuted() {
 			continue
 		}
 		ch := p.s.Changes[b.Change]
-		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Pending && p.refuted(b) {
+		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked {
 			p.stop(b)
+			continue
+		}
+		// Only a decision can refute what was not refuted before.
+		if ch.Phase == queue.Pending && live.checked != p.decisions {
+			if live.checked = p.decisions; p.refuted(b) {
+				p.stop(b)
+			}
 		}
 	}
 }
@@ -94,12 +101,11 @@ func (p *planning) take() {
 	})
 	free := p.s.Slots - len(p.s.Builds)
 	ending := 0
-	for _, b := range p.s.Builds {
+	for _, b := range p.building {
 		if b.Cancel {
 			ending++
 		}
 	}
-	started := map[queue.Digest]bool{}
 	for _, cand := range p.found {
 		if !cand.always && !cand.spare && cand.value < p.worth {
 			p.wakeWorth(cand)
@@ -113,16 +119,16 @@ func (p *planning) take() {
 			free--
 			continue
 		}
-		cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool { return started[k.ID()] })
+		cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool {
+			f := p.facts[k.ID()]
+			return f != nil && f.build != nil // since it was found
+		})
 		if len(cand.keys) == 0 || !p.affordable(cand) {
 			continue
 		}
 		switch {
 		case free > 0:
 			free--
-			for _, k := range cand.keys {
-				started[k.ID()] = true
-			}
 			p.start(cand)
 		case ending > 0:
 			ending-- // a slot is about to come free for it
@@ -137,6 +143,9 @@ func (p *planning) take() {
 // merge finds the link of a candidate and what is to be built there; false
 // means that it has to be resolved first.
 func (p *planning) merge(cand *candidate) bool {
+	if cand.chain == nil && cand.node != nil {
+		cand.chain = taken(cand.node.edges, cand.takes)
+	}
 	l, rest := p.follow(cand.change, cand.chain)
 	if l == nil {
 		p.wants = append(p.wants, rest)
@@ -149,11 +158,15 @@ func (p *planning) merge(cand *candidate) bool {
 	}
 	n := p.node(cand.change)
 	for _, k := range without(st.missing, st.tree) {
-		if t, known := p.assumed.numbers[k.Target]; cand.only != nil && !cand.only[k.Target] && known && n.x.touches(t) {
-			continue // it can wait
+		if t, known := p.assumed.numbers[k.Target]; cand.only != nil && known {
+			if at, mine := slices.BinarySearch(n.x.targets, t); mine {
+				if _, now := slices.BinarySearch(cand.only, at); !now {
+					continue // it can wait
+				}
+			}
 		}
-		if b := p.s.Builds[p.running[k.ID()]]; b != nil && !b.Cancel {
-			p.credit[b] = max(p.credit[b], cand.value)
+		if f := p.facts[k.ID()]; f != nil && f.build != nil {
+			p.credit(f.build, cand.value)
 			continue
 		}
 		cand.keys = append(cand.keys, k)
@@ -182,12 +195,12 @@ func (p *planning) least(value float64) *queue.Build {
 	if p.without(queue.IngredientPreempt) {
 		return nil
 	}
-	for _, id := range sorted(p.s.Builds) {
-		b := p.s.Builds[id]
-		if b.Cancel || p.credit[b]*preemptGain > value {
+	for _, live := range p.building {
+		b := live.Build
+		if b.Cancel || live.credit*preemptGain > value {
 			continue
 		}
-		if r := p.credit[b] / float64(p.expected(b).Sub(p.now)+time.Second); least == nil || r < rate {
+		if r := live.credit / float64(p.expected(b).Sub(p.now)+time.Second); least == nil || r < rate {
 			least, rate = b, r
 		}
 	}
@@ -237,7 +250,7 @@ func (p *planning) start(cand candidate) {
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why,
+		Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why(),
 	}
 	b.Main, b.Chain = p.under(l)
 	if n := p.node(l.Change); n != nil {
@@ -257,8 +270,8 @@ func (p *planning) start(cand candidate) {
 		}
 	}
 	p.s.Builds[b.ID] = b
-	p.credit[b] = cand.value
 	p.indexBuild(b)
+	p.credit(b, cand.value)
 	p.touch(queue.KindBuild, string(b.ID))
 	if ch := p.s.Changes[l.Change]; ch != nil {
 		ch.Builds++

@@ -15,22 +15,35 @@ const (
 	keepPass    = 10 * time.Minute // then the archive has it
 )
 
-// tidy removes what no future can need: links that do not start from main,
-// ledger entries that no link has, changes long decided. It runs in turns
-// after which something may be left over.
+// tidy removes what no future can need: links of changes that have a verdict or
+// that have many newer ones, ledger entries that no link has, changes long
+// decided. It looks at the changes that this turn has given new links or a
+// verdict, and at all of them where links may rest on a change that is gone.
 func (c *Core) tidy() {
-	if !c.sweep {
+	if c.sweep {
+		c.tidyChanges()
+	}
+	if c.tidyAll {
+		for id := range c.linksOf {
+			c.untidy[id] = true
+		}
+	}
+	if !c.sweep && len(c.untidy) == 0 {
 		return
 	}
-	c.tidyChanges()
-	used := c.tidyLinks()
-	c.tidyLedger(used)
+	for id := range c.untidy {
+		c.tidyLinks(id)
+	}
+	if c.sweep {
+		c.tidySteps()
+		c.tidyLedger()
+	}
 }
 
 func (c *Core) tidyChanges() {
 	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
-	for _, l := range c.s.Links {
-		if ch := c.s.Changes[l.Change]; ch != nil && !ch.Phase.Final() && l.Since.Epoch == c.s.Main.Line.Epoch {
+	for l, i := range c.links {
+		if i.change != nil && !i.change.Phase.Final() && l.Since.Epoch == c.s.Main.Line.Epoch {
 			oldest = min(oldest, l.Since.Seq)
 		}
 	}
@@ -43,8 +56,11 @@ func (c *Core) tidyChanges() {
 		c.touch(queue.KindFootprint, string(id))
 		delete(c.verified, id)
 		delete(c.assumed.by, id)
+		delete(c.assumed.seen, id)
+		c.untidy[id] = true
+		c.decisions++
 	}
-	for _, id := range sorted(c.s.Beliefs) {
+	for id := range c.s.Beliefs {
 		if ch := c.s.Changes[id]; ch == nil || ch.Phase.Final() {
 			delete(c.s.Beliefs, id)
 			c.touch(queue.KindBelief, string(id))
@@ -54,17 +70,22 @@ func (c *Core) tidyChanges() {
 			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
 				delete(c.s.Beliefs[id].Pairs, other)
 				c.touch(queue.KindBelief, string(id))
+				c.rethink(id)
 			}
 		}
 	}
-	for _, id := range sorted(c.s.Changes) {
-		if ch := c.s.Changes[id]; ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
+	for id, ch := range c.s.Changes {
+		if ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
 			delete(c.s.Changes, id)
 			c.touchChange(ch)
+			c.untidy[id] = true
+			for _, n := range c.nodes {
+				n.fair = false
+			}
 		}
 	}
-	for _, n := range sorted(c.s.Pulls) {
-		if p := c.s.Pulls[n]; p.Active == "" && c.now.Sub(p.At) > keepPull {
+	for n, p := range c.s.Pulls {
+		if p.Active == "" && c.now.Sub(p.At) > keepPull {
 			delete(c.s.Pulls, n)
 			delete(c.told, n)
 			c.touchPull(p)
@@ -72,58 +93,86 @@ func (c *Core) tidyChanges() {
 	}
 }
 
-// tidyLinks keeps the links that lie on a chain from main (or from where it is
-// about to be) of changes without a verdict, and those that builds run on. It
-// returns the ids of the keys and step sets in use.
-func (c *Core) tidyLinks() map[queue.Digest]bool {
-	byParent := map[queue.CommitID][]*queue.Link{}
-	for _, l := range c.s.Links {
-		byParent[l.Parent] = append(byParent[l.Parent], l)
-	}
-	keep := map[queue.LinkID]bool{c.s.Main.Root: true}
-	for _, b := range c.s.Builds {
-		keep[b.Link] = true
-	}
-	for _, l := range c.evidence() {
-		keep[l] = true
-	}
-	reach := []queue.CommitID{c.s.Main.Tip}
-	seen := map[queue.CommitID]bool{c.s.Main.Tip: true}
-	for len(reach) > 0 {
-		at := reach[0]
-		reach = reach[1:]
-		for _, l := range byParent[at] {
-			ch := c.s.Changes[l.Change]
-			if ch == nil || ch.Phase.Final() {
-				continue
-			}
-			keep[l.ID] = true
-			if l.Commit != "" && !seen[l.Commit] {
-				seen[l.Commit] = true
-				reach = append(reach, l.Commit)
-			}
-		}
-	}
-	c.keepPaths(keep)
-	used := make(map[queue.Digest]bool, len(c.s.Ledger)+len(c.s.Steps))
-	for id, l := range c.s.Links {
-		if !keep[id] {
-			c.unassume(l)
-			if c.assumed.commit[l.Commit] == l {
-				delete(c.assumed.commit, l.Commit)
-			}
-			delete(c.s.Links, id)
-			delete(c.keyIDs, id)
-			c.touch(queue.KindLink, string(id))
-			continue
-		}
-		if slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
+// maxPaths bounds the paths of a change that are kept for what they tell of its
+// targets, beside those that stand where main is.
+const maxPaths = 12
+
+// tidyLinks keeps of a change without a verdict the links that lie on a chain
+// from main, and the latest others that can still tell something of its
+// targets: nobody on them has been turned down. Of any change it keeps those
+// that builds run on, and of a rejected one what has failed, while that counts,
+// so that a retry can discard it.
+func (c *Core) tidyLinks(id queue.ChangeID) {
+	ch := c.s.Changes[id]
+	var good []*queue.Link
+	for l := range c.linksOf[id] {
+		if c.s.Footprints[id] == nil || slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
 			c.unassume(l) // what was assumed there is not known any more
 		}
-		used[l.Steps] = true
-		for _, k := range c.ids(id) {
-			used[k] = true
+		switch {
+		case l.ID == c.s.Main.Root || c.evidence(ch, l):
+		case ch == nil || ch.Phase.Final() || id == "" || !c.stands(l):
+			if !c.builtOn(l) {
+				c.dropLink(l)
+			}
+		case !c.reached(l):
+			good = append(good, l)
 		}
+	}
+	if len(good) <= maxPaths {
+		return
+	}
+	slices.SortFunc(good, func(a, b *queue.Link) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+	for _, l := range good[maxPaths:] {
+		if !c.builtOn(l) {
+			c.dropLink(l)
+		}
+	}
+}
+
+func (c *Core) dropLink(l *queue.Link) {
+	c.forgetLink(l)
+	delete(c.s.Links, l.ID)
+	c.touch(queue.KindLink, string(l.ID))
+}
+
+func (c *Core) builtOn(l *queue.Link) bool {
+	return slices.ContainsFunc(c.building, func(b *liveBuild) bool { return b.Link == l.ID })
+}
+
+// stands reports whether what a link was made on can still come, or has.
+func (c *Core) stands(l *queue.Link) bool {
+	return l.Since.Epoch == c.s.Main.Line.Epoch && !slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool {
+		return c.s.Footprints[id] == nil || c.turnedDown(id)
+	})
+}
+
+// reached reports whether a link lies on a chain that begins at main's tip.
+func (c *Core) reached(l *queue.Link) bool {
+	gap := c.s.Main.Line.Seq - l.Since.Seq
+	if gap > len(l.Chain) {
+		return false
+	}
+	return slices.Equal(l.Chain[:gap], c.assumed.line[l.Since.Seq:c.s.Main.Line.Seq])
+}
+
+func (c *Core) evidence(ch *queue.Change, l *queue.Link) bool {
+	return ch != nil && ch.Phase == queue.Rejected && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
+		c.now.Sub(ch.Decided) < queue.FailureExpiry
+}
+
+func (c *Core) turnedDown(id queue.ChangeID) bool {
+	ch := c.s.Changes[id]
+	return ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed
+}
+
+func (c *Core) tidySteps() {
+	if len(c.s.Steps) < 2 {
+		return
+	}
+	used := map[queue.Digest]bool{}
+	for l := range c.links {
+		used[l.Steps] = true
 	}
 	for _, id := range sorted(c.s.Steps) {
 		if !used[id] {
@@ -132,61 +181,21 @@ func (c *Core) tidyLinks() map[queue.Digest]bool {
 			c.touch(queue.KindSteps, string(id))
 		}
 	}
-	c.noteVerified()
-	return used
 }
 
-// evidence returns the links of rejected changes that are kept: what failed,
-// while that counts, so that a retry can discard it.
-func (c *Core) evidence() []queue.LinkID {
-	var out []queue.LinkID
-	for id, l := range c.s.Links {
-		if ch := c.s.Changes[l.Change]; ch != nil && ch.Phase == queue.Rejected {
-			if v := ch.Verdict; v != nil && l.Commit != "" && l.Commit == v.Commit && c.now.Sub(ch.Decided) < queue.FailureExpiry {
-				out = append(out, id)
-			}
-		}
-	}
-	return out
-}
-
-// maxPaths bounds the paths of a change beyond main's reach that are kept for
-// what they tell of its targets.
-const maxPaths = 12
-
-// keepPaths keeps the latest paths of each change without a verdict that can
-// still tell something of its targets: nobody on them has been turned down.
-func (c *Core) keepPaths(keep map[queue.LinkID]bool) {
-	of := map[queue.ChangeID][]*queue.Link{}
-	for _, l := range c.s.Links {
-		ch := c.s.Changes[l.Change]
-		if ch == nil || ch.Phase.Final() || l.Since.Epoch != c.s.Main.Line.Epoch {
+// tidyLedger drops what is not in use, unless it may be soon: passes for a
+// while, and failures as long as they count.
+func (c *Core) tidyLedger() {
+	for id := range c.spare {
+		e := c.s.Ledger[id]
+		switch {
+		case e == nil, len(e.Keys) == 1 && c.facts[id] != nil:
+			delete(c.spare, id)
+			continue
+		case len(e.Keys) > 1 && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts[k.ID()] != nil }):
 			continue
 		}
-		if !slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return c.s.Footprints[id] == nil || c.turnedDown(id) }) {
-			of[l.Change] = append(of[l.Change], l)
-		}
-	}
-	for _, links := range of {
-		slices.SortFunc(links, func(a, b *queue.Link) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
-		for _, l := range links[:min(len(links), maxPaths)] {
-			keep[l.ID] = true
-		}
-	}
-}
-
-func (c *Core) turnedDown(id queue.ChangeID) bool {
-	ch := c.s.Changes[id]
-	return ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed
-}
-
-func (c *Core) tidyLedger(used map[queue.Digest]bool) {
-	for id, e := range c.s.Ledger {
-		wanted := used[id]
-		if len(e.Keys) > 1 {
-			wanted = slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return used[k.ID()] })
-		}
-		if wanted || e.Passed != 0 && c.now.Sub(e.Passed) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
+		if e.Passed != 0 && c.now.Sub(e.Passed) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
 			continue
 		}
 		c.dropEntry(id)

@@ -40,7 +40,7 @@ func (c *Core) observed(b queue.Observed) {
 	first := m.Tip == ""
 	old, proven := m.Tip, c.provenMain()
 	m.Tip = b.Tip
-	c.sweep = true
+	c.sweep, c.tidyAll = true, true
 	c.touchMain()
 	if b.Forced && !first {
 		m.Paused = &queue.Pause{By: "submitqueue", At: c.now, Code: queue.ReasonForced,
@@ -141,7 +141,7 @@ func (c *Core) configure(b queue.Observed) {
 	m.Broken = b.Broken
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
-		clear(c.costs)
+		c.newRules()
 	}
 	c.touchMain()
 }
@@ -173,6 +173,7 @@ func (c *Core) surveyed(b queue.Surveyed) {
 		return
 	}
 	m.Surveyed, m.Root, m.Retry, m.Backoff = b.Commit, "", 0, 0
+	c.untidy[""] = true
 	c.touchMain()
 	if len(b.Unproven) == 0 {
 		return
@@ -182,9 +183,10 @@ func (c *Core) surveyed(b queue.Surveyed) {
 		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now}
 	if old := c.s.Links[root.ID]; old != nil {
 		root.Attempts = old.Attempts
-		delete(c.keyIDs, root.ID)
+		c.forgetLink(old)
 	}
 	c.s.Links[root.ID] = root
+	c.indexLink(root)
 	c.touch(queue.KindLink, string(root.ID))
 	m.Root = root.ID
 }
@@ -211,6 +213,7 @@ func (c *Core) proveMain() {
 		return
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
+	c.untidy[""] = true
 	c.touchMain()
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
 }

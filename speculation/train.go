@@ -213,7 +213,12 @@ func (c *Core) push() bool {
 // on this commit: main stops there once, so that it has its verdict on the real
 // main, however many follow.
 func (c *Core) awaited(at queue.CommitID) bool {
-	return slices.ContainsFunc(c.order, func(id queue.ChangeID) bool { return c.verified[id] && c.out(at, id) })
+	for id := range c.verified {
+		if _, pending := c.rank[id]; pending && c.out(at, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // mainAllows reports whether a change may land on main as it is: always on a
@@ -274,8 +279,8 @@ func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Ke
 // proof is what the author is told of why the change could land.
 func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
-	for _, id := range c.ids(l.ID) {
-		e := c.s.Ledger[id]
+	for _, f := range c.info(l).facts {
+		e := f.entry
 		if e == nil {
 			continue
 		}

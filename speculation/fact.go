@@ -1,0 +1,236 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// fact is what is known of one key: its ledger entry and the live build that
+// was asked for it. Every link that has the key shares it. Facts are derived
+// memory; there is one for each key that a link or a live build has.
+type fact struct {
+	id       queue.Digest
+	entry    *queue.Entry   // nil: nothing is known
+	build    *queue.Build   // live, asked for it and not cancelling
+	sets     []queue.Digest // failed sets that hold it, sorted
+	sources  []*source      // the targets of links it is behind
+	uses     int            // links and builds that have it
+	decisive bool           // its own failures decide
+}
+
+func (f *fact) passed() bool { return f.entry != nil && f.entry.Passed != 0 }
+
+// use returns the fact of a key for one more link or build.
+func (c *Core) use(id queue.Digest) *fact {
+	f := c.facts[id]
+	if f == nil {
+		f = &fact{id: id, entry: c.s.Ledger[id], sets: c.sets[id]}
+		c.facts[id] = f
+		c.weighFailures(f)
+	}
+	f.uses++
+	return f
+}
+
+func (c *Core) release(f *fact) {
+	if f.uses--; f.uses == 0 {
+		delete(c.facts, f.id)
+		delete(c.failing, f)
+		if f.entry != nil {
+			c.spare[f.id] = true
+		}
+	}
+}
+
+// weighFailures brings decisive up to date and says whether it has changed.
+func (c *Core) weighFailures(f *fact) bool {
+	was := f.decisive
+	f.decisive = f.entry != nil && f.entry.Decisive(c.now, c.rules().Retries)
+	if f.decisive {
+		c.failing[f] = true
+	} else {
+		delete(c.failing, f)
+	}
+	return f.decisive != was
+}
+
+// fade takes back failures that have expired, and has the others looked at when
+// they do.
+func (c *Core) fade() {
+	var over []*fact
+	for f := range c.failing {
+		if f.entry.Decisive(c.now, c.rules().Retries) {
+			c.wakeAt(f.entry.Expires(c.now))
+		} else {
+			over = append(over, f)
+		}
+	}
+	for _, f := range over {
+		c.changed(f)
+	}
+	for id := range c.failingSets {
+		e := c.s.Ledger[id]
+		if e != nil && e.Decisive(c.now, c.rules().Retries) {
+			c.wakeAt(e.Expires(c.now))
+			continue
+		}
+		delete(c.failingSets, id)
+		if e != nil {
+			c.learned(id, e)
+		}
+	}
+}
+
+// learned takes in that an entry has changed: of one key, or of a set.
+func (c *Core) learned(id queue.Digest, e *queue.Entry) {
+	c.version++
+	if f := c.facts[id]; f != nil {
+		f.entry = c.s.Ledger[id]
+		c.changed(f)
+	} else if c.s.Ledger[id] != nil {
+		c.spare[id] = true
+	}
+	if e == nil || len(e.Keys) < 2 {
+		return
+	}
+	if c.s.Ledger[id] != nil && e.Decisive(c.now, c.rules().Retries) {
+		c.failingSets[id] = true
+	}
+	for _, k := range e.Keys {
+		if f := c.facts[k.ID()]; f != nil {
+			c.changed(f)
+		}
+	}
+}
+
+// changed tells those that rest on a key that more, or less, is known of it.
+func (c *Core) changed(f *fact) {
+	c.version++
+	c.weighFailures(f)
+	for _, s := range f.sources {
+		c.refresh(s.known)
+		c.stir(s.target)
+	}
+}
+
+// busied takes in that a build has begun or ceased to verify a key.
+func (c *Core) busied(f *fact, b *queue.Build) {
+	f.build = b
+	for _, s := range f.sources {
+		s.known.asked = false
+		c.stir(s.target)
+	}
+}
+
+// linkInfo is what is derived of one link.
+type linkInfo struct {
+	facts   []*fact  // of its keys, in order
+	sources []source // by target of its change; none where it tells nothing of assumptions
+	change  *queue.Change
+	state   linkState
+	at      int // version of the ledger that state was made at
+}
+
+// info returns what is derived of a link.
+func (c *Core) info(l *queue.Link) *linkInfo {
+	if i := c.links[l]; i != nil {
+		return i
+	}
+	i := &linkInfo{facts: make([]*fact, len(l.Keys)), change: c.s.Changes[l.Change]}
+	for j, k := range l.Keys {
+		i.facts[j] = c.use(k.ID())
+	}
+	c.links[l] = i
+	return i
+}
+
+// forgetLink gives up what is derived of a link.
+func (c *Core) forgetLink(l *queue.Link) {
+	c.unassume(l)
+	if c.assumed.commit[l.Commit] == l {
+		delete(c.assumed.commit, l.Commit)
+	}
+	if i := c.links[l]; i != nil {
+		for _, f := range i.facts {
+			c.release(f)
+		}
+		delete(c.links, l)
+	}
+	if of := c.linksOf[l.Change]; of != nil {
+		delete(of, l)
+		if len(of) == 0 {
+			delete(c.linksOf, l.Change)
+		}
+	}
+}
+
+// indexLink takes in a link of the state.
+func (c *Core) indexLink(l *queue.Link) {
+	of := c.linksOf[l.Change]
+	if of == nil {
+		of = map[*queue.Link]bool{}
+		c.linksOf[l.Change] = of
+	}
+	of[l] = true
+	if l.Outcome == queue.Merged && l.Change != "" {
+		c.assumed.commit[l.Commit] = l
+	}
+}
+
+// liveBuild is what is derived of a build of the state.
+type liveBuild struct {
+	*queue.Build
+	facts    []*fact // of all its keys; none once it is cancelling
+	credit   float64 // what it is worth to the plan under way
+	wanted   bool    // somebody has given it credit
+	checked  int     // decisions when it was last seen not to be refuted, and one more
+	credited int     // plan that credit and wanted are of
+}
+
+func (c *Core) indexBuild(b *queue.Build) {
+	live := &liveBuild{Build: b}
+	c.live[b] = live
+	at, _ := slices.BinarySearchFunc(c.building, b.ID, func(x *liveBuild, id queue.BuildID) int { return compareIDs(x.ID, id) })
+	c.building = slices.Insert(c.building, at, live)
+	if b.Cancel {
+		return
+	}
+	for _, k := range b.Keys() {
+		f := c.use(k.ID())
+		live.facts = append(live.facts, f)
+		c.busied(f, b)
+	}
+}
+
+func (c *Core) removeBuild(b *queue.Build) {
+	c.unindexBuild(b)
+	live := c.live[b]
+	delete(c.live, b)
+	c.building = slices.DeleteFunc(c.building, func(x *liveBuild) bool { return x == live })
+	delete(c.s.Builds, b.ID)
+	c.touch(queue.KindBuild, string(b.ID))
+	c.untidy[b.Change] = true
+}
+
+// unindexBuild takes in that a build verifies its keys no more.
+func (c *Core) unindexBuild(b *queue.Build) {
+	live := c.live[b]
+	for _, f := range live.facts {
+		if f.build == b {
+			c.busied(f, nil)
+		}
+		c.release(f)
+	}
+	live.facts = nil
+}
+
+func compareIDs[T ~string](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
