@@ -27,6 +27,7 @@ type Core struct {
 	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
 	live        map[*queue.Build]*liveBuild                  // what is derived of builds
 	building    []*liveBuild                                 // the same, by id
+	assumedBy   map[queue.ChangeID]int                       // live builds that assume a change to land
 	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
 	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
 	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
@@ -57,6 +58,7 @@ type Core struct {
 	costs     []float64 // cache of targetCost
 	found     []candidate
 	other     future
+	marked    []bool
 	trail     trail
 	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
 	turn      Turn
@@ -100,6 +102,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		links:       map[*queue.Link]*linkInfo{},
 		linksOf:     map[queue.ChangeID]map[*queue.Link]bool{},
 		live:        map[*queue.Build]*liveBuild{},
+		assumedBy:   map[queue.ChangeID]int{},
 		spare:       map[queue.Digest]bool{},
 		untidy:      map[queue.ChangeID]bool{},
 		decisions:   1,

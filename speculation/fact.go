@@ -193,6 +193,9 @@ func (c *Core) indexBuild(b *queue.Build) {
 	c.live[b] = live
 	at, _ := slices.BinarySearchFunc(c.building, b.ID, func(x *liveBuild, id queue.BuildID) int { return compareIDs(x.ID, id) })
 	c.building = slices.Insert(c.building, at, live)
+	for _, id := range b.Chain {
+		c.assumedBy[id]++
+	}
 	if b.Cancel {
 		return
 	}
@@ -208,6 +211,12 @@ func (c *Core) removeBuild(b *queue.Build) {
 	live := c.live[b]
 	delete(c.live, b)
 	c.building = slices.DeleteFunc(c.building, func(x *liveBuild) bool { return x == live })
+	for _, id := range b.Chain {
+		if c.assumedBy[id]--; c.assumedBy[id] == 0 {
+			delete(c.assumedBy, id)
+			c.sweep = c.sweep || c.turnedDown(id)
+		}
+	}
 	delete(c.s.Builds, b.ID)
 	c.touch(queue.KindBuild, string(b.ID))
 	c.untidy[b.Change] = true

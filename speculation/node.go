@@ -443,20 +443,30 @@ func (c *Core) inAll(m mark, open []mark) status {
 	return first
 }
 
-// shareOf returns the share of a change's work that verifying the given keys is.
-func (n *node) shareOf(numbers map[string]int, keys []queue.Key) float64 {
+// partOf returns the part of a change's work that verifying the given keys is.
+func (c *Core) partOf(n *node, keys []queue.Key) work {
 	if n.x.all {
-		return 1
+		return work{share: 1}
 	}
-	seen := map[int]bool{}
-	share := 0.0
+	in := make([]bool, len(n.x.targets))
+	var part work
 	for _, k := range keys {
-		if t, ok := numbers[k.Target]; ok && !seen[t] {
-			seen[t] = true
-			if i, has := slices.BinarySearch(n.x.targets, t); has {
-				share += n.share[i]
+		if t, ok := c.assumed.numbers[k.Target]; ok {
+			if i, has := slices.BinarySearch(n.x.targets, t); has && !in[i] {
+				in[i] = true
+				part.share += n.share[i]
+				part.row = max(part.row, n.share[i])
 			}
 		}
 	}
-	return share
+	for i := range n.edges {
+		row := 0.0
+		for _, at := range n.edges[i].shared {
+			if in[at] {
+				row += n.share[at]
+			}
+		}
+		part.row = max(part.row, row)
+	}
+	return part
 }

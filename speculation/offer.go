@@ -13,12 +13,16 @@ import (
 type deal struct {
 	first   bool           // the change has had no build, so all of it is
 	single  float64        // threshold of a target that it was made with
-	unknown float64        // share of work of what is not known
+	unknown work           // what is not known
 	open    []int          // places of the targets to be verified that no build verifies
-	share   float64        // share of work of these
+	asked   work           // these
 	due     []int          // edges to those ahead that affect one of them
 	busy    []*queue.Build // live builds that verify something of it
 }
+
+// work is a part of a change's work: its share of the whole, and the share that
+// is likely to be done one after the other.
+type work struct{ share, row float64 }
 
 // makeDeal brings a deal up to date with its future.
 func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
@@ -29,7 +33,7 @@ func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
 		if st != unknown {
 			continue
 		}
-		d.unknown += n.share[i]
+		d.unknown.share += n.share[i]
 		idle := f.known[i] == nil
 		if k := f.known[i]; k != nil {
 			var busy []*queue.Build
@@ -42,32 +46,30 @@ func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
 		}
 		if idle && (all || f.needed[i] >= p.single) {
 			d.open = append(d.open, i)
-			d.share += n.share[i]
+			d.asked.share += n.share[i]
 		}
 	}
-	if all || len(d.open) == 0 {
-		return
+	open := resize(p.marked, len(n.x.targets))
+	for _, i := range d.open {
+		open[i] = true
 	}
+	p.marked = open
+	// What one change ahead affects is of one area, and is built in a row.
 	for i := range edges {
-		if meet(edges[i].shared, d.open) {
+		unknownRow, openRow := 0.0, 0.0
+		for _, at := range edges[i].shared {
+			if f.by[at] == unknown {
+				unknownRow += n.share[at]
+			}
+			if open[at] {
+				openRow += n.share[at]
+			}
+		}
+		d.unknown.row, d.asked.row = max(d.unknown.row, unknownRow), max(d.asked.row, openRow)
+		if openRow > 0 {
 			d.due = append(d.due, i)
 		}
 	}
-}
-
-// meet reports whether two sorted lists share a number.
-func meet(a, b []int) bool {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] < b[j]:
-			i++
-		case a[i] > b[j]:
-			j++
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // offer makes a candidate of what is not known of a future, as far as it is
@@ -98,7 +100,7 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 	if !n.x.all {
 		cand.only = d.open
 	}
-	if !d.first && !f.spare && !cand.always && p.early(n, d.share, max(p.due(edges, d), verifying)) {
+	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying)) {
 		return unknown
 	}
 	p.found = append(p.found, cand)
@@ -128,11 +130,16 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 	return at
 }
 
+// maxSlack bounds how much sooner than needed a re-verification begins, for
+// what cannot be foreseen.
+const maxSlack = 8 * time.Minute
+
 // early reports whether a build that is not a change's first can wait: those
 // ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
 // affect its targets only).
-func (p *planning) early(n *node, share float64, need queue.Instant) bool {
-	lead := p.span(n, share)*16/10 + time.Minute
+func (p *planning) early(n *node, part work, need queue.Instant) bool {
+	lead := p.span(n, part) + time.Minute
+	lead += min(lead*6/10, maxSlack)
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}
@@ -174,7 +181,8 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 		var d deal
 		p.makeDeal(g, edges, n.ch.Builds == 0, &d)
 		lands := g.takes[x.at]
-		p.offer(n, edges, g, &d, x.mean*aging, func() string {
+		ratio := (1 - n.chance[x.at]) / n.chance[x.at]
+		p.offer(n, edges, g, &d, f.mean*ratio*aging, func() string {
 			if lands {
 				return fmt.Sprintf("in case %s lands", edges[x.at].to.id)
 			}

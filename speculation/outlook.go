@@ -121,13 +121,12 @@ func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
 	return max(own, need)
 }
 
-// span predicts how long building a share of a change takes: less than the
-// whole, but not less than its targets take one after the other, as far as that
-// is known, because those of one area often are.
-func (p *planning) span(n *node, share float64) time.Duration {
+// span predicts how long building a part of a change takes: less than the
+// whole, but not less than what is built in a row takes, as far as that is known.
+func (p *planning) span(n *node, part work) time.Duration {
 	whole := n.ch.Predicted.Seconds()
-	part := max((1-fixedShare)*share*whole, share*n.cost)
-	return time.Duration(math.Round(min(whole, fixedShare*whole+part)*1e3)) * time.Millisecond
+	took := max((1-fixedShare)*part.share*whole, part.row*n.cost)
+	return time.Duration(math.Round(min(whole, fixedShare*whole+took)*1e3)) * time.Millisecond
 }
 
 // fixedShare is the share of a build's time that does not shrink with its

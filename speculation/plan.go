@@ -10,7 +10,7 @@ import (
 
 // Limits of the plan, and what builds of main and of the train are worth.
 const (
-	maxDepth    = 128 // changes ahead beyond which no path is followed
+	maxDepth    = 512 // changes ahead beyond which no path is followed
 	maxFlips    = 4   // futures of one change that differ in one outcome from the likeliest
 	valueMain   = 1000
 	valueTrain  = 100

@@ -70,6 +70,9 @@ func (p *planning) refuted(b *queue.Build) bool {
 			continue
 		}
 		for _, k := range j.Keys {
+			if p.wholeTree(l, k) {
+				continue
+			}
 			t, known := p.assumed.numbers[k.Target]
 			if !slices.ContainsFunc(wrong, func(x *affects) bool { return x.all || known && x.touches(t) }) {
 				return false
@@ -255,7 +258,7 @@ func (p *planning) start(cand candidate) {
 	b.Main, b.Chain = p.under(l)
 	if n := p.node(l.Change); n != nil {
 		p.weigh(n)
-		b.Predicted = p.span(n, n.shareOf(p.assumed.numbers, cand.keys))
+		b.Predicted = p.span(n, p.partOf(n, cand.keys))
 	}
 	for _, st := range p.s.Steps[l.Steps].Steps {
 		d := st.Digest()

@@ -49,7 +49,7 @@ func (c *Core) tidyChanges() {
 	}
 	for id := range c.s.Footprints {
 		ch := c.s.Changes[id]
-		if ch != nil && (!ch.Phase.Final() || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch && ch.Line.Seq > oldest) {
+		if ch != nil && (!ch.Phase.Final() || c.assumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch && ch.Line.Seq > oldest) {
 			continue
 		}
 		delete(c.s.Footprints, id)
@@ -93,9 +93,12 @@ func (c *Core) tidyChanges() {
 	}
 }
 
-// maxPaths bounds the paths of a change that are kept for what they tell of its
-// targets, beside those that stand where main is.
-const maxPaths = 12
+// Of the paths of a change that do not stand where main is, the latest are
+// kept, and older ones that alone tell that a target has passed.
+const (
+	maxPaths  = 12
+	maxProofs = 64 // of both together
+)
 
 // tidyLinks keeps of a change without a verdict the links that lie on a chain
 // from main, and the latest others that can still tell something of its
@@ -123,8 +126,13 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 		return
 	}
 	slices.SortFunc(good, func(a, b *queue.Link) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+	kept := maxPaths
 	for _, l := range good[maxPaths:] {
-		if !c.builtOn(l) {
+		switch {
+		case c.builtOn(l):
+		case kept < maxProofs && c.proves(l):
+			kept++
+		default:
 			c.dropLink(l)
 		}
 	}
@@ -138,6 +146,13 @@ func (c *Core) dropLink(l *queue.Link) {
 
 func (c *Core) builtOn(l *queue.Link) bool {
 	return slices.ContainsFunc(c.building, func(b *liveBuild) bool { return b.Link == l.ID })
+}
+
+// proves reports whether a link alone tells that some target has passed.
+func (c *Core) proves(l *queue.Link) bool {
+	return slices.ContainsFunc(c.info(l).sources, func(s source) bool {
+		return s.known.status == verified && len(s.known.from) == 1
+	})
 }
 
 // stands reports whether what a link was made on can still come, or has.
