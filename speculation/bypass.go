@@ -55,7 +55,7 @@ func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, lat
 	g.needed = resize(g.needed, len(n.x.targets))
 	from := len(p.found)
 	if late {
-		value = max(value, bypassWorth*p.one.mean*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
+		value = max(value, bypassWorth*p.one.mean*p.benefit(p.s.Changes[n.id])*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
 	}
 	p.offer(n, edges, g, value, 0, "in case "+p.differs(edges, takes, p.one.takes))
 	for i := range p.found[from:] {

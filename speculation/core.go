@@ -34,6 +34,7 @@ type Core struct {
 	model       predict.Model            // of changes that nothing is known of yet
 	assumed     assumptions              // what targets would be like on futures of main
 	nodes       map[queue.ChangeID]*node // pending changes as the plan sees them
+	projects    projects                 // which changes are of which projects
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -47,6 +48,7 @@ type Core struct {
 	costs     []float64 // cache of targetCost
 	one, two  future
 	trail     trail
+	rations   *rations                          // places taken of each quota; nil: not counted yet
 	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
 	turn      Turn
 	sweep     bool // something has left the state that others may have been kept for
@@ -177,7 +179,7 @@ func (c *Core) begin(events []queue.Event) {
 	}
 	c.wake, c.wants, c.sweep, c.fresh, c.again, c.seen = 0, nil, false, false, false, false
 	c.turn = Turn{Now: c.now}
-	c.forecasts = nil
+	c.forecasts, c.rations = nil, nil
 	c.dirty = map[queue.Ref]bool{}
 	c.states = map[queue.LinkID]linkState{}
 }

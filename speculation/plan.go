@@ -233,6 +233,7 @@ func (p *planning) path(n *node, edges []edge) {
 	if ch.Stale && f.blind > 0 {
 		return // what it affects is not known
 	}
+	aging *= p.benefit(ch)
 	switch {
 	case len(edges) == 0:
 		if p.aboard[n.id] || p.boarding[n.id] {
