@@ -206,7 +206,10 @@ func (p *planning) paths() {
 			continue
 		}
 		edges := p.edges(x)
-		if !p.verified[id] || len(edges) > 0 {
+		if p.flooded(id) {
+			continue
+		}
+		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
 			n++
 		}
 		p.path(x, edges)

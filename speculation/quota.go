@@ -27,6 +27,7 @@ type portion struct {
 type rations struct {
 	taken map[portion]int
 	keeps map[portion]bool // the most valuable build that waits for one has its other places kept
+	seen  map[portion]int  // changes that the plan has considered
 	over  []borrower       // above a quota that binds only while others wait, in the order of the plan
 }
 
@@ -47,7 +48,7 @@ func (c *Core) quotas() []queue.Quota {
 // ration counts the places that live builds take.
 func (c *Core) ration() *rations {
 	if c.rations == nil {
-		c.rations = &rations{taken: map[portion]int{}, keeps: map[portion]bool{}}
+		c.rations = &rations{taken: map[portion]int{}, keeps: map[portion]bool{}, seen: map[portion]int{}}
 		for _, b := range c.s.Builds {
 			if ch := c.s.Changes[b.Change]; ch != nil {
 				c.rations.take(c.portionsOf(ch))
@@ -97,6 +98,32 @@ func (c *Core) full(places []portion) (found portion, full bool) {
 		}
 	}
 	return found, full
+}
+
+// flooded reports whether the plan has considered enough changes of a quota to
+// fill all that it may have: the next ones would only take the window from
+// others. It counts the change.
+func (p *planning) flooded(id queue.ChangeID) bool {
+	if len(p.quotas()) == 0 || p.verified[id] {
+		return false
+	}
+	r, most := p.ration(), p.window()
+	for _, at := range p.portionsOf(p.s.Changes[id]) {
+		r.seen[at]++
+		q := p.quotas()[at.quota]
+		if q.When == queue.WhenAlways && r.seen[at] > 3*q.Limit(p.s.Slots)+8 || r.seen[at] > most {
+			return true
+		}
+	}
+	return false
+}
+
+// inTurn reports whether a change is within its quotas, going by the order: if
+// not, it takes no part of the window.
+func (p *planning) inTurn(id queue.ChangeID) bool {
+	return len(p.quotas()) == 0 || !slices.ContainsFunc(p.portionsOf(p.s.Changes[id]), func(at portion) bool {
+		return p.ration().seen[at] > p.quotas()[at.quota].Limit(p.s.Slots)
+	})
 }
 
 // overQuota reports whether a candidate has to wait for its quotas. Where others

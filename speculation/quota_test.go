@@ -1,7 +1,10 @@
 package speculation
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -68,6 +71,39 @@ func TestOverQuota(t *testing.T) {
 	p, cand = planned(t, []queue.Quota{{Name: "soft", Project: "a", Builds: 1}, always("hard", "a", 1)}, "1.a")
 	if !p.overQuota(cand("2.a", true)) || len(p.rations.over) != 0 {
 		t.Error("a quota that binds always lends nothing")
+	}
+}
+
+// Many changes above their quota do not keep others from being planned for,
+// whether slots are lent or not.
+func TestQuotaKeepsTheWindow(t *testing.T) {
+	for _, when := range []queue.When{queue.WhenAlways, queue.WhenContended} {
+		l := law{needs: map[string][]string{}}
+		files := tree{barrier: "go1", unowned: "data", stepsFile: unit}
+		for i := range 20 {
+			l.targets = append(l.targets, fmt.Sprintf("t%02d", i))
+			files[fileOf(l.targets[i])] = "base"
+		}
+		w := newWorld(t, l, files, rulesOf(queue.Rules{Quotas: []queue.Quota{{Name: "bots", Authors: []string{"bot"}, Builds: 1, When: when}}}))
+		w.tell(queue.Capacity{Slots: 2})
+		w.quiesce()
+		for i, target := range l.targets {
+			p := w.open(w.main, edit{fileOf(target): "fine"})
+			if i < len(l.targets)-1 {
+				p.author = "bot"
+			}
+			w.now = w.now.Add(time.Second)
+			w.step(w.say(p, "dev", "/land"))
+		}
+		w.settleDown()
+		if when == queue.WhenContended { // both slots were lent before the last one was there
+			w.tell(w.advance(w.going()[0])...)
+			w.settleDown()
+		}
+		last := w.change(w.pulls[len(l.targets)])
+		if !slices.ContainsFunc(w.going(), func(r *run) bool { return r.build.Change == last.ID }) {
+			t.Errorf("%s: the change behind those of the bot is not built: %v", when, w.waitsOf(last.ID))
+		}
 	}
 }
 

@@ -132,6 +132,9 @@ func (a *audit) caches() {
 		if got, want := c.firstAhead(id), fresh.seek(id, maxDepth+1); !slices.Equal(got, want) {
 			a.w.Fatalf("ahead of %s: %v, made again %v", id, got, want)
 		}
+		if got, want := c.crowded(c.s.Changes[id]), fresh.crowded(c.s.Changes[id]); !slices.Equal(got.Names, want.Names) {
+			a.w.Fatalf("%s waits for the quota %v, made again %v", id, got.Names, want.Names)
+		}
 		if c.verified[id] != fresh.verified[id] {
 			a.w.Fatalf("%s verified: %t, made again %t", id, c.verified[id], fresh.verified[id])
 		}
