@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // landCommand asks to land.
@@ -73,6 +74,9 @@ func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) 
 			return exitCode(1)
 		case ch.Notice != nil && (ch.ID == "" || ch.Final):
 			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, oneLine(ch.Notice.Text))
+			return exitCode(1)
+		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
+			fmt.Printf("#%d stays as it was: %s\n", asked.Number, oneLine(ch.Notice.Text))
 			return exitCode(1)
 		case !verdict:
 			return nil
