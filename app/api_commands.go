@@ -33,11 +33,12 @@ const maxCommandBody = 64 << 10
 // LandCommand asks to land a pull request, or, with a local forge, a branch.
 // The header Idempotency-Key makes a repeated command the same command.
 type LandCommand struct {
-	Queue  string `json:"queue,omitempty"`  // may be left out where there is one queue
-	Number int    `json:"number,omitempty"` // this or Branch
-	Branch string `json:"branch,omitempty"`
-	User   string `json:"user"`            // who asks; needs the permission to land
-	Retry  bool   `json:"retry,omitempty"` // forget past failures: what failed runs again
+	Queue    string `json:"queue,omitempty"`  // may be left out where there is one queue
+	Number   int    `json:"number,omitempty"` // this or Branch
+	Branch   string `json:"branch,omitempty"`
+	User     string `json:"user"`               // who asks; needs the permission to land
+	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
+	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
 }
 
 // CancelCommand asks to take a change out of its queue.
@@ -126,6 +127,8 @@ func (s *Server) apiLand(c echo.Context) error {
 	switch {
 	case !plainName(cmd.User, 100):
 		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
+	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
+		return &problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
 	case (cmd.Number > 0) == (cmd.Branch != ""):
 		return &problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
 	case cmd.Branch != "" && local == nil:
@@ -150,11 +153,14 @@ func (s *Server) apiLand(c echo.Context) error {
 	if cmd.Retry {
 		land.Body = "/land retry"
 	}
+	if cmd.Priority != "" {
+		land.Body += " priority=" + cmd.Priority
+	}
 	if local != nil {
 		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd); err != nil {
 			return err
 		}
-		if !cmd.Retry {
+		if !cmd.Retry && cmd.Priority == "" {
 			land.Comment = forge.RequestComment(land.Number) // the same command, should the forge bring it, too
 		}
 	}

@@ -60,6 +60,7 @@ type APIChange struct {
 	Author    string        `json:"author"`
 	Requester string        `json:"requester"` // who said /land
 	URL       string        `json:"url,omitempty"`
+	Lane      string        `json:"lane,omitempty"`
 	Head      string        `json:"head"`
 	Phase     string        `json:"phase"` // one of queue.Phase
 	Final     bool          `json:"final"` // the phase is a verdict
@@ -190,7 +191,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	c := v.Change
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
-		Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
+		Lane: c.Lane, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
 		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,

@@ -24,6 +24,26 @@ func TestLabelLandsAndCancels(t *testing.T) {
 	h.landed(n, "asked for by `bob`")
 }
 
+func TestLanes(t *testing.T) {
+	h := newHub(t, hubOptions{})
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land priority=high")
+	h.says(n, "Sorry, `ann`, the lane `high` needs the permission `maintain`")
+	h.Comment("ann", n, "/land priority=urgent")
+	h.says(n, "There is no lane `urgent`. The lanes, the most urgent first: `high`, `normal`, `low`.")
+	h.Comment("ann", n, "/land")
+	h.says(n, "landings are paused", "asked for by `ann`.")
+	h.Comment("max", n, "/land priority=high")
+	h.says(n, "landings are paused", "asked for by `ann`, in the lane `high`.")
+	h.Label("bob", n, "land:low")
+	h.says(n, "landings are paused", "asked for by `ann`, in the lane `low`.")
+	h.Unlabel("bob", n, "land:low")
+	h.says(n, "Out of the queue: taken out by command", "`bob`")
+	h.Comment("max", n, "/land priority=high\n/queue resume")
+	h.landed(n, "asked for by `max`, in the lane `high`")
+}
+
 func TestCancelAndStatus(t *testing.T) {
 	h := newHub(t, hubOptions{})
 	n := h.pull("topic", map[string]string{"a": "a\n"})

@@ -28,6 +28,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "builds under way"
 	case queue.ReasonWaitsSlot:
 		return "waiting for a free runner"
+	case queue.ReasonWaitsQuota:
+		return "its quota is used up"
 	case queue.ReasonWaitsAhead:
 		return "waiting for changes ahead"
 	case queue.ReasonWaitsTrain:
@@ -75,6 +77,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "something of ours keeps failing"
 	case queue.ReasonNoPermission:
 		return "this needs another permission"
+	case queue.ReasonUnknownLane:
+		return "there is no such lane"
 	case queue.ReasonNotOpen:
 		if w.o.Words.Local {
 			return "there is no such branch to land"
@@ -118,6 +122,8 @@ func (w voice) reason(r queue.Reason) string {
 		return "Waits for its builds under way" + w.amount(len(r.Names)) + "."
 	case queue.ReasonWaitsSlot:
 		return "Waits for a free runner."
+	case queue.ReasonWaitsQuota:
+		return w.quota(r.Names)
 	case queue.ReasonWaitsAhead:
 		return "Waits for " + w.orSome(w.refs(r.Names), "changes") + " ahead of it, which may influence it."
 	case queue.ReasonWaitsTrain:
@@ -233,7 +239,17 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		if len(r.Names) > 1 {
 			level = w.code(r.Names[1])
 		}
-		return "Sorry" + w.name(r) + ", this needs the permission " + level + " on the repository. Somebody who has it can comment the same."
+		what := "this"
+		if len(r.Names) > 2 {
+			what = "the lane " + w.code(r.Names[2])
+		}
+		return "Sorry" + w.name(r) + ", " + what + " needs the permission " + level + " on the repository. Somebody who has it can comment the same."
+	case queue.ReasonUnknownLane:
+		text := "There is no such lane"
+		if len(r.Names) > 1 {
+			text = "There is no lane " + w.code(r.Names[0]) + ". The lanes, the most urgent first: " + w.codes(r.Names[1:])
+		}
+		return text + "."
 	case queue.ReasonNotOpen:
 		return "The pull request is not open. Reopen it, then " + land
 	case queue.ReasonDraft:
@@ -258,7 +274,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNotQueued:
 		return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
 	case queue.ReasonHelp:
-		return "The commands: /land, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
+		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
 	case queue.ReasonForced:
 		text := "The target branch was force-pushed"
 		if len(r.Names) > 1 {
@@ -271,6 +287,18 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		return "The forge could not be asked, so nothing was done" + w.last(r.Detail) + ". Please comment again in a while."
 	}
 	return ""
+}
+
+// quota says that as many builds run as a change's quota allows.
+func (w voice) quota(names []string) string {
+	if len(names) < 3 {
+		return "Waits for a build of its quota to end."
+	}
+	text := "Waits for its quota " + w.code(names[0]) + ": of its changes' builds, " + w.code(names[1]) + " may run at a time"
+	if names[2] == string(queue.WhenContended) {
+		text += " while others wait for a runner"
+	}
+	return text + "."
 }
 
 func (w voice) tooLate(names []string) string {

@@ -106,7 +106,7 @@ func (w voice) body(v queue.View) []string {
 	case c.Phase.Final():
 		add(w.reason(c.Reason))
 	}
-	add(w.asked(c))
+	add(w.asked(v))
 	add(w.before(v))
 	if w.o.Broken != "" && v.Notice.Code != queue.ReasonNoConfig {
 		add(ConfigBrokenText(w.o.Broken))
@@ -279,8 +279,9 @@ func (w voice) parked(c queue.Change) string {
 	return text
 }
 
-// asked says which commit the text is about and who asked.
-func (w voice) asked(c queue.Change) string {
+// asked says which commit the text is about, who asked, and in which lane.
+func (w voice) asked(v queue.View) string {
+	c := v.Change
 	if c.Head == "" {
 		return ""
 	}
@@ -293,6 +294,9 @@ func (w voice) asked(c queue.Change) string {
 	}
 	if c.Requester != "" {
 		text += ", asked for by " + w.code(c.Requester)
+	}
+	if v.Lane != "" {
+		text += ", in the lane " + w.code(v.Lane)
 	}
 	return text + "."
 }

@@ -92,7 +92,8 @@ func textStates() map[string]queue.View {
 			Previous: &previous},
 		"paused": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
 			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out"}, reason(queue.ReasonWaitsTrain)}},
-		"slot": {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Forecast: queue.Forecast{Early: textNow.Add(-time.Second), Late: textNow.Add(5 * time.Hour)}},
+		"slot":  {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Forecast: queue.Forecast{Early: textNow.Add(-time.Second), Late: textNow.Add(5 * time.Hour)}},
+		"quota": {Change: entered, Lane: "high", Position: 3, Total: 9, Waits: []queue.Reason{reason(queue.ReasonWaitsQuota, "payments", "4", "contended")}},
 		"overdue": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
 			Builds: []queue.BuildView{late}, Forecast: queue.Forecast{Early: textNow.Add(-8 * time.Minute), Late: textNow.Add(-6 * time.Minute), Usual: 3 * time.Minute}},
 		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
@@ -107,6 +108,8 @@ func textStates() map[string]queue.View {
 		"head-moved":      {Change: textChange(queue.Cancelled, reason(queue.ReasonPushed, "1f8e0c3a5b7d", "2222222222222222"))},
 		"nothing":         {Change: textChange(queue.NothingToLand, reason(queue.ReasonAlready))},
 		"refused":         notice(reason(queue.ReasonNoPermission, "mallory", "write"), "mallory"),
+		"refused-lane":    notice(reason(queue.ReasonNoPermission, "ann", "maintain", "high"), "ann"),
+		"unknown-lane":    notice(reason(queue.ReasonUnknownLane, "<b>@all</b>", "high", "normal", "low"), "ann"),
 		"refused-approve": notice(reason(queue.ReasonNeedsApprove, ".github/workflows/ci.yml"), "ann"),
 		"refused-config":  notice(queue.Reason{Code: queue.ReasonNoConfig, Detail: ".submitqueue.yml:1:1: unknown key \"verson\" (did you mean \"version\"?)"}, "ann"),
 		"unknown":         notice(reason(queue.ReasonUnknown, "/lnd", "/land"), "ann"),
@@ -141,7 +144,7 @@ func TestLocalTexts(t *testing.T) {
 		comment := app.CommentText(v, o)
 		goldenText(t, "local/"+name, comment)
 		checkBounds(t, name, v, o)
-		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "unknown" {
+		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "refused-lane" || name == "unknown" {
 			continue // cannot happen: who reaches the repository administers it
 		}
 		if m := foreign.FindString(comment); m != "" && name != "head-moved" {

@@ -66,6 +66,8 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 		return "waits for a repair of the red target branch"
 	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 0:
 		return "waits for " + v.refs(r.Names) + " ahead"
+	case r.Code == queue.ReasonWaitsQuota && len(r.Names) > 0:
+		return "the quota " + v.code(r.Names[0]) + " is used up"
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:
 		return "does not merge: " + v.codes(r.Names)
 	}
@@ -146,6 +148,11 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	switch n.What {
 	case "entered":
 		return "Asked to land", ""
+	case "moved":
+		if len(n.Reason.Names) < 2 {
+			return "Put into another lane", ""
+		}
+		return "Put into the lane " + v.code(n.Reason.Names[1]), strings.TrimPrefix(v.by(n.Reason), " ")
 	case "analyzed":
 		return "Analyzed", "what it touches is known"
 	case "build-asked":

@@ -56,7 +56,8 @@ type Change struct {
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
-	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8, fixed by the first analysis
+	Lane      string        `json:"lane,omitempty"`      // as the configuration calls it; empty: it came before there were lanes
+	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
@@ -133,6 +134,7 @@ const (
 	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
 	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
 	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner
+	ReasonWaitsQuota    ReasonCode = "quota"         // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
 	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
@@ -156,7 +158,8 @@ const (
 	ReasonProtected ReasonCode = "protection"     // parked: the forge refused the push; Detail: the rule
 	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
 
-	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level
+	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
+	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: what was asked for, the lanes that there are
 	ReasonNotOpen      ReasonCode = "not-open"
 	ReasonDraft        ReasonCode = "draft"
 	ReasonWrongBase    ReasonCode = "wrong-base"      // Names: the pull request's base, ours

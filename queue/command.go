@@ -22,6 +22,7 @@ const (
 type Command struct {
 	Verb Verb   `json:"verb"`
 	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
+	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
 }
 
 // maxCommands bounds what one comment can ask for.
@@ -103,14 +104,8 @@ func parseCommand(line string) (Command, bool) {
 	unknown := Command{Verb: CommandUnknown, Text: clip(line, 80)}
 	switch head := strings.ToLower(words[0]); {
 	case head == "/land":
-		if len(words) == 1 {
-			return Command{Verb: CommandLand}, true
-		}
-		if len(words) == 2 {
-			switch v := Verb(strings.ToLower(words[1])); v {
-			case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
-				return Command{Verb: v}, true
-			}
+		if c, ok := parseLand(words[1:]); ok {
+			return c, true
 		}
 		return unknown, true
 	case head == "/queue":
@@ -127,6 +122,28 @@ func parseCommand(line string) (Command, bool) {
 		return unknown, true
 	}
 	return Command{}, false
+}
+
+// parseLand reads what follows /land: a verb, then options of landing.
+func parseLand(words []string) (Command, bool) {
+	c := Command{Verb: CommandLand}
+	for i, w := range words {
+		w = strings.ToLower(w)
+		if lane, ok := strings.CutPrefix(w, "priority="); ok && lane != "" && c.Lane == "" {
+			c.Lane = clip(lane, 40)
+			continue
+		}
+		switch v := Verb(w); v {
+		case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
+			if i > 0 {
+				return c, false
+			}
+			c.Verb = v
+		default:
+			return c, false
+		}
+	}
+	return c, c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry
 }
 
 // nearMiss reports whether a word looks like /land misspelt: one letter

@@ -22,6 +22,16 @@ func TestParseCommands(t *testing.T) {
 		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
 		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
 		{"word in upper case", "/land CANCEL", "cancel"},
+		{"a lane", "/land priority=high", "land in high"},
+		{"a lane in upper case", "/LAND Priority=HIGH", "land in high"},
+		{"a lane and retry", "/land retry priority=low", "retry in low"},
+		{"two lanes", "/land priority=a priority=b", "unknown: /land priority=a priority=b"},
+		{"no lane", "/land priority=", "unknown: /land priority="},
+		{"a lane before the verb", "/land priority=a retry", "unknown: /land priority=a retry"},
+		{"a lane to cancel", "/land cancel priority=a", "unknown: /land cancel priority=a"},
+		{"verbs", "/land retry retry", "unknown: /land retry retry"},
+		{"another option", "/land method=squash", "unknown: /land method=squash"},
+		{"a long lane", "/land priority=" + strings.Repeat("x", 60), "land in " + strings.Repeat("x", 39) + "…"},
 		{"pause", "/queue pause the  tree is  broken", "pause: the tree is broken"},
 		{"pause without a reason", "/queue pause", "pause"},
 		{"resume", "/queue resume", "resume"},
@@ -94,6 +104,9 @@ func show(commands []queue.Command) string {
 		s := string(c.Verb)
 		if c.Text != "" {
 			s += ": " + c.Text
+		}
+		if c.Lane != "" {
+			s += " in " + c.Lane
 		}
 		out = append(out, s)
 	}

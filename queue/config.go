@@ -82,18 +82,21 @@ type Ingredient string
 const (
 	IngredientAdaptive        Ingredient = "adaptive"         // thresholds follow the measured accuracy
 	IngredientAging           Ingredient = "aging"            // value grows with the hours waited
+	IngredientBenefit         Ingredient = "benefit"          // value by lane and project
 	IngredientBeliefs         Ingredient = "beliefs"          // predictions are updated by results
 	IngredientBypass          Ingredient = "bypass"           // landing and rejecting before those ahead are decided
 	IngredientFlips           Ingredient = "flips"            // futures other than the likeliest
 	IngredientJustInTime      Ingredient = "just-in-time"     // re-verifications wait for those ahead
+	IngredientLanes           Ingredient = "lanes"            // the order by lanes; without it all arrive in one
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
+	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
 )
 
 // Ingredients returns all of them.
 func Ingredients() []Ingredient {
-	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBypass, IngredientFlips,
-		IngredientJustInTime, IngredientPreempt, IngredientTargetThreshold}
+	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBenefit, IngredientBypass, IngredientFlips,
+		IngredientJustInTime, IngredientLanes, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold}
 }
 
 // Spare says when free slots build unlikely futures, too.
@@ -109,7 +112,7 @@ const (
 // Rules are the queue's own settings. The zero value of each field means its
 // default, which ParseConfig and Defaults fill in.
 type Rules struct {
-	// Label asks to land when it is set, and cancels when it is taken off. Default land.
+	// Label asks to land when it is set, and cancels when it is taken off; LABEL:LANE does the same in a lane. Default land.
 	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,default=land"`
 	// Order says who is ahead of whom: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
 	Order Order `json:"order,omitempty" yaml:"order,omitempty" jsonschema:"enum=finish,enum=arrival,default=finish"`
@@ -127,12 +130,22 @@ type Rules struct {
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
 	// MaxOvertake bounds overtaking: nobody is overtaken by who arrived later than this. From 1m to 168h; default 4h.
 	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h"`
+	// Lanes are classes of urgency, the most urgent first. Default: high (benefit 3), normal (1) and low (0.5).
+	Lanes []Lane `json:"lanes,omitempty" yaml:"lanes,omitempty" jsonschema:"maxItems=10"`
+	// DefaultLane is the lane of who asks for none. Default: normal, where there is such a lane, else the last.
+	DefaultLane string `json:"default_lane,omitempty" yaml:"default_lane,omitempty" jsonschema:"maxLength=32"`
+	// LaneMaxWait is how long a lane may hold up the one below it, where that says nothing else. From 1m to 168h; default 2h.
+	LaneMaxWait time.Duration `json:"lane_max_wait,omitempty" yaml:"lane_max_wait,omitempty" jsonschema:"default=2h"`
+	// Projects are parts of the repository whose changes are worth more or less than others. Default none.
+	Projects []Project `json:"projects,omitempty" yaml:"projects,omitempty" jsonschema:"maxItems=100"`
+	// Quotas cap the builds that run at one time for a team, an author or a project. Default none.
+	Quotas []Quota `json:"quotas,omitempty" yaml:"quotas,omitempty" jsonschema:"maxItems=100"`
 	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
 	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
-	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=bypass,enum=flips,enum=just-in-time,enum=preempt,enum=target-threshold"`
+	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=flips,enum=just-in-time,enum=lanes,enum=preempt,enum=quotas,enum=target-threshold"`
 	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 }

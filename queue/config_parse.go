@@ -223,6 +223,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)
+	orDefault(&q.LaneMaxWait, 2*time.Hour)
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)
@@ -231,6 +232,7 @@ func (c *Config) Defaults() {
 	if len(c.Permissions.Protected) == 0 {
 		c.Permissions.Protected = DefaultProtected()
 	}
+	c.laneDefaults()
 }
 
 func orDefault[T comparable](field *T, value T) {

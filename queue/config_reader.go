@@ -287,9 +287,11 @@ func (r *configReader) duration(path string, n ast.Node, v reflect.Value) {
 // durationLimits returns the least and the greatest value of each duration.
 func durationLimits() map[string][2]time.Duration {
 	return map[string][2]time.Duration{
-		"timeout":      {time.Second, 24 * time.Hour},
-		"max_overtake": {time.Minute, 168 * time.Hour},
-		"parked_limit": {time.Minute, 8760 * time.Hour},
+		"timeout":       {time.Second, 24 * time.Hour},
+		"max_overtake":  {time.Minute, 168 * time.Hour},
+		"max_wait":      {time.Minute, 168 * time.Hour},
+		"lane_max_wait": {time.Minute, 168 * time.Hour},
+		"parked_limit":  {time.Minute, 8760 * time.Hour},
 	}
 }
 

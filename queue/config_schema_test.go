@@ -113,7 +113,7 @@ func TestConfigSchemaAccepts(t *testing.T) {
 			t.Errorf("%s: %s", file, strings.Join(problems, "; "))
 		}
 	}
-	for _, name := range []string{"unknown-keys", "wrong-types", "missing", "no-steps", "other-version", "enums", "method", "ranges", "names"} {
+	for _, name := range []string{"unknown-keys", "wrong-types", "missing", "no-steps", "other-version", "enums", "method", "ranges", "names", "lanes", "quotas"} {
 		if problems := root.check(mustDecode(t, mustRead(t, "testdata/config/bad/"+name+".yml"))); len(problems) == 0 {
 			t.Errorf("the schema takes %s", name)
 		}

@@ -179,9 +179,42 @@ func drawConfig(t *rapid.T) *queue.Config {
 			BuildsPerChange: rapid.IntRange(1, 1000).Draw(t, "change"), BuildsPerHour: rapid.IntRange(0, 1000000).Draw(t, "hour"),
 			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
 			Threshold: rapid.Float64Range(0.01, 1).Draw(t, "threshold")}
+		drawLanes(t, c)
 		c.Permissions = queue.Permissions{Land: "admin", Queue: "write", Protected: globs("protected")}
 	}
 	return c
+}
+
+// drawLanes draws lanes, projects and quotas.
+func drawLanes(t *rapid.T, c *queue.Config) {
+	name := rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,8}`)
+	q := &c.Queue
+	q.LaneMaxWait = time.Duration(rapid.IntRange(60, 168*3600).Draw(t, "lane wait")) * time.Second
+	for _, n := range rapid.SliceOfNDistinct(name, 0, 4, rapid.ID).Draw(t, "lanes") {
+		q.Lanes = append(q.Lanes, queue.Lane{Name: n, Benefit: rapid.SampledFrom([]float64{0, 0.1, 1, 10}).Draw(t, "benefit"),
+			MaxWait: time.Duration(rapid.SampledFrom([]int{0, 60, 3600}).Draw(t, "wait")) * time.Second,
+			Least:   rapid.SampledFrom([]string{"", "write", "admin"}).Draw(t, "least")})
+	}
+	if len(q.Lanes) > 0 && rapid.Bool().Draw(t, "default lane?") {
+		q.DefaultLane = rapid.SampledFrom(q.LaneNames()).Draw(t, "default lane")
+	}
+	if c.Analysis.Analyzer == "go" {
+		for _, n := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "projects") {
+			q.Projects = append(q.Projects, queue.Project{Name: n, Targets: []string{"a/**", "./b"}, Benefit: rapid.SampledFrom([]float64{0, 2}).Draw(t, "worth")})
+		}
+	}
+	for _, n := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "quotas") {
+		x := queue.Quota{Name: n, Builds: rapid.IntRange(1, 9).Draw(t, "builds"), Share: rapid.SampledFrom([]float64{0, 0.01, 1}).Draw(t, "share"),
+			When: rapid.SampledFrom([]queue.When{"", queue.WhenContended, queue.WhenAlways}).Draw(t, "when"),
+			Per:  rapid.SampledFrom([]queue.Per{"", queue.PerAll, queue.PerAuthor}).Draw(t, "per")}
+		if x.Per != queue.PerAuthor {
+			x.Authors = []string{"ann", "bot*"}
+		}
+		if len(q.Projects) > 0 && rapid.Bool().Draw(t, "of a project") {
+			x.Project = q.Projects[0].Name
+		}
+		q.Quotas = append(q.Quotas, x)
+	}
 }
 
 // FuzzParseConfig holds that no file makes the parser panic or hang, and that

@@ -6,6 +6,7 @@ import "time"
 // rendered from it.
 type View struct {
 	Change    Change
+	Lane      string      // the change's, where that is not the default one
 	Position  int         // in the order, from 1; 0 when it is not in it
 	Total     int         // changes in the order
 	Waits     []Reason    // what it waits for, the most telling first

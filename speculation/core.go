@@ -46,6 +46,7 @@ type Core struct {
 	nodesAt     [][]place                // by target: whom it concerns
 	plans       int                      // how many there have been
 	stamp       int                      // of the last future that a plan has followed
+	projects    projects                 // which changes are of which projects
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -60,6 +61,7 @@ type Core struct {
 	other     future
 	marked    []bool
 	trail     trail
+	rations   *rations                          // places taken of each quota; nil: not counted yet
 	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
 	turn      Turn
 	sweep     bool                    // something has left the state that others may have been kept for
@@ -201,7 +203,7 @@ func (c *Core) begin(events []queue.Event) {
 	c.tidyAll = false
 	clear(c.untidy)
 	c.turn = Turn{Now: c.now}
-	c.forecasts = nil
+	c.forecasts, c.rations = nil, nil
 	c.dirty = map[queue.Ref]bool{}
 }
 

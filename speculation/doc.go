@@ -54,7 +54,7 @@
 //	train.go     who lands next, in which order, and the point of no return (push)
 //	settle.go    rejected, nothing to land, cancelled, parked and back
 //	path.go      what is known of a link (judge); which merges are asked for
-//	order.go     who is ahead of whom
+//	order.go     who is ahead of whom; lane.go: lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
@@ -65,6 +65,7 @@
 //	plan.go      which builds are worth running
 //	offer.go     a future as a candidate: which of its targets, and not before they are due
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
+//	quota.go     which of them wait for a quota, and who has a slot that is left
 //	bypass.go    what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
 //	fold.go      which event goes where
@@ -86,10 +87,17 @@
 //
 // Which lines decide that a change lands? Gate, called by push (train.go).
 //
+// Which of two conflicting changes goes first? The one that is to be finished
+// first, counting from its arrival less its lane's head start: fixed when it is
+// analyzed, changed only by another lane (/land priority=LANE). A lane holds up
+// the next one by at most that one's max_wait, so nobody waits for ever behind
+// urgent changes. Lanes and projects change the value of builds, too; a quota
+// lets builds wait and nothing else.
+//
 // Why is a build not run? path, offer and take (plan.go, slots.go), in this
 // order: its change is out of the window, what it would tell is known or being
 // built, its targets are unlikely to be needed, it is early, it is worth too
-// little, there is no slot. Rules.Off leaves ingredients out; submitqueue
+// little, its quota is used up (quota.go), there is no slot. Rules.Off leaves ingredients out; submitqueue
 // simulate says what each is worth.
 //
 // A second predictor implements predict.Model and is set in NewWith. A new command

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -69,6 +70,10 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.refuse(r, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, need}})
 		return
 	}
+	if why := c.laneRefused(r, b); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
 	c.follow(r, b)
 }
 
@@ -126,6 +131,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 				}
 				c.unparkNow(ch)
 			}
+			c.move(ch, r)
 			c.accept(r)
 			return
 		}
@@ -143,6 +149,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Analyzing,
+		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
 	}
 	c.s.Changes[id] = ch
@@ -228,6 +235,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	if ch.Phase == queue.Parked {
 		c.unparkNow(ch)
 	}
+	c.move(ch, r)
 	c.accept(r)
 }
 

@@ -3,6 +3,7 @@ package speculation
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -119,17 +120,23 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 	if l := c.rules().Label; l != "" {
 		label = l
 	}
+	lane := ""
 	if b.Label != label {
-		return
-	}
-	verb := queue.CommandLand
-	if !b.On {
-		verb = queue.CommandCancel
-		if c.active(b.Number) == nil {
+		rest, ours := strings.CutPrefix(b.Label, label+":")
+		l, known := c.rules().Lane(strings.ToLower(rest))
+		if !ours || !known {
 			return
 		}
+		lane = l.Name
 	}
-	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: queue.Command{Verb: verb}, At: e.At})
+	cmd := queue.Command{Verb: queue.CommandLand, Lane: lane}
+	if !b.On {
+		cmd = queue.Command{Verb: queue.CommandCancel}
+		if ch := c.active(b.Number); ch == nil || lane != "" && ch.Lane != lane {
+			return // what is in another lane by now was not asked for by this label
+		}
+	}
+	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At})
 }
 
 // inspectAgain asks anew about the commands that wait on a pull request which

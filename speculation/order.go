@@ -67,7 +67,8 @@ func (c *Core) conflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 // sortOrder puts the pending changes in order: by virtual finish time, then by
 // id. The order is total; a change's place in it is fixed by its first
 // analysis, so it is overtaken only by what arrives within its own predicted
-// duration (at most max_overtake) after it (DESIGN 8; planner.md 6.1).
+// duration (at most max_overtake) after it, and within its lane's wait where
+// that is of a higher lane (lane.go; DESIGN 8; planner.md 6.1).
 func (c *Core) sortOrder() {
 	if c.ordered {
 		return
@@ -214,13 +215,15 @@ func (c *Core) seek(id queue.ChangeID, max int) []queue.ChangeID {
 	return out[:min(len(out), max)]
 }
 
-// virtual returns v of a change: arrival + predicted duration, capped.
+// virtual returns v of a change: arrival + predicted duration, capped, less its
+// lane's head start.
 func (c *Core) virtual(ch *queue.Change) queue.Instant {
 	r := c.rules()
+	from := ch.Arrival.Add(-c.headStart(ch))
 	if r.Order == queue.OrderArrival {
-		return ch.Arrival
+		return from
 	}
-	return ch.Arrival.Add(min(max(ch.Predicted, 0), r.MaxOvertake))
+	return from.Add(min(max(ch.Predicted, 0), r.MaxOvertake))
 }
 
 // duration predicts how long verifying a target takes under a step.
@@ -241,7 +244,7 @@ func (c *Core) learn(step, target string, took time.Duration) {
 }
 
 // estimate writes down the chance that a change lands as it looks on arrival,
-// and puts it behind those that it probably breaks.
+// and puts it behind those of its lane that it probably breaks.
 func (c *Core) estimate(ch *queue.Change) {
 	chance := clampChance(c.model.Good(ch))
 	for _, other := range sorted(c.conflictsOf(ch.ID)) {
@@ -250,10 +253,7 @@ func (c *Core) estimate(ch *queue.Change) {
 			continue
 		}
 		q := c.pairChance(other, ch.ID)
-		if q > probablyBreaks && o.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
-			ch.Virtual = o.Virtual + 1
-			c.ordered = false
-		}
+		c.yield(ch, o, q)
 		chance *= 1 - q
 	}
 	ch.Chance = clampChance(chance)

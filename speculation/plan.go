@@ -233,7 +233,10 @@ func (p *planning) paths() {
 			continue
 		}
 		edges := p.edges(x)
-		if !p.verified[id] || len(edges) > 0 {
+		if p.flooded(id) {
+			continue
+		}
+		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
 			n++
 		}
 		p.path(x, edges)
@@ -261,6 +264,7 @@ func (p *planning) path(n *node, edges []edge) {
 	if n.ch.Stale && f.blind > 0 {
 		return // what it affects is not known
 	}
+	aging *= p.benefit(n.ch)
 	switch {
 	case len(edges) == 0:
 		if p.aboard[n.id] || p.boarding[n.id] {

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -59,7 +60,8 @@ func (h *history) ask() {
 		return
 	}
 	p := h.open(from.id, e)
-	h.step(h.say(p, "dev", "/land"))
+	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
+	h.step(h.say(p, "dev", "/land"+h.lane()))
 }
 
 // parent2 is the parent, or the commit itself where there is none.
@@ -68,6 +70,14 @@ func (c *commit) parent2() queue.CommitID {
 		return c.id
 	}
 	return c.parent
+}
+
+// lane is what a command says of lanes, which may not be there.
+func (h *history) lane() string {
+	if len(h.rules.Lanes) == 0 || h.chance(50, "no lane") {
+		return ""
+	}
+	return fmt.Sprintf(" priority=lane%d", h.pick(len(h.rules.Lanes)+1, "lane"))
 }
 
 func (h *history) somePull() *pull {
@@ -89,7 +99,11 @@ func (h *history) again() {
 		h.tell(queue.Labeled{Number: p.number, Label: "land", Actor: user, On: h.chance(70, "on")})
 		return
 	}
-	e := h.say(p, user, []string{"/land", "/land cancel", "/land retry", "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
+	if h.chance(20, "lane label") {
+		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
+		return
+	}
+	e := h.say(p, user, []string{"/land" + h.lane(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
 	h.step(e)
 	if h.chance(20, "twice") {
 		h.step(e)

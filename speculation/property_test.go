@@ -90,6 +90,19 @@ func newHistory(rt *rapid.T) *history {
 		Retries: h.pick(3, "retries"), BuildsPerChange: []int{20, 4, 8}[h.pick(3, "cap")],
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
 	})
+	if h.chance(50, "lanes") {
+		lanes := drawLanes(rt)
+		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane
+	}
+	if h.chance(50, "quotas") {
+		r.Projects = []queue.Project{{Name: "x", Targets: []string{"a", "b"}, Benefit: 3}, {Name: "y", Targets: []string{"b", "c"}, Benefit: 0.2}}
+		for i, q := range []queue.Quota{{Project: "x"}, {Project: "y"}, {Per: queue.PerAuthor}, {Authors: []string{"e*"}, Share: 0.5}} {
+			if h.chance(50, "quota") {
+				q.Name, q.Builds, q.When = fmt.Sprint("q", i), 1+h.pick(2, "places"), []queue.When{queue.WhenAlways, queue.WhenContended}[h.pick(2, "when")]
+				r.Quotas = append(r.Quotas, q)
+			}
+		}
+	}
 	if h.chance(30, "arrival") {
 		r.Order = queue.OrderArrival
 	}

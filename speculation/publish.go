@@ -19,6 +19,7 @@ type told struct {
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
 func (c *Core) publish() {
+	c.rations = nil // the plan has counted builds that are still to be started
 	builds := map[queue.ChangeID]int{}
 	for _, b := range c.s.Builds {
 		builds[b.Change]++
@@ -97,6 +98,7 @@ func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
 	}
 	f.text(string(ch.ID))
 	f.text(string(ch.Phase))
+	f.text(c.shownLane(ch))
 	f.reason(ch.Reason)
 	f.text(c.s.Main.Broken)
 	if ch.Phase == queue.Pending {
@@ -111,6 +113,9 @@ func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
 		f.yes(c.s.Main.Paused != nil)
 		f.yes(c.root() != nil)
 		f.number(len(c.redTargets()))
+		if builds[ch.ID] == 0 {
+			f.reason(c.crowded(ch))
+		}
 	}
 	return f.String()
 }

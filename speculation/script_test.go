@@ -22,7 +22,9 @@ var update = flag.Bool("update", false, "write what the scripts print")
 // Comments and readings are not printed. The commands:
 //
 //	world targets=a,b steps=... [external=hold] [retries=1] [red=a:bad] ...
-//	pull N file=tokens ...      opens pull request N on main as it is
+//	      [lanes] [project=NAME:TARGETS:BENEFIT] [quota=NAME:AUTHORS/PROJECT:BUILDS:WHEN]
+//	pull N [by=user] file=tokens ...  opens pull request N on main as it is
+//	label N [user=boss] NAME    sets a label; -NAME takes it off
 //	say N [user=boss] TEXT      comments, and lets everything but builds happen
 //	step N TEXT                 comments, and lets nothing happen
 //	act [KIND]                  carries out the outstanding actions (of a kind)
@@ -36,6 +38,7 @@ var update = flag.Bool("update", false, "write what the scripts print")
 //	refuse on|off               protection
 //	pass DURATION               time passes
 //	status                      the changes, with what they wait for
+//	notice N                    the answer to a command that was not followed
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -110,9 +113,25 @@ func (s *script) run(line string) string {
 		s.create(words[1:])
 	case "pull":
 		n := mustNumber(s.t, words[1])
-		if p := s.open(s.main, edits2(words[2:])); p.number != n {
+		author, by := strings.CutPrefix(words[2], "by=")
+		if by {
+			words = words[1:]
+		}
+		p := s.open(s.main, edits2(words[2:]))
+		if p.number != n {
 			s.t.Fatalf("this is pull %d", p.number)
 		}
+		if by {
+			p.author = author
+		}
+	case "label":
+		user, rest := "dev", words[2:]
+		if u, ok := strings.CutPrefix(rest[0], "user="); ok {
+			user, rest = u, rest[1:]
+		}
+		name, off := strings.CutPrefix(rest[0], "-")
+		s.tell(queue.Labeled{Number: mustNumber(s.t, words[1]), Label: name, Actor: user, On: !off})
+		s.rest("")
 	case "say", "step":
 		user, rest := "dev", words[2:]
 		if u, ok := strings.CutPrefix(rest[0], "user="); ok {
@@ -156,6 +175,9 @@ func (s *script) run(line string) string {
 		s.rest("")
 	case "status":
 		return s.status()
+	case "notice":
+		p := s.core.State().Pulls[mustNumber(s.t, words[1])]
+		return s.clean(fmt.Sprintf("to %s: %s %v", p.NoticeTo, p.Notice.Code, p.Notice.Names)) + "\n"
 	default:
 		s.t.Fatalf("%q is no command", line)
 	}
@@ -196,6 +218,25 @@ func (s *script) create(words []string) {
 			rules.Order = queue.Order(value)
 		case "external":
 			rules.External = queue.External(value)
+		case "lanes":
+			rules.Lanes = queue.DefaultLanes()
+		case "project":
+			parts := strings.Split(value, ":")
+			benefit, err := strconv.ParseFloat(parts[2], 64)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			rules.Projects = append(rules.Projects, queue.Project{Name: parts[0], Targets: strings.Split(parts[1], "+"), Benefit: benefit})
+		case "quota":
+			parts := strings.Split(value, ":")
+			authors, project, _ := strings.Cut(parts[1], "/")
+			q := queue.Quota{Name: parts[0], Project: project, Builds: mustNumber(s.t, parts[2]), When: queue.When(parts[3])}
+			if authors == "each" {
+				q.Per = queue.PerAuthor
+			} else if authors != "" {
+				q.Authors = strings.Split(authors, "+")
+			}
+			rules.Quotas = append(rules.Quotas, q)
 		case "retries":
 			rules.Retries = mustNumber(s.t, value)
 		case "slots":
@@ -210,6 +251,11 @@ func (s *script) create(words []string) {
 	}
 	for _, n := range l.targets {
 		files[fileOf(n)] = "base"
+	}
+	if len(rules.Lanes) > 0 {
+		filled := queue.Config{Queue: rules}
+		filled.Defaults()
+		rules = filled.Queue
 	}
 	s.world = newWorld(s.t, l, files, rules)
 	once := func(what string) func([]queue.Key) bool {

@@ -114,8 +114,14 @@ func (p *planning) take() {
 			p.wakeWorth(cand)
 			continue
 		}
+		if cand.spare {
+			free = p.lend(free)
+		}
 		if free <= 0 && (cand.spare || ending == 0 && p.least(cand.value) == nil) {
 			return
+		}
+		if p.overQuota(cand) {
+			continue
 		}
 		merged := cand.link != nil
 		if !merged && !p.merge(&cand) {
@@ -129,6 +135,7 @@ func (p *planning) take() {
 		if len(cand.keys) == 0 || !p.affordable(cand) {
 			continue
 		}
+		p.occupy(cand)
 		switch {
 		case free > 0:
 			free--
@@ -141,6 +148,7 @@ func (p *planning) take() {
 			}
 		}
 	}
+	p.lend(free)
 }
 
 // merge finds the link of a candidate and what is to be built there; false

@@ -22,7 +22,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	if ch == nil {
 		return v, false
 	}
-	v = queue.View{Change: *ch, Total: len(c.order)}
+	v = queue.View{Change: *ch, Lane: c.shownLane(ch), Total: len(c.order)}
 	if p := c.s.Pulls[ch.Number]; p != nil {
 		v.Notice, v.NoticeTo, v.Answered = p.Notice, p.NoticeTo, p.Answered
 		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
@@ -174,6 +174,10 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
 	}
+	crowded := queue.Reason{}
+	if len(v.Builds) == 0 {
+		crowded = c.crowded(ch)
+	}
 	switch {
 	case len(v.Builds) > 0:
 		var ids []string
@@ -181,6 +185,8 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 			ids = append(ids, string(b.Build.ID))
 		}
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsBuild, Names: ids})
+	case crowded.Code != "":
+		out = append(out, crowded)
 	case len(v.Ahead) > 0:
 	case held:
 	case proven:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,6 +110,7 @@ func (a *audit) check(t Turn) {
 	}
 	a.verdicts(t)
 	a.budget()
+	a.quotas()
 	a.owners(t)
 	a.caches()
 	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
@@ -129,6 +131,9 @@ func (a *audit) caches() {
 	for _, id := range c.order {
 		if got, want := c.firstAhead(id), fresh.seek(id, maxDepth+1); !slices.Equal(got, want) {
 			a.w.Fatalf("ahead of %s: %v, made again %v", id, got, want)
+		}
+		if got, want := c.crowded(c.s.Changes[id]), fresh.crowded(c.s.Changes[id]); !slices.Equal(got.Names, want.Names) {
+			a.w.Fatalf("%s waits for the quota %v, made again %v", id, got.Names, want.Names)
 		}
 		if c.verified[id] != fresh.verified[id] {
 			a.w.Fatalf("%s verified: %t, made again %t", id, c.verified[id], fresh.verified[id])
@@ -237,6 +242,39 @@ func (a *audit) budget() {
 	for _, id := range sorted(s.Changes) {
 		if ch := s.Changes[id]; ch.Builds > w.rules.BuildsPerChange {
 			w.Fatalf("%s has had %d builds", id, ch.Builds)
+		}
+	}
+}
+
+// quotas checks that no build was asked for above a quota that binds always, but
+// for what is about to land.
+func (a *audit) quotas() {
+	w, s := a.w, a.w.core.State()
+	w.Helper()
+	for _, q := range w.rules.Quotas {
+		about := func(ch *queue.Change) bool {
+			return ch != nil && q.HoldsAuthor(ch.Author) && (q.Project == "" || slices.ContainsFunc(w.rules.Projects, func(p queue.Project) bool {
+				return p.Name == q.Project && p.Holds(s.Footprints[ch.ID])
+			}))
+		}
+		running, fresh := map[string]int{}, map[string]bool{}
+		for _, id := range sorted(s.Builds) {
+			b := s.Builds[id]
+			ch := s.Changes[b.Change]
+			if !about(ch) {
+				continue
+			}
+			who := ""
+			if q.Per == queue.PerAuthor {
+				who = strings.ToLower(ch.Author)
+			}
+			running[who]++
+			fresh[who] = fresh[who] || b.At == w.now && w.runs[id] == nil && !slices.Contains(s.Train, ch.ID)
+		}
+		for who, n := range running {
+			if limit := q.Limit(s.Slots); fresh[who] && n > limit && q.When == queue.WhenAlways {
+				w.Fatalf("%d builds of %q are above the quota %+v", n, who, q)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ type tb interface {
 // pull is a pull request of the world's forge.
 type pull struct {
 	number   int
+	author   string // "": dev
 	head     queue.CommitID
 	open     bool
 	draft    bool
@@ -232,7 +234,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	}
 	level := map[string]string{"boss": "admin", "dev": "write"}[t.User]
 	return queue.Inspected{Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
-		Title: fmt.Sprintf("change %d", p.number), Author: "dev", Open: p.open, Draft: p.draft, Permission: level}
+		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
 }
 
 func (w *world) footprint(t queue.Analyze) queue.Footprint {

@@ -169,6 +169,7 @@ func waitingChange() web.Change {
 	q := busyQueue()
 	v := q.Order[4]
 	v.Notice, v.NoticeTo = queue.Reason{Code: queue.ReasonNoPermission, Names: []string{"eve", "maintain"}}, "eve"
+	v.Lane = hostile
 	previous := rejectedChange()
 	v.Previous = &previous
 	v.Conflicts = append(v.Conflicts, queue.Conflict{With: idOf(352), Kind: queue.ConflictReadWrite, Witnesses: []string{hostile}},

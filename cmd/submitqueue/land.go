@@ -12,14 +12,16 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // landCommand asks to land.
 type landCommand struct {
 	clientFlags
-	What  string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
-	Wait  bool   `help:"Wait for the verdict; exit 1 unless it landed."`
-	Retry bool   `help:"Forget past failures: what failed runs again."`
+	What     string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
+	Retry    bool   `help:"Forget past failures: what failed runs again."`
+	Priority string `help:"Land in a lane of queue.lanes, e.g. high; what is queued already is put there." placeholder:"LANE"`
 }
 
 // Run implements the command.
@@ -31,7 +33,7 @@ func (l *landCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What, Retry: l.Retry}
+	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What, Retry: l.Retry, Priority: l.Priority}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.Branch = n, ""
 	}
@@ -72,6 +74,9 @@ func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) 
 			return exitCode(1)
 		case ch.Notice != nil && (ch.ID == "" || ch.Final):
 			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, oneLine(ch.Notice.Text))
+			return exitCode(1)
+		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
+			fmt.Printf("#%d stays as it was: %s\n", asked.Number, oneLine(ch.Notice.Text))
 			return exitCode(1)
 		case !verdict:
 			return nil

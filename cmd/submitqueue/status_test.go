@@ -24,7 +24,7 @@ func noon(minutes int) time.Time {
 
 // rejectedChange is one as the API shows it.
 func rejectedChange() app.APIChange {
-	return app.APIChange{ID: "2.aaaaaaaa", Number: 2, Title: "Round prices half to even", Branch: "fix-rounding", Author: "ann", Requester: "bob",
+	return app.APIChange{ID: "2.aaaaaaaa", Number: 2, Title: "Round prices half to even", Branch: "fix-rounding", Author: "ann", Requester: "bob", Lane: "high",
 		Head: "1f8e0c3a5b7d9e11223344556677889900aabbcc", Phase: "rejected", Final: true, Arrived: noon(-90), Decided: noon(-3),
 		Reason: &app.APIReason{Code: "failed", Short: "failed in unit", Text: "On the target branch with it, a step failed: unit. Push a fix, then run submitqueue land fix-rounding again."},
 		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Build: "b1d2", Log: "/log?build=b1d2",

@@ -70,8 +70,8 @@ func Strategies() []Strategy {
 // by one on the queue's own planner, as "key=value": each takes one ingredient
 // out.
 func Ablations() []string {
-	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[bypass]", "off=[flips]",
-		"off=[just-in-time]", "off=[preempt]", "off=[target-threshold]"}
+	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[flips]",
+		"off=[just-in-time]", "off=[lanes]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]"}
 }
 
 // Lookup returns the strategy of a name.

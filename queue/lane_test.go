@@ -1,0 +1,63 @@
+package queue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+func TestHeadStart(t *testing.T) {
+	r := queue.Rules{DefaultLane: "c", Lanes: []queue.Lane{{Name: "a", MaxWait: time.Hour}, {Name: "b", MaxWait: 2 * time.Hour},
+		{Name: "c", MaxWait: 3 * time.Hour}, {Name: "d", MaxWait: 4 * time.Hour}, {Name: "e", MaxWait: 5 * time.Hour}}}
+	for lane, want := range map[string]time.Duration{"a": 5 * time.Hour, "b": 3 * time.Hour, "c": 0, "d": -4 * time.Hour, "e": -9 * time.Hour, "f": 0, "": 0} {
+		if got := r.HeadStart(lane); got != want {
+			t.Errorf("%q has a head start of %v, want %v", lane, got, want)
+		}
+	}
+	if got := (queue.Rules{}).HeadStart("a"); got != 0 {
+		t.Errorf("without lanes it is %v", got)
+	}
+}
+
+func TestProjectHolds(t *testing.T) {
+	for _, test := range []struct {
+		glob, target string
+		want         bool
+	}{
+		{"pay/**", "pay", true}, {"pay/**", "pay/api", true}, {"pay/**", "./pay/api/v2", true}, {"./pay/**", "pay/api", true},
+		{"pay/*", "pay/api/v2", false}, {"pay/**", "paying", false}, {"**", ".", true}, {"pay", "./pay", true}, {"{a,b}/c", "b/c", true},
+	} {
+		p := queue.Project{Targets: []string{"none", test.glob}}
+		if got := p.Holds(&queue.Footprint{Write: []string{"other", test.target}}); got != test.want {
+			t.Errorf("%s holds %s: %t", test.glob, test.target, got)
+		}
+	}
+	p := queue.Project{Targets: []string{"pay"}}
+	if p.Holds(nil) || p.Holds(&queue.Footprint{}) || !p.Holds(&queue.Footprint{All: true}) {
+		t.Error("a change of everything is of each project, one that is not analyzed of none")
+	}
+}
+
+func TestQuota(t *testing.T) {
+	q := queue.Quota{Authors: []string{"ann", "renovate*", "dependabot[bot]"}}
+	for author, want := range map[string]bool{"ann": true, "Ann": true, "anna": false, "renovate": true, "Renovate-bot": true, "reno": false, "dependabot[bot]": true, "dependabotb": false, "": false} {
+		if got := q.HoldsAuthor(author); got != want {
+			t.Errorf("it is about %q: %t", author, got)
+		}
+	}
+	if !(queue.Quota{}).HoldsAuthor("anybody") {
+		t.Error("without authors it is about everybody")
+	}
+	for _, test := range []struct {
+		q           queue.Quota
+		slots, want int
+	}{
+		{queue.Quota{Builds: 3}, 1, 3}, {queue.Quota{Share: 0.3}, 10, 3}, {queue.Quota{Share: 0.3}, 2, 1}, {queue.Quota{Share: 0.3}, 0, 1},
+		{queue.Quota{Share: 0.5, Builds: 2}, 10, 2}, {queue.Quota{Share: 0.5, Builds: 8}, 10, 5}, {queue.Quota{Share: 0.29}, 100, 29}, {queue.Quota{}, 9, 1},
+	} {
+		if got := test.q.Limit(test.slots); got != test.want {
+			t.Errorf("%+v of %d slots is %d, want %d", test.q, test.slots, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package speculation
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Lanes are head starts. A change counts as arrived earlier by its lane's head
+// start (queue.Rules.HeadStart), and the order is by that alone. So it is total
+// and without circles, whatever the lanes, and who is ahead of whom stays as it
+// was when the later of the two was analyzed. A change of a higher lane goes
+// before all of a lower one that have not waited for longer than the difference
+// of the two head starts, and before none that has: one lane holds up the next
+// by at most lane_max_wait, however many changes it brings. The default lane's
+// head start is 0, so that a queue in which nobody asks for a lane is in the
+// same order as one without lanes, and one that gets lanes keeps its order.
+
+func (c *Core) headStart(ch *queue.Change) time.Duration {
+	if c.without(queue.IngredientLanes) {
+		return 0
+	}
+	return c.rules().HeadStart(ch.Lane)
+}
+
+// laneRefused says why a command may not use the lane that it names, if so.
+// Lanes and who may use them are main's, like all permissions.
+func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
+	name := r.Command.Lane
+	if name == "" || c.s.Main.Config == nil {
+		return queue.Reason{}
+	}
+	lane, known := c.rules().Lane(name)
+	switch {
+	case !known:
+		return queue.Reason{Code: queue.ReasonUnknownLane, Names: append([]string{name}, c.rules().LaneNames()...)}
+	case level(b.Permission) < level(lane.Least):
+		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, lane.Least, name}}
+	}
+	return queue.Reason{}
+}
+
+// move puts a change into the lane that a command names, if it does: to the
+// place that it would have there had it come in that lane.
+func (c *Core) move(ch *queue.Change, r *queue.Request) {
+	lane := r.Command.Lane
+	if lane == "" || lane == ch.Lane || ch.Phase == queue.Landing {
+		return
+	}
+	ch.Lane = lane
+	c.touchChange(ch)
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "moved", Reason: queue.Reason{Names: []string{r.User, lane}}})
+	if ch.Virtual == 0 {
+		return // its place is found when it has been analyzed
+	}
+	ch.Virtual = c.virtual(ch)
+	if ch.Phase == queue.Pending {
+		for _, other := range sorted(c.conflictsOf(ch.ID)) {
+			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && o.Arrival < ch.Arrival {
+				c.yield(ch, o, c.pairChance(other, ch.ID))
+			}
+		}
+	}
+	c.staleAll()
+}
+
+// yield puts a change behind one of its lane that it probably breaks. Those of
+// other lanes keep the bound on what a lane may hold up.
+func (c *Core) yield(ch, to *queue.Change, breaks float64) {
+	if breaks > probablyBreaks && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
+		ch.Virtual = to.Virtual + 1
+		c.ordered = false
+	}
+}
+
+// shownLane is a change's lane, where people would want to be told of it.
+func (c *Core) shownLane(ch *queue.Change) string {
+	if ch.Lane == c.rules().DefaultLane {
+		return ""
+	}
+	return ch.Lane
+}
+
+// benefit is how many times more a build is worth for a change than for one of
+// benefit 1: its lane's, times the greatest of its projects'.
+func (c *Core) benefit(ch *queue.Change) float64 {
+	if c.without(queue.IngredientBenefit) {
+		return 1
+	}
+	rules := c.rules()
+	lane, _ := rules.Lane(ch.Lane)
+	best := 0.0
+	for _, i := range c.projectsOf(ch.ID) {
+		best = max(best, orOne(rules.Projects[i].Benefit))
+	}
+	return orOne(lane.Benefit) * orOne(best)
+}
+
+func orOne(benefit float64) float64 {
+	if benefit == 0 {
+		return 1
+	}
+	return benefit
+}
+
+// projects remembers which projects changes are of, under one configuration.
+type projects struct {
+	config *queue.Config
+	of     map[queue.ChangeID]project
+}
+
+type project struct {
+	footprint *queue.Footprint // that it was found by
+	list      []int            // of Rules.Projects
+}
+
+// projectsOf returns which of the configured projects a change is of.
+func (c *Core) projectsOf(id queue.ChangeID) []int {
+	f := c.s.Footprints[id]
+	if f == nil || len(c.rules().Projects) == 0 {
+		return nil
+	}
+	p := &c.projects
+	if p.config != c.s.Main.Config || len(p.of) > 2*len(c.s.Footprints) {
+		*p = projects{config: c.s.Main.Config, of: map[queue.ChangeID]project{}}
+	}
+	got, ok := p.of[id]
+	if !ok || got.footprint != f {
+		got = project{footprint: f}
+		for i, x := range c.rules().Projects {
+			if x.Holds(f) {
+				got.list = append(got.list, i)
+			}
+		}
+		p.of[id] = got
+	}
+	return got.list
+}
