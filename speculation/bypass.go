@@ -31,7 +31,11 @@ func (p *planning) spares(n *node, edges []edge, f *future, chance []float64, va
 		}
 		takes := slices.Clone(f.takes)
 		takes[i] = !takes[i]
-		p.spare(n, edges, takes, value*(1-chance[i])/chance[i], late)
+		odds := value * (1 - chance[i]) / chance[i]
+		if late {
+			odds = max(odds, bypassWorth*value)
+		}
+		p.spare(n, edges, takes, odds, late)
 	}
 	if f.status != verified || len(edges) > maxBypass {
 		return
@@ -54,9 +58,6 @@ func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, lat
 	p.see(n, edges, takes, g)
 	g.needed = resize(g.needed, len(n.x.targets))
 	from := len(p.found)
-	if late {
-		value = max(value, bypassWorth*p.one.mean*(1+p.now.Sub(p.s.Changes[n.id].Arrival).Hours()))
-	}
 	p.offer(n, edges, g, value, 0, "in case "+p.differs(edges, takes, p.one.takes))
 	for i := range p.found[from:] {
 		c := &p.found[from+i]

@@ -141,6 +141,7 @@ func TestCIAtScaleBypassIsEligible(t *testing.T) {
 		}
 		s := newStage(t, rules, stated{good: paperChances, takes: takes})
 		s.changes("a", "a", "b")
+		s.now = s.now.Add(5 * time.Hour) // which is worth nothing here
 		got := s.schedule(4)
 		late := slices.Index(got, "B2")
 		if late < 0 || s.values["B1.2"] != 0.9 {
