@@ -134,6 +134,25 @@ func TestBypassAllFailBehindSeveral(t *testing.T) {
 	s.mustAll(queue.Landed, queue.Landed, queue.Rejected)
 }
 
+// Without the ingredient nobody has a verdict before those ahead of it.
+func TestBypassOff(t *testing.T) {
+	for _, target := range []string{"", "a", "b"} { // where C2 is red
+		rules, want := bypassing(), queue.Landed
+		rules.Off = append(rules.Off, queue.IngredientBypass)
+		var truth []rule
+		if target != "" {
+			truth, want = []rule{{target: target, all: []string{"c2"}}}, queue.Rejected
+		}
+		s := newStage(t, rules, stated{good: map[int]float64{1: 0.9, 2: 0.9}}, truth...)
+		s.tell(queue.Capacity{Slots: 40})
+		s.changes(large, "a b")
+		s.only(2)
+		s.mustAll(queue.Pending, queue.Pending)
+		s.calm()
+		s.mustAll(queue.Landed, want)
+	}
+}
+
 // Paths that do not agree decide nothing, until the change ahead has its
 // verdict; then the path that is left does.
 func TestBypassDisagreementWaits(t *testing.T) {

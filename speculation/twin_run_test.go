@@ -17,23 +17,20 @@ import (
 // and compares what the core makes of them with what the naive twin says. First
 // without slots: who lands and who is rejected, at each turn and in the end.
 // Then with some: which builds start, on which paths, for which targets, at
-// which value, and that no better one was left out. No build ends.
+// which value, and that no better one was left out. No build ends. (With
+// SUBMITQUEUE_SOAK set the world checks each turn, too, and logs it.)
 func TestNaiveTwin(t *testing.T) {
 	seen := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
-		r := newTwinRun(rt, seen)
-		defer func() {
-			if rt.Failed() {
-				for _, x := range r.log {
-					rt.Log(x)
-				}
-			}
-		}()
-		r.enter()
-		r.know()
-		r.verdicts()
-		r.builds()
-	})
+	for range 8 { // times rapid.checks
+		rapid.Check(t, func(rt *rapid.T) {
+			r := newTwinRun(rt, seen)
+			defer logging(rt, r.world)
+			r.enter()
+			r.know()
+			r.verdicts()
+			r.builds()
+		})
+	}
 	for _, what := range []string{"landed", "rejected", "bypassed", "rejected behind others", "likeliest", "other future", "part of a change", "slots full", "built after a landing"} {
 		if seen[what] == 0 && !t.Failed() {
 			t.Errorf("no case of: %s; there were %v", what, seen)
@@ -69,7 +66,7 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 	model := stated{good: r.good, pairs: pairs, takes: map[int]time.Duration{}}
 	for c := 1; c <= n; c++ {
 		for _, t := range targets {
-			if rapid.IntRange(0, 99).Draw(rt, "affects") < 55 {
+			if rapid.SampledFrom([]bool{true, true, false}).Draw(rt, "affects") {
 				r.aff[c] = append(r.aff[c], t)
 			}
 		}
@@ -77,15 +74,15 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 			r.aff[c] = targets[:1]
 		}
 		r.good[c] = rapid.SampledFrom([]float64{0, 0.2, 0.45, 0.5, 0.6, 0.8, 0.9, 0.95, 0.99, 1}).Draw(rt, "good")
-		d := time.Duration(rapid.IntRange(0, 300).Draw(rt, "minutes")) * minute
+		d := time.Duration(rapid.SampledFrom([]int{0, 1, 20, 45, 90, 150, 300}).Draw(rt, "minutes")) * minute
 		model.takes[c], r.takes[c] = d, queue.Instant(min(d, 4*time.Hour).Milliseconds())
 		for b := 1; b < c; b++ {
 			pairs[[2]int{b, c}] = rapid.SampledFrom([]float64{0, 0, 0, 0.004, 0.01, 0.03, 0.08, 0.3, 0.9}).Draw(rt, "pair")
 		}
 	}
-	for range rapid.IntRange(0, 6).Draw(rt, "rules") {
+	for range rapid.SampledFrom([]int{0, 1, 2, 3, 5}).Draw(rt, "rules") {
 		u := rule{target: rapid.SampledFrom(targets).Draw(rt, "red"), all: []string{r.token("by")}}
-		switch rapid.IntRange(0, 2).Draw(rt, "kind") {
+		switch rapid.SampledFrom([]int{0, 1, 2}).Draw(rt, "kind") {
 		case 1:
 			u.all = append(u.all, r.token("with"))
 		case 2:
@@ -107,6 +104,7 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 	l.rules = r.truths
 	r.world = newWorld(rt, l, files, rulesOf(rules))
 	r.core.model = model
+	r.audit.off = quick
 	r.begin(1)
 	r.tell(queue.Capacity{})
 	return r
@@ -162,15 +160,16 @@ func number(id queue.ChangeID) int {
 // know makes results known, as if builds had run on some paths before: of all
 // paths of some changes, and of single ones of others.
 func (r *twinRun) know() {
+	kinds := rapid.SampledFrom([][]int{{0, 1}, {0, 0, 1}, {0, 0, 1, 1, 2, 3}}).Draw(r.rt, "how much")
 	for _, c := range r.order {
 		all := subsets(r.ahead(c))
-		percent := 100
-		switch rapid.IntRange(0, 3).Draw(r.rt, "known") {
+		percent := 100 // of the targets
+		switch rapid.SampledFrom(kinds).Draw(r.rt, "known") {
 		case 0:
 			all = nil
 		case 1:
-			all = all[rapid.IntRange(0, len(all)-1).Draw(r.rt, "path"):][:1]
-			percent = 60
+			all = [][]int{rapid.SampledFrom(all).Draw(r.rt, "path")}
+			percent = 50
 		case 2:
 			percent = 90
 		}
@@ -213,7 +212,7 @@ func (r *twinRun) knowPath(c int, on []int, percent int) {
 	build := queue.BuildID("before/" + string(l.ID))
 	r.runs[build] = &run{build: queue.Build{ID: build, Change: l.Change, Commit: l.Commit}, over: true}
 	for _, k := range l.Keys {
-		if rapid.IntRange(0, 99).Draw(r.rt, "target known") >= percent {
+		if rapid.SampledFrom([]int{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}).Draw(r.rt, "target known") >= percent {
 			continue
 		}
 		e := &queue.Entry{ID: k.ID(), Keys: []queue.Key{k}, Tries: 1}
@@ -331,7 +330,7 @@ func (r *twinRun) judge() {
 
 // builds gives the core slots and looks at what it starts.
 func (r *twinRun) builds() {
-	slots := rapid.IntRange(1, 8).Draw(r.rt, "slots")
+	slots := rapid.SampledFrom([]int{1, 2, 3, 4, 6, 8, 12}).Draw(r.rt, "slots")
 	if r.lost || r.suspected() {
 		return // what was forgotten may be found again; how long a pair is remembered the twin does not say
 	}
