@@ -13,9 +13,11 @@ import (
 // target, results are reused, changes are ordered by expected finish, beliefs
 // follow results, and benefit grows with the time waited.
 //
-// Two differences stay. Of the futures of a change we follow the likeliest and
-// those that differ from it in one outcome, not all 2^n. And a chance is never
-// above 0.999 nor below 0.001.
+// Three differences stay. Of the futures of a change we follow the likeliest and
+// those that differ from it in one outcome, not all 2^n. In the latter the other
+// changes keep the chances that they have in the likeliest, so that B2.3 has the
+// conflict of C1 and C2 in its value although C1 is not on it. And a chance is
+// never above 0.999 nor below 0.001.
 
 // chances of changes 1 to 3 in these tests.
 var paperChances = map[int]float64{1: 0.9, 2: 0.8, 3: 0.7}
