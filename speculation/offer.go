@@ -148,41 +148,31 @@ func (p *planning) early(n *node, part work, need queue.Instant) bool {
 }
 
 // flips considers futures in which one outcome is another than in the
-// likeliest, the likeliest of them first (planner.md 6.4).
+// likeliest, the likeliest of them first: worth as much less as they are less
+// likely (planner.md 6.4, 6.5).
 func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	if p.without(queue.IngredientFlips) {
 		return
 	}
 	type flip struct {
-		at   int
-		mean float64
+		at    int
+		value float64
 	}
 	var out []flip
 	for i := range edges {
-		if len(edges[i].shared) == 0 {
-			continue
-		}
-		ratio := (1 - n.chance[i]) / n.chance[i]
-		if 1-n.chance[i] < p.single && aging*ratio < p.worth {
-			continue
-		}
-		mean := f.mean
-		for _, at := range edges[i].shared {
-			mean -= n.share[at] * f.needed[at] * (1 - ratio)
-		}
-		if mean*aging >= p.worth {
-			out = append(out, flip{i, mean})
+		value := f.mean * aging * (1 - n.chance[i]) / n.chance[i]
+		if len(edges[i].shared) > 0 && value >= p.worth {
+			out = append(out, flip{i, value})
 		}
 	}
-	slices.SortFunc(out, func(a, b flip) int { return cmp.Or(cmp.Compare(b.mean, a.mean), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(out, func(a, b flip) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.at, b.at)) })
 	for _, x := range out[:min(len(out), maxFlips)] {
 		g := &p.other
 		p.flip(n, &edges[x.at], x.at, f, g)
 		var d deal
 		p.makeDeal(g, edges, n.ch.Builds == 0, &d)
 		lands := g.takes[x.at]
-		ratio := (1 - n.chance[x.at]) / n.chance[x.at]
-		p.offer(n, edges, g, &d, f.mean*ratio*aging, func() string {
+		p.offer(n, edges, g, &d, x.value, func() string {
 			if lands {
 				return fmt.Sprintf("in case %s lands", edges[x.at].to.id)
 			}

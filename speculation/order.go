@@ -264,13 +264,17 @@ func (c *Core) estimate(ch *queue.Change) {
 // other (planner.md 6.1).
 const probablyBreaks = 0.1
 
+// longest bounds what a model may say of a duration, so that sums of them are
+// durations, too.
+const longest = 30 * 24 * time.Hour
+
 // predict returns the expected duration of a change's first build.
 func (c *Core) predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	if c.s.Main.Config == nil {
 		return 0
 	}
 	if d, ok := c.model.Duration(ch); ok {
-		return d
+		return min(max(d, 0), longest)
 	}
 	var total time.Duration
 	for _, s := range c.s.Main.Config.Steps {

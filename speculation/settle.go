@@ -36,6 +36,9 @@ func (c *Core) settleOnce() bool {
 			continue
 		}
 		if ahead := c.firstAhead(id); len(ahead) > 0 {
+			if c.without(queue.IngredientBypass) {
+				continue
+			}
 			n := c.node(id)
 			known := st.status == failed && n != nil && c.regardless(n, nil) == failed && c.agrees(l, failed)
 			if !known && !c.agree(tip, ahead, id, st.status) {

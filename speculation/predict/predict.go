@@ -24,7 +24,8 @@ type Model interface {
 	// target, each green on its own, are red together. It is symmetric.
 	Conflict(a, b *queue.Change) float64
 	// Duration returns how long building the whole of a change takes, or false:
-	// then the history of its targets says.
+	// then the history of its targets says. Callers take what is negative or
+	// absurd for the nearest bound.
 	Duration(ch *queue.Change) (time.Duration, bool)
 	// Cold reports that the model knows no more of a change than an average.
 	Cold() bool
