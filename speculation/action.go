@@ -80,6 +80,14 @@ func (c *Core) began(a *queue.Action) {
 		c.analyzing[t.Change]++
 	case queue.Publish:
 		c.publishing[t.Number] = t.Want
+	case queue.Run:
+		c.askedFor(t.Build, true)
+	}
+}
+
+func (c *Core) askedFor(id queue.BuildID, yes bool) {
+	if b := c.live[c.s.Builds[id]]; b != nil {
+		b.asked = yes
 	}
 }
 
@@ -98,6 +106,8 @@ func (c *Core) ended(a *queue.Action) {
 		}
 	case queue.Publish:
 		delete(c.publishing, t.Number)
+	case queue.Run:
+		c.askedFor(t.Build, false)
 	}
 }
 
@@ -180,15 +190,17 @@ func (c *Core) attend() {
 		c.observe()
 	}
 	c.inspect()
-	for _, id := range sorted(c.s.Builds) {
-		c.ask(queue.Run{Build: id})
+	for _, b := range c.building {
+		if !b.asked {
+			c.ask(queue.Run{Build: b.ID})
+		}
 	}
 	if m.Tip == "" {
 		return
 	}
 	c.survey()
 	var waiting []queue.ChangeID
-	for id, ch := range c.s.Changes {
+	for id, ch := range c.open {
 		if (ch.Phase == queue.Analyzing || ch.Phase == queue.Pending && ch.Stale) && c.analyzing[id] == 0 {
 			waiting = append(waiting, id)
 		}

@@ -38,15 +38,18 @@ type Core struct {
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
 	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
 	toldBroken  string
-	told        map[int]told             // what each pull request's comment is to say
-	observing   string                   // key of the action that reads main, or ""
-	model       predict.Model            // of changes that nothing is known of yet
-	assumed     assumptions              // what targets would be like on futures of main
-	nodes       map[queue.ChangeID]*node // pending changes as the plan sees them
-	nodesAt     [][]place                // by target: whom it concerns
-	plans       int                      // how many there have been
-	stamp       int                      // of the last future that a plan has followed
-	projects    projects                 // which changes are of which projects
+	glances     map[queue.ChangeID]glance        // of pending changes, as they were last told of
+	buildsOf    map[queue.ChangeID]int           // live builds of each change
+	open        map[queue.ChangeID]*queue.Change // those without a verdict
+	told        map[int]told                     // what each pull request's comment is to say
+	observing   string                           // key of the action that reads main, or ""
+	model       predict.Model                    // of changes that nothing is known of yet
+	assumed     assumptions                      // what targets would be like on futures of main
+	nodes       map[queue.ChangeID]*node         // pending changes as the plan sees them
+	nodesAt     [][]place                        // by target: whom it concerns
+	plans       int                              // how many there have been
+	stamp       int                              // of the last future that a plan has followed
+	projects    projects                         // which changes are of which projects
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -58,7 +61,6 @@ type Core struct {
 	scratch   []mark
 	costs     []float64 // cache of targetCost
 	found     []candidate
-	other     future
 	marked    []bool
 	trail     trail
 	rations   *rations                          // places taken of each quota; nil: not counted yet
@@ -67,6 +69,7 @@ type Core struct {
 	sweep     bool                    // something has left the state that others may have been kept for
 	untidy    map[queue.ChangeID]bool // of which there may be links that nobody needs
 	tidyAll   bool                    // nobody knows of which
+	turned    []queue.ChangeID        // turned down: what was made on them tells nothing
 	seen      bool                    // main has been read, and nothing has happened to it since
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
@@ -113,18 +116,23 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		verified:    map[queue.ChangeID]bool{},
 		publishing:  map[int]queue.Digest{},
 		told:        map[int]told{},
+		glances:     map[queue.ChangeID]glance{},
+		buildsOf:    map[queue.ChangeID]int{},
+		open:        map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
 		analyzing:   map[queue.ChangeID]int{},
 		now:         latest(s),
 	}
 	c.assumed = newAssumptions()
+	for id, ch := range s.Changes {
+		if !ch.Phase.Final() {
+			c.open[id] = ch
+		}
+	}
 	for _, id := range sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && inOrder(s.Changes[id]) {
 			c.join(id, f)
 		}
-	}
-	for _, key := range sorted(s.Actions) {
-		c.began(s.Actions[key])
 	}
 	for id, e := range s.Ledger {
 		c.indexSet(id, e)
@@ -135,6 +143,9 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	}
 	for _, id := range sorted(s.Builds) {
 		c.indexBuild(s.Builds[id])
+	}
+	for _, key := range sorted(s.Actions) {
+		c.began(s.Actions[key])
 	}
 	c.reassume()
 	return c
@@ -200,7 +211,7 @@ func (c *Core) begin(events []queue.Event) {
 		c.now = max(c.now, e.At)
 	}
 	c.wake, c.wants, c.sweep, c.again, c.seen = 0, nil, false, false, false
-	c.tidyAll = false
+	c.tidyAll, c.turned = false, nil
 	clear(c.untidy)
 	c.turn = Turn{Now: c.now}
 	c.forecasts, c.rations = nil, nil
@@ -228,6 +239,11 @@ func (c *Core) touchMain() { c.touch(queue.KindMeta, queue.MetaMain) }
 func (c *Core) touchChange(ch *queue.Change) {
 	c.touch(queue.KindChange, string(ch.ID))
 	c.ordered = false
+	if ch.Phase.Final() {
+		delete(c.open, ch.ID)
+	} else {
+		c.open[ch.ID] = ch
+	}
 }
 
 func (c *Core) touchPull(p *queue.Pull) { c.touch(queue.KindPull, strconv.Itoa(p.Number)) }

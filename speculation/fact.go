@@ -173,6 +173,12 @@ func (c *Core) indexLink(l *queue.Link) {
 		c.linksOf[l.Change] = of
 	}
 	of[l] = true
+	if n := c.nodes[l.Change]; n != nil {
+		n.likely.noLink = ""
+		for i := range n.flips {
+			n.flips[i].noLink = ""
+		}
+	}
 	if l.Outcome == queue.Merged && l.Change != "" {
 		c.assumed.commit[l.Commit] = l
 	}
@@ -181,18 +187,20 @@ func (c *Core) indexLink(l *queue.Link) {
 // liveBuild is what is derived of a build of the state.
 type liveBuild struct {
 	*queue.Build
-	facts    []*fact // of all its keys; none once it is cancelling
-	credit   float64 // what it is worth to the plan under way
-	wanted   bool    // somebody has given it credit
-	checked  int     // decisions when it was last seen not to be refuted, and one more
-	credited int     // plan that credit and wanted are of
+	facts   []*fact // of all its keys; none once it is cancelling
+	credit  float64 // what it is worth to the plan under way
+	wanted  bool    // somebody has given it credit
+	change  *queue.Change
+	asked   bool // an action has it run
+	checked int  // decisions when it was last seen not to be refuted, and one more
 }
 
 func (c *Core) indexBuild(b *queue.Build) {
-	live := &liveBuild{Build: b}
+	live := &liveBuild{Build: b, change: c.s.Changes[b.Change]}
 	c.live[b] = live
 	at, _ := slices.BinarySearchFunc(c.building, b.ID, func(x *liveBuild, id queue.BuildID) int { return compareIDs(x.ID, id) })
 	c.building = slices.Insert(c.building, at, live)
+	c.buildsOf[b.Change]++
 	for _, id := range b.Chain {
 		c.assumedBy[id]++
 	}
@@ -211,6 +219,9 @@ func (c *Core) removeBuild(b *queue.Build) {
 	live := c.live[b]
 	delete(c.live, b)
 	c.building = slices.DeleteFunc(c.building, func(x *liveBuild) bool { return x == live })
+	if c.buildsOf[b.Change]--; c.buildsOf[b.Change] == 0 {
+		delete(c.buildsOf, b.Change)
+	}
 	for _, id := range b.Chain {
 		if c.assumedBy[id]--; c.assumedBy[id] == 0 {
 			delete(c.assumedBy, id)

@@ -39,11 +39,13 @@ type node struct {
 	takes  []bool
 	chance []float64
 	likely future
-	shape  bool // the assumption keys of likely are up to date
+	noLink queue.CommitID // where main will be, if likely has no link from there; else empty
+	shape  bool           // the assumption keys of likely are up to date
 	marks  []mark
 	stirs  []int // positions of targets of which something new may be known
 	deal   deal
-	dealt  bool // deal is up to date
+	flips  []flip // those nearest to likely; nil: to be made
+	dealt  bool   // deal is up to date, and flips
 }
 
 // place is a target of a node.
@@ -166,7 +168,7 @@ func (c *Core) newCost(t int) {
 // newRules takes in that the configuration has changed.
 func (c *Core) newRules() {
 	clear(c.costs)
-	c.assumed.stale = true
+	c.assumed.stale, c.toldAll = true, false
 	for f := range c.facts {
 		c.changed(c.facts[f])
 	}
@@ -258,9 +260,10 @@ type future struct {
 	known  []*known // by target; nil: nothing is known of it
 	blind  int      // targets that nothing is known of
 	needed []float64
-	mean   float64 // of needed, by share of work
-	spare  bool    // for free slots only: whole, and at once
-	deal   deal    // of a spare one
+	mean   float64        // of needed, by share of work
+	spare  bool           // for free slots only: whole, and at once
+	deal   deal           // of one that is not the likeliest
+	noLink queue.CommitID // where main will be, if it has no link from there; else empty
 }
 
 // keys returns the assumption keys of a change's targets on a future.
@@ -317,6 +320,7 @@ func (c *Core) seeLikely(n *node, edges []edge) {
 		return
 	}
 	if !n.shape {
+		f.noLink = ""
 		c.scratch = c.keys(n, edges, n.takes, c.scratch)
 		if len(n.marks) != len(c.scratch) {
 			n.marks, f.by, f.known = make([]mark, len(c.scratch)), make([]status, len(c.scratch)), make([]*known, len(c.scratch))

@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,11 +81,14 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 	if why == nil {
 		cand.why = func() string { return explain(&cand, edges) }
 	}
-	if f.blind > 0 {
+	if at := p.front(); f.blind > 0 && f.noLink != at {
 		cand.chain = taken(edges, f.takes)
-		l, _, void := p.walk(p.front(), append(slices.Clone(cand.chain), n.id))
+		l, _, void := p.walk(at, append(slices.Clone(cand.chain), n.id))
 		if l != nil && void == "" {
 			return p.offerReal(cand, l)
+		}
+		if void == "" {
+			f.noLink = at
 		}
 	}
 	var verifying queue.Instant
@@ -154,46 +156,84 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	if p.without(queue.IngredientFlips) {
 		return
 	}
-	type flip struct {
-		at    int
-		value float64
+	if n.flips == nil {
+		p.findFlips(n, edges)
 	}
-	var out []flip
-	for i := range edges {
-		value := f.mean * aging * (1 - n.chance[i]) / n.chance[i]
-		if len(edges[i].shared) > 0 && value >= p.worth {
-			out = append(out, flip{i, value})
+	for i := range n.flips {
+		x := &n.flips[i]
+		value := f.mean * aging * x.ratio
+		if value < p.worth {
+			return
 		}
-	}
-	slices.SortFunc(out, func(a, b flip) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.at, b.at)) })
-	for _, x := range out[:min(len(out), maxFlips)] {
-		g := &p.other
-		p.flip(n, &edges[x.at], x.at, f, g)
-		var d deal
-		p.makeDeal(g, edges, n.ch.Builds == 0, &d)
-		lands := g.takes[x.at]
-		p.offer(n, edges, g, &d, x.value, func() string {
-			if lands {
-				return fmt.Sprintf("in case %s lands", edges[x.at].to.id)
+		if !x.made {
+			x.made = true
+			p.flip(n, edges, f, x)
+		}
+		e := &edges[x.edge]
+		p.offer(n, edges, &x.future, &x.deal, value, func() string {
+			if x.takes[x.edge] {
+				return fmt.Sprintf("in case %s lands", e.to.id)
 			}
-			return fmt.Sprintf("in case %s does not land", edges[x.at].to.id)
+			return fmt.Sprintf("in case %s does not land", e.to.id)
 		})
 	}
 }
 
-// flip makes the future that differs from another in one outcome.
-func (p *planning) flip(n *node, e *edge, at int, from, to *future) {
-	to.n, to.spare = n, false
+// findFlips finds the outcomes that are likeliest to be otherwise.
+func (p *planning) findFlips(n *node, edges []edge) {
+	var best [maxFlips]struct {
+		edge  int
+		ratio float64
+	}
+	found, least := 0, min(leastRatio, p.rules().Threshold/3)
+	for i := range edges {
+		ratio := (1 - n.chance[i]) / n.chance[i]
+		if len(edges[i].shared) == 0 || ratio < least {
+			continue
+		}
+		at := found
+		for at > 0 && best[at-1].ratio < ratio {
+			at--
+		}
+		if at == maxFlips {
+			continue
+		}
+		found = min(found+1, maxFlips)
+		copy(best[at+1:found], best[at:])
+		best[at].edge, best[at].ratio = i, ratio
+	}
+	n.flips = make([]flip, found)
+	for i := range n.flips {
+		n.flips[i].edge, n.flips[i].ratio = best[i].edge, best[i].ratio
+	}
+}
+
+// leastRatio is how much less likely than the likeliest a future may be and
+// still be looked at.
+const leastRatio = 0.02
+
+// flip is the future that differs from the likeliest in one outcome.
+type flip struct {
+	edge  int     // whose outcome
+	ratio float64 // how much less likely it is
+	made  bool    // the rest is
+	future
+}
+
+// flip makes a future that differs from the likeliest in one outcome.
+func (p *planning) flip(n *node, edges []edge, from *future, x *flip) {
+	e, to := &edges[x.edge], &x.future
+	to.n = n
 	to.takes = slices.Clone(from.takes)
-	to.takes[at] = !to.takes[at]
-	to.by = append(to.by[:0], from.by...)
-	to.known = append(to.known[:0], from.known...)
-	to.needed = append(to.needed[:0], from.needed...)
+	to.takes[x.edge] = !to.takes[x.edge]
+	to.by, to.known, to.needed = slices.Clone(from.by), slices.Clone(from.known), slices.Clone(from.needed)
 	for _, i := range e.shared {
 		to.by[i], to.known[i] = p.look(n.marks[i] ^ e.to.x.mark)
-		to.needed[i] *= (1 - n.chance[at]) / n.chance[at]
+		to.needed[i] *= x.ratio
 	}
 	p.sum(to)
+	p.makeDeal(to, edges, n.deal.first, &to.deal)
+	to.by, to.known, to.needed = nil, nil, nil // summed up in the deal
 }
 
 // taken returns the changes that are assumed to land, in order.

@@ -16,6 +16,7 @@ func inOrder(ch *queue.Change) bool {
 
 // join puts a change among those that conflicts are computed for.
 func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
+	c.open[id] = c.s.Changes[id]
 	c.index.Put(id, *f)
 	c.noteVerified(id)
 	c.staleAhead(id)
@@ -75,7 +76,7 @@ func (c *Core) sortOrder() {
 	}
 	c.ordered = true
 	var pending []*queue.Change
-	for _, ch := range c.s.Changes {
+	for _, ch := range c.open {
 		if ch.Phase == queue.Pending {
 			pending = append(pending, ch)
 		}

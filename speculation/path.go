@@ -212,6 +212,9 @@ const resolveChunk = 32
 // resolve asks for the merges that this turn wanted: the longest of those that
 // begin alike, none that is a part of one under way.
 func (c *Core) resolve() {
+	if len(c.wants) == 0 {
+		return
+	}
 	type named struct {
 		want
 		name string

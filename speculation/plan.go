@@ -253,7 +253,7 @@ func (p *planning) path(n *node, edges []edge) {
 	if first := n.ch.Builds == 0; !n.dealt || n.deal.first != first || n.deal.single != p.single {
 		f.need(edges, n.chance)
 		p.makeDeal(f, edges, first, &n.deal)
-		n.dealt = true
+		n.dealt, n.flips = true, nil
 	}
 	n.plan = p.plans
 	n.end = p.ends(n, edges, f)

@@ -15,18 +15,38 @@ type told struct {
 	want  queue.Digest
 }
 
+// glance is what of a pending change's facts can change without its records.
+type glance struct {
+	place, builds, red          int
+	ahead, proven, paused, root bool
+	quota                       string
+}
+
+func (c *Core) glanceAt(ch *queue.Change) glance {
+	g := glance{place: c.rank[ch.ID] + 1, builds: c.buildsOf[ch.ID], ahead: len(c.firstAhead(ch.ID)) > 0,
+		proven: c.verified[ch.ID], paused: c.s.Main.Paused != nil}
+	if g.place > 5 {
+		g.place = (g.place + 9) / 10 * 10 // far back, only the tens are news
+	}
+	if c.root() != nil {
+		g.root, g.red = true, len(c.redTargets())
+	}
+	if g.builds == 0 {
+		var f factWriter
+		f.reason(c.crowded(ch))
+		g.quota = f.String()
+	}
+	return g
+}
+
 // publish asks for the comment and check of every pull request whose facts are
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
 func (c *Core) publish() {
 	c.rations = nil // the plan has counted builds that are still to be started
-	builds := map[queue.ChangeID]int{}
-	for _, b := range c.s.Builds {
-		builds[b.Change]++
-	}
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
-		facts := c.factsOf(p, builds)
+		facts := c.factsOf(p)
 		if facts == "" {
 			continue
 		}
@@ -46,43 +66,44 @@ func (c *Core) publish() {
 }
 
 // tellable returns the pull requests of which something may be to be told, in
-// order: those in the queue, and those of which something has changed.
+// order: those of which something has changed.
 func (c *Core) tellable() []int {
+	for id := range c.glances {
+		if _, pending := c.rank[id]; !pending {
+			delete(c.glances, id)
+		}
+	}
+	var out []int
+	for _, id := range c.order {
+		ch := c.s.Changes[id]
+		if g := c.glanceAt(ch); g != c.glances[id] {
+			c.glances[id] = g
+			out = append(out, ch.Number)
+		}
+	}
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
 		c.toldAll, c.toldBroken = true, c.s.Main.Broken
 		return sorted(c.s.Pulls)
-	}
-	some := map[int]bool{}
-	for _, ch := range c.s.Changes {
-		if !ch.Phase.Final() {
-			some[ch.Number] = true
-		}
 	}
 	for r := range c.dirty {
 		switch r.Kind {
 		case queue.KindPull:
 			if n, err := strconv.Atoi(r.ID); err == nil {
-				some[n] = true
+				out = append(out, n)
 			}
 		case queue.KindChange:
 			if ch := c.s.Changes[queue.ChangeID(r.ID)]; ch != nil {
-				some[ch.Number] = true
+				out = append(out, ch.Number)
 			}
 		}
 	}
-	out := make([]int, 0, len(some))
-	for n := range some {
-		if c.s.Pulls[n] != nil {
-			out = append(out, n)
-		}
-	}
 	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return c.s.Pulls[n] == nil })
 }
 
 // factsOf writes down what a person would want to be told of: not each
 // second's progress. "" means that there is nothing to say.
-func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
+func (c *Core) factsOf(p *queue.Pull) string {
 	ch := c.s.Changes[p.Active]
 	if ch == nil {
 		ch = c.s.Changes[p.Last]
@@ -102,19 +123,16 @@ func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
 	f.reason(ch.Reason)
 	f.text(c.s.Main.Broken)
 	if ch.Phase == queue.Pending {
-		place := c.rank[ch.ID] + 1
-		if place > 5 {
-			place = (place + 9) / 10 * 10 // far back, only the tens are news
-		}
-		f.number(place)
-		f.number(builds[ch.ID])
-		f.yes(len(c.firstAhead(ch.ID)) > 0)
-		f.yes(c.verified[ch.ID])
-		f.yes(c.s.Main.Paused != nil)
-		f.yes(c.root() != nil)
-		f.number(len(c.redTargets()))
-		if builds[ch.ID] == 0 {
-			f.reason(c.crowded(ch))
+		g := c.glanceAt(ch)
+		f.number(g.place)
+		f.number(g.builds)
+		f.yes(g.ahead)
+		f.yes(g.proven)
+		f.yes(g.paused)
+		f.yes(g.root)
+		f.number(g.red)
+		if g.quota != "" {
+			f.WriteString(g.quota)
 		}
 	}
 	return f.String()

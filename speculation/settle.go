@@ -221,7 +221,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	c.sweep, c.untidy[ch.ID] = true, true
 	c.decisions++
 	if phase != queue.Landed {
-		c.tidyAll = true // others may have counted on it
+		c.turned = append(c.turned, ch.ID) // others may have counted on it
 	}
 	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
 	c.touchChange(ch)
@@ -311,7 +311,7 @@ func (c *Core) unpark() {
 // parked returns the parked changes, by id.
 func (c *Core) parked() []*queue.Change {
 	var out []*queue.Change
-	for _, ch := range c.s.Changes {
+	for _, ch := range c.open {
 		if ch.Phase == queue.Parked {
 			out = append(out, ch)
 		}

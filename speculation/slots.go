@@ -25,7 +25,7 @@ func (p *planning) cancelRefuted() {
 			}
 			continue
 		}
-		ch := p.s.Changes[b.Change]
+		ch := live.change
 		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked {
 			p.stop(b)
 			continue

@@ -28,6 +28,13 @@ func (c *Core) tidy() {
 			c.untidy[id] = true
 		}
 	}
+	if len(c.turned) > 0 && !c.tidyAll {
+		for l := range c.links {
+			if slices.ContainsFunc(c.turned, func(id queue.ChangeID) bool { return slices.Contains(l.Chain, id) }) {
+				c.untidy[l.Change] = true
+			}
+		}
+	}
 	if !c.sweep && len(c.untidy) == 0 {
 		return
 	}
