@@ -173,6 +173,7 @@ func (c *Core) indexLink(l *queue.Link) {
 		c.linksOf[l.Change] = of
 	}
 	of[l] = true
+	c.info(l)
 	if n := c.nodes[l.Change]; n != nil {
 		n.likely.noLink = ""
 		for i := range n.flips {
