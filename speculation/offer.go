@@ -132,16 +132,16 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 	return at
 }
 
-// maxSlack bounds how much sooner than needed a re-verification begins, for
-// what cannot be foreseen.
-const maxSlack = 8 * time.Minute
+// maxSlack bounds how much sooner than needed a re-verification begins, for what
+// cannot be foreseen.
+const maxSlack = 12 * time.Minute
 
 // early reports whether a build that is not a change's first can wait: those
 // ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
 // affect its targets only).
 func (p *planning) early(n *node, part work, need queue.Instant) bool {
-	lead := p.span(n, part) + time.Minute
-	lead += min(lead*6/10, maxSlack)
+	lead := p.span(n, part)
+	lead += min(lead*6/10, maxSlack) + time.Minute
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}
@@ -179,32 +179,24 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	}
 }
 
-// findFlips finds the outcomes that are likeliest to be otherwise.
+// findFlips finds the outcomes that are likely to be otherwise, the likeliest
+// first.
 func (p *planning) findFlips(n *node, edges []edge) {
-	var best [maxFlips]struct {
-		edge  int
-		ratio float64
-	}
-	found, least := 0, min(leastRatio, p.rules().Threshold/3)
+	least := min(leastRatio, p.rules().Threshold/3)
+	n.flips = make([]flip, 0, maxFlips+1)
 	for i := range edges {
 		ratio := (1 - n.chance[i]) / n.chance[i]
 		if len(edges[i].shared) == 0 || ratio < least {
 			continue
 		}
-		at := found
-		for at > 0 && best[at-1].ratio < ratio {
+		at := len(n.flips)
+		for at > 0 && n.flips[at-1].ratio < ratio {
 			at--
 		}
-		if at == maxFlips {
-			continue
+		if at < maxFlips {
+			n.flips = slices.Insert(n.flips, at, flip{edge: i, ratio: ratio})
+			n.flips = n.flips[:min(len(n.flips), maxFlips)]
 		}
-		found = min(found+1, maxFlips)
-		copy(best[at+1:found], best[at:])
-		best[at].edge, best[at].ratio = i, ratio
-	}
-	n.flips = make([]flip, found)
-	for i := range n.flips {
-		n.flips[i].edge, n.flips[i].ratio = best[i].edge, best[i].ratio
 	}
 }
 

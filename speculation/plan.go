@@ -275,9 +275,10 @@ func (p *planning) path(n *node, edges []edge) {
 	case f.status == failed && p.regardless(n, nil) == failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	if st := p.offer(n, edges, f, &n.deal, f.mean*aging, nil); st == conflicting {
-		n.odds = unmergeable
-	} else if f.status == verified {
+	switch st := p.offer(n, edges, f, &n.deal, f.mean*aging, nil); {
+	case st == conflicting, st == failed:
+		n.odds = min(n.odds, refuted) // whoever is to blame for it, there it does not land
+	case f.status == verified:
 		n.odds = max(n.odds, proven)
 	}
 	p.flips(n, edges, f, aging)
