@@ -15,12 +15,31 @@ import (
 func BenchmarkStep(b *testing.B) {
 	for _, areas := range []int{50, 1} {
 		b.Run(fmt.Sprintf("areas=%d", areas), func(b *testing.B) {
-			w := busy(b, areas)
+			w := busy(b, areas, 100)
 			for _, kind := range []string{"tick", "comment", "inspected", "analyzed", "resolved", "job", "build", "pushed"} {
 				b.Run(kind, func(b *testing.B) { w.measure(b, kind) })
 			}
 		})
 	}
+}
+
+// BenchmarkPlan measures the plan alone, with 1,000 pending changes that
+// conflict with 60 others each and 500 slots, after one step of a build has told
+// its results. It reports the median and the 99th percentile.
+func BenchmarkPlan(b *testing.B) {
+	w := busy(b, crowded/61, 500)
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		c, e := w.prepare("job", i)
+		c.beforePlan([]queue.Event{e})
+		began := time.Now()
+		c.plan()
+		took = append(took, time.Since(began))
+		w.after(c.afterPlan())
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "plan-p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "plan-p99-ms")
 }
 
 func (w *crowd) measure(b *testing.B, kind string) {
@@ -53,7 +72,7 @@ type crowd struct {
 
 const crowded = 1000
 
-func busy(b *testing.B, areas int) *crowd {
+func busy(b *testing.B, areas, slots int) *crowd {
 	l := law{needs: map[string][]string{}}
 	files := tree{stepsFile: unit, barrier: "go1", unowned: "data"}
 	for i := range areas {
@@ -63,7 +82,7 @@ func busy(b *testing.B, areas int) *crowd {
 	}
 	w := newWorld(b, l, files, rulesOf(queue.Rules{}))
 	w.audit.off = true
-	w.begin(100)
+	w.begin(slots)
 	var all []queue.Event
 	for i := range crowded {
 		p := w.open(w.main, edit{fileOf(l.targets[i%areas]): fmt.Sprint("c", i)})

@@ -25,9 +25,10 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 	if !cold {
 		return
 	}
+	free := p.s.Slots > len(p.s.Builds)
 	for i := range edges {
-		late := p.late(edges[i].to.id, n.id)
-		if !late && i > 0 {
+		late := p.late(edges[i].to, n)
+		if !late && (i > 0 || !free) {
 			continue
 		}
 		takes := slices.Clone(f.takes)
@@ -38,7 +39,7 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 		}
 		p.spare(n, edges, takes, odds, late)
 	}
-	if f.status != verified || len(edges) > maxBypass {
+	if f.status != verified || len(edges) > maxBypass || !free {
 		return
 	}
 	for mask := range 1 << len(edges) {
@@ -104,16 +105,14 @@ func verb(ids []queue.ChangeID, one, many string) string {
 // one behind it has both its results well before. A build that has run for
 // longer than was predicted is taken to need half as long again as it has: what
 // is late tends to stay so.
-func (p *planning) late(ahead, id queue.ChangeID) bool {
-	mine := p.s.Changes[id].Predicted
-	if mine <= 0 || p.verified[ahead] {
+func (p *planning) late(ahead, n *node) bool {
+	mine, rest := n.ch.Predicted, ahead.ch.Predicted
+	if mine <= 0 || rest < lateFactor*mine && (ahead.busyIn != p.plans || ahead.began == 0) || p.verified[ahead.id] {
 		return false
 	}
-	rest := p.s.Changes[ahead].Predicted
-	if n := p.nodes[ahead]; n != nil && n.busyIn == p.plans && n.began != 0 {
-		started := n.began
-		elapsed := p.now.Sub(started)
-		p.wakeAt(started.Add(2 * lateFactor * mine))
+	if ahead.busyIn == p.plans && ahead.began != 0 {
+		elapsed := p.now.Sub(ahead.began)
+		p.wakeAt(ahead.began.Add(2 * lateFactor * mine))
 		rest = max(rest-elapsed, elapsed/2)
 	}
 	return rest >= lateFactor*mine

@@ -185,6 +185,12 @@ func (c *Core) State() *queue.State { return c.s }
 // actions. If the write fails, the Core must be dropped and made again from
 // the stored state.
 func Step(c *Core, events []queue.Event) Turn {
+	c.beforePlan(events)
+	c.plan()
+	return c.afterPlan()
+}
+
+func (c *Core) beforePlan(events []queue.Event) {
 	c.begin(events)
 	for _, e := range events {
 		c.fold(e)
@@ -199,7 +205,9 @@ func Step(c *Core, events []queue.Event) Turn {
 	c.unpark()
 	c.settle()
 	c.land()
-	c.plan()
+}
+
+func (c *Core) afterPlan() Turn {
 	c.resolve()
 	c.tidy()
 	c.publish()
