@@ -48,6 +48,18 @@
 //   - Bypass. Had a been slow instead, and both M+a+b and M+b passed, b would
 //     have landed before it: whatever becomes of a, b may land.
 //
+// # What a turn costs
+//
+// What an event touches, and one short look at each pending change. All facts
+// about a key are one record that links and builds point at (fact.go). A change
+// in it reaches the assumption keys that rest on it, and they stir the pending
+// changes whose targets they are (node.go); a change that lands, leaves, joins
+// or is believed otherwise marks those who share a target with it. The plan makes
+// again what is marked, and of the others reads only what depends on time: who
+// is expected to be decided when, and what waiting has made a build worth.
+// Everything derived can be made again from the state, and the tests demand that
+// a core made anew makes the same turn as one that has run for long.
+//
 // # Which file decides what
 //
 //	gate.go      what may land: Gate, and passed. Nothing else says yes.
@@ -58,6 +70,7 @@
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
+//	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
 //	assume.go    assumption keys: what is known of targets on futures nobody has merged
 //	node.go      pending changes as the plan sees them; futures; regardless of whom a change lands
 //	belief.go    what results make of predictions

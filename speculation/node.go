@@ -39,8 +39,7 @@ type node struct {
 	takes  []bool
 	chance []float64
 	likely future
-	noLink queue.CommitID // where main will be, if likely has no link from there; else empty
-	shape  bool           // the assumption keys of likely are up to date
+	shape  bool // the assumption keys of likely are up to date
 	marks  []mark
 	stirs  []int // positions of targets of which something new may be known
 	deal   deal

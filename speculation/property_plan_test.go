@@ -37,10 +37,9 @@ func drawn(rt *rapid.T, changes int) stated {
 type play struct {
 	*world
 	rt     *rapid.T
-	each   func()          // after each turn
-	events [][]byte        // of each turn, as JSON
-	turns  []string        // as JSON
-	seen   map[string]bool // builds
+	each   func()   // after each turn
+	events [][]byte // of each turn, as JSON
+	turns  []string // as JSON
 }
 
 func newPlay(rt *rapid.T, rules queue.Rules, model stated, truth ...rule) *play {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -79,6 +80,7 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(400) // a world is small, and time is what counts
 	stats := sim.StatsOf(w)
 	if s.Save != "" {
 		if err := s.save(w); err != nil {
