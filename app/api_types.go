@@ -218,7 +218,7 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}

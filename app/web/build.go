@@ -17,7 +17,7 @@ type bar struct {
 
 func (p *Pages) bar(v queue.BuildView, now queue.Instant) bar {
 	out := barOf(v, now)
-	out.Why = clean(p.words.Why(v.Build.Why))
+	out.Why = clean(p.words.Why(v.Build.Worth, v.Build.Why))
 	return out
 }
 

@@ -26,7 +26,16 @@ func (words) Noun() string   { return "pull request" }
 func (words) Land() string   { return "Say please." }
 func (words) Resume() string { return "Say go on." }
 
-func (words) Why(sentence string) string { return "why: " + sentence }
+func (words) Why(w queue.Worth, old string) string { return "why: " + string(w.Kind) + old }
+
+func (words) Part(_ queue.Worth, p queue.PartName) string { return "part " + string(p) }
+
+func (words) Covers(c queue.Coverage) string {
+	if c.All() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d targets", c.Asked, c.All())
+}
 
 func (words) Short(_ queue.Change, r queue.Reason) string {
 	return "in short: " + string(r.Code) + " " + strings.Join(r.Names, ", ")
