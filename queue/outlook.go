@@ -1,5 +1,7 @@
 package queue
 
+import "strconv"
+
 // Outlook is what the queue believes of a pending change, and what its plan has
 // answered last. It decides nothing.
 type Outlook struct {
@@ -38,6 +40,38 @@ type Next struct {
 	Limit     int        // the cap or the window that is reached
 	Spent     int        // of a cap
 }
+
+// Reason returns the answer as a reason to wait, with what belongs to its code.
+func (n Next) Reason() Reason {
+	r := Reason{Code: n.Code, Until: n.Until}
+	switch n.Code {
+	case ReasonWaitsWindow, ReasonWaitsHour:
+		r.Names = []string{strconv.Itoa(n.Limit)}
+	case ReasonWaitsCap:
+		r.Names = []string{strconv.Itoa(n.Spent), strconv.Itoa(n.Limit)}
+	case ReasonWaitsUnlikely:
+		r.Names = []string{decimal(n.Value), decimal(n.Threshold)}
+	case ReasonWaitsTime, ReasonWaitsShared:
+		for _, id := range n.For {
+			r.Names = append(r.Names, string(id))
+		}
+	case ReasonWaitsKnown:
+		r.Names = []string{n.Known}
+	case ReasonWaitsBuild:
+		for _, id := range n.Builds {
+			r.Names = append(r.Names, string(id))
+		}
+	case ReasonWaitsSlot:
+		if n.Place > 0 {
+			r.Names = []string{strconv.Itoa(n.Place), strconv.Itoa(n.Rivals)}
+		}
+	}
+	return r
+}
+
+// decimal writes a value to two digits: a text does not change with each second
+// that passes.
+func decimal(q float64) string { return strconv.FormatFloat(q, 'g', 2, 64) }
 
 // What a future may have shown.
 const (

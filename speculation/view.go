@@ -195,7 +195,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
 	case next.Code != "":
-		out = append(out, reasonOf(next))
+		out = append(out, next.Reason())
 	case len(v.Ahead) > 0:
 	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})

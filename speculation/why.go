@@ -3,7 +3,6 @@ package speculation
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -53,32 +52,6 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 	}
 	return out
 }
-
-// reasonOf is an answer of the plan as a reason to wait.
-func reasonOf(next queue.Next) queue.Reason {
-	r := queue.Reason{Code: next.Code, Until: next.Until}
-	switch next.Code {
-	case queue.ReasonWaitsWindow, queue.ReasonWaitsHour:
-		r.Names = []string{strconv.Itoa(next.Limit)}
-	case queue.ReasonWaitsCap:
-		r.Names = []string{strconv.Itoa(next.Spent), strconv.Itoa(next.Limit)}
-	case queue.ReasonWaitsUnlikely:
-		r.Names = []string{decimal(next.Value), decimal(next.Threshold)}
-	case queue.ReasonWaitsTime, queue.ReasonWaitsShared:
-		r.Names = idStrings(next.For)
-	case queue.ReasonWaitsKnown:
-		r.Names = []string{next.Known}
-	case queue.ReasonWaitsSlot:
-		if next.Place > 0 {
-			r.Names = []string{strconv.Itoa(next.Place), strconv.Itoa(next.Rivals)}
-		}
-	}
-	return r
-}
-
-// decimal writes a chance or value to two digits, so that a text does not
-// change with each second that passes.
-func decimal(q float64) string { return strconv.FormatFloat(q, 'g', 2, 64) }
 
 // awaits returns the changes ahead for whose verdicts a build waits that would
 // be too early, the last to be decided first.

@@ -68,6 +68,7 @@ type build struct {
 	Jobs    []job
 	Asked   stamp
 	LogPath string
+	Worth   *worth
 	Log     *Log
 }
 
@@ -86,6 +87,7 @@ func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	out := build{
 		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
 		Main: b.Change == "", Asked: stampOf(b.At, d.now), LogPath: logPath(b.ID),
+		Worth: p.worth(d, b),
 	}
 	for _, j := range b.Jobs {
 		names := j.Targets()
