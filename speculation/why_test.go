@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -95,4 +96,37 @@ func mustAddUp(w tb, b *queue.Build) {
 	if strings.Contains(fmt.Sprintf("%v", x), "NaN") {
 		w.Fatalf("build %s: %+v", b.ID, x)
 	}
+}
+
+// why prints all that is explained of a change.
+func (s *script) why(number int) string {
+	var out strings.Builder
+	v, _ := s.core.View(s.change(s.pulls[number]).ID)
+	for _, b := range v.Builds {
+		x := b.Build.Worth
+		fmt.Fprintf(&out, "build %s: %s worth %.3g =", s.chain(&run{build: b.Build}), s.clean(worthLine(x)), b.Build.Value)
+		for i, p := range x.Parts() {
+			fmt.Fprintf(&out, "%s %s %.3g", strings.Repeat(" *", min(i, 1)), p.Name, p.Factor)
+		}
+		fmt.Fprintf(&out, "; asked %d, shared %d, passed %d, left %d\n", x.Covers.Asked, x.Covers.Shared, x.Covers.Passed, x.Covers.Left)
+		for _, a := range x.Assumes {
+			fmt.Fprintf(&out, "  assumes %s: %t, %.3g\n", s.clean(string(a.Change)), a.Lands, a.Chance)
+		}
+	}
+	for _, r := range v.Waits {
+		text := fmt.Sprintf("waits: %s %v", r.Code, r.Names)
+		if r.Until != 0 {
+			text += " for " + r.Until.Sub(s.now).Round(time.Second).String()
+		}
+		out.WriteString(s.clean(text) + "\n")
+	}
+	o := v.Outlook
+	fmt.Fprintf(&out, "chance %.3g, good %.3g, tested %d of %d\n", o.Chance, o.Good, o.Tested, o.Targets)
+	for _, a := range o.Ahead {
+		fmt.Fprintf(&out, "  ahead %s: lands %.3g, red together %.3g, decided in %s\n", s.clean(string(a.Change)), a.Chance, a.Red, a.Ends.Sub(s.now).Round(time.Second))
+	}
+	for _, d := range o.Doubts {
+		fmt.Fprintf(&out, "  doubt %s: %.3g, or %s\n", s.clean(string(d.Pair)), d.Chance, s.clean(fmt.Sprint(d.Others)))
+	}
+	return out.String()
 }
