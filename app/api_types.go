@@ -18,6 +18,8 @@ type APIReason struct {
 	Short  string   `json:"short"` // the same in a few words
 	Names  []string `json:"names,omitempty"`
 	Detail string   `json:"detail,omitempty"`
+
+	Until time.Time `json:"until,omitzero"` // looked at again then
 }
 
 // APIQueueSummary is one queue of a list.
@@ -44,6 +46,7 @@ type APIQueue struct {
 	PausedAt     time.Time   `json:"paused_at,omitzero"`
 	ConfigError  string      `json:"config_error,omitempty"` // why the branch's configuration is not used
 	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
+	Trust        APITrust    `json:"trust"`
 	RedTargets   []string    `json:"red_targets,omitempty"`
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
@@ -82,6 +85,8 @@ type APIChange struct {
 	Until     time.Time     `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *APIVerdict   `json:"verdict,omitempty"`
 	Answered  time.Time     `json:"answered,omitzero"` // when a command on it last had its answer
+	Next      *APINext      `json:"next,omitempty"`    // why no further build of it is started now
+	Outlook   *APIOutlook   `json:"outlook,omitempty"` // what the queue believes of it; not in lists
 }
 
 // APIConflict is a change that may influence another, with names that say why.
@@ -98,6 +103,7 @@ type APIBuild struct {
 	Chain    []string  `json:"chain,omitempty"` // changes it assumes landed
 	Attempt  int       `json:"attempt"`
 	Why      string    `json:"why"`
+	Worth    *APIWorth `json:"worth,omitempty"` // the same as data
 	Steps    int       `json:"steps"`
 	Done     int       `json:"done"` // steps with a result
 	Asked    time.Time `json:"asked"`
@@ -146,6 +152,7 @@ type APINote struct {
 	Log    string     `json:"log,omitempty"`  // path of the build's log on this server
 	Reason *APIReason `json:"reason,omitempty"`
 	Commit string     `json:"commit,omitempty"`
+	Worth  *APIWorth  `json:"worth,omitempty"` // build-asked: why
 }
 
 // APILog is a part of a build's log, without terminal codes.
@@ -173,7 +180,7 @@ func summaryOf(v queue.QueueView) APIQueueSummary {
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
 		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
-		MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
+		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	if p := v.Main.Paused; p != nil {
 		q.PausedBy, q.PausedReason, q.PausedAt = p.By, p.Reason, moment(p.At)
@@ -196,6 +203,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
 		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
+		Next: s.apiNextOf(c, v.Outlook.Next), Outlook: apiOutlookOf(v.Outlook),
 	}
 	for _, r := range v.Waits {
 		out.Waits = append(out.Waits, *s.apiReasonOf(c, r))
@@ -210,7 +218,7 @@ func (s *Server) apiReasonOf(c queue.Change, r queue.Reason) *APIReason {
 	if r.Code == "" {
 		return nil
 	}
-	return &APIReason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail}
+	return &APIReason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail, Until: moment(r.Until)}
 }
 
 func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
@@ -218,7 +226,7 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
@@ -250,6 +258,7 @@ func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
 	out := APINote{
 		At: moment(n.At), Change: string(n.Change), Number: n.Number, Build: string(n.Build), What: n.What,
 		Reason: s.apiReasonOf(c, n.Reason), Commit: string(n.Commit),
+		Worth: s.apiWorthOf(n.Worth, n.Worth.Value()),
 	}
 	out.Title, out.Text = s.o.Words.Note(c, n)
 	if n.Build != "" {

@@ -28,6 +28,20 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "builds under way"
 	case queue.ReasonWaitsSlot:
 		return "waiting for a free runner"
+	case queue.ReasonWaitsWindow:
+		return "too far back to be planned for"
+	case queue.ReasonWaitsShared:
+		return "builds of others verify it"
+	case queue.ReasonWaitsUnlikely:
+		return "its build is unlikely to be needed"
+	case queue.ReasonWaitsTime:
+		return "its build is not due yet"
+	case queue.ReasonWaitsCap:
+		return "half of its builds are used up"
+	case queue.ReasonWaitsHour:
+		return "this hour's builds are used up"
+	case queue.ReasonWaitsKnown:
+		return "nothing is left to build for now"
 	case queue.ReasonWaitsQuota:
 		return "its quota is used up"
 	case queue.ReasonWaitsAhead:
@@ -120,8 +134,6 @@ func (w voice) reason(r queue.Reason) string {
 		return "Its trial merge is being made."
 	case queue.ReasonWaitsBuild:
 		return "Waits for its builds under way" + w.amount(len(r.Names)) + "."
-	case queue.ReasonWaitsSlot:
-		return "Waits for a free runner."
 	case queue.ReasonWaitsQuota:
 		return w.quota(r.Names)
 	case queue.ReasonWaitsAhead:
@@ -139,6 +151,9 @@ func (w voice) reason(r queue.Reason) string {
 		return "It is being pushed to the target branch."
 	case queue.ReasonLanded:
 		return "It has landed."
+	}
+	if text := w.planned(r); text != "" {
+		return text
 	}
 	if text := w.reasonEnd(r); text != "" {
 		return text

@@ -66,6 +66,12 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 		return "waits for a repair of the red target branch"
 	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 0:
 		return "waits for " + v.refs(r.Names) + " ahead"
+	case r.Code == queue.ReasonWaitsShared && len(r.Names) > 0:
+		return "builds of " + v.refs(r.Names[:min(len(r.Names), 2)]) + " verify it"
+	case r.Code == queue.ReasonWaitsTime && len(r.Names) > 0:
+		return "its build is not due before " + v.ref(r.Names[0]) + " is nearly decided"
+	case r.Code == queue.ReasonWaitsKnown && len(r.Names) > 0 && r.Names[0] != queue.KnownPassed:
+		return "has not passed on its likeliest future"
 	case r.Code == queue.ReasonWaitsQuota && len(r.Names) > 0:
 		return "the quota " + v.code(r.Names[0]) + " is used up"
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:
@@ -156,7 +162,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	case "analyzed":
 		return "Analyzed", "what it touches is known"
 	case "build-asked":
-		return "Build asked for", w.Why(n.Reason.Detail)
+		return "Build asked for", w.Why(n.Worth, n.Reason.Detail)
 	case "build-passed":
 		return "Build passed", detail
 	case "build-stopped":
@@ -201,8 +207,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	return strings.ToUpper(text[:1]) + text[1:], orElse(v.reason(n.Reason), detail)
 }
 
-// Why returns the sentence of a build with its changes named as people know them.
-func (w Words) Why(sentence string) string {
+// oldWhy returns the sentence of a build with its changes named as people know them.
+func (w Words) oldWhy(sentence string) string {
 	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(oneLine(sentence, 300), "#$1")
 }
 

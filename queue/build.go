@@ -29,7 +29,8 @@ type Build struct {
 	Started   Instant       `json:"started,omitempty"`
 	Predicted time.Duration `json:"predicted,omitempty"` // from its start to its end
 	Value     float64       `json:"value"`               // what the plan gave for it, for people and for pre-emption
-	Why       string        `json:"why"`                 // one sentence, for people
+	Worth     Worth         `json:"worth,omitzero"`      // why it was started, and the parts of Value
+	Why       string        `json:"why,omitempty"`       // the same as a sentence, in records of older versions
 	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
 }
 

@@ -133,7 +133,14 @@ const (
 	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint
 	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
 	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
-	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner
+	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner; Names: its place among the builds that wait for one, how many these are
+	ReasonWaitsWindow   ReasonCode = "window"        // too far back to be planned for; Names: how many are
+	ReasonWaitsShared   ReasonCode = "shared"        // builds of others verify what it would; Names: the changes whose they are
+	ReasonWaitsUnlikely ReasonCode = "unlikely"      // its build is worth too little; Names: its value, the threshold; Until: when waiting lifts it
+	ReasonWaitsTime     ReasonCode = "early"         // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
+	ReasonWaitsCap      ReasonCode = "cap"           // its builds on assumptions are used up; Names: builds, limit
+	ReasonWaitsHour     ReasonCode = "hour"          // the builds of this hour are used up; Names: limit; Until
+	ReasonWaitsKnown    ReasonCode = "known"         // nothing is left to build on its likeliest future; Names: what it has shown there
 	ReasonWaitsQuota    ReasonCode = "quota"         // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
@@ -178,4 +185,5 @@ type Reason struct {
 	Code   ReasonCode `json:"code,omitempty"`
 	Names  []string   `json:"names,omitempty"`
 	Detail string     `json:"detail,omitempty"` // hostile text
+	Until  Instant    `json:"until,omitempty"`  // looked at again then
 }

@@ -66,6 +66,7 @@ type Note struct {
 	What   string   `json:"what"` // entered, analyzed, building, passed, failed, landed, rejected, ...
 	Reason Reason   `json:"reason,omitzero"`
 	Commit CommitID `json:"commit,omitempty"`
+	Worth  Worth    `json:"worth,omitzero"` // build-asked: why
 }
 
 // Sentinel errors of a Store.

@@ -14,6 +14,7 @@ type View struct {
 	Conflicts []Conflict  // with whom, and the witnesses
 	Builds    []BuildView // its live builds
 	Forecast  Forecast    // of its verdict
+	Outlook   Outlook     // of a pending change; in a queue's list only its Next
 	Notice    Reason      // answer to the latest command that was not followed
 	NoticeTo  string
 	Answered  Instant // when a command on its pull request last had its answer
@@ -43,6 +44,7 @@ type QueueView struct {
 	Away       string // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int
+	Trust      Trust
 	Order      []View   // changes without a verdict, in order; parked ones last
 	Recent     []Change // verdicts, newest first
 	Unproven   int      // keys of main that no build has passed

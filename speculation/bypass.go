@@ -33,72 +33,38 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 		}
 		takes := slices.Clone(f.takes)
 		takes[i] = !takes[i]
-		odds := value * (1 - chance[i]) / chance[i]
+		to := aim{kind: queue.WorthSpare, odds: (1 - chance[i]) / chance[i]}
 		if late {
-			odds = max(odds, bypassWorth*value)
+			to = aim{kind: queue.WorthLate, odds: max(to.odds, bypassWorth)}
 		}
-		p.spare(n, edges, takes, odds, late)
+		p.spare(n, edges, takes, value, to)
 	}
 	if f.status != verified || len(edges) > maxBypass || !free {
 		return
 	}
 	for mask := range 1 << len(edges) {
-		takes, odds := make([]bool, len(edges)), value
+		takes, odds := make([]bool, len(edges)), 1.0
 		for i := range edges {
 			if takes[i] = mask&(1<<i) != 0; takes[i] != f.takes[i] {
 				odds *= (1 - chance[i]) / chance[i]
 			}
 		}
-		if odds < value {
-			p.spare(n, edges, takes, odds, false)
+		if odds < 1 {
+			p.spare(n, edges, takes, value, aim{kind: queue.WorthSpare, odds: odds})
 		}
 	}
 }
 
-func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, late bool) {
+func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, aim aim) {
 	g := &future{spare: true}
 	p.see(n, edges, takes, g)
 	g.needed = resize(g.needed, len(n.x.targets))
 	from := len(p.found)
 	p.makeDeal(g, edges, true, &g.deal)
-	p.offer(n, edges, g, &g.deal, value, func() string {
-		why := "in case " + p.differs(edges, takes, n.likely.takes)
-		if late {
-			why += "; it would be long before that is known"
-		}
-		return why
-	})
+	p.offer(n, edges, g, &g.deal, value*aim.odds, aim)
 	for i := range p.found[from:] {
-		p.found[from+i].spare = !late
+		p.found[from+i].spare = aim.kind == queue.WorthSpare
 	}
-}
-
-// differs says in words in what a future differs from the likeliest.
-func (p *planning) differs(edges []edge, takes, from []bool) string {
-	var land, not []queue.ChangeID
-	for i := range edges {
-		switch {
-		case takes[i] == from[i]:
-		case takes[i]:
-			land = append(land, edges[i].to.id)
-		default:
-			not = append(not, edges[i].to.id)
-		}
-	}
-	switch {
-	case len(not) == 0:
-		return names(land) + verb(land, " lands", " land")
-	case len(land) == 0:
-		return names(not) + verb(not, " does not land", " do not land")
-	}
-	return names(land) + verb(land, " lands", " land") + " and " + names(not) + verb(not, " does not", " do not")
-}
-
-func verb(ids []queue.ChangeID, one, many string) string {
-	if len(ids) == 1 {
-		return one
-	}
-	return many
 }
 
 // late reports whether a change ahead will be undecided for so long that the

@@ -79,6 +79,8 @@
 //	offer.go     a future as a candidate: which of its targets, and not before they are due
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
 //	quota.go     which of them wait for a quota, and who has a slot that is left
+//	worth.go     why a build was started: the parts of its value, what it assumes
+//	answer.go    why none is: what the plan says of each change; why.go: the same with names
 //	bypass.go    what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
 //	fold.go      which event goes where
@@ -95,8 +97,9 @@
 // out: they are in the state, New finds them, the owner carries them out again.
 // Doing one twice is doing it once (queue/action.go says why for each).
 //
-// Why does a change wait? View.Waits (view.go), made from the state; a change
-// that is not in the order carries its Reason.
+// Why does a change wait? View.Waits (view.go), made from the state and from what
+// the last plan has said of it (answer.go, why.go); a change that is not in the
+// order carries its Reason. Why was a build started? Build.Worth.
 //
 // Which lines decide that a change lands? Gate, called by push (train.go).
 //

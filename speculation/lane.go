@@ -84,8 +84,13 @@ func (c *Core) shownLane(ch *queue.Change) string {
 // benefit is how many times more a build is worth for a change than for one of
 // benefit 1: its lane's, times the greatest of its projects'.
 func (c *Core) benefit(ch *queue.Change) float64 {
+	lane, project := c.benefits(ch)
+	return lane * project
+}
+
+func (c *Core) benefits(ch *queue.Change) (ofLane, ofProject float64) {
 	if c.without(queue.IngredientBenefit) {
-		return 1
+		return 1, 1
 	}
 	rules := c.rules()
 	lane, _ := rules.Lane(ch.Lane)
@@ -93,7 +98,7 @@ func (c *Core) benefit(ch *queue.Change) float64 {
 	for _, i := range c.projectsOf(ch.ID) {
 		best = max(best, orOne(rules.Projects[i].Benefit))
 	}
-	return orOne(lane.Benefit) * orOne(best)
+	return orOne(lane.Benefit), orOne(best)
 }
 
 func orOne(benefit float64) float64 {

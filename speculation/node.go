@@ -33,6 +33,7 @@ type node struct {
 	odds  float64
 	end   queue.Instant
 	taken int
+	said  answer // why no build of its likeliest future begins
 
 	// The likeliest future: which outcome of each change ahead it takes, and how
 	// likely that is.

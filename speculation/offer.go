@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -73,14 +72,12 @@ func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
 
 // offer makes a candidate of what is not known of a future, as far as it is
 // worth it, and gives the builds that run the rest their credit.
-func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float64, why func() string) status {
+func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float64, aim aim) status {
 	if f.status != unknown {
+		p.answerFor(n, aim, answer{code: queue.ReasonWaitsKnown, known: f.status})
 		return f.status
 	}
-	cand := candidate{change: n.id, node: n, takes: f.takes, value: value, why: why, always: len(edges) == 0}
-	if why == nil {
-		cand.why = func() string { return explain(&cand, edges) }
-	}
+	cand := candidate{change: n.id, node: n, takes: f.takes, value: value, aim: aim, always: len(edges) == 0}
 	if at := p.front(); f.blind > 0 && f.noLink != at {
 		cand.chain = taken(edges, f.takes)
 		l, _, void := p.walk(at, append(slices.Clone(cand.chain), n.id))
@@ -97,12 +94,13 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 		verifying = max(verifying, p.expected(b))
 	}
 	if len(d.open) == 0 {
+		p.answerFor(n, aim, idle(f, d))
 		return unknown
 	}
 	if !n.x.all {
 		cand.only = d.open
 	}
-	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying)) {
+	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying), aim) {
 		return unknown
 	}
 	p.found = append(p.found, cand)
@@ -113,6 +111,7 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 func (p *planning) offerReal(cand candidate, l *queue.Link) status {
 	st := p.state(l)
 	if st.status != unknown {
+		p.answerFor(cand.node, cand.aim, answer{code: queue.ReasonWaitsKnown, known: st.status})
 		return st.status
 	}
 	cand.link = l
@@ -139,13 +138,14 @@ const maxSlack = 12 * time.Minute
 // early reports whether a build that is not a change's first can wait: those
 // ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
 // affect its targets only).
-func (p *planning) early(n *node, part work, need queue.Instant) bool {
+func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 	lead := p.span(n, part)
 	lead += min(lead*6/10, maxSlack) + time.Minute
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}
 	p.wakeAt(need.Add(-lead))
+	p.answerFor(n, aim, answer{code: queue.ReasonWaitsTime, until: need.Add(-lead)})
 	return true
 }
 
@@ -169,13 +169,7 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 			x.made = true
 			p.flip(n, edges, f, x)
 		}
-		e := &edges[x.edge]
-		p.offer(n, edges, &x.future, &x.deal, value, func() string {
-			if x.takes[x.edge] {
-				return fmt.Sprintf("in case %s lands", e.to.id)
-			}
-			return fmt.Sprintf("in case %s does not land", e.to.id)
-		})
+		p.offer(n, edges, &x.future, &x.deal, value, aim{kind: queue.WorthFlip, odds: x.ratio})
 	}
 }
 
@@ -237,17 +231,4 @@ func taken(edges []edge, takes []bool) []queue.ChangeID {
 		}
 	}
 	return out
-}
-
-// explain says in words on what a change's likeliest future is.
-func explain(cand *candidate, edges []edge) string {
-	chain := taken(edges, cand.takes)
-	why := "on main"
-	if len(chain) > 0 {
-		why = fmt.Sprintf("on the likeliest future: %s first", names(chain))
-	}
-	if n := len(edges) - len(chain); n > 0 {
-		why += fmt.Sprintf(", without %d that will probably fail", n)
-	}
-	return why
 }

@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,7 +26,8 @@ type candidate struct {
 	only   []int       // places of the node's targets that are to be verified; nil: all
 	keys   []queue.Key // of link
 	value  float64
-	why    func() string
+	aim    aim
+	rank   int  // by value, among all candidates of the plan
 	always bool // not subject to the threshold: nothing is assumed
 	spare  bool // only where slots are free when everything else has been served
 }
@@ -50,7 +50,7 @@ func (c *Core) plan() {
 	}
 	c.plans++
 	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
-	p.thresholds()
+	p.worth, p.single = p.thresholds()
 	p.busy()
 	p.main()
 	p.train()
@@ -96,16 +96,16 @@ func (p *planning) credit(b *queue.Build, value float64) {
 
 // thresholds follow the measured accuracy of predictions: where they are often
 // wrong more futures must be built (planner.md 9, rule 6).
-func (p *planning) thresholds() {
-	worse := min(1, max(0, (0.955-p.accuracy())/(0.955-0.88)))
-	if p.without(queue.IngredientAdaptive) {
+func (c *Core) thresholds() (worth, single float64) {
+	worse := min(1, max(0, (0.955-c.accuracy())/(0.955-0.88)))
+	if c.without(queue.IngredientAdaptive) {
 		worse = 0
 	}
-	p.worth = p.rules().Threshold * (1 - worse*2/3)
-	p.single = 0.4 - worse*0.25
-	if p.without(queue.IngredientTargetThreshold) {
-		p.single = 0
+	worth, single = c.rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
+	if c.without(queue.IngredientTargetThreshold) {
+		single = 0
 	}
+	return worth, single
 }
 
 // expected is when a live build is expected to end; one that takes longer than
@@ -159,7 +159,7 @@ func (p *planning) main() {
 		return
 	}
 	m := &p.s.Main
-	cand := candidate{link: root, value: valueMain, why: says("main is not proven"), always: true}
+	cand := candidate{link: root, value: valueMain, aim: aim{kind: queue.WorthMain}, always: true}
 	p.consider(cand, p.onlyRunning(root))
 	if root.Parent != m.Tip {
 		return // main has moved on; what runs tells about most of its keys nonetheless
@@ -211,7 +211,7 @@ func (p *planning) train() {
 		}
 		if st := p.state(l); st.status == treeKeysOnly {
 			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
-				why: says("last check before it lands, on the commit that lands"), always: true}, st.tree)
+				aim: aim{kind: queue.WorthTrain}, always: true}, st.tree)
 		}
 		at = l.Commit
 	}
@@ -219,7 +219,7 @@ func (p *planning) train() {
 
 // window is how many pending changes are planned for: enough to fill the slots
 // three times over.
-func (p *planning) window() int { return 3*p.s.Slots + 8 }
+func (c *Core) window() int { return 3*c.s.Slots + 8 }
 
 // paths considers the futures of each pending change.
 func (p *planning) paths() {
@@ -234,6 +234,7 @@ func (p *planning) paths() {
 		}
 		edges := p.edges(x)
 		if p.flooded(id) {
+			p.answer(x, answer{code: queue.ReasonWaitsQuota})
 			continue
 		}
 		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
@@ -257,17 +258,16 @@ func (p *planning) path(n *node, edges []edge) {
 	}
 	n.plan = p.plans
 	n.end = p.ends(n, edges, f)
-	aging := 1 + p.now.Sub(n.ch.Arrival).Hours()
-	if p.without(queue.IngredientAging) {
-		aging = 1
-	}
+	aging := p.aging(n.ch)
 	if n.ch.Stale && f.blind > 0 {
+		p.answer(n, answer{code: queue.ReasonAnalyzing})
 		return // what it affects is not known
 	}
 	aging *= p.benefit(n.ch)
 	switch {
 	case len(edges) == 0:
 		if p.aboard[n.id] || p.boarding[n.id] {
+			p.answer(n, answer{code: queue.ReasonWaitsTrain})
 			return // it is merged where it will land; a path of its own would tell nothing new
 		}
 		p.alone(n, f, aging)
@@ -275,7 +275,7 @@ func (p *planning) path(n *node, edges []edge) {
 	case f.status == failed && p.regardless(n, nil) == failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	switch st := p.offer(n, edges, f, &n.deal, f.mean*aging, nil); {
+	switch st := p.offer(n, edges, f, &n.deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
 	case st == conflicting, st == failed:
 		n.odds = min(n.odds, refuted) // whoever is to blame for it, there it does not land
 	case f.status == verified:
@@ -290,19 +290,20 @@ func (p *planning) path(n *node, edges []edge) {
 // not and nothing comes of that, the merge itself is asked.
 func (p *planning) alone(n *node, f *future, aging float64) {
 	if f.status == unknown {
-		p.offer(n, nil, f, &n.deal, aging, says("on main"))
+		p.offer(n, nil, f, &n.deal, aging, aim{kind: queue.WorthAlone})
 		return
 	}
 	l := p.onMain(n)
 	if l == nil {
+		p.answer(n, answer{code: queue.ReasonWaitsResolve})
 		return
 	}
-	if st := p.state(l); st.status == unknown {
-		p.consider(candidate{link: l, change: n.id, value: aging, why: says("on main"), always: true}, without(st.missing, st.tree))
+	st := p.state(l)
+	p.answer(n, answer{code: queue.ReasonWaitsKnown, known: st.status})
+	if st.status == unknown {
+		p.consider(candidate{link: l, change: n.id, value: aging, aim: aim{kind: queue.WorthAlone}, always: true}, without(st.missing, st.tree))
 	}
 }
-
-func says(s string) func() string { return func() string { return s } }
 
 // onMain returns the link of a change on main alone; it is resolved where it is
 // not.
@@ -331,18 +332,4 @@ func without(keys, drop []queue.Key) []queue.Key {
 		return keys
 	}
 	return slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return slices.Contains(drop, k) })
-}
-
-func names(ids []queue.ChangeID) string {
-	if len(ids) > 3 {
-		return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
-	}
-	s := ""
-	for i, id := range ids {
-		if i > 0 {
-			s += ", "
-		}
-		s += string(id)
-	}
-	return s
 }

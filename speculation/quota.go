@@ -138,6 +138,7 @@ func (p *planning) overQuota(cand candidate) bool {
 	if !full {
 		return false
 	}
+	p.answerOf(cand, answer{code: queue.ReasonWaitsQuota})
 	kept := cand.always && !r.keeps[at]
 	if kept {
 		r.keeps[at] = true

@@ -38,6 +38,7 @@ var update = flag.Bool("update", false, "write what the scripts print")
 //	refuse on|off               protection
 //	pass DURATION               time passes
 //	status                      the changes, with what they wait for
+//	why N                       its builds and why they run, what it waits for, what is believed of it
 //	notice N                    the answer to a command that was not followed
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -175,6 +176,8 @@ func (s *script) run(line string) string {
 		s.rest("")
 	case "status":
 		return s.status()
+	case "why":
+		return s.why(mustNumber(s.t, words[1]))
 	case "notice":
 		p := s.core.State().Pulls[mustNumber(s.t, words[1])]
 		return s.clean(fmt.Sprintf("to %s: %s %v", p.NoticeTo, p.Notice.Code, p.Notice.Names)) + "\n"

@@ -102,6 +102,7 @@ func (p *planning) take() {
 		}
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.change, b.change))
 	})
+	p.standing()
 	free := p.s.Slots - len(p.s.Builds)
 	ending := 0
 	for _, b := range p.building {
@@ -125,6 +126,7 @@ func (p *planning) take() {
 		}
 		merged := cand.link != nil
 		if !merged && !p.merge(&cand) {
+			p.answerOf(cand, answer{code: queue.ReasonWaitsResolve})
 			free--
 			continue
 		}
@@ -132,7 +134,11 @@ func (p *planning) take() {
 			f := p.facts[k.ID()]
 			return f != nil && f.build != nil // since it was found
 		})
-		if len(cand.keys) == 0 || !p.affordable(cand) {
+		if len(cand.keys) == 0 {
+			p.answerOf(cand, answer{code: queue.ReasonWaitsShared})
+			continue
+		}
+		if !p.affordable(cand) {
 			continue
 		}
 		p.occupy(cand)
@@ -193,9 +199,12 @@ func (p *planning) wakeWorth(cand candidate) {
 	}
 	needed := cand.value / (1 + p.now.Sub(ch.Arrival).Hours())
 	hours := p.worth/needed - 1
+	a := answer{code: queue.ReasonWaitsUnlikely}
 	if hours < parkedHours {
-		p.wakeAt(ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1)
+		a.until = ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1
+		p.wakeAt(a.until)
 	}
+	p.answerOf(cand, a)
 }
 
 // least returns the running build that is worth least for the time it still
@@ -233,6 +242,7 @@ func (p *planning) affordable(cand candidate) bool {
 		}
 		if len(p.s.Spent) >= perHour {
 			p.wakeAt(p.s.Spent[0].Add(time.Hour))
+			p.answerOf(cand, answer{code: queue.ReasonWaitsHour, until: p.s.Spent[0].Add(time.Hour)})
 			return false
 		}
 	}
@@ -247,6 +257,7 @@ func (p *planning) affordable(cand candidate) bool {
 	if ch.Builds < limit {
 		return true
 	}
+	p.answerOf(cand, answer{code: queue.ReasonWaitsCap})
 	if cand.always {
 		p.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
 		p.again = true
@@ -261,8 +272,9 @@ func (p *planning) start(cand candidate) {
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why(),
+		Attempt: l.Attempts, At: p.now, Value: cand.value, Worth: p.worthOf(&cand),
 	}
+	p.answerOf(cand, answer{code: queue.ReasonWaitsBuild})
 	b.Main, b.Chain = p.under(l)
 	if n := p.node(l.Change); n != nil {
 		p.weigh(n)
@@ -298,7 +310,7 @@ func (p *planning) start(cand candidate) {
 		p.touch(queue.KindMeta, queue.MetaSpent)
 	}
 	p.ask(queue.Run{Build: b.ID})
-	p.note(queue.Note{Change: b.Change, Number: p.numberOf(b), Build: b.ID, What: "build-asked", Commit: b.Commit, Reason: queue.Reason{Detail: b.Why}})
+	p.note(queue.Note{Change: b.Change, Number: p.numberOf(b), Build: b.ID, What: "build-asked", Commit: b.Commit, Worth: b.Worth})
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

@@ -12,6 +12,7 @@ import (
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	if v, ok = c.brief(id); ok && v.Change.Phase == queue.Pending {
 		v.Conflicts = c.index.Conflicts(id)
+		v.Outlook = c.outlook(&v.Change, v.Outlook.Next)
 	}
 	return v, ok
 }
@@ -38,6 +39,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	if ch.Phase == queue.Pending {
 		v.Position = c.rank[id] + 1
 		v.Ahead = c.ahead(id)
+		v.Outlook.Next = c.next(ch)
 	}
 	v.Waits = c.waits(ch, v)
 	v.Forecast = c.forecast()[id]
@@ -62,7 +64,7 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
-	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots}
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust()}
 	var waiting []*queue.Change
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
@@ -174,8 +176,10 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
 	}
+	next := v.Outlook.Next
 	crowded := queue.Reason{}
-	if len(v.Builds) == 0 {
+	switch next.Code {
+	case "", queue.ReasonWaitsQuota, queue.ReasonWaitsSlot, queue.ReasonWaitsWindow:
 		crowded = c.crowded(ch)
 	}
 	switch {
@@ -187,10 +191,12 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsBuild, Names: ids})
 	case crowded.Code != "":
 		out = append(out, crowded)
-	case len(v.Ahead) > 0:
 	case held:
-	case proven:
+	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
+	case next.Code != "":
+		out = append(out, next.Reason())
+	case len(v.Ahead) > 0:
 	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	default:

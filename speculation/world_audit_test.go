@@ -58,11 +58,11 @@ func (a *audit) step(events []queue.Event) Turn {
 	twin, again := w.store.load(w), w.store.load(w)
 	w.store.mustHold(w)
 	turn := Step(w.core, events)
-	want := encode(turn)
-	if got := encode(Step(twin, events)); got != want {
+	want := encode(turn) + builds(w.core)
+	if got := encode(Step(twin, events)) + builds(twin); got != want {
 		w.Fatalf("a core made from the stored state makes another turn (-live +stored):\n%s", cmp.Diff(want, got))
 	}
-	if got := encode(Step(again, events)); got != want {
+	if got := encode(Step(again, events)) + builds(again); got != want {
 		w.Fatalf("two cores made from one state make different turns:\n%s", cmp.Diff(want, got))
 	}
 	if turn.Wake != w.now+1 {
@@ -94,6 +94,15 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 	}
 }
 
+// builds are the live builds as they are stored.
+func builds(c *Core) string {
+	data, err := json.MarshalIndent(c.s.Builds, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
 func encode(t Turn) string {
 	data, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
@@ -113,6 +122,7 @@ func (a *audit) check(t Turn) {
 	a.quotas()
 	a.owners(t)
 	a.caches()
+	a.explained(t)
 	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
 		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), len(a.w.core.State().Changes))
 	}

@@ -142,7 +142,11 @@ func (w *world) step(events ...queue.Event) Turn {
 		w.logf("-> %s", a.Key)
 	}
 	for _, n := range turn.Notes {
-		w.logf("   %s %s %s %s %v", n.What, n.Change, n.Build, n.Commit, n.Reason)
+		what := fmt.Sprintf("{%s %v %s}", n.Reason.Code, n.Reason.Names, n.Reason.Detail)
+		if n.Worth.Kind != "" {
+			what = worthLine(n.Worth)
+		}
+		w.logf("   %s %s %s %s %s", n.What, n.Change, n.Build, n.Commit, what)
 	}
 	w.audit.check(turn)
 	return turn

@@ -55,6 +55,11 @@ func TestBrowserRunsNoForeignCode(t *testing.T) {
 	if !strings.Contains(dom, "&lt;script&gt;alert(1)&lt;/script&gt;") || strings.Contains(dom, "<img src=\"x\"") {
 		t.Errorf("the page in a browser:\n%s", dom)
 	}
+	// Explanations quote the names of targets.
+	dom = mustChromium(t, "--dump-dom", server.URL+"/waiting")
+	if !strings.Contains(dom, `<code>//cart/&lt;script&gt;alert(1)&lt;/script&gt;`) || strings.Contains(dom, `<img src="x"`) || !strings.Contains(dom, `class="formula"`) {
+		t.Errorf("the page in a browser:\n%s", dom)
+	}
 }
 
 // With -shots it takes pictures of the pages in light, dark and on a phone.

@@ -17,7 +17,7 @@ type bar struct {
 
 func (p *Pages) bar(v queue.BuildView, now queue.Instant) bar {
 	out := barOf(v, now)
-	out.Why = clean(p.words.Why(v.Build.Why))
+	out.Why = clean(p.words.Why(v.Build.Worth, v.Build.Why))
 	return out
 }
 
@@ -68,6 +68,7 @@ type build struct {
 	Jobs    []job
 	Asked   stamp
 	LogPath string
+	Worth   *worth
 	Log     *Log
 }
 
@@ -86,6 +87,7 @@ func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	out := build{
 		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
 		Main: b.Change == "", Asked: stampOf(b.At, d.now), LogPath: logPath(b.ID),
+		Worth: p.worth(d, b),
 	}
 	for _, j := range b.Jobs {
 		names := j.Targets()

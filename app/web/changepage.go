@@ -32,16 +32,23 @@ type changeModel struct {
 	Requester string
 	Lane      string // where it is not the default one
 	Total     int
-	Waits     []string
+	Waits     []wait
 	Notice    string
 	NoticeTo  string
 	Conflicts []conflict
 	Builds    []build
+	Outlook   *outlook
 	Verdict   *verdict
 	Previous  *row
 	Notes     []note
 	NoHistory bool
 	Started   int
+}
+
+// wait is one thing that a change waits for.
+type wait struct {
+	Text  string
+	Until stamp // looked at again then
 }
 
 // conflict is a change that may influence this one.
@@ -118,12 +125,13 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 	m.Row.Ahead, m.Row.More = d.refs(v.Ahead), 0
 	for _, r := range v.Waits {
 		if text := p.say(v.Change, r); text != "" {
-			m.Waits = append(m.Waits, text)
+			m.Waits = append(m.Waits, wait{Text: text, Until: dueOf(r.Until, now)})
 		}
 	}
 	if len(m.Waits) == 0 && m.Row.Words != "" {
-		m.Waits = []string{m.Row.Words}
+		m.Waits = []wait{{Text: m.Row.Words}}
 	}
+	m.Outlook = d.outlook(v)
 	if m.Notice = p.say(v.Change, v.Notice); m.Notice != "" {
 		m.NoticeTo = clean(v.NoticeTo)
 	}

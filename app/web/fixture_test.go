@@ -26,7 +26,16 @@ func (words) Noun() string   { return "pull request" }
 func (words) Land() string   { return "Say please." }
 func (words) Resume() string { return "Say go on." }
 
-func (words) Why(sentence string) string { return "why: " + sentence }
+func (words) Why(w queue.Worth, old string) string { return "why: " + string(w.Kind) + old }
+
+func (words) Part(_ queue.Worth, p queue.PartName) string { return "part " + string(p) }
+
+func (words) Covers(c queue.Coverage) string {
+	if c.All() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d targets", c.Asked, c.All())
+}
 
 func (words) Short(_ queue.Change, r queue.Reason) string {
 	return "in short: " + string(r.Code) + " " + strings.Join(r.Names, ", ")
@@ -93,10 +102,35 @@ func running(number int, started, left time.Duration, chain ...queue.ChangeID) q
 		Build: queue.Build{
 			ID: queue.BuildID(queue.DigestOf("build", fmt.Sprint(number))[:16]), Change: idOf(number), Commit: sha(1000 + number), Chain: chain,
 			Attempt: 1, Jobs: steps("unit", "lint", "browser"), At: ago(started + time.Minute), Started: ago(started),
-			Why: "the likeliest future of main",
+			Value: 1.0266, Worth: likeliest(chain...),
 		},
 		Expected: noon().Add(left), Usual: started + left, Done: 1,
 	}
+}
+
+// likeliest is why a build was started that assumes some changes.
+func likeliest(chain ...queue.ChangeID) queue.Worth {
+	w := queue.Worth{Kind: queue.WorthAlone, Needed: 1, Aging: 1.25, Lane: 1, Project: 1, Rank: 2, Rivals: 7, Running: 3, Slots: 8,
+		Covers: queue.Coverage{Asked: 5, Shared: 2, Passed: 12, Left: 1}}
+	if len(chain) == 0 {
+		return w
+	}
+	w.Kind, w.Needed, w.Lane, w.Threshold, w.Single, w.Lands = queue.WorthLikeliest, 0.4106, 2, 0.3, 0.4, len(chain)+4
+	for _, id := range chain {
+		w.Assumes = append(w.Assumes, queue.Assumption{Change: id, Lands: true, Chance: 0.82})
+	}
+	w.Assumes = append(w.Assumes, queue.Assumption{Change: "9.gone", Chance: 0.9995})
+	w.Least = []queue.Need{{Target: "//cart/" + hostile, Chance: 0.31}, {Target: "//web", Chance: 0.62}}
+	return w
+}
+
+// expected is what a queue believes of the fifth change of busyQueue.
+func expected() queue.Outlook {
+	return queue.Outlook{Chance: 0.913, Arrived: 0.95, Good: 0.9991, Tested: 3, Targets: 8,
+		Ahead:  []queue.Rival{{Change: idOf(345), Chance: 0.82, Ends: noon().Add(9 * time.Minute), Red: 0.04, Shared: 2}, {Change: "9.gone", Chance: 0.0004}},
+		Pairs:  []queue.Pair{{With: idOf(345), Chance: 0.04}, {With: idOf(340), Chance: 0.006, Landed: true}},
+		Doubts: []queue.Suspect{{Chance: 0.31, Others: []queue.ChangeID{idOf(345)}}, {Pair: idOf(345), Chance: 0.12}},
+		Trust:  queue.Trust{Accuracy: 0.947, Threshold: 0.278, Single: 0.373}}
 }
 
 // busyQueue is a queue with one of everything.
@@ -128,6 +162,8 @@ func busyQueue() queue.QueueView {
 	order[2].Builds = []queue.BuildView{running(345, 9*time.Minute, -2*time.Minute)}
 	order[4].Builds = []queue.BuildView{running(349, time.Minute, 8*time.Minute, idOf(345)), {Build: queue.Build{ID: "0123456789abcdef", Change: idOf(349), Commit: sha(9), Attempt: 2, At: ago(3 * time.Second), Jobs: steps("unit"), Why: "in case #345 does not land"}}}
 	order[4].Change.URL, order[4].Change.Branch = "javascript:alert(1)", hostile
+	order[7].Waits = append(order[7].Waits, queue.Reason{Code: queue.ReasonWaitsTime, Names: []string{"345"}, Until: noon().Add(7 * time.Minute)})
+	order[4].Outlook = expected()
 	order[6].Builds = []queue.BuildView{running(351, 2*time.Minute, 20*time.Second)}
 	fresh := queue.View{Change: change(353, "Ship to Åland", "åsa", queue.Analyzing), Waits: []queue.Reason{{Code: queue.ReasonAnalyzing}}}
 	fresh.Change.Arrival = ago(8 * time.Second)

@@ -29,8 +29,13 @@ type Words interface {
 	Short(c queue.Change, r queue.Reason) string
 	// Forecast returns when a verdict is expected; "" where nobody knows.
 	Forecast(f queue.Forecast, now queue.Instant) string
-	// Why returns what a build is for, from its own sentence.
-	Why(sentence string) string
+	// Why returns what a build is for; old is its own sentence, where an older
+	// version has stored one.
+	Why(w queue.Worth, old string) string
+	// Part and Covers return what a factor of a build's value is, and what of its
+	// change it verifies; "" where that is not known.
+	Part(w queue.Worth, p queue.PartName) string
+	Covers(c queue.Coverage) string
 	// Note returns what a line of the history says, and what there is to add.
 	Note(c queue.Change, n queue.Note) (what, more string)
 }

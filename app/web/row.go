@@ -61,6 +61,8 @@ type row struct {
 	Author   string
 	Chip     chip
 	Words    string // why it is where it is
+	Also     string // why no build of it begins, where Words do not say so
+	Due      stamp  // when that is looked at again
 	Builds   []bar
 	Ahead    []ref
 	More     int // further ones ahead
@@ -91,6 +93,13 @@ func (p *Pages) row(d *directory, v queue.View) row {
 	}
 	for _, b := range v.Builds {
 		r.Builds = append(r.Builds, p.bar(b, d.now))
+	}
+	if n := len(v.Waits); n > 0 && c.Phase == queue.Pending && len(v.Builds) == 0 {
+		last := v.Waits[n-1]
+		r.Due = dueOf(last.Until, d.now)
+		if n > 1 {
+			r.Also = clean(p.words.Short(c, last))
+		}
 	}
 	return r
 }

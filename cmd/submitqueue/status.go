@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,11 +23,15 @@ import (
 type statusCommand struct {
 	clientFlags
 	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
+	Why  bool   `name:"why" help:"Of one change: why its builds were started, what it waits for and what is expected of it."`
 	JSON bool   `name:"json" help:"Print what the API answers."`
 }
 
 // Run implements the command.
 func (l *statusCommand) Run(ctx context.Context) error {
+	if l.Why && l.ID == "" {
+		return errors.New("--why is about one change: submitqueue status NUMBER --why")
+	}
 	c, err := l.open()
 	if err != nil {
 		return err
@@ -66,6 +71,10 @@ func (l *statusCommand) Run(ctx context.Context) error {
 		if err := c.call(ctx, http.MethodGet, past, nil, &notes); err != nil {
 			return err
 		}
+	}
+	if l.Why {
+		p.why(ch, notes)
+		return nil
 	}
 	p.change(ch, notes)
 	return nil
@@ -268,7 +277,11 @@ func (p sheet) change(ch app.APIChange, notes []app.APINote) {
 func (p sheet) reasons(ch app.APIChange) {
 	say := func(r *app.APIReason) {
 		if r != nil && r.Text != "" {
-			p.text(r.Text, "")
+			text := r.Text
+			if at := p.clock(r.Until); at != "" {
+				text += " Looked at again at " + at + "."
+			}
+			p.text(text, "")
 		}
 	}
 	switch {

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Why returns what a build is for, as it follows "Build asked for: ", in plain
+// text. old is the sentence that older versions have stored in place of data.
+func (w Words) Why(x queue.Worth, old string) string {
+	v := voice{o: TextOptions{Words: w}, plain: true}
+	switch x.Kind {
+	case "":
+		return w.oldWhy(old)
+	case queue.WorthMain:
+		return "the target branch itself is not proven"
+	case queue.WorthTrain:
+		return "last check before it lands, on the commit that lands"
+	case queue.WorthAlone:
+		return "on the target branch as it is; nothing is ahead of it"
+	case queue.WorthLikeliest:
+		return "on the likeliest future" + v.outcomes(x)
+	case queue.WorthFlip:
+		return "in case " + v.flips(x)
+	case queue.WorthLate:
+		return "in case " + v.flips(x) + "; it would be long before that is known"
+	case queue.WorthSpare:
+		return "in case " + v.flips(x) + ", in a slot that nobody else wants"
+	}
+	return oneLine(string(x.Kind), 40) // of a newer version
+}
+
+// outcomes says what the likeliest future has landing.
+func (w voice) outcomes(x queue.Worth) string {
+	var lands []string
+	for _, a := range x.Assumes {
+		if a.Lands {
+			lands = append(lands, string(a.Change))
+		}
+	}
+	text := ""
+	switch {
+	case x.Lands == 0:
+		text = ": none of those ahead lands"
+	case x.Lands > len(lands) || len(lands) > 3:
+		text = fmt.Sprintf(": %s ahead of it", counted(x.Lands, "change lands", "changes land"))
+	case len(lands) == 1:
+		text = ": " + w.refs(lands) + " lands first"
+	default:
+		text = ": " + w.refs(lands) + " land first"
+	}
+	if x.Fails > 0 && x.Lands > 0 {
+		text += fmt.Sprintf(", and %d more probably not", x.Fails)
+	}
+	return text
+}
+
+// flips says in which outcomes a future is not the likeliest.
+func (w voice) flips(x queue.Worth) string {
+	var lands, not []string
+	for _, a := range x.Flips() {
+		if a.Lands {
+			lands = append(lands, string(a.Change))
+		} else {
+			not = append(not, string(a.Change))
+		}
+	}
+	var parts []string
+	if len(lands) > 0 {
+		parts = append(parts, w.refs(lands)+pick(len(lands), " lands", " land"))
+	}
+	if len(not) > 0 {
+		parts = append(parts, w.refs(not)+pick(len(not), " does not land", " do not land"))
+	}
+	return orElse(strings.Join(parts, " and "), "another future comes")
+}
+
+func pick(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Part returns what one factor of a build's value is, in a few words.
+func (w Words) Part(x queue.Worth, p queue.PartName) string {
+	switch p {
+	case queue.PartFixed:
+		return "before all others"
+	case queue.PartNeeded:
+		if x.Kind == queue.WorthAlone {
+			return "nothing is assumed"
+		}
+		return "chance that its results decide it"
+	case queue.PartOdds:
+		if x.Kind == queue.WorthLate {
+			return "both outcomes are needed"
+		}
+		return "odds against the likeliest future"
+	case queue.PartAging:
+		if x.Aging == 1 {
+			return "has not waited"
+		}
+		return "has waited " + web.Number(x.Aging-1) + " h"
+	case queue.PartLane:
+		return "benefit of its lane"
+	case queue.PartProject:
+		return "benefit of its project"
+	}
+	return oneLine(string(p), 40)
+}
+
+// Covers returns what a build verifies of its change, in a few words.
+func (w Words) Covers(c queue.Coverage) string {
+	if c.All() == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %s", c.Asked, counted(c.All(), "target", "targets"))
+	var rest []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.Passed, "passed before"}, {c.Shared, "in builds of others"}, {c.Left, "unlikely to be needed"}} {
+		if x.n > 0 {
+			rest = append(rest, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	if len(rest) > 0 {
+		text += " (" + strings.Join(rest, ", ") + ")"
+	}
+	return text
+}
+
+// planned has the words for the plan's answers to why no build begins. Numbers
+// that change each minute are for pages only: a comment is read long after.
+func (w voice) planned(r queue.Reason) string {
+	name := func(i int) string {
+		if i < len(r.Names) {
+			return w.code(r.Names[i])
+		}
+		return ""
+	}
+	switch r.Code {
+	case queue.ReasonWaitsSlot:
+		if w.plain && len(r.Names) > 1 {
+			return "Waits for a free runner: its build is number " + name(0) + " of " + name(1) + " that could be started."
+		}
+		return "Waits for a free runner."
+	case queue.ReasonWaitsWindow:
+		text := "It is too far back in the queue to be planned for"
+		if len(r.Names) > 0 {
+			text += ": the plan looks at the first " + name(0) + " changes that are not proven"
+		}
+		return text + "."
+	case queue.ReasonWaitsShared:
+		return "Builds of " + w.orSome(w.refs(r.Names), "others") + " verify what its own would."
+	case queue.ReasonWaitsUnlikely:
+		text := "Its next build is unlikely to be needed"
+		if w.plain && len(r.Names) > 1 {
+			text += ": it is worth " + name(0) + ", and builds are started from " + name(1) + " on"
+		}
+		return text + ". It is started when more is known, or when the change has waited for longer."
+	case queue.ReasonWaitsTime:
+		return "Its next build waits for the verdict of " + w.orSome(w.refs(r.Names), "those ahead of it") +
+			" to come near: begun now it would be done long before, and perhaps for nothing."
+	case queue.ReasonWaitsCap:
+		text := "Half of the builds that one change may have are used up"
+		if len(r.Names) > 1 {
+			text += " (" + name(0) + ")"
+		}
+		return text + "; the others are kept for when nothing is ahead of it."
+	case queue.ReasonWaitsHour:
+		text := "The queue has started all the builds that it may in one hour"
+		if len(r.Names) > 0 {
+			text += " (" + name(0) + ")"
+		}
+		return text + "."
+	case queue.ReasonWaitsKnown:
+		return w.known(r.Names)
+	}
+	return ""
+}
+
+// known says what a change's likeliest future has shown.
+func (w voice) known(names []string) string {
+	shown := ""
+	if len(names) > 0 {
+		shown = names[0]
+	}
+	switch shown {
+	case queue.KnownPassed:
+		return "It has passed on its likeliest future. Nothing is left to build until those ahead of it are decided."
+	case queue.KnownFailed:
+		return "It has failed on its likeliest future. That is no verdict: it is rejected only if it fails on the real target branch, when those ahead of it are decided."
+	case queue.KnownConflict:
+		return "It does not merge with what will probably land before it. That is no verdict: it is rejected only if it does not merge with the real target branch."
+	case queue.KnownEmpty:
+		return "What will probably land before it holds all of it already."
+	}
+	return "Nothing of it is left to build until those ahead of it are decided."
+}

@@ -1,0 +1,79 @@
+package web
+
+import "github.com/submitqueue/submitqueue/queue"
+
+// outlook is what the queue believes of a pending change.
+type outlook struct {
+	Chance    *chance // nil: it has not been planned for yet
+	Arrived   string
+	Good      chance
+	Tested    int
+	Targets   int
+	Accuracy  string
+	Threshold string
+	Single    string
+	Ahead     []rival
+	More      int // further ones ahead
+	Pairs     []pair
+	Doubts    []doubt
+}
+
+// rival is an undecided change ahead.
+type rival struct {
+	ref
+	chance
+	Ends stamp
+	Red  string
+}
+
+// pair is a change that this one may be red together with.
+type pair struct {
+	ref
+	chance
+	Landed bool
+}
+
+// doubt is a failure that this change may be to blame for.
+type doubt struct {
+	Pair    *ref
+	Percent string
+	Others  []ref
+}
+
+// outlook returns nil where there is nothing to be believed any more.
+func (d *directory) outlook(v queue.View) *outlook {
+	o := v.Outlook
+	if v.Change.Phase != queue.Pending || o.Good == 0 {
+		return nil
+	}
+	out := &outlook{
+		Good: chanceOf(o.Good), Tested: o.Tested, Targets: o.Targets, More: max(0, len(v.Ahead)-len(o.Ahead)),
+		Accuracy: Percent(o.Trust.Accuracy), Threshold: Number(o.Trust.Threshold), Single: Percent(o.Trust.Single),
+	}
+	if o.Chance > 0 {
+		c := chanceOf(o.Chance)
+		out.Chance = &c
+	}
+	if o.Arrived > 0 {
+		out.Arrived = Percent(o.Arrived)
+	}
+	for _, a := range o.Ahead {
+		r := rival{ref: d.ref(a.Change), chance: chanceOf(a.Chance), Ends: dueOf(a.Ends, d.now)}
+		if a.Red > 0 {
+			r.Red = Percent(a.Red)
+		}
+		out.Ahead = append(out.Ahead, r)
+	}
+	for _, p := range o.Pairs {
+		out.Pairs = append(out.Pairs, pair{ref: d.ref(p.With), chance: chanceOf(p.Chance), Landed: p.Landed})
+	}
+	for _, s := range o.Doubts {
+		x := doubt{Percent: Percent(s.Chance), Others: d.refs(s.Others)}
+		if s.Pair != "" {
+			r := d.ref(s.Pair)
+			x.Pair = &r
+		}
+		out.Doubts = append(out.Doubts, x)
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/web"
+)
+
+// why prints why a change is where it is: what it waits for, why each of its
+// builds was started, and what the queue expects of it.
+func (p sheet) why(ch app.APIChange, notes []app.APINote) {
+	if ch.ID == "" {
+		p.change(ch, nil)
+		return
+	}
+	p.text(sentence(ch), "")
+	p.text(ch.Title, "  ")
+	p.reasons(ch)
+	p.next(ch.Next)
+	live := map[string]bool{}
+	for i, b := range ch.Builds {
+		if i == 0 {
+			fmt.Fprintln(p.out, "\nBuilds under way")
+		}
+		live[b.ID] = true
+		p.hang("  "+b.ID[:min(len(b.ID), 10)]+"  ", b.Why)
+		p.worth(b.Worth)
+	}
+	p.expects(ch.Outlook)
+	head := "\nBuilds before, the latest first"
+	for _, n := range notes {
+		if n.What != "build-asked" || live[n.Build] {
+			continue
+		}
+		if head != "" {
+			fmt.Fprintln(p.out, head)
+			head = ""
+		}
+		p.hang("  "+n.Build[:min(len(n.Build), 10)]+"  ", cmp.Or(n.Text, n.Title)+", "+p.clock(n.At))
+		p.worth(n.Worth)
+	}
+}
+
+// next prints the numbers behind the plan's answer.
+func (p sheet) next(n *app.APINext) {
+	if n == nil {
+		return
+	}
+	var said []string
+	switch {
+	case n.Target && n.Threshold > 0:
+		said = append(said, "its likeliest target is needed with a chance of "+web.Percent(n.Value)+", and "+web.Percent(n.Threshold)+" is asked for")
+	case n.Value > 0 && n.Threshold > 0:
+		said = append(said, "it is worth "+web.Number(n.Value)+", and "+web.Number(n.Threshold)+" is asked for")
+	case n.Value > 0:
+		said = append(said, "it is worth "+web.Number(n.Value))
+	}
+	if n.Place > 0 {
+		said = append(said, fmt.Sprintf("number %d of %d that could be started", n.Place, n.Rivals))
+	}
+	if n.Least > 0 {
+		said = append(said, "the running build that is worth least is worth "+web.Number(n.Least))
+	}
+	if len(said) > 0 {
+		p.text("Its next build: "+strings.Join(said, "; ")+".", "")
+	}
+}
+
+// worth prints the parts of a build's value and what it assumes.
+func (p sheet) worth(w *app.APIWorth) {
+	if w == nil {
+		return
+	}
+	const lead = "    "
+	var factors []string
+	for _, f := range w.Parts {
+		factors = append(factors, web.Number(f.Factor)+" ("+f.Text+")")
+	}
+	p.hang(lead, "worth "+web.Number(w.Value)+" = "+strings.Join(factors, " × "))
+	if w.Rank > 0 {
+		text := fmt.Sprintf("number %d of %d that could be started", w.Rank, w.Rivals)
+		if w.Threshold > 0 {
+			text += ", from a value of " + web.Number(w.Threshold) + " on"
+		}
+		p.hang(lead, fmt.Sprintf("%s; %d of %s were in use", text, w.Running, counted(w.Slots, "slot")))
+	}
+	if w.Coverage != "" {
+		p.hang(lead, "verifies "+w.Coverage)
+	}
+	var said []string
+	for _, a := range w.Assumes {
+		outcome := " lands "
+		if !a.Lands {
+			outcome = " does not land "
+		}
+		said = append(said, changeName(a.Change)+outcome+web.Percent(a.Chance))
+	}
+	if more := w.Lands + w.Fails - len(w.Assumes); more > 0 && len(said) > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
+	}
+	if len(said) > 0 {
+		p.hang(lead, "assumes "+strings.Join(said, ", "))
+	}
+	said = nil
+	for _, n := range w.Least {
+		said = append(said, n.Target+" "+web.Percent(n.Chance))
+	}
+	if len(said) > 0 {
+		p.hang(lead, "needed least: "+strings.Join(said, ", "))
+	}
+}
+
+// expects prints what the queue believes of a change.
+func (p sheet) expects(o *app.APIOutlook) {
+	if o == nil {
+		return
+	}
+	fmt.Fprintln(p.out, "\nWhat the queue expects")
+	const lead = "  "
+	var said []string
+	if o.Chance > 0 {
+		said = append(said, "it lands with a chance of "+web.Percent(o.Chance))
+	}
+	if o.Arrived > 0 {
+		said = append(said, web.Percent(o.Arrived)+" as predicted on arrival")
+	}
+	said = append(said, web.Percent(o.Good)+" to be green on its own")
+	if o.Targets > 0 {
+		said = append(said, fmt.Sprintf("%d of %s have passed with it", o.Tested, counted(o.Targets, "target")))
+	}
+	p.hang(lead, strings.Join(said, ", "))
+	for _, a := range o.Ahead {
+		text := "ahead of it; lands " + web.Percent(a.Chance)
+		if !a.Ends.IsZero() {
+			text += ", its verdict is expected at " + p.clock(a.Ends)
+		}
+		if a.Red > 0 {
+			text += ", red together with this one " + web.Percent(a.Red)
+		}
+		p.hang(lead+changeName(a.Change)+"  ", text)
+	}
+	said = nil
+	for _, x := range o.Pairs {
+		name := changeName(x.With)
+		if x.Landed {
+			name += " (landed)"
+		}
+		said = append(said, name+" "+web.Percent(x.Chance))
+	}
+	if len(said) > 0 {
+		p.hang(lead, "it may be red together with "+strings.Join(said, ", "))
+	}
+	for _, d := range o.Doubts {
+		p.hang(lead, suspicion(d))
+	}
+	p.hang(lead, web.Percent(o.Trust.Accuracy)+" of the predictions have come true lately; so builds are started from a value of "+
+		web.Number(o.Trust.Threshold)+" on, and targets verified again from a chance of "+web.Percent(o.Trust.Single)+" on")
+}
+
+func suspicion(d app.APISuspect) string {
+	text := "a build failed, and this change"
+	if d.Pair != "" {
+		text += " together with " + changeName(d.Pair)
+	}
+	text += " is to blame with a chance of " + web.Percent(d.Chance)
+	if len(d.Others) == 0 {
+		return text
+	}
+	names := make([]string, 0, len(d.Others))
+	for _, id := range d.Others {
+		names = append(names, changeName(id))
+	}
+	return text + "; otherwise " + strings.Join(names, ", ")
+}
+
+// changeName returns a change's number as people write it. Its id begins with it.
+func changeName(id string) string {
+	number, _, _ := strings.Cut(id, ".")
+	return "#" + oneLine(number)
+}

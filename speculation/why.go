@@ -1,0 +1,149 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// next is what the last plan has answered to why no further build of a pending
+// change begins, with the names and numbers that people need. It is asked for
+// between turns and reads only.
+func (c *Core) next(ch *queue.Change) queue.Next {
+	if c.plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
+		return queue.Next{}
+	}
+	n := c.nodes[ch.ID]
+	if n == nil || n.said.plan != c.plans {
+		return queue.Next{Code: queue.ReasonWaitsWindow, Limit: c.window()}
+	}
+	worth, single := c.thresholds()
+	a := n.said
+	out := queue.Next{Code: a.code, Value: a.value, Place: a.place, Rivals: a.rivals, Until: a.until}
+	switch a.code {
+	case queue.ReasonWaitsUnlikely:
+		if out.Threshold, out.Target = worth, a.target; a.target {
+			out.Threshold = single
+		}
+	case queue.ReasonWaitsKnown:
+		out.Known = knownWords(a.known)
+		if len(n.edges) == 0 && out.Known == queue.KnownPassed {
+			out.Code = queue.ReasonWaitsTrain
+		}
+	case queue.ReasonWaitsTime:
+		out.For = n.awaits()
+	case queue.ReasonWaitsShared:
+		for _, b := range c.sharers(n) {
+			out.Builds = append(out.Builds, b.ID)
+			if b.Change != "" && !slices.Contains(out.For, b.Change) {
+				out.For = append(out.For, b.Change)
+			}
+		}
+		if len(out.Builds) == 0 {
+			out.Code = queue.ReasonWaitsBuild // its own
+		}
+	case queue.ReasonWaitsSlot:
+		out.Least = c.leastCredit()
+	case queue.ReasonWaitsHour:
+		out.Limit, out.Spent = c.rules().BuildsPerHour, len(c.s.Spent)
+	case queue.ReasonWaitsCap:
+		out.Limit, out.Spent = (c.rules().BuildsPerChange+1)/2, ch.Builds
+	}
+	return out
+}
+
+// awaits returns the changes ahead for whose verdicts a build waits that would
+// be too early, the last to be decided first.
+func (n *node) awaits() []queue.ChangeID {
+	var due []*node
+	for _, i := range n.deal.due {
+		if i < len(n.edges) {
+			due = append(due, n.edges[i].to)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *node) int { return cmp.Compare(b.end, a.end) })
+	var out []queue.ChangeID
+	for _, to := range due {
+		if to.plan == n.plan && to.end > n.said.until {
+			out = append(out, to.id)
+		}
+	}
+	return out[:min(len(out), queue.MostRivals)]
+}
+
+// leastCredit is the least that a running build was worth to the last plan.
+func (c *Core) leastCredit() float64 {
+	least := 0.0
+	for i, live := range c.building {
+		if !live.Cancel && (least == 0 || i == 0 || live.credit < least) {
+			least = live.credit
+		}
+	}
+	return least
+}
+
+// trust is how good the predictions have been, and what follows from that.
+func (c *Core) trust() queue.Trust {
+	worth, single := c.thresholds()
+	return queue.Trust{Accuracy: c.accuracy(), Threshold: worth, Single: single}
+}
+
+// outlook is what is believed of a pending change. It is asked for between
+// turns and reads only.
+func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
+	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.good(ch.ID), Trust: c.trust()}
+	n := c.nodes[ch.ID]
+	if n != nil && n.plan == c.plans {
+		o.Chance = n.odds
+	}
+	if x := c.affectedBy(ch.ID); x != nil && !x.all {
+		o.Targets = len(x.targets)
+	}
+	if n != nil {
+		for i := range n.edges[:min(len(n.edges), queue.MostRivals)] {
+			e := &n.edges[i]
+			r := queue.Rival{Change: e.to.id, Chance: c.good(e.to.id), Red: e.q, Shared: len(e.shared)}
+			if e.to.plan == c.plans {
+				r.Chance, r.Ends = e.to.odds, e.to.end
+			}
+			o.Ahead = append(o.Ahead, r)
+		}
+	}
+	o.Pairs = c.suspicions(ch.ID)
+	if b := c.s.Beliefs[ch.ID]; b != nil {
+		for i := range o.Targets {
+			if hasBit(b.Tested, i) {
+				o.Tested++
+			}
+		}
+		for _, d := range b.Doubts {
+			o.Doubts = append(o.Doubts, queue.Suspect{Pair: d.Pair, Chance: d.Chance, Others: slices.Clone(d.Others)})
+		}
+	}
+	return o
+}
+
+// suspicions returns the changes that one may be red together with, those in the
+// queue and those that have landed below it, the likeliest first.
+func (c *Core) suspicions(id queue.ChangeID) []queue.Pair {
+	var out []queue.Pair
+	add := func(other queue.ChangeID, q float64) {
+		if o := c.s.Changes[other]; o != nil && q >= keepPair && !c.turnedDown(other) {
+			out = append(out, queue.Pair{With: other, Chance: q, Landed: o.Phase == queue.Landed})
+		}
+	}
+	with := c.conflictsOf(id)
+	for _, other := range sorted(with) {
+		add(other, c.pairChance(id, other))
+	}
+	if b := c.s.Beliefs[id]; b != nil {
+		for _, other := range sorted(b.Pairs) {
+			if !with[other] {
+				add(other, b.Pairs[other])
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b queue.Pair) int { return cmp.Compare(b.Chance, a.Chance) })
+	return out[:min(len(out), queue.MostPairs)]
+}

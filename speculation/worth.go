@@ -1,0 +1,131 @@
+package speculation
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// aim is what a candidate is for.
+type aim struct {
+	kind queue.WorthKind
+	odds float64 // of its future against the likeliest one; 0: it is that one
+}
+
+// first reports whether a build is of the future that a change is to land on: the
+// others are for the case that this one does not come.
+func (a aim) first() bool {
+	switch a.kind {
+	case queue.WorthFlip, queue.WorthLate, queue.WorthSpare:
+		return false
+	}
+	return true
+}
+
+// aging is how many times more a build is worth for what its change has waited.
+func (c *Core) aging(ch *queue.Change) float64 {
+	if c.without(queue.IngredientAging) {
+		return 1
+	}
+	return 1 + c.now.Sub(ch.Arrival).Hours()
+}
+
+// rounded makes numbers the same in whatever order they were computed: they are
+// stored.
+func rounded(q float64) float64 { return math.Round(q*1e12) / 1e12 }
+
+// worthOf writes down why a candidate is started, as the plan has it now.
+func (p *planning) worthOf(cand *candidate) queue.Worth {
+	w := queue.Worth{Kind: cand.aim.kind, Rank: cand.rank, Rivals: len(p.found), Running: len(p.s.Builds), Slots: p.s.Slots}
+	n := p.node(cand.change)
+	if w.Covers = p.covers(cand); w.Kind == queue.WorthMain || w.Kind == queue.WorthTrain || n == nil {
+		w.Fixed = cand.value
+		return w
+	}
+	w.Needed, w.Odds, w.Aging = 1, rounded(cand.aim.odds), rounded(p.aging(n.ch))
+	w.Lane, w.Project = p.benefits(n.ch)
+	if w.Kind == queue.WorthAlone {
+		return w
+	}
+	w.Needed = n.likely.mean
+	if !cand.spare {
+		w.Threshold = rounded(p.worth)
+	}
+	if !n.deal.first && !cand.spare {
+		w.Single = rounded(p.single)
+	}
+	w.Lands, w.Fails, w.Assumes = n.assumes(cand.takes)
+	w.Least = p.leastNeeded(n)
+	return w
+}
+
+// assumes returns how many of those ahead a future has landing and not, and the
+// least certain of these outcomes that concern the change's targets, or that the
+// likeliest future has otherwise.
+func (n *node) assumes(takes []bool) (lands, fails int, list []queue.Assumption) {
+	for i := range n.edges {
+		a := queue.Assumption{Change: n.edges[i].to.id, Lands: takes[i], Chance: n.chance[i], Flipped: takes[i] != n.takes[i]}
+		if a.Flipped {
+			a.Chance = 1 - a.Chance
+		}
+		a.Chance = rounded(a.Chance)
+		if a.Lands {
+			lands++
+		} else {
+			fails++
+		}
+		if a.Flipped || len(n.edges[i].shared) > 0 {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b queue.Assumption) int { return cmp.Compare(a.Chance, b.Chance) })
+	return lands, fails, slices.Clip(list[:min(len(list), queue.MostAssumed)])
+}
+
+// leastNeeded returns the targets of a change that are needed least on its
+// likeliest future, none where all are needed alike.
+func (c *Core) leastNeeded(n *node) []queue.Need {
+	var out []queue.Need
+	most := 0.0
+	for i, q := range n.likely.needed {
+		if q = rounded(q); q > most {
+			most = q
+		}
+		out = append(out, queue.Need{Target: c.assumed.names[n.x.targets[i]], Chance: q})
+	}
+	out = slices.DeleteFunc(out, func(x queue.Need) bool { return x.Chance == most })
+	slices.SortFunc(out, func(a, b queue.Need) int {
+		return cmp.Or(cmp.Compare(a.Chance, b.Chance), cmp.Compare(a.Target, b.Target))
+	})
+	return slices.Clip(out[:min(len(out), queue.MostNeeds)])
+}
+
+// covers counts the targets of a candidate's commit by what becomes of them.
+func (p *planning) covers(cand *candidate) queue.Coverage {
+	const passed, left, shared, asked = 0, 1, 2, 3
+	by := map[string]int{}
+	tree := cand.aim.kind == queue.WorthTrain || cand.aim.kind == queue.WorthMain
+	for i, f := range p.info(cand.link).facts {
+		k := cand.link.Keys[i]
+		if p.wholeTree(cand.link, k) && !tree {
+			continue
+		}
+		st := left
+		switch {
+		case f.passed():
+			st = passed
+		case slices.Contains(cand.keys, k):
+			st = asked
+		case f.build != nil:
+			st = shared
+		}
+		by[k.Target] = max(by[k.Target], st)
+	}
+	var count [4]int
+	for _, st := range by {
+		count[st]++
+	}
+	return queue.Coverage{Asked: count[asked], Shared: count[shared], Passed: count[passed], Left: count[left]}
+}
