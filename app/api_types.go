@@ -96,6 +96,7 @@ type APIBuild struct {
 	ID       string    `json:"id"`
 	Commit   string    `json:"commit"`
 	Chain    []string  `json:"chain,omitempty"` // changes it assumes landed
+	For      []string  `json:"for,omitempty"`   // changes that it is for, where they are several
 	Attempt  int       `json:"attempt"`
 	Why      string    `json:"why"`
 	Steps    int       `json:"steps"`
@@ -218,11 +219,18 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Why),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
 	return out
+}
+
+func forOf(b queue.Build) []string {
+	if len(b.Also) == 0 {
+		return nil
+	}
+	return texts(b.For())
 }
 
 func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {

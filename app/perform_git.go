@@ -298,6 +298,7 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 	}
 	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)
+	l.Gone = conflict.Gone(before.snapshot, after.snapshot)
 	r.Steps = append(r.Steps, after.steps)
 	return l, nil
 }

@@ -218,12 +218,11 @@ func (w voice) builds(v queue.View) string {
 
 func (w voice) build(b queue.BuildView) string {
 	base := "on the target branch"
-	if len(b.Build.Chain) > 0 {
-		ids := make([]string, len(b.Build.Chain))
-		for i, id := range b.Build.Chain {
-			ids[i] = string(id)
-		}
-		base += " with " + w.refs(ids)
+	if below := b.Build.Assumes(); len(below) > 0 {
+		base += " with " + w.refs(texts(below))
+	}
+	if len(b.Build.Also) > 0 {
+		base += ", for " + w.refs(texts(b.Build.For())) + " together"
 	}
 	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
 	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base

@@ -34,6 +34,7 @@ type Link struct {
 	Tree      TreeID      `json:"tree,omitempty"`
 	Steps     Digest      `json:"steps,omitempty"`     // of the commit's own tree (StepSet)
 	Keys      []Key       `json:"keys,omitempty"`      // what the parent does not have
+	Gone      []string    `json:"gone,omitempty"`      // targets that the parent has and the commit has not
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
 	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
 	At        Instant     `json:"at"`

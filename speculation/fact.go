@@ -173,6 +173,7 @@ func (c *Core) indexLink(l *queue.Link) {
 		c.linksOf[l.Change] = of
 	}
 	of[l] = true
+	c.info(l) // tidy goes by all links, and not only by those that were asked about
 	if l.Outcome == queue.Merged && l.Change != "" {
 		c.assumed.commit[l.Commit] = l
 	}

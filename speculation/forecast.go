@@ -37,7 +37,9 @@ func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 			slots = append(slots, c.now)
 			continue
 		}
-		builds[b.Change] = append(builds[b.Change], b)
+		for _, at := range b.For() {
+			builds[at] = append(builds[at], b)
+		}
 		span, _ := c.span(b)
 		free := span.Late
 		if free < c.now {

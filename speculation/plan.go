@@ -21,6 +21,7 @@ const (
 type candidate struct {
 	link   *queue.Link // nil: to be resolved
 	change queue.ChangeID
+	also   []queue.ChangeID // built by it, too
 	chain  []queue.ChangeID // assumed to land before it
 	node   *node            // with takes: who is assumed to land, where chain is not made yet
 	takes  []bool
@@ -37,8 +38,9 @@ type planning struct {
 	*Core
 	found  []candidate
 	stamp  int
-	worth  float64 // threshold of a build's value
-	single float64 // threshold of a target's chance to be needed, in a build that is not the first
+	worth  float64                 // threshold of a build's value
+	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
+	served map[queue.ChangeID]bool // have joined another's build in this turn
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -65,18 +67,20 @@ func (c *Core) plan() {
 func (p *planning) busy() {
 	for _, b := range p.building {
 		b.credit, b.wanted = 0, false
-		if _, pending := p.rank[b.Change]; b.Cancel || !pending {
-			continue
+		for _, id := range b.For() {
+			if _, pending := p.rank[id]; b.Cancel || !pending {
+				continue
+			}
+			n := p.node(id)
+			if n == nil {
+				continue
+			}
+			if n.busyIn != p.plans {
+				n.busyIn, n.began, n.ends = p.plans, 0, 0
+			}
+			n.began = queue.Earliest(n.began, b.Started)
+			n.ends = max(n.ends, p.expected(b.Build))
 		}
-		n := p.node(b.Change)
-		if n == nil {
-			continue
-		}
-		if n.busyIn != p.plans {
-			n.busyIn, n.began, n.ends = p.plans, 0, 0
-		}
-		n.began = queue.Earliest(n.began, b.Started)
-		n.ends = max(n.ends, p.expected(b.Build))
 	}
 }
 

@@ -106,6 +106,9 @@ func newHistory(rt *rapid.T) *history {
 	if h.chance(30, "arrival") {
 		r.Order = queue.OrderArrival
 	}
+	if h.chance(50, "batch") {
+		r.Batch, r.BatchMax = queue.BatchIndependent, 2+h.pick(3, "batch-max")
+	}
 	if h.chance(50, "hold") {
 		r.External = queue.ExternalHold
 	}

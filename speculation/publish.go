@@ -22,7 +22,9 @@ func (c *Core) publish() {
 	c.rations = nil // the plan has counted builds that are still to be started
 	builds := map[queue.ChangeID]int{}
 	for _, b := range c.s.Builds {
-		builds[b.Change]++
+		for _, id := range b.For() {
+			builds[id]++
+		}
 	}
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]

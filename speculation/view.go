@@ -31,7 +31,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 		}
 	}
 	for _, bid := range sorted(c.s.Builds) {
-		if b := c.s.Builds[bid]; b.Change == id {
+		if b := c.s.Builds[bid]; b.IsFor(id) {
 			v.Builds = append(v.Builds, c.buildView(b))
 		}
 	}

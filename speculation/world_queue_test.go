@@ -279,6 +279,7 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			set := queue.NewStepSet(stepsOf(c.tree))
 			l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, c.id, c.tree.id(), set.ID
 			l.Keys = w.newKeys(w.commits[at].tree, c.tree)
+			l.Gone = w.gone(w.commits[at].tree, c.tree)
 			out.Steps = append(out.Steps, set)
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {

@@ -254,6 +254,17 @@ func (w *law) newKeys(parent, t tree) []queue.Key {
 	return slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return had[k] })
 }
 
+// gone returns the targets of a parent that a tree has not.
+func (w *law) gone(parent, t tree) []string {
+	var out []string
+	for _, h := range w.hashes(parent) {
+		if !slices.ContainsFunc(w.hashes(t), func(x queue.TargetHash) bool { return x.Target == h.Target }) {
+			out = append(out, h.Target)
+		}
+	}
+	return out
+}
+
 // green is the truth about one key of a tree.
 func (w *law) green(t tree, k queue.Key) bool {
 	set := queue.NewStepSet(stepsOf(t))

@@ -250,7 +250,7 @@ func (m *model) Cold() bool { return false }
 // rulesOf reads the settings of the queue section.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	var b strings.Builder
-	b.WriteString("version: 1\nsteps: [{name: s, run: \"x\"}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
+	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
 	retries := "0"
 	if w.Flaky > 0 {
 		retries = "2"

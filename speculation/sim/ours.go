@@ -71,7 +71,8 @@ type driver struct {
 type run struct {
 	id      queue.BuildID
 	serial  int
-	change  int
+	change  int   // whose attempt it is
+	changes []int // that it is for
 	targets []int
 	whole   bool // the step on the whole tree
 	failing map[int]bool
@@ -230,6 +231,9 @@ func (d *driver) start(id queue.BuildID) {
 	}
 	d.serial++
 	r := &run{id: id, serial: d.serial, change: d.ids[b.Change], began: d.now, failing: map[int]bool{}}
+	for _, c := range b.For() {
+		r.changes = append(r.changes, d.ids[c])
+	}
 	took := 0.0
 	for _, j := range b.Jobs {
 		if j.Step.Scope == queue.ScopeRepository {
@@ -243,7 +247,7 @@ func (d *driver) start(id queue.BuildID) {
 	}
 	sortInts(r.targets)
 	if len(r.targets) > 0 {
-		took += d.w.BuildMinutes(r.change, r.targets)
+		took += d.w.BatchMinutes(r.changes, r.targets)
 	}
 	for _, t := range d.tree.broken(b.Commit, r.targets) {
 		r.failing[t] = true

@@ -48,6 +48,9 @@ func TestOursKeepsMainGreen(t *testing.T) {
 			}
 		}
 	}
+	if m := mustRun(t, worlds["flaky"], ours{}, 20, map[string]string{"batch": "independent"}); m.Bad() || m.Landed+m.Rejected != 120 {
+		t.Errorf("independent changes together: %+v", m)
+	}
 	for _, set := range Ablations() {
 		key, value, _ := strings.Cut(set, "=")
 		if m := mustRun(t, worlds["plain"], ours{}, 100, map[string]string{key: value}); m.Bad() {
