@@ -113,6 +113,7 @@ type APIVerdict struct {
 	Keys     int           `json:"keys"`             // checks that the landed commit added
 	Reused   int           `json:"reused"`           // of these, passed in builds made for something else
 	Attempts int           `json:"attempts,omitempty"`
+	Together []string      `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string      `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
 	Failures []APIEvidence `json:"failures,omitempty"`
 	Paths    []string      `json:"paths,omitempty"` // that do not merge
@@ -240,7 +241,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	}
 	out := &APIVerdict{
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
-		Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
+		Together: texts(v.Together), Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
 	}
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say

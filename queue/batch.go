@@ -25,8 +25,6 @@ func checkBatch(r *configReader, c *Config) {
 		if c.Queue.BatchMax != 0 {
 			r.report("queue.batch_max", "queue.batch_max has no effect while queue.batch is off: set queue.batch to independent or rollup, or delete batch_max")
 		}
-	case BatchRollup:
-		r.report(path, "queue.batch rollup is not there in this version: use independent, or off")
 	case BatchIndependent:
 		for i, s := range c.Steps {
 			if s.Scope != ScopeRepository && !s.NamesTargets() {

@@ -36,7 +36,7 @@ func (c *Core) batching() bool {
 }
 
 // room returns how many more changes may share the next build, going by how many
-// wait: one for each round of the slots that they would take.
+// wait without a slot: one for each round of the slots that they would take.
 func (p *planning) room(waiting int) int {
 	if !p.batching() || p.s.Slots == 0 {
 		return 0
@@ -61,7 +61,7 @@ func (p *planning) starters() int {
 
 // starts reports whether a candidate is the whole first build of a change.
 func (p *planning) starts(cand candidate) bool {
-	return cand.node != nil && !cand.spare && !cand.node.x.all && cand.node.ch.Builds == 0
+	return cand.node != nil && cand.group == nil && !cand.spare && !cand.node.x.all && cand.node.ch.Builds == 0
 }
 
 // share makes of a candidate one for several changes, with others of the plan

@@ -3,8 +3,10 @@ package speculation
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // lineUp makes a world in which one slot is busy and a change on each of the targets
@@ -18,6 +20,7 @@ func lineUp(t *testing.T, steps string, rules queue.Rules, edits ...edit) (*worl
 		files[fileOf(n)] = "base"
 	}
 	w := newWorld(t, l, files, rulesOf(rules))
+	w.core.model = trusting{}
 	w.begin(1)
 	busy := w.open(w.main, edit{"d/code": "first"})
 	w.step(w.say(busy, "dev", "/land"))
@@ -31,8 +34,19 @@ func lineUp(t *testing.T, steps string, rules queue.Rules, edits ...edit) (*worl
 	}
 	w.tell(w.advance(w.going()[0])...)
 	w.settleDown()
+	w.now++
+	w.tell(queue.Tick{})
+	w.settleDown()
 	return w, pulls
 }
+
+// trusting takes everybody to be good.
+type trusting struct{ predict.Model }
+
+func (trusting) Good(*queue.Change) float64                              { return 0.99 }
+func (trusting) Conflict(*queue.Change, *queue.Change) float64           { return 0.01 }
+func (trusting) Duration(*queue.Change) (took time.Duration, known bool) { return minute, true }
+func (trusting) Cold() bool                                              { return false }
 
 // Three changes without a common target share the one slot; each has a verdict
 // of its own, and only the one that is broken is rejected.

@@ -103,7 +103,7 @@ func (c *Core) setPair(x, y queue.ChangeID, q float64) {
 // crew returns the pending changes that a build had in it, its own last.
 func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 	var out []queue.ChangeID
-	for _, id := range append(slices.Clone(b.Chain), b.Change) {
+	for _, id := range append(below(b), b.Change) {
 		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.affectedBy(id) != nil {
 			out = append(out, id)
 		}

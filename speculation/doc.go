@@ -66,6 +66,7 @@
 //	offer.go     a future as a candidate: which of its targets, and not before they are due
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
 //	batch.go     which first builds of several changes are one build
+//	rollup.go    which changes land as one merge
 //	quota.go     which of them wait for a quota, and who has a slot that is left
 //	bypass.go    what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten

@@ -157,26 +157,35 @@ func (c *Core) forgetLink(l *queue.Link) {
 		}
 		delete(c.links, l)
 	}
-	if of := c.linksOf[l.Change]; of != nil {
-		delete(of, l)
-		if len(of) == 0 {
-			delete(c.linksOf, l.Change)
+	for _, id := range linksTo(l) {
+		if of := c.linksOf[id]; of != nil {
+			delete(of, l)
+			if len(of) == 0 {
+				delete(c.linksOf, id)
+			}
 		}
 	}
 }
 
 // indexLink takes in a link of the state.
 func (c *Core) indexLink(l *queue.Link) {
-	of := c.linksOf[l.Change]
-	if of == nil {
-		of = map[*queue.Link]bool{}
-		c.linksOf[l.Change] = of
+	for _, id := range linksTo(l) {
+		of := c.linksOf[id]
+		if of == nil {
+			of = map[*queue.Link]bool{}
+			c.linksOf[id] = of
+		}
+		of[l] = true
 	}
-	of[l] = true
 	c.info(l) // tidy goes by all links, and not only by those that were asked about
 	if l.Outcome == queue.Merged && l.Change != "" {
 		c.assumed.commit[l.Commit] = l
 	}
+}
+
+// linksTo returns the changes whose link it is; a root link is that of "".
+func linksTo(l *queue.Link) []queue.ChangeID {
+	return append(l.With[:len(l.With):len(l.With)], l.Change)
 }
 
 // liveBuild is what is derived of a build of the state.
@@ -221,6 +230,9 @@ func (c *Core) removeBuild(b *queue.Build) {
 	delete(c.s.Builds, b.ID)
 	c.touch(queue.KindBuild, string(b.ID))
 	c.untidy[b.Change] = true
+	for _, id := range b.Also {
+		c.untidy[id] = true
+	}
 }
 
 // unindexBuild takes in that a build verifies its keys no more.

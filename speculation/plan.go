@@ -22,6 +22,7 @@ type candidate struct {
 	link   *queue.Link // nil: to be resolved
 	change queue.ChangeID
 	also   []queue.ChangeID // built by it, too
+	group  []queue.ChangeID // of a rollup: its members
 	chain  []queue.ChangeID // assumed to land before it
 	node   *node            // with takes: who is assumed to land, where chain is not made yet
 	takes  []bool
@@ -54,9 +55,11 @@ func (c *Core) plan() {
 	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
 	p.thresholds()
 	p.busy()
+	p.part()
 	p.main()
 	p.train()
 	p.paths()
+	p.joints()
 	p.cancelRefuted()
 	p.take()
 	clear(p.found)
@@ -208,13 +211,13 @@ func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.
 // train considers the keys on the whole tree of the links about to land.
 func (p *planning) train() {
 	at := p.front()
-	for i, id := range p.s.Train {
-		l := p.s.Links[queue.LinkOf(at, id)]
-		if l == nil || l.Outcome != queue.Merged {
+	for i, n := 0, 0; i < len(p.s.Train); i += n {
+		var l *queue.Link
+		if l, n = p.nextLink(at, p.s.Train[i:]); l == nil || l.Outcome != queue.Merged {
 			return
 		}
 		if st := p.state(l); st.status == treeKeysOnly {
-			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
+			p.consider(candidate{link: l, change: l.Change, also: slices.Clone(l.With), chain: p.s.Train[:i], value: valueTrain - float64(i),
 				why: says("last check before it lands, on the commit that lands"), always: true}, st.tree)
 		}
 		at = l.Commit
@@ -243,7 +246,11 @@ func (p *planning) paths() {
 		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
 			n++
 		}
+		found := len(p.found)
 		p.path(x, edges)
+		if p.rollupOf(id) != nil {
+			p.found = p.found[:found] // it is built with the others
+		}
 	}
 }
 

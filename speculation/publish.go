@@ -103,6 +103,9 @@ func (c *Core) factsOf(p *queue.Pull, builds map[queue.ChangeID]int) string {
 	f.text(c.shownLane(ch))
 	f.reason(ch.Reason)
 	f.text(c.s.Main.Broken)
+	for _, id := range c.partners(ch) {
+		f.text(string(id))
+	}
 	if ch.Phase == queue.Pending {
 		place := c.rank[ch.ID] + 1
 		if place > 5 {

@@ -24,7 +24,9 @@ func (c *Core) resolved(b queue.Resolved) {
 		c.touch(queue.KindLink, string(l.ID))
 		c.indexLink(&l)
 		c.assume([]*queue.Link{&l})
-		c.untidy[l.Change] = true
+		for _, id := range linksTo(&l) {
+			c.untidy[id] = true
+		}
 	}
 	for _, e := range b.Passed {
 		c.remember(e)

@@ -46,7 +46,7 @@ func (p *planning) refuted(b *queue.Build) bool {
 		return false
 	}
 	var wrong []*affects
-	for _, id := range append(slices.Clone(l.Chain), l.Change) {
+	for _, id := range append(slices.Clone(l.Chain), l.Changes()...) {
 		ch := p.s.Changes[id]
 		if ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed {
 			if x := p.affectedBy(id); x != nil {
@@ -57,7 +57,7 @@ func (p *planning) refuted(b *queue.Build) bool {
 		}
 	}
 	for _, id := range p.assumed.line[min(l.Since.Seq, len(p.assumed.line)):] {
-		if x := p.affectedBy(id); x != nil && id != l.Change && !slices.Contains(l.Chain, id) {
+		if x := p.affectedBy(id); x != nil && !slices.Contains(l.Changes(), id) && !slices.Contains(l.Chain, id) {
 			wrong = append(wrong, x)
 		}
 	}
@@ -129,14 +129,15 @@ func (p *planning) take() {
 		if p.overQuota(cand) {
 			continue
 		}
-		shared := false
-		if room := p.room(waiting - len(p.served)); room > 0 && free > 0 && p.starts(cand) {
-			done, ok := p.share(&cand, p.found[i+1:], room)
-			if ok && !done {
+		if waiting > 0 && free > 0 && p.starts(cand) && p.gather(cand, p.crewSize(waiting-len(p.served)-free)) {
+			free--
+			continue
+		}
+		if room := p.room(waiting - len(p.served) - free); room > 0 && free > 0 && p.starts(cand) {
+			if done, ok := p.share(&cand, p.found[i+1:], room); ok && !done {
 				free--
 				continue
 			}
-			shared = ok
 		}
 		merged := cand.link != nil
 		if !merged && !p.merge(&cand) {
@@ -151,9 +152,7 @@ func (p *planning) take() {
 			continue
 		}
 		p.occupy(cand)
-		if shared {
-			p.occupyAlso(cand)
-		}
+		p.occupyAlso(cand)
 		switch {
 		case free > 0:
 			free--
@@ -172,6 +171,9 @@ func (p *planning) take() {
 // merge finds the link of a candidate and what is to be built there; false
 // means that it has to be resolved first.
 func (p *planning) merge(cand *candidate) bool {
+	if cand.group != nil {
+		return p.mergeJoint(cand)
+	}
 	if cand.chain == nil && cand.node != nil {
 		cand.chain = taken(cand.node.edges, cand.takes)
 	}
@@ -282,7 +284,10 @@ func (p *planning) start(cand candidate) {
 		Attempt: l.Attempts, At: p.now, Value: cand.value, Why: cand.why(),
 	}
 	b.Main, b.Chain = p.under(l)
-	b.Also = cand.also
+	b.Also = slices.Clone(l.With)
+	if len(b.Also) == 0 {
+		b.Also = cand.also
+	}
 	b.Predicted = p.spanOf(b.For(), cand.keys)
 	for _, st := range p.s.Steps[l.Steps].Steps {
 		d := st.Digest()

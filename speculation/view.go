@@ -35,6 +35,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 			v.Builds = append(v.Builds, c.buildView(b))
 		}
 	}
+	v.Rollup = c.partners(ch)
 	if ch.Phase == queue.Pending {
 		v.Position = c.rank[id] + 1
 		v.Ahead = c.ahead(id)
