@@ -18,7 +18,8 @@ import (
 //
 // What it saves is what a build costs whatever it builds, and what it costs is
 // that the results of all come when the last is through. So a build is shared
-// only when about a whole round of the slots waits behind it.
+// only when about a whole round of the slots waits behind it, and only by changes
+// that take nobody to land before them: what rests on a guess had better be short.
 
 // joined is a member of a build that is shared.
 type joined struct {
@@ -28,11 +29,8 @@ type joined struct {
 
 // batching reports whether changes may share builds.
 func (c *Core) batching() bool {
-	switch c.rules().Batch {
-	case queue.BatchIndependent, queue.BatchRollup:
-		return true
-	}
-	return false
+	b := c.rules().Batch
+	return b == queue.BatchIndependent || b == queue.BatchRollup
 }
 
 // room returns how many more changes may share the next build, going by how many
@@ -41,11 +39,8 @@ func (p *planning) room(waiting int) int {
 	if !p.batching() || p.s.Slots == 0 {
 		return 0
 	}
-	return min(int(float64(waiting)*roundsWaiting)/p.s.Slots, p.rules().BatchMax-1)
+	return min(waiting/p.s.Slots, p.rules().BatchMax-1)
 }
-
-// roundsWaiting tunes room: changes per slot that wait, for each that joins.
-const roundsWaiting = 1
 
 // starters returns how many of the plan's candidates are of changes that have
 // had no build.
@@ -69,31 +64,17 @@ func (p *planning) starts(cand candidate) bool {
 // are used up. done is false where the chain has to be resolved first; ok, where
 // nobody joins.
 func (p *planning) share(cand *candidate, others []candidate, room int) (done, ok bool) {
-	with := p.companions(*cand, others, room)
-	if len(with) == 0 {
+	chain := p.companions(*cand, others, room)
+	if len(chain) < 2 {
 		return false, false
 	}
-	all := append([]candidate{*cand}, with...)
-	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(p.rank[a.change], p.rank[b.change]) })
-	var chain []queue.ChangeID
-	for _, x := range all {
-		for _, id := range p.chainOf(x) {
-			if !slices.Contains(chain, id) {
-				chain = append(chain, id)
-			}
-		}
-	}
 	slices.SortFunc(chain, func(a, b queue.ChangeID) int { return cmp.Compare(p.rank[a], p.rank[b]) })
-	base := len(chain)
-	for _, x := range all {
-		chain = append(chain, x.change)
-	}
 	last, rest, void := p.walk(p.front(), chain)
 	if void != "" {
 		return false, false
 	}
 	if last != nil {
-		members := p.asked(p.linksOn(p.front(), chain)[base:], cand.value)
+		members := p.asked(p.linksOn(p.front(), chain), cand.value)
 		if len(members) < 2 {
 			return false, false
 		}
@@ -101,75 +82,53 @@ func (p *planning) share(cand *candidate, others []candidate, room int) (done, o
 	} else {
 		p.wants = append(p.wants, rest)
 	}
-	for _, x := range with {
-		p.served[x.change] = true
+	for _, id := range chain {
+		if id != cand.change {
+			p.served[id] = true
+		}
 	}
 	return last != nil, true
 }
 
-// chainOf returns who is assumed to land before a candidate's change.
-func (p *planning) chainOf(cand candidate) []queue.ChangeID {
-	if cand.chain == nil && cand.node != nil {
-		return taken(cand.node.edges, cand.takes)
-	}
-	return cand.chain
+// assumes reports whether a candidate takes somebody to land before it.
+func (p *planning) assumes(cand candidate) bool {
+	return len(cand.chain) > 0 || slices.Contains(cand.takes, true)
 }
 
 // longestBatch is how many times longer a shared build may be predicted to take
 // than the longest build in it would alone.
 const longestBatch = 2.0
 
-// companions chooses who may join a candidate's build: in the order of the plan,
-// without conflict with who is in it, or with what is assumed there.
-func (p *planning) companions(cand candidate, others []candidate, room int) []candidate {
-	in, assumed := []candidate{cand}, p.chainOf(cand)
+// companions returns who shares a candidate's build, itself first: in the order
+// of the plan, those without conflict with who is in it.
+func (p *planning) companions(cand candidate, others []candidate, room int) []queue.ChangeID {
+	in := []queue.ChangeID{cand.change}
+	if p.assumes(cand) {
+		return in
+	}
 	longest := cand.node.ch.Predicted
 	total := longest
 	for _, x := range others {
 		if len(in) > room {
 			break
 		}
-		if !p.starts(x) || p.served[x.change] || x.change == cand.change || !x.always && x.value < p.worth ||
-			slices.ContainsFunc(in, func(y candidate) bool { return y.change == x.change }) {
+		if !p.starts(x) || p.assumes(x) || p.served[x.change] || !x.always && x.value < p.worth || slices.Contains(in, x.change) {
 			continue
 		}
 		took := x.node.ch.Predicted
-		if float64(total+took) > longestBatch*float64(max(longest, took)) {
+		if float64(total+took) > longestBatch*float64(max(longest, took)) || p.rationed(x) ||
+			slices.ContainsFunc(in, func(id queue.ChangeID) bool { return p.conflictsOf(x.change)[id] }) {
 			continue
 		}
-		below := p.chainOf(x)
-		if !slices.ContainsFunc(in, func(y candidate) bool {
-			return !p.apart(x.change, y.change) || !p.suits(below, y) || !p.suits(assumed, x)
-		}) &&
-			len(assumed)+len(below) < resolveChunk && !p.rationed(x) {
-			in, total, longest = append(in, x), total+took, max(longest, took)
-			for _, id := range below {
-				if !slices.Contains(assumed, id) {
-					assumed = append(assumed, id)
-				}
-			}
-		}
+		in, total, longest = append(in, x.change), total+took, max(longest, took)
 	}
-	return in[1:]
+	return in
 }
 
 // rationed reports whether a candidate has to wait for its quotas.
 func (p *planning) rationed(cand candidate) bool {
 	_, full := p.full(p.portionsOf(cand.node.ch))
 	return full
-}
-
-// apart reports whether nothing that the two changes do meets.
-func (p *planning) apart(x, y queue.ChangeID) bool { return !p.conflictsOf(x)[y] }
-
-// suits reports whether a candidate's targets are the same where more changes
-// are assumed to land.
-func (p *planning) suits(chain []queue.ChangeID, cand candidate) bool {
-	with := p.conflictsOf(cand.change)
-	own := p.chainOf(cand)
-	return !slices.ContainsFunc(chain, func(id queue.ChangeID) bool {
-		return id == cand.change || with[id] && !slices.Contains(own, id)
-	})
 }
 
 // linksOn returns the links of a chain that is resolved.

@@ -262,7 +262,7 @@ func (p *planning) common(n *node, targets map[int]bool) float64 {
 
 // mayOvertake reports whether a change may take its place behind another, before
 // those in between: within the bounds of the order, and before nobody that it
-// probably breaks.
+// probably breaks or that has been built without it.
 func (p *planning) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) bool {
 	rules := p.rules()
 	for _, id := range p.order[p.rank[first.ID]+1 : p.rank[ch.ID]] {
@@ -270,7 +270,7 @@ func (p *planning) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) 
 		if slices.Contains(group, id) || !p.conflictsOf(ch.ID)[id] {
 			continue
 		}
-		if rules.Order == queue.OrderArrival || ch.Arrival.Sub(o.Arrival) > rules.MaxOvertake || p.pairChance(ch.ID, id) > probablyBreaks {
+		if rules.Order == queue.OrderArrival || o.Builds > 0 || ch.Arrival.Sub(o.Arrival) > rules.MaxOvertake || p.pairChance(ch.ID, id) > probablyBreaks {
 			return false
 		}
 	}
