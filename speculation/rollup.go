@@ -60,11 +60,16 @@ func (c *Core) partners(ch *queue.Change) []queue.ChangeID {
 		return nil
 	}
 	var out []queue.ChangeID
-	for _, id := range sorted(c.s.Changes) {
-		if o := c.s.Changes[id]; o.Rollup == ch.Rollup && id != ch.ID {
-			out = append(out, id)
+	if group := c.rollups[ch.Rollup]; len(group) > 1 {
+		out = slices.DeleteFunc(slices.Clone(group), func(id queue.ChangeID) bool { return id == ch.ID })
+	} else {
+		for id, o := range c.s.Changes {
+			if o.Rollup == ch.Rollup && id != ch.ID {
+				out = append(out, id)
+			}
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -226,6 +231,8 @@ func (p *planning) gather(cand candidate, size int) bool {
 		p.forgetAhead(id, 0)
 		p.served[id] = true
 	}
+	slices.SortFunc(group, func(a, b queue.ChangeID) int { return cmp.Compare(p.rank[a], p.rank[b]) })
+	p.rollups[first.id] = group
 	p.again = true
 	return true
 }
