@@ -181,12 +181,13 @@ func (p *planning) crewSize(waiting int) int {
 	return min(1+int(float64(waiting)/(rollupWaiting*float64(p.s.Slots))), p.rules().BatchMax)
 }
 
-// gather joins to a change that is about to have its first build others of its
-// lane that wait for theirs and share most of their work with it. They take their
-// place in the order behind it. It reports whether there are any.
+// gather joins to a change that is about to have its first build, and takes nobody
+// to land before it, others of its lane that wait for theirs and share most of
+// their work with it. They take their place in the order behind it. It reports
+// whether there are any.
 func (p *planning) gather(cand candidate, size int) bool {
 	first := cand.node
-	if size < 2 || !p.free(first) || !p.placed(first.ch, first.ch, nil) {
+	if size < 2 || p.assumes(cand) || !p.free(first) || !p.placed(first.ch, first.ch, nil) {
 		return false
 	}
 	chance := rollupChance
