@@ -101,6 +101,7 @@ type APIBuild struct {
 	ID       string    `json:"id"`
 	Commit   string    `json:"commit"`
 	Chain    []string  `json:"chain,omitempty"` // changes it assumes landed
+	For      []string  `json:"for,omitempty"`   // changes that it is for, where they are several
 	Attempt  int       `json:"attempt"`
 	Why      string    `json:"why"`
 	Worth    *APIWorth `json:"worth,omitempty"` // the same as data
@@ -118,6 +119,7 @@ type APIVerdict struct {
 	Keys     int           `json:"keys"`             // checks that the landed commit added
 	Reused   int           `json:"reused"`           // of these, passed in builds made for something else
 	Attempts int           `json:"attempts,omitempty"`
+	Together []string      `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string      `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
 	Failures []APIEvidence `json:"failures,omitempty"`
 	Paths    []string      `json:"paths,omitempty"` // that do not merge
@@ -226,11 +228,18 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Chain), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
 	return out
+}
+
+func forOf(b queue.Build) []string {
+	if len(b.Also) == 0 {
+		return nil
+	}
+	return texts(b.For())
 }
 
 func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
@@ -240,7 +249,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	}
 	out := &APIVerdict{
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
-		Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
+		Together: texts(v.Together), Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
 	}
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say

@@ -35,7 +35,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		}
 		out.Forced = forced && t.From != ""
 		for _, l := range line {
-			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
+			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
 		}
 	}
 	tr, err := p.Mirror.Tree(ctx, tip)
@@ -217,7 +217,11 @@ func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue
 		for _, k := range t.Picks {
 			errs[i] = errors.Join(errs[i], missing[k.Head])
 		}
-		if errs[i] == nil {
+		switch {
+		case errs[i] != nil:
+		case t.Together == len(t.Picks) && t.Together > 0:
+			bodies[i], errs[i] = p.resolveChain(ctx, group[i], forge.Merged{Commit: t.Base, Empty: true}, now)
+		default:
 			wave, at = append(wave, mergeOf(t.Picks[0], t.Base)), append(at, i)
 		}
 	}
@@ -234,10 +238,14 @@ func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue
 
 func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged, now inForce) (queue.Body, error) {
 	t := a.Task.(queue.Resolve)
-	merged := []forge.Merged{first}
-	if len(t.Picks) > 1 && (first.Clean() || first.Empty) {
+	single := t.Picks[:len(t.Picks)-t.Together]
+	var merged []forge.Merged
+	if len(single) > 0 {
+		merged = []forge.Merged{first}
+	}
+	if len(single) > 1 && (first.Clean() || first.Empty) {
 		var rest []forge.Pick
-		for _, k := range t.Picks[1:] {
+		for _, k := range single[1:] {
 			rest = append(rest, mergeOf(k, ""))
 		}
 		more, err := p.Mirror.MergeChain(ctx, first.Commit, rest)
@@ -260,6 +268,13 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 			break
 		}
 		parent = m.Commit
+	}
+	if n := len(out.Links); t.Together > 0 && n == len(single) && (n == 0 || out.Links[n-1].Outcome != queue.MergeFailed) {
+		l, err := p.rollup(ctx, &out, t.Picks[n:], parent)
+		if err != nil {
+			return nil, err
+		}
+		keys, out.Links = append(keys, l.Keys...), append(out.Links, l)
 	}
 	known, err := p.Store.Known(ctx, p.Queue, keys)
 	if err != nil {
@@ -288,7 +303,12 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 		}
 		return l, nil
 	}
-	before, err := p.judge.commit(ctx, parent, r.now)
+	return p.merged(ctx, r, l, m)
+}
+
+// merged fills in what a link's commit asks for that its parent does not.
+func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m forge.Merged) (queue.Link, error) {
+	before, err := p.judge.commit(ctx, l.Parent, r.now)
 	if err != nil {
 		return l, err
 	}
@@ -298,6 +318,7 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 	}
 	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)
+	l.Gone = conflict.Gone(before.snapshot, after.snapshot)
 	r.Steps = append(r.Steps, after.steps)
 	return l, nil
 }

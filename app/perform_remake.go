@@ -54,7 +54,7 @@ func (p *performer) hold(ctx context.Context, commits ...queue.CommitID) error {
 // made is how the state says that a commit was made.
 type made struct {
 	commit, parent queue.CommitID
-	pick           queue.Pick
+	picks          []queue.Pick // several: a rollup
 }
 
 func (p *performer) holdOne(ctx context.Context, commit queue.CommitID) error {
@@ -95,11 +95,17 @@ func (p *performer) howMade(commit queue.CommitID) (m made, err error) {
 			if l.Commit != commit || l.Outcome != queue.Merged {
 				continue
 			}
-			if ch := s.Changes[l.Change]; ch != nil {
-				m = made{commit, l.Parent, queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef,
-					Title: ch.Title, Author: ch.Author, Arrival: ch.Arrival}}
+			m = made{commit: commit, parent: l.Parent}
+			for _, id := range l.Changes() {
+				if ch := s.Changes[id]; ch != nil {
+					m.picks = append(m.picks, queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef,
+						Title: ch.Title, Author: ch.Author, Arrival: ch.Arrival})
+				}
+			}
+			if len(m.picks) > 0 && len(m.picks) == len(l.Changes()) {
 				return
 			}
+			m = made{}
 		}
 	})
 	return m, err
@@ -120,16 +126,29 @@ func (p *performer) fetchMain(ctx context.Context, want queue.CommitID) error {
 }
 
 func (p *performer) remake(ctx context.Context, m made) error {
-	missing, err := p.fetch(ctx, []queue.Pick{m.pick})
-	if err = errors.Join(err, missing[m.pick.Head]); err != nil {
-		return err
+	missing, err := p.fetch(ctx, m.picks)
+	for _, k := range m.picks {
+		err = errors.Join(err, missing[k.Head])
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(m.pick, m.parent)})
 	if err != nil {
 		return err
 	}
-	if merged[0].Commit != m.commit {
-		return fmt.Errorf("app: the merge of %s on %s was %s and is now %s", m.pick.Change, m.parent, m.commit, merged[0].Commit)
+	var now queue.CommitID
+	if len(m.picks) > 1 {
+		merged, err := p.mergeTogether(ctx, m.picks, m.parent)
+		if err != nil {
+			return err
+		}
+		now = merged.Commit
+	} else {
+		merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(m.picks[0], m.parent)})
+		if err != nil {
+			return err
+		}
+		now = merged[0].Commit
+	}
+	if now != m.commit {
+		return fmt.Errorf("app: the merge of %s on %s was %s and is now %s", m.picks[0].Change, m.parent, m.commit, now)
 	}
 	return nil
 }

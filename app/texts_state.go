@@ -85,6 +85,7 @@ func (w voice) body(v queue.View) []string {
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))
+		add(w.rollup(v))
 		add(w.around(v))
 		add(w.builds(v))
 		add(w.expected(v))
@@ -153,6 +154,15 @@ func (w voice) waits(v queue.View) string {
 	return strings.Join(lines, "\n")
 }
 
+// rollup says with whom a change is to land, while there is no verdict.
+func (w voice) rollup(v queue.View) string {
+	if len(v.Rollup) == 0 {
+		return ""
+	}
+	return "Many changes wait for few builds, so it is built with " + w.refs(texts(v.Rollup)) +
+		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
+}
+
 // around says which changes may influence it, and through what.
 func (w voice) around(v queue.View) string {
 	witnesses := map[queue.ChangeID]queue.Conflict{}
@@ -218,12 +228,11 @@ func (w voice) builds(v queue.View) string {
 
 func (w voice) build(b queue.BuildView) string {
 	base := "on the target branch"
-	if len(b.Build.Chain) > 0 {
-		ids := make([]string, len(b.Build.Chain))
-		for i, id := range b.Build.Chain {
-			ids[i] = string(id)
-		}
-		base += " with " + w.refs(ids)
+	if below := b.Build.Assumes(); len(below) > 0 {
+		base += " with " + w.refs(texts(below))
+	}
+	if len(b.Build.Also) > 0 {
+		base += ", for " + w.refs(texts(b.Build.For())) + " together"
 	}
 	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
 	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base

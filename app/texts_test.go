@@ -77,6 +77,10 @@ func textStates() map[string]queue.View {
 		return queue.View{Change: queue.Change{Number: 42}, Notice: why, NoticeTo: to}
 	}
 	entered := textChange(queue.Pending, queue.Reason{})
+	together := textChange(queue.Landed, reason(queue.ReasonLanded))
+	together.Verdict = &queue.Verdict{Commit: "99cc00112233445566778899aabbccdd77aa88bb", Tested: true, Keys: 14, Together: []queue.ChangeID{"12.aa", "14.bb"}}
+	shared := build("b1d2c3e4f5a6b7c8", 11*time.Minute, "51.cc")
+	shared.Build.Also = []queue.ChangeID{"12.aa", "14.bb"}
 	late := build("b1d2c3e4f5a6b7c8", 11*time.Minute)
 	late.Usual = 3 * time.Minute
 	return map[string]queue.View{
@@ -105,6 +109,9 @@ func textStates() map[string]queue.View {
 		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
 		"landed-tested":   {Change: tested},
 		"landed-derived":  {Change: derived},
+		"landed-together": {Change: together},
+		"rollup": {Change: entered, Position: 3, Total: 90, Rollup: []queue.ChangeID{"12.aa", "14.bb"}, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
+			Builds: []queue.BuildView{shared}},
 		"rejected":        {Change: failed},
 		"rejected-merge":  {Change: conflict},
 		"rejected-config": {Change: config},

@@ -12,6 +12,22 @@ import (
 // text. old is the sentence that older versions have stored in place of data.
 func (w Words) Why(x queue.Worth, old string) string {
 	v := voice{o: TextOptions{Words: w}, plain: true}
+	why := w.whyAlone(v, x, old)
+	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
+		why += ", together with " + v.refs(idTexts(x.With))
+	}
+	return why
+}
+
+func idTexts(ids []queue.ChangeID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}
+
+func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	switch x.Kind {
 	case "":
 		return w.oldWhy(old)
@@ -21,6 +37,8 @@ func (w Words) Why(x queue.Worth, old string) string {
 		return "last check before it lands, on the commit that lands"
 	case queue.WorthAlone:
 		return "on the target branch as it is; nothing is ahead of it"
+	case queue.WorthTogether:
+		return "as one merge with " + v.refs(idTexts(x.With))
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:

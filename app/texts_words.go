@@ -161,6 +161,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "Put into the lane " + v.code(n.Reason.Names[1]), strings.TrimPrefix(v.by(n.Reason), " ")
 	case "analyzed":
 		return "Analyzed", "what it touches is known"
+	case "rollup":
+		return "Joined with others", "built together, and to land in one merge: " + v.refs(n.Reason.Names)
 	case "build-asked":
 		return "Build asked for", w.Why(n.Worth, n.Reason.Detail)
 	case "build-passed":

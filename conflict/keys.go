@@ -49,3 +49,19 @@ func changedTargets(from, to []queue.TargetHash) []queue.TargetHash {
 	}
 	return changed
 }
+
+// Gone returns the targets of a parent that a commit does not have, sorted: a
+// build of the commit can tell nothing of them, whatever their keys.
+func Gone(parent, commit *Snapshot) []string {
+	var gone []string
+	i := 0
+	for _, t := range parent.Targets {
+		for i < len(commit.Targets) && commit.Targets[i].Target < t.Target {
+			i++
+		}
+		if i == len(commit.Targets) || commit.Targets[i].Target != t.Target {
+			gone = append(gone, t.Target)
+		}
+	}
+	return gone
+}

@@ -34,6 +34,17 @@ func TestKeysOfThreeChanges(t *testing.T) {
 	}
 }
 
+func TestGone(t *testing.T) {
+	before := snapshotOf(t, state{"S": {0, nil}, "T": {0, nil}, "U": {0, nil}})
+	after := snapshotOf(t, state{"A": {0, nil}, "T": {1, nil}})
+	if d := cmp.Diff([]string{"S", "U"}, conflict.Gone(before, after)); d != "" {
+		t.Error(d)
+	}
+	if got := conflict.Gone(after, after); got != nil {
+		t.Errorf("gone from itself: %v", got)
+	}
+}
+
 func TestKeysFollowTheSteps(t *testing.T) {
 	s := snapshotOf(t, state{"T": {0, nil}})
 	race := []queue.Step{{Name: "unit", Run: "test -race {targets}", Scope: queue.ScopeTargets}}

@@ -19,7 +19,8 @@ type LineCommit struct {
 	// change that was being landed.
 	Change  queue.ChangeID
 	Head    queue.CommitID
-	Subject string // first line of the message: hostile text
+	Also    []queue.Carried // further pairs of trailers, of a commit that merges several changes
+	Subject string          // first line of the message: hostile text
 }
 
 // FirstParents returns the commits on the first-parent line of to that from
@@ -103,30 +104,33 @@ func (m *Mirror) line(ctx context.Context, ids []queue.CommitID) ([]LineCommit, 
 			c.Parent, c.Merged = info.parents[0], info.parents[1:]
 		}
 		c.Subject, _, _ = strings.Cut(info.message, "\n")
-		c.Change, c.Head = trailers(info.message)
+		if all := trailers(info.message); len(all) > 0 {
+			c.Change, c.Head, c.Also = all[0].Change, all[0].Head, all[1:]
+		}
 		line[len(ids)-1-i] = c
 	}
 	return line, nil
 }
 
-// trailers reads the last paragraph of a message.
-func trailers(message string) (change queue.ChangeID, head queue.CommitID) {
+// trailers reads the last paragraph of a message: for each change a Change: and
+// a Head:, in this order.
+func trailers(message string) (all []queue.Carried) {
 	message = strings.TrimRight(message, "\n")
 	_, last, ok := cutLast(message, "\n\n")
 	if !ok {
-		return "", ""
+		return nil
 	}
 	for line := range strings.SplitSeq(last, "\n") {
 		key, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch {
 		case key == "Change":
-			change = queue.ChangeID(value)
-		case key == "Head" && isID(value):
-			head = queue.CommitID(value)
+			all = append(all, queue.Carried{Change: queue.ChangeID(value)})
+		case key == "Head" && isID(value) && len(all) > 0:
+			all[len(all)-1].Head = queue.CommitID(value)
 		}
 	}
-	return change, head
+	return all
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -72,6 +72,11 @@ type Pick struct {
 type Resolve struct {
 	Base  CommitID `json:"base"`
 	Picks []Pick   `json:"picks"` // each on the commit of the one before
+
+	// Together is how many picks at the end are merged into one commit, a rollup,
+	// whose parents are what is before them and their heads. Where one of them
+	// does not merge, or brings nothing, the rollup does not merge.
+	Together int `json:"together,omitempty"`
 }
 
 // Run builds. The build's id names the run; a controller that already runs it
@@ -122,8 +127,12 @@ func (t Analyze) Name() (string, string) { return "analyze", string(t.Change) + 
 // Name implements Task.
 func (t Resolve) Name() (string, string) {
 	subject := string(t.Base)
-	for _, p := range t.Picks {
-		subject += "+" + string(p.Change)
+	for i, p := range t.Picks {
+		if i > len(t.Picks)-t.Together {
+			subject += "&" + string(p.Change)
+		} else {
+			subject += "+" + string(p.Change)
+		}
 	}
 	return "resolve", string(DigestOf("resolve1", subject)[:24])
 }

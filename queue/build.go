@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -22,7 +23,8 @@ type Build struct {
 	Change    ChangeID      `json:"change,omitempty"` // empty: a build of main itself
 	Commit    CommitID      `json:"commit"`
 	Main      CommitID      `json:"main,omitempty"`  // the commit of main that Chain is put on
-	Chain     []ChangeID    `json:"chain,omitempty"` // changes assumed landed on Main before Change
+	Chain     []ChangeID    `json:"chain,omitempty"` // changes that Commit puts on Main before Change
+	Also      []ChangeID    `json:"also,omitempty"`  // changes that it is for besides Change, in order
 	Attempt   int           `json:"attempt"`
 	Jobs      []Job         `json:"jobs"`
 	At        Instant       `json:"at"` // when it was asked for
@@ -58,6 +60,26 @@ func (b *Build) Keys() []Key {
 		keys = append(keys, j.Keys...)
 	}
 	return keys
+}
+
+// For returns the changes that the build is for, in order; none for a build of
+// main itself.
+func (b *Build) For() []ChangeID {
+	if b.Change == "" {
+		return nil
+	}
+	return append(slices.Clone(b.Also), b.Change)
+}
+
+// IsFor reports whether the build is for a change.
+func (b *Build) IsFor(id ChangeID) bool {
+	return id != "" && (b.Change == id || slices.Contains(b.Also, id))
+}
+
+// Assumes returns the changes that the build takes to have landed before those
+// that it is for.
+func (b *Build) Assumes() []ChangeID {
+	return slices.DeleteFunc(slices.Clone(b.Chain), b.IsFor)
 }
 
 // Duration is what has been seen of the time one step takes on one target,

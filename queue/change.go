@@ -61,7 +61,9 @@ type Change struct {
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
+	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
+	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
 	Decided   Instant       `json:"decided,omitempty"`
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
@@ -76,6 +78,7 @@ type Verdict struct {
 	Keys      int        `json:"keys"`                // keys the landed commit added
 	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
 	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
+	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed

@@ -227,6 +227,8 @@ func (c *Config) Defaults() {
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)
+	orDefault(&q.Batch, BatchOff)
+	orDefault(&q.BatchMax, DefaultBatchMax)
 	orDefault(&c.Permissions.Land, "write")
 	orDefault(&c.Permissions.Queue, "maintain")
 	if len(c.Permissions.Protected) == 0 {

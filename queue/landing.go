@@ -5,11 +5,38 @@ package queue
 // is lost; later cancels are too late.
 type Push struct {
 	ID       string     `json:"id"`
-	Expected CommitID   `json:"expected"` // main must be here
-	Commits  []CommitID `json:"commits"`  // first-parent chain on Expected; the last becomes main
-	Changes  []ChangeID `json:"changes"`  // one per commit
+	Expected CommitID   `json:"expected"`        // main must be here
+	Commits  []CommitID `json:"commits"`         // first-parent chain on Expected; the last becomes main
+	Changes  []ChangeID `json:"changes"`         // one per commit, but for rollups; in order
+	Sizes    []int      `json:"sizes,omitempty"` // changes of each commit, where some have several
 	At       Instant    `json:"at"`
 	Unsure   bool       `json:"unsure,omitempty"` // what came of it is not known: main is being read
+}
+
+// Add puts a link at the end of the push.
+func (p *Push) Add(l *Link) {
+	all := l.Changes()
+	if p.Sizes == nil && len(all) > 1 {
+		for range p.Commits {
+			p.Sizes = append(p.Sizes, 1)
+		}
+	}
+	if p.Sizes != nil || len(all) > 1 {
+		p.Sizes = append(p.Sizes, len(all))
+	}
+	p.Commits, p.Changes = append(p.Commits, l.Commit), append(p.Changes, all...)
+}
+
+// Of returns the changes of the push's i-th commit, in order.
+func (p *Push) Of(i int) []ChangeID {
+	if p.Sizes == nil {
+		return p.Changes[i : i+1]
+	}
+	from := 0
+	for _, n := range p.Sizes[:i] {
+		from += n
+	}
+	return p.Changes[from : from+p.Sizes[i]]
 }
 
 // Tip returns the commit that main is to become.
@@ -46,6 +73,18 @@ type LineCommit struct {
 	Commit  CommitID   `json:"commit"`
 	Change  ChangeID   `json:"change,omitempty"`  // from the Change: trailer, where we made it
 	Head    CommitID   `json:"head,omitempty"`    // from the Head: trailer
+	Also    []Carried  `json:"also,omitempty"`    // of a rollup: what further pairs of trailers say
 	Merged  []CommitID `json:"merged,omitempty"`  // its parents beyond the first: what a trailer says of Head must be among them
 	Subject string     `json:"subject,omitempty"` // hostile text
+}
+
+// Carried is a change at a head, as a pair of trailers names it.
+type Carried struct {
+	Change ChangeID `json:"change"`
+	Head   CommitID `json:"head"`
+}
+
+// Carries returns all changes that the commit's trailers name, in order.
+func (l LineCommit) Carries() []Carried {
+	return append([]Carried{{Change: l.Change, Head: l.Head}}, l.Also...)
 }

@@ -1,12 +1,22 @@
 package queue
 
-// LinkID names a link: its parent commit and its change.
+// LinkID names a link: its parent commit and its changes.
 type LinkID string
 
-// LinkOf returns the id of the link that puts a change on a commit. The root
-// link of a commit has no change.
-func LinkOf(parent CommitID, change ChangeID) LinkID {
-	return LinkID(string(parent) + "+" + string(change))
+// LinkOf returns the id of the link that puts a change on a commit, or several
+// in one merge (a rollup), in this order. The root link of a commit has no
+// change.
+func LinkOf(parent CommitID, changes ...ChangeID) LinkID {
+	id := string(parent)
+	for i, c := range changes {
+		if i == 0 {
+			id += "+"
+		} else {
+			id += "&"
+		}
+		id += string(c)
+	}
+	return LinkID(id)
 }
 
 // LinkOutcome is what came of merging a change onto its parent.
@@ -29,16 +39,30 @@ type Link struct {
 	ID        LinkID      `json:"id"`
 	Parent    CommitID    `json:"parent"`
 	Change    ChangeID    `json:"change,omitempty"` // empty: a root link, which asks for keys of Parent itself
+	With      []ChangeID  `json:"with,omitempty"`   // of a rollup: the changes that the same commit merges before Change, in order
 	Outcome   LinkOutcome `json:"outcome"`
 	Commit    CommitID    `json:"commit,omitempty"`
 	Tree      TreeID      `json:"tree,omitempty"`
 	Steps     Digest      `json:"steps,omitempty"`     // of the commit's own tree (StepSet)
 	Keys      []Key       `json:"keys,omitempty"`      // what the parent does not have
+	Gone      []string    `json:"gone,omitempty"`      // targets that the parent has and the commit has not
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
 	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
 	At        Instant     `json:"at"`
 	Since     Line        `json:"since,omitzero"`  // where on main's line the chain of this link begins
 	Chain     []ChangeID  `json:"chain,omitempty"` // the changes between there and Parent, in order
+}
+
+// Changes returns the changes that the link puts on its parent, in order; none
+// for a root link.
+func (l *Link) Changes() []ChangeID {
+	if l.Change == "" {
+		return nil
+	}
+	if len(l.With) == 0 {
+		return []ChangeID{l.Change}
+	}
+	return append(append(make([]ChangeID, 0, len(l.With)+1), l.With...), l.Change)
 }
 
 // Line is a place on main's first-parent line, as far as the queue made it: how

@@ -11,6 +11,7 @@ type View struct {
 	Total     int         // changes in the order
 	Waits     []Reason    // what it waits for, the most telling first
 	Ahead     []ChangeID  // undecided conflicting changes ahead of it
+	Rollup    []ChangeID  // those with whom it is to land in one merge
 	Conflicts []Conflict  // with whom, and the witnesses
 	Builds    []BuildView // its live builds
 	Forecast  Forecast    // of its verdict

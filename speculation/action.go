@@ -271,6 +271,9 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 	case queue.Analyze:
 		c.analyzed(queue.Analyzed{Change: t.Change, Footprint: queue.Footprint{Main: t.Main, All: true, Unknown: cause}})
 	case queue.Resolve:
+		if t.Together > 0 {
+			c.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
+		}
 		if len(t.Picks) > 1 {
 			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1]}) // one by one, it shows whose merge cannot be made
 			return

@@ -56,9 +56,10 @@ type known struct {
 // source is one target of a link: the keys that the link has of it.
 type source struct {
 	link   *queue.Link
+	of     queue.ChangeID // one of the link's
 	known  *known
 	target int
-	place  int     // among the targets of the link's change
+	place  int     // among the targets of that change
 	facts  []*fact // of its keys
 }
 
@@ -220,9 +221,9 @@ func (c *Core) origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 		return c.s.Main.Line, nil
 	}
 	if p := c.assumed.commit[parent]; p != nil {
-		return p.Since, append(slices.Clone(p.Chain), p.Change)
+		return p.Since, append(slices.Clone(p.Chain), p.Changes()...)
 	}
-	for _, id := range c.assumed.line {
+	for _, id := range slices.Backward(c.assumed.line) { // of a rollup the last
 		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == parent {
 			return ch.Line, nil
 		}
@@ -255,7 +256,7 @@ func (c *Core) reroot() {
 			c.touch(queue.KindLink, string(l.ID))
 			found = append(found, l)
 			if l.Outcome == queue.Merged {
-				reach = append(reach, spot{l.Commit, append(slices.Clone(from.chain), l.Change)})
+				reach = append(reach, spot{l.Commit, append(slices.Clone(from.chain), l.Changes()...)})
 			}
 		}
 	}
@@ -293,9 +294,14 @@ func (a *assumptions) grow(n int) {
 
 func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	a := &c.assumed
-	own := c.affectedBy(l.Change)
-	if own == nil {
-		return
+	var members []*affects
+	size := 0
+	for _, id := range l.Changes() {
+		x := c.affectedBy(id)
+		if x == nil {
+			return
+		}
+		members, size = append(members, x), size+len(x.targets)
 	}
 	chain := make([]*affects, 0, len(l.Chain))
 	for _, id := range l.Chain {
@@ -307,38 +313,47 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	}
 	back.grow(len(a.front))
 	info := c.info(l)
-	info.sources = make([]source, len(own.targets))
-	for i, t := range own.targets {
-		m := a.at(t) ^ own.mark
-		if t == everything {
-			m ^= back.every
-		} else {
-			m ^= back.front[t] ^ back.frontAll
-		}
-		for _, x := range chain {
-			if x.touches(t) {
-				m ^= x.mark
+	info.sources = make([]source, 0, size)
+	for n, id := range l.Changes() {
+		own, first := members[n], len(info.sources)
+		for i, t := range own.targets {
+			m := a.at(t)
+			if t == everything {
+				m ^= back.every
+			} else {
+				m ^= back.front[t] ^ back.frontAll
 			}
-		}
-		k := a.known[m]
-		if k == nil {
-			k = &known{mark: m}
-			a.known[m] = k
-		}
-		info.sources[i] = source{link: l, known: k, target: t, place: i}
-	}
-	for i, k := range l.Keys {
-		if c.wholeTree(l, k) {
-			continue
-		}
-		at, found := 0, own.all
-		if !own.all {
-			if t, ok := a.numbers[k.Target]; ok {
-				at, found = slices.BinarySearch(own.targets, t)
+			for _, x := range members {
+				if x == own || x.touches(t) {
+					m ^= x.mark
+				}
 			}
+			for _, x := range chain {
+				if x.touches(t) {
+					m ^= x.mark
+				}
+			}
+			k := a.known[m]
+			if k == nil {
+				k = &known{mark: m}
+				a.known[m] = k
+			}
+			info.sources = append(info.sources, source{link: l, of: id, known: k, target: t, place: i})
 		}
-		if found {
-			info.sources[at].facts = append(info.sources[at].facts, info.facts[i])
+		for i, k := range l.Keys {
+			if c.wholeTree(l, k) {
+				continue
+			}
+			at, found := 0, own.all
+			if !own.all {
+				if t, ok := a.numbers[k.Target]; ok {
+					at, found = slices.BinarySearch(own.targets, t)
+				}
+			}
+			if found {
+				s := &info.sources[first+at]
+				s.facts = append(s.facts, info.facts[i])
+			}
 		}
 	}
 	for i := range info.sources {
@@ -363,7 +378,7 @@ func (x *affects) touches(target int) bool {
 func (c *Core) add(s *source) {
 	k := s.known
 	at, _ := slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
-		return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID))
+		return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID), cmp.Compare(a.of, b.of))
 	})
 	k.from = slices.Insert(k.from, at, s)
 	if k.status == verified {
@@ -434,7 +449,7 @@ func (s *source) judge() status {
 // sight counts a path of a change where one of its targets has passed, or no
 // longer has.
 func (c *Core) sight(s *source, by int) {
-	id := s.link.Change
+	id := s.of
 	x := c.affectedBy(id)
 	if x == nil {
 		return

@@ -103,7 +103,7 @@ func (c *Core) setPair(x, y queue.ChangeID, q float64) {
 // crew returns the pending changes that a build had in it, its own last.
 func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 	var out []queue.ChangeID
-	for _, id := range append(slices.Clone(b.Chain), b.Change) {
+	for _, id := range append(below(b), b.Change) {
 		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.affectedBy(id) != nil {
 			out = append(out, id)
 		}
@@ -226,7 +226,7 @@ func (c *Core) acquitPair(x, y queue.ChangeID, a, b *affects, passed map[int]boo
 // others; with deep bases they are often to blame).
 func (c *Core) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
-	if own == nil || own.Phase.Final() || c.affectedBy(b.Change) == nil || c.without(queue.IngredientBeliefs) {
+	if len(b.Also) == 0 && (own == nil || own.Phase.Final() || c.affectedBy(b.Change) == nil) || c.without(queue.IngredientBeliefs) {
 		return
 	}
 	// Where one has been turned down since that affects a target, it explains it.
@@ -251,7 +251,10 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 		red[c.assumed.number(t)] = true
 	}
 	var suspects []queue.ChangeID
-	guesses := []guess{{a: b.Change, w: 1 - c.good(b.Change)}}
+	var guesses []guess
+	if len(b.Also) == 0 {
+		guesses = []guess{{a: b.Change, w: 1 - c.good(b.Change)}}
+	}
 	for _, id := range c.crew(b) {
 		x := c.affectedBy(id)
 		if !slices.ContainsFunc(failed, func(t string) bool { return x.touches(c.assumed.number(t)) }) {
@@ -269,13 +272,16 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 				n++
 			}
 		}
-		if id != b.Change && n > 0 {
+		if (id != b.Change || len(b.Also) > 0) && n > 0 {
 			guesses = append(guesses, guess{a: id, w: (1 - c.good(id)) * float64(n) / float64(len(x.targets))})
 		}
 	}
 	none := 1.0
 	for _, g := range guesses {
 		none *= 1 - g.w
+	}
+	if none == 1 {
+		return // nobody in it is known to affect what has failed
 	}
 	for _, g := range guesses {
 		post := min(g.w/(1-none), 1-minChance)

@@ -38,18 +38,19 @@ type Core struct {
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
 	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
 	toldBroken  string
-	glances     map[queue.ChangeID]glance        // of pending changes, as they were last told of
-	buildsOf    map[queue.ChangeID]int           // live builds of each change
-	open        map[queue.ChangeID]*queue.Change // those without a verdict
-	told        map[int]told                     // what each pull request's comment is to say
-	observing   string                           // key of the action that reads main, or ""
-	model       predict.Model                    // of changes that nothing is known of yet
-	assumed     assumptions                      // what targets would be like on futures of main
-	nodes       map[queue.ChangeID]*node         // pending changes as the plan sees them
-	nodesAt     [][]place                        // by target: whom it concerns
-	plans       int                              // how many there have been
-	stamp       int                              // of the last future that a plan has followed
-	projects    projects                         // which changes are of which projects
+	glances     map[queue.ChangeID]glance           // of pending changes, as they were last told of
+	buildsOf    map[queue.ChangeID]int              // live builds of each change
+	open        map[queue.ChangeID]*queue.Change    // those without a verdict
+	told        map[int]told                        // what each pull request's comment is to say
+	observing   string                              // key of the action that reads main, or ""
+	model       predict.Model                       // of changes that nothing is known of yet
+	assumed     assumptions                         // what targets would be like on futures of main
+	nodes       map[queue.ChangeID]*node            // pending changes as the plan sees them
+	nodesAt     [][]place                           // by target: whom it concerns
+	plans       int                                 // how many there have been
+	stamp       int                                 // of the last future that a plan has followed
+	projects    projects                            // which changes are of which projects
+	rollups     map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -121,6 +122,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		open:        map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
 		analyzing:   map[queue.ChangeID]int{},
+		rollups:     map[queue.ChangeID][]queue.ChangeID{},
 		now:         latest(s),
 	}
 	c.assumed = newAssumptions()

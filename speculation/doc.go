@@ -78,6 +78,8 @@
 //	plan.go      which builds are worth running
 //	offer.go     a future as a candidate: which of its targets, and not before they are due
 //	slots.go     which of them run: caps, slots, pre-emption, what is stopped
+//	batch.go     which first builds of several changes are one build
+//	rollup.go    which changes land as one merge
 //	quota.go     which of them wait for a quota, and who has a slot that is left
 //	worth.go     why a build was started: the parts of its value, what it assumes
 //	answer.go    why none is: what the plan says of each change; why.go: the same with names

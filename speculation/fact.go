@@ -157,32 +157,43 @@ func (c *Core) forgetLink(l *queue.Link) {
 		}
 		delete(c.links, l)
 	}
-	if of := c.linksOf[l.Change]; of != nil {
-		delete(of, l)
-		if len(of) == 0 {
-			delete(c.linksOf, l.Change)
+	for _, id := range linksTo(l) {
+		if of := c.linksOf[id]; of != nil {
+			delete(of, l)
+			if len(of) == 0 {
+				delete(c.linksOf, id)
+			}
 		}
 	}
 }
 
 // indexLink takes in a link of the state.
 func (c *Core) indexLink(l *queue.Link) {
-	of := c.linksOf[l.Change]
-	if of == nil {
-		of = map[*queue.Link]bool{}
-		c.linksOf[l.Change] = of
+	for _, id := range linksTo(l) {
+		of := c.linksOf[id]
+		if of == nil {
+			of = map[*queue.Link]bool{}
+			c.linksOf[id] = of
+		}
+		of[l] = true
 	}
-	of[l] = true
 	c.info(l)
-	if n := c.nodes[l.Change]; n != nil {
-		n.likely.noLink = ""
-		for i := range n.flips {
-			n.flips[i].noLink = ""
+	for _, id := range linksTo(l) {
+		if n := c.nodes[id]; n != nil {
+			n.likely.noLink = ""
+			for i := range n.flips {
+				n.flips[i].noLink = ""
+			}
 		}
 	}
 	if l.Outcome == queue.Merged && l.Change != "" {
 		c.assumed.commit[l.Commit] = l
 	}
+}
+
+// linksTo returns the changes whose link it is; a root link is that of "".
+func linksTo(l *queue.Link) []queue.ChangeID {
+	return append(l.With[:len(l.With):len(l.With)], l.Change)
 }
 
 // liveBuild is what is derived of a build of the state.
@@ -201,7 +212,9 @@ func (c *Core) indexBuild(b *queue.Build) {
 	c.live[b] = live
 	at, _ := slices.BinarySearchFunc(c.building, b.ID, func(x *liveBuild, id queue.BuildID) int { return compareIDs(x.ID, id) })
 	c.building = slices.Insert(c.building, at, live)
-	c.buildsOf[b.Change]++
+	for _, id := range b.For() {
+		c.buildsOf[id]++
+	}
 	for _, id := range b.Chain {
 		c.assumedBy[id]++
 	}
@@ -220,8 +233,10 @@ func (c *Core) removeBuild(b *queue.Build) {
 	live := c.live[b]
 	delete(c.live, b)
 	c.building = slices.DeleteFunc(c.building, func(x *liveBuild) bool { return x == live })
-	if c.buildsOf[b.Change]--; c.buildsOf[b.Change] == 0 {
-		delete(c.buildsOf, b.Change)
+	for _, id := range b.For() {
+		if c.buildsOf[id]--; c.buildsOf[id] == 0 {
+			delete(c.buildsOf, id)
+		}
 	}
 	for _, id := range b.Chain {
 		if c.assumedBy[id]--; c.assumedBy[id] == 0 {
@@ -232,6 +247,9 @@ func (c *Core) removeBuild(b *queue.Build) {
 	delete(c.s.Builds, b.ID)
 	c.touch(queue.KindBuild, string(b.ID))
 	c.untidy[b.Change] = true
+	for _, id := range b.Also {
+		c.untidy[id] = true
+	}
 }
 
 // unindexBuild takes in that a build verifies its keys no more.

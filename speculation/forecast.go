@@ -37,7 +37,9 @@ func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 			slots = append(slots, c.now)
 			continue
 		}
-		builds[b.Change] = append(builds[b.Change], b)
+		for _, at := range b.For() {
+			builds[at] = append(builds[at], b)
+		}
 		span, _ := c.span(b)
 		free := span.Late
 		if free < c.now {
@@ -142,7 +144,18 @@ func (c *Core) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 
 // ranOn says on what a build runs.
 func ranOn(b *queue.Build) queue.Ran {
-	return queue.Ran{Change: b.Change, Commit: b.Commit, Main: b.Main, Chain: slices.Clone(b.Chain)}
+	return queue.Ran{Change: b.Change, Commit: b.Commit, Main: b.Main, Chain: below(b)}
+}
+
+// below returns the changes that a build's commit holds besides its own.
+func below(b *queue.Build) []queue.ChangeID {
+	chain := slices.Clone(b.Chain)
+	for _, id := range b.Also {
+		if !slices.Contains(chain, id) {
+			chain = append(chain, id) // a rollup's
+		}
+	}
+	return chain
 }
 
 // under returns the commit of main that a link stands on, and the changes
@@ -151,7 +164,9 @@ func (c *Core) under(l *queue.Link) (queue.CommitID, []queue.ChangeID) {
 	var chain []queue.ChangeID
 	at := l.Parent
 	for before := c.assumed.commit[at]; before != nil; before = c.assumed.commit[at] {
-		chain = append(chain, before.Change)
+		all := before.Changes()
+		slices.Reverse(all)
+		chain = append(chain, all...)
 		at = before.Parent
 	}
 	slices.Reverse(chain)

@@ -130,16 +130,22 @@ func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
 
 // want is a chain of merges that somebody would like to see made.
 type want struct {
-	base  queue.CommitID
-	picks []queue.ChangeID
+	base     queue.CommitID
+	picks    []queue.ChangeID
+	together int // so many at the end in one merge
 }
 
 func (w want) name() string {
-	ids := make([]string, len(w.picks))
+	var b strings.Builder
+	b.WriteString(string(w.base))
 	for i, p := range w.picks {
-		ids[i] = string(p)
+		if i > len(w.picks)-w.together {
+			b.WriteString("&" + string(p))
+		} else {
+			b.WriteString("+" + string(p))
+		}
 	}
-	return string(w.base) + "+" + strings.Join(ids, "+") + "+"
+	return b.String() + "+"
 }
 
 // walk follows the chain base → changes as far as it is resolved. It returns
@@ -222,7 +228,7 @@ func (c *Core) resolve() {
 	var all []named
 	for _, w := range c.wants {
 		if len(w.picks) > resolveChunk {
-			w.picks = w.picks[:resolveChunk]
+			w.picks, w.together = w.picks[:resolveChunk], 0
 		}
 		all = append(all, named{w, w.name()})
 	}
@@ -230,7 +236,7 @@ func (c *Core) resolve() {
 	var busy []string
 	for _, key := range sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok {
-			w := want{base: t.Base}
+			w := want{base: t.Base, together: t.Together}
 			for _, p := range t.Picks {
 				w.picks = append(w.picks, p.Change)
 			}
@@ -250,6 +256,6 @@ func (c *Core) resolve() {
 		for _, id := range w.picks {
 			picks = append(picks, pickOf(c.s.Changes[id]))
 		}
-		c.ask(queue.Resolve{Base: w.base, Picks: picks})
+		c.ask(queue.Resolve{Base: w.base, Picks: picks, Together: w.together})
 	}
 }

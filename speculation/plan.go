@@ -20,7 +20,10 @@ const (
 type candidate struct {
 	link   *queue.Link // nil: to be resolved
 	change queue.ChangeID
+	also   []queue.ChangeID // built by it, too
+	group  []queue.ChangeID // of a rollup: its members
 	chain  []queue.ChangeID // assumed to land before it
+	lead   *node            // whose value it has, where several changes share it
 	node   *node            // with takes: who is assumed to land, where chain is not made yet
 	takes  []bool
 	only   []int       // places of the node's targets that are to be verified; nil: all
@@ -37,8 +40,9 @@ type planning struct {
 	*Core
 	found  []candidate
 	stamp  int
-	worth  float64 // threshold of a build's value
-	single float64 // threshold of a target's chance to be needed, in a build that is not the first
+	worth  float64                 // threshold of a build's value
+	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
+	served map[queue.ChangeID]bool // have joined another's build in this turn
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -52,9 +56,11 @@ func (c *Core) plan() {
 	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
 	p.worth, p.single = p.thresholds()
 	p.busy()
+	p.part()
 	p.main()
 	p.train()
 	p.paths()
+	p.joints()
 	p.cancelRefuted()
 	p.take()
 	clear(p.found)
@@ -65,18 +71,20 @@ func (c *Core) plan() {
 func (p *planning) busy() {
 	for _, b := range p.building {
 		b.credit, b.wanted = 0, false
-		if _, pending := p.rank[b.Change]; b.Cancel || !pending {
-			continue
+		for _, id := range b.For() {
+			if _, pending := p.rank[id]; b.Cancel || !pending {
+				continue
+			}
+			n := p.node(id)
+			if n == nil {
+				continue
+			}
+			if n.busyIn != p.plans {
+				n.busyIn, n.began, n.ends = p.plans, 0, 0
+			}
+			n.began = queue.Earliest(n.began, b.Started)
+			n.ends = max(n.ends, p.expected(b.Build))
 		}
-		n := p.node(b.Change)
-		if n == nil {
-			continue
-		}
-		if n.busyIn != p.plans {
-			n.busyIn, n.began, n.ends = p.plans, 0, 0
-		}
-		n.began = queue.Earliest(n.began, b.Started)
-		n.ends = max(n.ends, p.expected(b.Build))
 	}
 }
 
@@ -204,13 +212,13 @@ func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.
 // train considers the keys on the whole tree of the links about to land.
 func (p *planning) train() {
 	at := p.front()
-	for i, id := range p.s.Train {
-		l := p.s.Links[queue.LinkOf(at, id)]
-		if l == nil || l.Outcome != queue.Merged {
+	for i, n := 0, 0; i < len(p.s.Train); i += n {
+		var l *queue.Link
+		if l, n = p.nextLink(at, p.s.Train[i:]); l == nil || l.Outcome != queue.Merged {
 			return
 		}
 		if st := p.state(l); st.status == treeKeysOnly {
-			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
+			p.consider(candidate{link: l, change: l.Change, also: slices.Clone(l.With), chain: p.s.Train[:i], value: valueTrain - float64(i),
 				aim: aim{kind: queue.WorthTrain}, always: true}, st.tree)
 		}
 		at = l.Commit
@@ -240,7 +248,11 @@ func (p *planning) paths() {
 		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
 			n++
 		}
+		found := len(p.found)
 		p.path(x, edges)
+		if p.rollupOf(id) != nil {
+			p.found = p.found[:found] // it is built with the others
+		}
 	}
 }
 

@@ -171,8 +171,8 @@ func (h *history) outside() {
 			return
 		}
 		for _, c := range line[:gone] {
-			if c.change != "" {
-				h.audit.removed[c.change] = true
+			for _, x := range c.carries() {
+				h.audit.removed[x.Change] = true
 			}
 		}
 		h.main = line[gone].id

@@ -106,6 +106,10 @@ func newHistory(rt *rapid.T) *history {
 	if h.chance(30, "arrival") {
 		r.Order = queue.OrderArrival
 	}
+	if h.chance(50, "batch") {
+		r.Batch = []queue.Batch{queue.BatchIndependent, queue.BatchRollup}[h.pick(2, "kind")]
+		r.BatchMax = 2 + h.pick(3, "batch-max")
+	}
 	if h.chance(50, "hold") {
 		r.External = queue.ExternalHold
 	}
@@ -114,6 +118,8 @@ func newHistory(rt *rapid.T) *history {
 	h.relation(h.pick(4, "relation"))
 	if h.chance(50, "predictor") {
 		h.core.model = anyModel{}
+	} else if h.chance(50, "trust") {
+		h.core.model = trusting{}
 	}
 	return h
 }

@@ -19,7 +19,7 @@ type told struct {
 type glance struct {
 	place, builds, red          int
 	ahead, proven, paused, root bool
-	quota                       string
+	quota, with                 string
 }
 
 func (c *Core) glanceAt(ch *queue.Change) glance {
@@ -27,6 +27,9 @@ func (c *Core) glanceAt(ch *queue.Change) glance {
 		proven: c.verified[ch.ID], paused: c.s.Main.Paused != nil}
 	if g.place > 5 {
 		g.place = (g.place + 9) / 10 * 10 // far back, only the tens are news
+	}
+	for _, id := range c.partners(ch) {
+		g.with += string(id) + " "
 	}
 	if c.root() != nil {
 		g.root, g.red = true, len(c.redTargets())
@@ -122,6 +125,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	f.text(c.shownLane(ch))
 	f.reason(ch.Reason)
 	f.text(c.s.Main.Broken)
+	for _, id := range c.partners(ch) {
+		f.text(string(id))
+	}
 	if ch.Phase == queue.Pending {
 		g := c.glanceAt(ch)
 		f.number(g.place)

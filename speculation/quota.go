@@ -50,8 +50,10 @@ func (c *Core) ration() *rations {
 	if c.rations == nil {
 		c.rations = &rations{taken: map[portion]int{}, keeps: map[portion]bool{}, seen: map[portion]int{}}
 		for _, b := range c.s.Builds {
-			if ch := c.s.Changes[b.Change]; ch != nil {
-				c.rations.take(c.portionsOf(ch))
+			for _, id := range b.For() {
+				if ch := c.s.Changes[id]; ch != nil {
+					c.rations.take(c.portionsOf(ch))
+				}
 			}
 		}
 	}

@@ -24,7 +24,9 @@ func (c *Core) resolved(b queue.Resolved) {
 		c.touch(queue.KindLink, string(l.ID))
 		c.indexLink(&l)
 		c.assume([]*queue.Link{&l})
-		c.untidy[l.Change] = true
+		for _, id := range linksTo(&l) {
+			c.untidy[id] = true
+		}
 	}
 	for _, e := range b.Passed {
 		c.remember(e)
@@ -107,7 +109,7 @@ func (c *Core) pass(k queue.Key, b *queue.Build) {
 	if e.Passed != 0 {
 		return
 	}
-	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, b.Change, b.Commit
+	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, c.ownerOf(b, k), b.Commit
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 }
@@ -188,9 +190,11 @@ func (c *Core) jobDone(r queue.JobDone) {
 		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
-	if ch := c.s.Changes[b.Change]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
-		ch.Infra = 0
-		c.touchChange(ch)
+	for _, id := range b.For() {
+		if ch := c.s.Changes[id]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
+			ch.Infra = 0
+			c.touchChange(ch)
+		}
 	}
 }
 
@@ -232,7 +236,6 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	c.drop(queue.Run{Build: b.ID})
 	c.drop(queue.Stop{Build: b.ID})
 	c.removeBuild(b)
-	ch := c.s.Changes[b.Change]
 	outcome := r.Outcome
 	if b.Cancel && outcome == queue.JobInfra {
 		outcome = queue.JobStopped // nobody waits for it
@@ -242,7 +245,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	} else if outcome != queue.JobStopped && outcome != queue.JobInfra && c.unreported(b) != "" {
 		outcome, r.Detail = queue.JobInfra, c.unreported(b)
 	}
-	c.noteEnd(b, ch, outcome, r.Detail)
+	c.noteEnd(b, outcome, r.Detail)
 	if outcome != queue.JobInfra {
 		return
 	}
@@ -253,17 +256,20 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		c.touchMain()
 		return
 	}
-	if ch == nil || ch.Phase.Final() {
-		return
-	}
-	ch.Infra++
-	c.touchChange(ch)
 	limit := max(c.rules().InfraRetries, 1)
-	switch {
-	case r.NoRunner:
-		c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
-	case ch.Infra >= limit:
-		c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
+	for _, id := range b.For() {
+		ch := c.s.Changes[id]
+		if ch == nil || ch.Phase.Final() {
+			continue
+		}
+		ch.Infra++
+		c.touchChange(ch)
+		switch {
+		case r.NoRunner:
+			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
+		case ch.Infra >= limit:
+			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
+		}
 	}
 }
 
@@ -278,29 +284,20 @@ func (c *Core) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	for _, f := range r.Failed {
 		names = append(names, f.Target)
 	}
-	c.note(queue.Note{Change: b.Change, Number: c.numberOf(b), Build: b.ID, What: what, Commit: b.Commit,
-		Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
+	c.noteBuild(b, queue.Note{What: what, Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
 }
 
 // noteEnd writes into the history how a build has ended. That it failed, its
 // steps have said; what ends after the verdict is no news of the change.
-func (c *Core) noteEnd(b *queue.Build, ch *queue.Change, outcome queue.JobOutcome, detail string) {
+func (c *Core) noteEnd(b *queue.Build, outcome queue.JobOutcome, detail string) {
 	what := string(outcome)
 	switch {
-	case outcome == queue.JobFailed, outcome == queue.JobTimeout, ch != nil && ch.Phase.Final():
+	case outcome == queue.JobFailed, outcome == queue.JobTimeout, c.decided(b):
 		return
 	case outcome == queue.JobStopped:
 		what = "stopped"
 	}
-	c.note(queue.Note{Change: b.Change, Number: c.numberOf(b), Build: b.ID, What: "build-" + what, Commit: b.Commit,
-		Reason: queue.Reason{Detail: detail}})
-}
-
-func (c *Core) numberOf(b *queue.Build) int {
-	if ch := c.s.Changes[b.Change]; ch != nil {
-		return ch.Number
-	}
-	return 0
+	c.noteBuild(b, queue.Note{What: "build-" + what, Reason: queue.Reason{Detail: detail}})
 }
 
 // silent names a job of a finished build that brought no result.

@@ -303,8 +303,8 @@ func (s *script) push1(words []string) {
 	}
 	if words[0] == "forced" {
 		line := s.line(s.main)
-		if c := line[0]; c.change != "" {
-			s.audit.removed[c.change] = true
+		for _, x := range line[0].carries() {
+			s.audit.removed[x.Change] = true
 		}
 		s.main, words = line[1].id, words[1:]
 	}

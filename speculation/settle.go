@@ -217,6 +217,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
+	c.dissolve(ch)
 	c.drop(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})
 	c.sweep, c.untidy[ch.ID] = true, true
 	c.decisions++
@@ -283,6 +284,7 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
+	c.dissolve(ch)
 	c.sweep = true
 	ch.Phase, ch.Reason, ch.Until, ch.Decided = queue.Parked, why, until, c.now
 	c.touchChange(ch)

@@ -25,13 +25,12 @@ func (p *planning) cancelRefuted() {
 			}
 			continue
 		}
-		ch := live.change
-		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked {
+		if p.over(b) {
 			p.stop(b)
 			continue
 		}
 		// Only a decision can refute what was not refuted before.
-		if ch.Phase == queue.Pending && live.checked != p.decisions {
+		if p.pendingIn(b) && live.checked != p.decisions {
 			if live.checked = p.decisions; p.refuted(b) {
 				p.stop(b)
 			}
@@ -47,7 +46,7 @@ func (p *planning) refuted(b *queue.Build) bool {
 		return false
 	}
 	var wrong []*affects
-	for _, id := range l.Chain {
+	for _, id := range append(slices.Clone(l.Chain), l.Changes()...) {
 		ch := p.s.Changes[id]
 		if ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed {
 			if x := p.affectedBy(id); x != nil {
@@ -58,7 +57,7 @@ func (p *planning) refuted(b *queue.Build) bool {
 		}
 	}
 	for _, id := range p.assumed.line[min(l.Since.Seq, len(p.assumed.line)):] {
-		if x := p.affectedBy(id); x != nil && !slices.Contains(l.Chain, id) {
+		if x := p.affectedBy(id); x != nil && !slices.Contains(l.Changes(), id) && !slices.Contains(l.Chain, id) {
 			wrong = append(wrong, x)
 		}
 	}
@@ -110,7 +109,14 @@ func (p *planning) take() {
 			ending++
 		}
 	}
-	for _, cand := range p.found {
+	waiting := 0
+	if p.batching() {
+		waiting, p.served = p.starters(), map[queue.ChangeID]bool{}
+	}
+	for i, cand := range p.found {
+		if p.served[cand.change] {
+			continue
+		}
 		if !cand.always && !cand.spare && cand.value < p.worth {
 			p.wakeWorth(cand)
 			continue
@@ -123,6 +129,16 @@ func (p *planning) take() {
 		}
 		if p.overQuota(cand) {
 			continue
+		}
+		if waiting > 0 && free > 0 && p.starts(cand) && p.gather(cand, p.crewSize(waiting-len(p.served)-free)) {
+			free--
+			continue
+		}
+		if room := p.room(waiting - len(p.served) - free); room > 0 && free > 0 && p.starts(cand) {
+			if done, ok := p.share(&cand, p.found[i+1:], room); ok && !done {
+				free--
+				continue
+			}
 		}
 		merged := cand.link != nil
 		if !merged && !p.merge(&cand) {
@@ -142,6 +158,7 @@ func (p *planning) take() {
 			continue
 		}
 		p.occupy(cand)
+		p.occupyAlso(cand)
 		switch {
 		case free > 0:
 			free--
@@ -160,6 +177,9 @@ func (p *planning) take() {
 // merge finds the link of a candidate and what is to be built there; false
 // means that it has to be resolved first.
 func (p *planning) merge(cand *candidate) bool {
+	if cand.group != nil {
+		return p.mergeJoint(cand)
+	}
 	if cand.chain == nil && cand.node != nil {
 		cand.chain = taken(cand.node.edges, cand.takes)
 	}
@@ -276,10 +296,11 @@ func (p *planning) start(cand candidate) {
 	}
 	p.answerOf(cand, answer{code: queue.ReasonWaitsBuild})
 	b.Main, b.Chain = p.under(l)
-	if n := p.node(l.Change); n != nil {
-		p.weigh(n)
-		b.Predicted = p.span(n, p.partOf(n, cand.keys))
+	b.Also = slices.Clone(l.With)
+	if len(b.Also) == 0 {
+		b.Also = cand.also
 	}
+	b.Predicted = p.spanOf(b.For(), cand.keys)
 	for _, st := range p.s.Steps[l.Steps].Steps {
 		d := st.Digest()
 		var keys []queue.Key
@@ -296,10 +317,12 @@ func (p *planning) start(cand candidate) {
 	p.indexBuild(b)
 	p.credit(b, cand.value)
 	p.touch(queue.KindBuild, string(b.ID))
-	if ch := p.s.Changes[l.Change]; ch != nil {
+	for _, id := range b.For() {
+		ch := p.s.Changes[id]
 		ch.Builds++
 		p.touchChange(ch)
-	} else if p.state(l).status == failed {
+	}
+	if l.Change == "" && p.state(l).status == failed {
 		m := &p.s.Main
 		m.Backoff++
 		m.Retry = p.now.Add(backoff(m.Backoff))
@@ -310,7 +333,7 @@ func (p *planning) start(cand candidate) {
 		p.touch(queue.KindMeta, queue.MetaSpent)
 	}
 	p.ask(queue.Run{Build: b.ID})
-	p.note(queue.Note{Change: b.Change, Number: p.numberOf(b), Build: b.ID, What: "build-asked", Commit: b.Commit, Worth: b.Worth})
+	p.noteBuild(b, queue.Note{What: "build-asked", Worth: b.Worth})
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

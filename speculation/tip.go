@@ -93,11 +93,19 @@ func (c *Core) mainSeen() bool {
 	return c.seen
 }
 
-// recognise settles a change whose landing shows on main, and reports whether
+// recognise settles the changes whose landing shows on main, and reports whether
 // the commit is one that the gate has let pass, as far as the state knows.
 func (c *Core) recognise(l queue.LineCommit) bool {
-	ch := c.s.Changes[l.Change]
-	if ch == nil || ch.Head != l.Head || !slices.Contains(l.Merged, ch.Head) {
+	all := true
+	for _, x := range l.Carries() {
+		all = c.recogniseOne(l, x) && all
+	}
+	return all
+}
+
+func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
+	ch := c.s.Changes[x.Change]
+	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) {
 		return false // trailers alone prove nothing: anybody can write them
 	}
 	known := ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
@@ -252,8 +260,10 @@ func (c *Core) pushed(b queue.Pushed) {
 			m.Surveyed = m.Tip
 		}
 		c.touchMain()
-		for i, id := range p.Changes {
-			c.landed(c.s.Changes[id], p.Commits[i])
+		for i, commit := range p.Commits {
+			for _, id := range slices.Clone(p.Of(i)) {
+				c.landed(c.s.Changes[id], commit)
+			}
 		}
 		c.setPush(nil)
 		c.reroot()

@@ -28,6 +28,7 @@ func (c *Core) land() {
 }
 
 func (c *Core) formTrain() {
+	c.gatherRollups()
 	c.aboard, c.boarding = map[queue.ChangeID]bool{}, map[queue.ChangeID]bool{}
 	if train := c.members(); !slices.Equal(train, c.s.Train) {
 		c.s.Train = train
@@ -44,6 +45,22 @@ func (c *Core) members() []queue.ChangeID {
 	ready := c.ready()
 	for i := 0; i < len(ready) && len(train) < maxTrain; {
 		id := ready[i]
+		if group := c.rollupOf(id); group != nil {
+			if l, ok := c.boards(at, line, group, ready, in); ok && l == nil {
+				c.wants = append(c.wants, want{base: at, picks: group, together: len(group)})
+				for _, n := range group {
+					c.boarding[n] = true
+				}
+				return append(train, group...)
+			} else if ok {
+				for _, n := range group {
+					in[n], c.aboard[n] = true, true
+				}
+				train, line, at = append(train, group...), append(line, at), l.Commit
+				ready, i = slices.DeleteFunc(ready, func(n queue.ChangeID) bool { return slices.Contains(group, n) }), 0
+				continue
+			}
+		}
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
 		case !c.mayJoin(id, in), slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) }):
@@ -171,11 +188,12 @@ func (c *Core) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at := m.Tip
-	for _, id := range c.s.Train {
-		l := c.s.Links[queue.LinkOf(at, id)]
+	for rest := c.s.Train; len(rest) > 0; {
+		l, n := c.nextLink(at, rest)
 		if l == nil {
 			break
 		}
+		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
 		if missing, ok := Gate(at, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
 			break
@@ -191,10 +209,14 @@ func (c *Core) push() bool {
 	p := &queue.Push{Expected: m.Tip, At: c.now}
 	in := map[queue.ChangeID]bool{}
 	for _, l := range chain {
-		ch := c.s.Changes[l.Change]
-		ch.Verdict = c.proof(ch, l, in)
-		p.Commits, p.Changes = append(p.Commits, l.Commit), append(p.Changes, l.Change)
-		in[l.Change] = true
+		for _, id := range l.Changes() {
+			in[id] = true
+		}
+		for _, id := range l.Changes() {
+			ch := c.s.Changes[id]
+			ch.Verdict = c.proof(ch, l, in)
+		}
+		p.Add(l)
 	}
 	for _, id := range p.Changes {
 		ch := c.s.Changes[id]
@@ -284,13 +306,18 @@ func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool
 		if e == nil {
 			continue
 		}
-		if e.Change != ch.ID {
+		if !slices.Contains(l.Changes(), e.Change) {
 			v.Reused++
 		}
 		if e.Commit == l.Commit {
 			v.Tested = true
 		}
 		v.Attempts = max(v.Attempts, e.Tries)
+	}
+	for _, id := range l.Changes() {
+		if id != ch.ID {
+			v.Together = append(v.Together, id)
+		}
 	}
 	for _, a := range c.ahead(ch.ID) {
 		if !in[a] {

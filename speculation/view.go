@@ -32,10 +32,11 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 		}
 	}
 	for _, bid := range sorted(c.s.Builds) {
-		if b := c.s.Builds[bid]; b.Change == id {
+		if b := c.s.Builds[bid]; b.IsFor(id) {
 			v.Builds = append(v.Builds, c.buildView(b))
 		}
 	}
+	v.Rollup = c.partners(ch)
 	if ch.Phase == queue.Pending {
 		v.Position = c.rank[id] + 1
 		v.Ahead = c.ahead(id)

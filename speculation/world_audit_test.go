@@ -19,7 +19,7 @@ type audit struct {
 	keys     map[queue.BuildID]string
 	counted  map[queue.BuildID]bool // those of spent that have not been started yet
 	spent    []queue.Instant        // when builds were first started
-	ours     map[queue.CommitID]queue.ChangeID
+	ours     map[queue.CommitID][]queue.ChangeID
 	removed  map[queue.ChangeID]bool // landed, and taken out by a forced push
 	off      bool                    // benchmarks only: nothing is checked
 	lossy    bool                    // the store has lost something
@@ -28,7 +28,7 @@ type audit struct {
 
 func newAudit(w *world) audit {
 	return audit{w: w, phases: map[queue.ChangeID]queue.Phase{}, keys: map[queue.BuildID]string{},
-		ours: map[queue.CommitID]queue.ChangeID{}, removed: map[queue.ChangeID]bool{}}
+		ours: map[queue.CommitID][]queue.ChangeID{}, removed: map[queue.ChangeID]bool{}}
 }
 
 // forget drops what a loss has made undone.
@@ -135,6 +135,12 @@ func (a *audit) caches() {
 	fresh := New(c.s)
 	fresh.sortOrder()
 	c.sortOrder()
+	for _, id := range c.order {
+		at := c.s.Changes[id].Rollup
+		if at != "" && c.s.Changes[at] == nil {
+			a.w.Fatalf("%s is in a rollup of nobody: %s", id, at)
+		}
+	}
 	if !slices.Equal(c.order, fresh.order) {
 		a.w.Fatalf("order %v, made again %v", c.order, fresh.order)
 	}
@@ -163,7 +169,7 @@ func (a *audit) verdicts(t Turn) {
 			w.Fatalf("%s is %s with a time to return", id, ch.Phase)
 		}
 		was, had := a.phases[id]
-		if had && was != ch.Phase && a.lossy && ch.Phase == queue.Landed && a.ours[ch.Verdict.Commit] == id {
+		if had && was != ch.Phase && a.lossy && ch.Phase == queue.Landed && slices.Contains(a.ours[ch.Verdict.Commit], id) {
 			had = false // main is the truth, whatever was decided before it was read again
 		}
 		if had && was != ch.Phase {
@@ -175,7 +181,7 @@ func (a *audit) verdicts(t Turn) {
 		a.phases[id] = ch.Phase
 		switch ch.Phase {
 		case queue.Landed:
-			if a.ours[ch.Verdict.Commit] != id {
+			if !slices.Contains(a.ours[ch.Verdict.Commit], id) {
 				w.Fatalf("%s is called landed as %s, which was not pushed", id, ch.Verdict.Commit)
 			}
 		case queue.Rejected:
@@ -294,6 +300,12 @@ func (a *audit) started(b *queue.Build) {
 	w := a.w
 	w.Helper()
 	id, keys := b.ID, fmt.Sprint(b.Keys())
+	here := w.keysOf(w.commits[b.Commit].tree)
+	for _, k := range b.Keys() {
+		if !slices.Contains(here, k) {
+			w.Fatalf("build %s of %v asks for %s, which its commit has not", id, b.For(), short([]queue.Key{k}))
+		}
+	}
 	if was, known := a.keys[id]; known && was != keys {
 		w.Fatalf("build %s has two meanings", id)
 	}
@@ -342,8 +354,17 @@ func (a *audit) landing(p *queue.Push) {
 	at := w.commits[p.Expected]
 	for i, id := range p.Commits {
 		c := w.commits[id]
-		if c == nil || c.parent != at.id || c.change != p.Changes[i] {
+		var changes []queue.ChangeID
+		if c != nil {
+			for _, x := range c.carries() {
+				changes = append(changes, x.Change)
+			}
+		}
+		if c == nil || c.parent != at.id || !slices.Equal(changes, p.Of(i)) {
 			w.Fatalf("push %s is not a chain of its changes", p.ID)
+		}
+		if len(changes) > 1 && w.rules.Batch != queue.BatchRollup {
+			w.Fatalf("%v land together, and nobody has asked for that", changes)
 		}
 		for _, k := range w.newKeys(at.tree, c.tree) {
 			if !w.green(c.tree, k) {
@@ -354,11 +375,13 @@ func (a *audit) landing(p *queue.Push) {
 			w.Fatalf("%s lands as %s and makes a green main red", c.change, id)
 		}
 		for _, before := range w.line(at.id) {
-			if before.change == c.change {
-				w.Fatalf("%s lands twice: %s and %s", c.change, before.id, id)
+			for _, x := range before.carries() {
+				if slices.Contains(changes, x.Change) {
+					w.Fatalf("%s lands twice: %s and %s", x.Change, before.id, id)
+				}
 			}
 		}
-		a.ours[id] = c.change
+		a.ours[id] = changes
 		at = c
 	}
 }
@@ -373,8 +396,8 @@ func (a *audit) final() {
 	w.Helper()
 	on := map[queue.ChangeID]queue.CommitID{}
 	for _, c := range w.line(w.main) {
-		if c.change != "" {
-			on[c.change] = c.id
+		for _, x := range c.carries() {
+			on[x.Change] = c.id
 		}
 	}
 	for _, id := range sorted(s.Changes) {

@@ -225,7 +225,7 @@ func (w *world) observe(key string, t queue.Observe) queue.Body {
 		at = len(line)
 	}
 	for _, c := range line[:at] {
-		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Merged: c.merged()})
+		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Also: c.also, Merged: c.merged()})
 	}
 	slices.Reverse(out.Line)
 	return out
@@ -271,9 +271,22 @@ func (w *world) footprint(t queue.Analyze) queue.Footprint {
 func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 	out := queue.Resolved{Action: key}
 	at := t.Base
-	for _, p := range t.Picks {
+	single := t.Picks[:len(t.Picks)-t.Together]
+	for i, p := range t.Picks[:min(len(t.Picks), len(single)+1)] {
 		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change}
-		c, conflicts := w.merge(at, p)
+		c, conflicts := (*commit)(nil), []string{"one of them"}
+		if i < len(single) {
+			c, conflicts = w.merge(at, p)
+		} else {
+			var ids []queue.ChangeID
+			for _, x := range t.Picks[i:] {
+				ids = append(ids, x.Change)
+			}
+			l.ID, l.With, l.Change = queue.LinkOf(at, ids...), ids[:len(ids)-1], ids[len(ids)-1]
+			if c = w.mergeAll(at, t.Picks[i:]); c != nil {
+				conflicts = nil
+			}
+		}
 		switch {
 		case len(conflicts) > 0:
 			l.Outcome, l.Conflicts = queue.MergeFailed, conflicts
@@ -283,6 +296,7 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			set := queue.NewStepSet(stepsOf(c.tree))
 			l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, c.id, c.tree.id(), set.ID
 			l.Keys = w.newKeys(w.commits[at].tree, c.tree)
+			l.Gone = w.gone(w.commits[at].tree, c.tree)
 			out.Steps = append(out.Steps, set)
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {

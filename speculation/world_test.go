@@ -111,6 +111,15 @@ type commit struct {
 	tree   tree
 	head   queue.CommitID // merged head, where the queue made it
 	change queue.ChangeID
+	also   []queue.Carried // merged with it, in order after it
+}
+
+// carries returns the changes that the commit merges, in order.
+func (c *commit) carries() []queue.Carried {
+	if c.change == "" {
+		return nil
+	}
+	return append([]queue.Carried{{Change: c.change, Head: c.head}}, c.also...)
 }
 
 // merged returns the commit's parents beyond the first.
@@ -118,7 +127,11 @@ func (c *commit) merged() []queue.CommitID {
 	if c.head == "" {
 		return nil
 	}
-	return []queue.CommitID{c.head}
+	heads := []queue.CommitID{c.head}
+	for _, x := range c.also {
+		heads = append(heads, x.Head)
+	}
+	return heads
 }
 
 // repository holds all commits that were ever made.
@@ -127,7 +140,11 @@ type repository struct {
 }
 
 func (r *repository) put(c commit) *commit {
-	c.id = queue.CommitID(queue.DigestOf("commit", string(c.parent), string(c.tree.id()), string(c.head), string(c.change))[:12])
+	fields := []string{"commit", string(c.parent), string(c.tree.id()), string(c.head), string(c.change)}
+	for _, x := range c.also {
+		fields = append(fields, string(x.Change), string(x.Head))
+	}
+	c.id = queue.CommitID(queue.DigestOf(fields...)[:12])
 	if old := r.commits[c.id]; old != nil {
 		return old
 	}
@@ -151,8 +168,10 @@ func (r *repository) mergeBase(at, head queue.CommitID) *commit {
 		heads[c.id] = true
 	}
 	for _, c := range r.line(at) {
-		if c.head != "" && heads[c.head] {
-			return r.commits[c.head]
+		for _, h := range slices.Backward(c.merged()) {
+			if heads[h] {
+				return r.commits[h]
+			}
 		}
 		if heads[c.id] {
 			return c
@@ -172,6 +191,25 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 		return ours, nil
 	}
 	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change}), nil
+}
+
+// mergeAll makes the commit of several changes on a parent; nil where one of them
+// does not merge, or brings nothing.
+func (r *repository) mergeAll(parent queue.CommitID, picks []queue.Pick) *commit {
+	at, all := parent, commit{parent: parent}
+	for i, p := range picks {
+		c, _ := r.merge(at, p)
+		if c == nil || c.id == at {
+			return nil
+		}
+		at, all.tree = c.id, c.tree
+		if i == 0 {
+			all.change, all.head = p.Change, p.Head
+		} else {
+			all.also = append(all.also, queue.Carried{Change: p.Change, Head: p.Head})
+		}
+	}
+	return r.put(all)
 }
 
 // rule is a part of the hidden truth: a target is red under a step while all
@@ -252,6 +290,17 @@ func (w *law) newKeys(parent, t tree) []queue.Key {
 		had[k] = true
 	}
 	return slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return had[k] })
+}
+
+// gone returns the targets of a parent that a tree has not.
+func (w *law) gone(parent, t tree) []string {
+	var out []string
+	for _, h := range w.hashes(parent) {
+		if !slices.ContainsFunc(w.hashes(t), func(x queue.TargetHash) bool { return x.Target == h.Target }) {
+			out = append(out, h.Target)
+		}
+	}
+	return out
 }
 
 // green is the truth about one key of a tree.

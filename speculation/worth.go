@@ -40,7 +40,13 @@ func rounded(q float64) float64 { return math.Round(q*1e12) / 1e12 }
 func (p *planning) worthOf(cand *candidate) queue.Worth {
 	w := queue.Worth{Kind: cand.aim.kind, Rank: cand.rank, Rivals: len(p.found), Running: len(p.s.Builds), Slots: p.s.Slots}
 	n := p.node(cand.change)
-	if w.Covers = p.covers(cand); w.Kind == queue.WorthMain || w.Kind == queue.WorthTrain || n == nil {
+	if cand.lead != nil {
+		n = cand.lead
+	}
+	if w.With = slices.Clone(cand.also); len(cand.link.With) > 0 {
+		w.With = slices.Clone(cand.link.With)
+	}
+	if w.Covers = p.covers(cand); w.Kind == queue.WorthMain || w.Kind == queue.WorthTrain || w.Kind == queue.WorthTogether || n == nil {
 		w.Fixed = cand.value
 		return w
 	}
@@ -122,6 +128,9 @@ func (p *planning) covers(cand *candidate) queue.Coverage {
 			st = shared
 		}
 		by[k.Target] = max(by[k.Target], st)
+	}
+	for _, k := range cand.keys { // those of other changes, too
+		by[k.Target] = asked
 	}
 	var count [4]int
 	for _, st := range by {

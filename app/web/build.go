@@ -64,7 +64,8 @@ type build struct {
 	Commit  string
 	Attempt int
 	Assumes []ref
-	Main    bool // a build of the target branch itself
+	For     []ref // where it is for several changes
+	Main    bool  // a build of the target branch itself
 	Jobs    []job
 	Asked   stamp
 	LogPath string
@@ -85,7 +86,7 @@ const targetsShown = 4
 func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	b := v.Build
 	out := build{
-		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Chain),
+		bar: p.bar(v, d.now), Commit: short(b.Commit), Attempt: b.Attempt, Assumes: d.refs(b.Assumes()), For: shared(d, b),
 		Main: b.Change == "", Asked: stampOf(b.At, d.now), LogPath: logPath(b.ID),
 		Worth: p.worth(d, b),
 	}
@@ -104,4 +105,12 @@ func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 		}
 	}
 	return out
+}
+
+// shared names the changes that a build is for, where they are several.
+func shared(d *directory, b queue.Build) []ref {
+	if len(b.Also) == 0 {
+		return nil
+	}
+	return d.refs(b.For())
 }

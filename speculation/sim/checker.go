@@ -36,20 +36,43 @@ func NewChecker(w *World) *Checker {
 // change's commit is checked on what landed before it.
 func (k *Checker) Decide(change int, landed bool, at float64) {
 	k.pushed(at)
-	k.decided[change]++
-	if k.decided[change] > 1 {
-		k.v.DecidedTwice++
-		return
-	}
 	if !landed {
-		k.v.Rejected++
+		if k.first(change) {
+			k.v.Rejected++
+		}
 		return
 	}
-	k.v.Landed++
-	if k.red(change) {
+	k.land(change)
+}
+
+// Together is told of changes that have landed at a time as one commit of main:
+// what is between them was never there, and they are checked as one.
+func (k *Checker) Together(changes []int, at float64) {
+	k.pushed(at)
+	k.land(changes...)
+}
+
+// first counts a decision and reports whether it is the change's first.
+func (k *Checker) first(change int) bool {
+	if k.decided[change]++; k.decided[change] > 1 {
+		k.v.DecidedTwice++
+		return false
+	}
+	return true
+}
+
+func (k *Checker) land(changes ...int) {
+	red := false
+	for _, c := range changes {
+		if k.first(c) {
+			k.v.Landed++
+			red = k.red(c) || red
+			k.landed[c] = true
+		}
+	}
+	if red {
 		k.v.RedCommits++
 	}
-	k.landed[change] = true
 }
 
 // red reports whether a target of the change fails once it is on main.
@@ -114,8 +137,22 @@ func (k *Checker) Verdict() Verdict {
 // landed, or the reverse, counts as decided twice: one of the two is a lie.
 func Check(w *World, o *Outcome) Verdict {
 	k := NewChecker(w)
-	for _, d := range o.inTime() {
-		k.Decide(d.Change, d.Landed, d.At)
+	all := o.inTime()
+	for len(all) > 0 {
+		d, n := all[0], 1
+		for d.Landed && d.Commit != 0 && n < len(all) && all[n].Landed && all[n].Commit == d.Commit {
+			n++
+		}
+		if n > 1 {
+			var group []int
+			for _, x := range all[:n] {
+				group = append(group, x.Change)
+			}
+			k.Together(group, d.At)
+		} else {
+			k.Decide(d.Change, d.Landed, d.At)
+		}
+		all = all[n:]
 	}
 	v := k.Verdict()
 	onMain := make([]bool, len(w.Changes))

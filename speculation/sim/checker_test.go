@@ -78,3 +78,26 @@ func TestPushesFromOutsideBreakWhatIsPending(t *testing.T) {
 		}
 	}
 }
+
+// What lands as one commit is judged as one: one red commit, however many of the
+// pair it holds, and each change still has one decision.
+func TestCheckerTakesARollupAsOneCommit(t *testing.T) {
+	as := func(commit, c int) sim.Decision { return sim.Decision{Change: c, At: 1, Landed: true, Commit: commit} }
+	for name, x := range map[string]struct {
+		decisions []sim.Decision
+		want      sim.Verdict
+	}{
+		"red":   {[]sim.Decision{as(1, 0), as(1, 1), as(1, 2)}, sim.Verdict{Landed: 3, RedCommits: 1}},
+		"apart": {[]sim.Decision{as(1, 0), as(2, 1), as(3, 2)}, sim.Verdict{Landed: 3, RedCommits: 2}},
+		"twice": {[]sim.Decision{as(1, 0), as(1, 0), as(1, 1), as(1, 2)}, sim.Verdict{Landed: 3, RedCommits: 1, DecidedTwice: 1}},
+	} {
+		if got := sim.Check(small(), &sim.Outcome{Decisions: x.decisions, Landings: []int{0, 1, 2}}); got != x.want {
+			t.Errorf("%s: %+v; want %+v", name, got, x.want)
+		}
+	}
+	w := small()
+	w.Changes[1].Conflicts, w.Changes[2].BrokenTarget = nil, -1
+	if got := sim.Check(w, &sim.Outcome{Decisions: []sim.Decision{as(1, 0), as(1, 1), as(1, 2)}, Landings: []int{0, 1, 2}}); got.Bad() || got.Landed != 3 {
+		t.Errorf("sound: %+v", got)
+	}
+}

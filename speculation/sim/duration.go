@@ -36,6 +36,41 @@ func (w *World) BuildMinutes(change int, targets []int) float64 {
 	return w.OverheadMin + min(work, max(work/all*some, longest))
 }
 
+// BatchMinutes returns how long one worker builds targets of several changes at
+// once, by the rule of BuildMinutes on the union of their targets: the overhead
+// once, and then what the work of each change's part would take one after the
+// other, but never less than the longest chain of one group. A target that
+// several of them affect is built once, at the pace of the slowest of these. The
+// targets must be sorted, and each a target of one of the changes.
+func (w *World) BatchMinutes(changes, targets []int) float64 {
+	if len(changes) == 1 {
+		return w.BuildMinutes(changes[0], targets)
+	}
+	if len(targets) == 0 {
+		return 0
+	}
+	pace, whole := map[int]float64{}, 0.0 // of each target: minutes for one of its cost
+	for _, c := range changes {
+		x := &w.Changes[c]
+		all, work := 0.0, max(0, x.DurationMin-w.OverheadMin)
+		for _, t := range x.Targets {
+			all += w.Targets[t].CostMin
+		}
+		whole += work
+		for _, t := range x.Targets {
+			pace[t] = max(pace[t], work/all)
+		}
+	}
+	work, longest, chains := 0.0, 0.0, map[int]float64{}
+	for _, t := range targets {
+		x := w.Targets[t]
+		work += x.CostMin * pace[t]
+		chains[x.Group] += x.CostMin
+		longest = max(longest, chains[x.Group])
+	}
+	return w.OverheadMin + min(whole, max(work, longest))
+}
+
 // Finished returns how many of the targets, in order, a build that was aborted
 // after it ran for some of its minutes has finished: by the share of their cost.
 func (w *World) Finished(targets []int, ran, minutes float64) int {

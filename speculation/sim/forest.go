@@ -88,11 +88,19 @@ func (f *forest) spot(id queue.CommitID) *spot {
 // observe reads main.
 func (f *forest) observe(key string, t queue.Observe, config *queue.Config) queue.Body {
 	out := queue.Observed{Action: key, Tip: f.tip, From: t.From, Config: config}
-	from := slices.IndexFunc(f.line, func(p place) bool { return p.commit == t.From })
+	from := len(f.line) - 1
+	for from >= 0 && f.line[from].commit != t.From {
+		from--
+	}
 	if t.From == f.tip {
 		return out
 	}
-	for _, p := range f.line[from+1:] {
+	for i, p := range f.line[from+1:] {
+		if i > 0 && out.Line[len(out.Line)-1].Commit == p.commit {
+			l := &out.Line[len(out.Line)-1]
+			l.Also, l.Merged = append(l.Also, queue.Carried{Change: p.id, Head: headOf(p.change)}), append(l.Merged, headOf(p.change))
+			continue
+		}
 		l := queue.LineCommit{Commit: p.commit}
 		if p.change >= 0 {
 			l.Change, l.Head, l.Merged = p.id, headOf(p.change), []queue.CommitID{headOf(p.change)}
@@ -126,20 +134,34 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 		return h
 	}
 	stack := at.stack
-	for _, p := range t.Picks {
-		c := f.change[p.Head]
-		id := queue.CommitID(queue.DigestOf(string(parent), string(p.Change))[:16])
-		l := queue.Link{ID: queue.LinkOf(parent, p.Change), Parent: parent, Change: p.Change, Outcome: queue.Merged,
+	for i := 0; i < len(t.Picks); i++ {
+		ids := []queue.ChangeID{t.Picks[i].Change}
+		if i == len(t.Picks)-t.Together {
+			for _, p := range t.Picks[i+1:] {
+				ids = append(ids, p.Change)
+			}
+		}
+		id := queue.CommitID(queue.DigestOf(string(parent), string(queue.LinkOf("", ids...)))[:16])
+		l := queue.Link{ID: queue.LinkOf(parent, ids...), Parent: parent, With: ids[:len(ids)-1], Change: ids[len(ids)-1], Outcome: queue.Merged,
 			Commit: id, Tree: queue.TreeID("t" + id), Steps: f.steps.ID}
-		for _, target := range f.w.Changes[c].Targets {
-			h := of(target) ^ label(c)
-			hash[target] = h
-			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: queue.Digest(fmt.Sprintf("%016x", h))})
+		var targets []int
+		stack = slices.Clone(stack)
+		for _, p := range t.Picks[i : i+len(ids)] {
+			c := f.change[p.Head]
+			stack = append(stack, c)
+			targets = append(targets, f.w.Changes[c].Targets...)
+			for _, target := range f.w.Changes[c].Targets {
+				hash[target] = of(target) ^ label(c)
+			}
+		}
+		sortInts(targets)
+		for _, target := range slices.Compact(targets) {
+			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: queue.Digest(fmt.Sprintf("%016x", hash[target]))})
 		}
 		if f.whole != "" {
 			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: queue.TargetTree, Hash: queue.Digest(id)})
 		}
-		stack = append(slices.Clone(stack), c)
+		i += len(ids) - 1
 		if f.at[id] == nil {
 			f.at[id] = &spot{root: at.root, stack: stack}
 		}
@@ -182,14 +204,16 @@ func (f *forest) broken(id queue.CommitID, targets []int) []int {
 
 // land moves main along the commits of a push.
 func (f *forest) land(p *queue.Push, ids map[queue.ChangeID]int) {
-	for i, id := range p.Changes {
-		c := ids[id]
-		f.truth.Add(c)
-		for _, t := range f.w.Changes[c].Targets {
-			f.main[t] ^= label(c)
+	for i, commit := range p.Commits {
+		for _, id := range p.Of(i) {
+			c := ids[id]
+			f.truth.Add(c)
+			for _, t := range f.w.Changes[c].Targets {
+				f.main[t] ^= label(c)
+			}
+			f.line = append(f.line, place{commit: commit, id: id, change: c})
 		}
-		f.line = append(f.line, place{commit: p.Commits[i], id: id, change: c})
-		f.at[p.Commits[i]] = &spot{root: len(f.line)}
+		f.at[commit] = &spot{root: len(f.line)}
 	}
 	f.tip = p.Tip()
 }
@@ -250,7 +274,7 @@ func (m *model) Cold() bool { return false }
 // rulesOf reads the settings of the queue section.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	var b strings.Builder
-	b.WriteString("version: 1\nsteps: [{name: s, run: \"x\"}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
+	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
 	retries := "0"
 	if w.Flaky > 0 {
 		retries = "2"

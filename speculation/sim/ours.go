@@ -65,13 +65,17 @@ type driver struct {
 	pushes int
 	serial int
 	tries  []int // builds so far, by change
+
+	commits int   // of main so far
+	onMain  []int // by change: which of them it is
 }
 
 // run is a build that runs.
 type run struct {
 	id      queue.BuildID
 	serial  int
-	change  int
+	change  int   // whose attempt it is
+	changes []int // that it is for
 	targets []int
 	whole   bool // the step on the whole tree
 	failing map[int]bool
@@ -90,7 +94,7 @@ func span(minutes float64) time.Duration { return time.Duration(minutes * float6
 
 func newDriver(w *World, o Options, rules queue.Rules) *driver {
 	d := &driver{w: w, o: o, out: &Outcome{}, rules: rules, now: epoch, runs: map[queue.BuildID]*run{},
-		ids: map[queue.ChangeID]int{}, tries: make([]int, len(w.Changes))}
+		ids: map[queue.ChangeID]int{}, tries: make([]int, len(w.Changes)), onMain: make([]int, len(w.Changes))}
 	d.steps = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: 24 * time.Hour}}
 	d.unit = d.steps[0].Digest()
 	if w.TreeStepMin > 0 {
@@ -171,7 +175,7 @@ func (d *driver) turn() {
 func (d *driver) decided(n queue.Note) {
 	switch queue.Phase(n.What) {
 	case queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand:
-		d.out.Decisions = append(d.out.Decisions, Decision{Change: n.Number - 1, At: clock(d.now), Landed: n.What == string(queue.Landed)})
+		d.out.Decisions = append(d.out.Decisions, Decision{Change: n.Number - 1, At: clock(d.now), Landed: n.What == string(queue.Landed), Commit: d.onMain[n.Number-1]})
 	}
 }
 
@@ -205,8 +209,12 @@ func (d *driver) carryOut(a *queue.Action) {
 		}
 	case queue.Land:
 		p := d.core.State().Push
-		for _, id := range p.Changes {
-			d.out.Landings = append(d.out.Landings, d.ids[id])
+		for i := range p.Commits {
+			d.commits++
+			for _, id := range p.Of(i) {
+				d.out.Landings = append(d.out.Landings, d.ids[id])
+				d.onMain[d.ids[id]] = d.commits
+			}
 		}
 		d.tree.land(p, d.ids)
 		d.tell(queue.Pushed{Action: a.Key, Push: p.ID, Moved: true})
@@ -230,6 +238,9 @@ func (d *driver) start(id queue.BuildID) {
 	}
 	d.serial++
 	r := &run{id: id, serial: d.serial, change: d.ids[b.Change], began: d.now, failing: map[int]bool{}}
+	for _, c := range b.For() {
+		r.changes = append(r.changes, d.ids[c])
+	}
 	took := 0.0
 	for _, j := range b.Jobs {
 		if j.Step.Scope == queue.ScopeRepository {
@@ -243,7 +254,7 @@ func (d *driver) start(id queue.BuildID) {
 	}
 	sortInts(r.targets)
 	if len(r.targets) > 0 {
-		took += d.w.BuildMinutes(r.change, r.targets)
+		took += d.w.BatchMinutes(r.changes, r.targets)
 	}
 	for _, t := range d.tree.broken(b.Commit, r.targets) {
 		r.failing[t] = true

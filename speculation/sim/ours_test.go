@@ -104,3 +104,58 @@ func TestOursRefusesASetting(t *testing.T) {
 		}
 	}
 }
+
+// Changes that are built or land together keep main green at each commit, and
+// have a verdict each.
+func TestBatchesKeepMainGreen(t *testing.T) {
+	worlds := map[string]*World{
+		"plain":         mustWorld(t, func(p *Params) { p.Components = 20 }),
+		"bad predictor": mustWorld(t, func(p *Params) { p.Predictor, p.Seed = 1.5, 3 }),
+		"flaky":         mustWorld(t, func(p *Params) { p.Flaky, p.Seed = 0.005, 5 }),
+		"tree step":     mustWorld(t, func(p *Params) { p.TreeStepMin, p.Components, p.Seed = 3, 20, 6 }),
+		"pushes":        mustWorld(t, func(p *Params) { p.ExternalPush, p.Components, p.Seed = 6, 20, 9 }),
+	}
+	for name, w := range worlds {
+		for _, batch := range []string{"independent", "rollup"} {
+			out, err := ours{}.Run(context.Background(), w, Options{Workers: 12, Set: map[string]string{"batch": batch}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := MetricsOf(w, "ours", Options{Workers: 12}, out)
+			if m.Bad() || m.Landed+m.Rejected != len(w.Changes) {
+				t.Errorf("%s, %s: %+v", name, batch, m)
+			}
+			commits := map[int]int{}
+			for _, d := range out.Decisions {
+				if d.Landed {
+					commits[d.Commit]++
+				}
+			}
+			if together := len(commits) < m.Landed; name == "plain" && together != (batch == "rollup") {
+				t.Errorf("%s, %s: %d landed in %d commits", name, batch, m.Landed, len(commits))
+			}
+		}
+	}
+}
+
+// One change's part of a batch takes what it takes alone; the overhead is paid
+// once, and what two share is built once.
+func TestBatchMinutes(t *testing.T) {
+	w := &World{OverheadMin: 4, Targets: []Target{{5, 0}, {5, 1}, {10, 2}}, Changes: []Change{
+		{DurationMin: 14, Targets: []int{0, 1}}, {DurationMin: 19, Targets: []int{1, 2}}, {DurationMin: 8, Targets: []int{2}}}}
+	for _, x := range []struct {
+		changes, targets []int
+		want             float64
+	}{
+		{[]int{0}, []int{0, 1}, 14},
+		{[]int{0}, []int{1}, w.BuildMinutes(0, []int{1})},
+		{[]int{0, 2}, []int{0, 1, 2}, 4 + 10 + 4},
+		{[]int{0, 1}, []int{0, 1, 2}, 4 + 5 + 5 + 10},
+		{[]int{0, 1}, []int{2}, 4 + 10},
+		{[]int{0, 1}, nil, 0},
+	} {
+		if got := w.BatchMinutes(x.changes, x.targets); got != x.want {
+			t.Errorf("%v of %v: %v, want %v", x.targets, x.changes, got, x.want)
+		}
+	}
+}

@@ -48,6 +48,7 @@ type Decision struct {
 	Change int
 	At     float64 // minutes
 	Landed bool
+	Commit int // of landings: those with the same number, not 0, are one commit of main
 }
 
 // inTime returns the decisions by time, equal times as listed.

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// rollup makes the link of a merge of several changes at once.
+func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick, parent queue.CommitID) (queue.Link, error) {
+	ids := make([]queue.ChangeID, len(picks))
+	for i, k := range picks {
+		ids[i] = k.Change
+	}
+	l := queue.Link{ID: queue.LinkOf(parent, ids...), Parent: parent, With: ids[:len(ids)-1], Change: ids[len(ids)-1]}
+	m, err := p.mergeTogether(ctx, picks, parent)
+	switch {
+	case err != nil:
+		return l, err
+	case m.Empty || !m.Clean():
+		l.Outcome, l.Conflicts = queue.MergeFailed, m.Conflicts
+		if m.Refused != "" {
+			l.Conflicts = []string{m.Refused}
+		}
+		return l, nil
+	}
+	return p.merged(ctx, r, l, m)
+}
+
+func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (forge.Merged, error) {
+	var all []forge.Pick
+	for _, k := range picks {
+		all = append(all, mergeOf(k, ""))
+	}
+	return p.Mirror.MergeTogether(ctx, parent, all, rollupMessage(picks))
+}
+
+// rollupMessage is the message of a merge of several changes: a line for each,
+// and for each the trailers of mergeMessage.
+func rollupMessage(picks []queue.Pick) string {
+	var names []string
+	var titles, trailers strings.Builder
+	for _, k := range picks {
+		names = append(names, fmt.Sprintf("#%d", k.Number))
+		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, clipLine(k.Title, 200))
+		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], titles.String(), trailers.String())
+}

@@ -1,0 +1,154 @@
+package speculation
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var rolling = queue.Rules{Batch: queue.BatchRollup, BatchMax: 4}
+
+// main returns main's first-parent line, newest first, without the root.
+func (w *world) landings() []*commit {
+	line := w.line(w.main)
+	return line[:len(line)-1]
+}
+
+// Three changes of the same target wait for one slot: they are built once, land
+// as one first-parent merge whose parents are main and their heads, and each has
+// a verdict of its own that names the others.
+func TestARollupLandsAsOneMerge(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"a/code": "x"}, edit{"a/code": "y"}, edit{"a/code": "z"})
+	going := w.going()
+	if len(going) != 1 || len(going[0].build.For()) != 3 {
+		t.Fatalf("%d builds: %+v", len(going), going)
+	}
+	if c := w.commits[going[0].build.Commit]; c.parent != w.main || len(c.carries()) != 3 || len(c.merged()) != 3 {
+		t.Fatalf("the commit that is built is %+v on main %s", c, w.main)
+	}
+	w.waitOut()
+	top := w.landings()[0]
+	if len(top.carries()) != 3 {
+		t.Fatalf("main ends in %+v", top)
+	}
+	for _, p := range pulls {
+		if ch := w.change(p); ch.Phase != queue.Landed || ch.Verdict.Commit != top.id || len(ch.Verdict.Together) != 2 ||
+			!ch.Verdict.Tested || ch.Verdict.Reused != 0 || ch.Builds != 1 {
+			t.Errorf("%s is %s, verdict %+v", ch.ID, ch.Phase, ch.Verdict)
+		}
+	}
+	w.audit.final()
+}
+
+// What would be red in between is never on main: the second change mends what
+// the first breaks, and alone the first could not land.
+func TestARollupHasNoCommitInBetween(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"b/code": "bad x"}, edit{"b/code": "-bad heal"})
+	w.rules.Retries = 0
+	w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}}
+	w.waitOut()
+	top := w.landings()[0]
+	for _, p := range pulls {
+		if ch := w.change(p); ch.Phase != queue.Landed || ch.Verdict.Commit != top.id {
+			t.Errorf("%s is %s, verdict %+v", ch.ID, ch.Phase, ch.Verdict)
+		}
+	}
+	w.audit.final()
+}
+
+// A rollup with a broken member is given up; the member is rejected by what its
+// own merge on main has shown, and the others land.
+func TestARollupIsGivenUp(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"b/code": "x"}, edit{"b/code": "bad"}, edit{"b/code": "y"})
+	if going := w.going(); len(going) != 1 || len(going[0].build.For()) != 3 {
+		t.Fatalf("%d builds: %+v", len(going), going)
+	}
+	w.waitOut()
+	for i, want := range []queue.Phase{queue.Landed, queue.Rejected, queue.Landed} {
+		ch := w.change(pulls[i])
+		if ch.Phase != want || ch.Rollup != "" {
+			t.Errorf("%s is %s, %+v, in rollup %q", ch.ID, ch.Phase, ch.Reason, ch.Rollup)
+		}
+		if want == queue.Rejected {
+			for _, f := range ch.Verdict.Failures {
+				if c := w.commits[f.Ran.Commit]; len(c.carries()) != 1 || f.Ran.Change != ch.ID {
+					t.Errorf("%s is rejected by a build of %v", ch.ID, c.carries())
+				}
+			}
+		}
+	}
+	w.audit.final()
+}
+
+// Members that git cannot merge together are alone again, and have verdicts.
+func TestARollupThatDoesNotMerge(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"a/code": "x", "x/a": "one"}, edit{"a/code": "y", "x/a": "two"})
+	w.waitOut()
+	for i, want := range []queue.Phase{queue.Landed, queue.Rejected} {
+		if ch := w.change(pulls[i]); ch.Phase != want {
+			t.Errorf("%s is %s, %+v", ch.ID, ch.Phase, ch.Reason)
+		}
+	}
+	w.audit.final()
+}
+
+// Main shows a rollup that the state knows nothing of: each member is settled by
+// its own trailers.
+func TestARollupIsRecognised(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"a/code": "x"}, edit{"a/code": "y"})
+	var picks []queue.Pick
+	for _, p := range pulls {
+		picks = append(picks, pickOf(w.change(p)))
+	}
+	c := w.mergeAll(w.main, picks)
+	for _, x := range c.carries() {
+		w.audit.ours[c.id] = append(w.audit.ours[c.id], x.Change)
+	}
+	w.main = c.id
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	for _, p := range pulls {
+		if ch := w.change(p); ch.Phase != queue.Landed || ch.Verdict.Commit != c.id {
+			t.Errorf("%s is %s, %+v", ch.ID, ch.Phase, ch.Verdict)
+		}
+	}
+	w.audit.final()
+}
+
+// Without overload, and where little work is shared, nobody is joined.
+func TestWhoIsNotRolledUp(t *testing.T) {
+	for name, edits := range map[string][]edit{
+		"one waits":         {{"a/code": "x"}},
+		"other work":        {{"a/code": "x"}, {"a/code": "y", "b/code": "y", "c/code": "y"}},
+		"nothing in common": {{"a/code": "x"}, {"b/code": "y"}},
+	} {
+		w, _ := lineUp(t, unit, rolling, edits...)
+		w.waitOut()
+		for _, c := range w.landings() {
+			if len(c.carries()) > 1 {
+				t.Errorf("%s: %+v landed together", name, c.carries())
+			}
+		}
+		w.audit.final()
+	}
+}
+
+// What a rollup has shown counts for those behind it that were built on its
+// members one by one: the targets are the same.
+func TestResultsOutliveARollup(t *testing.T) {
+	w, pulls := lineUp(t, unit, rolling, edit{"a/code": "x"}, edit{"a/code": "y"})
+	w.tell(queue.Capacity{Slots: 2})
+	late := w.open(w.main, edit{"a/code": "late", "b/code": "late"})
+	w.step(w.say(late, "dev", "/land"))
+	w.waitOut()
+	for _, p := range append(slices.Clone(pulls), late) {
+		if ch := w.change(p); ch.Phase != queue.Landed {
+			t.Errorf("%s is %s", ch.ID, ch.Phase)
+		}
+	}
+	if n := len(w.runs); n > 4 {
+		t.Errorf("%d builds for main, the first, the rollup and the last", n)
+	}
+	w.audit.final()
+}
