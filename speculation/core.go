@@ -71,7 +71,8 @@ type Core struct {
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
-	boarding  map[queue.ChangeID]bool // members whose merge there is wanted
+	boarding  map[queue.ChangeID]bool // members whose merge there is wanted, and those that are tried beside it
+	tree      odds                    // of breaking the steps on the whole tree
 }
 
 // Turn is what one Step changes.

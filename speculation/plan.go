@@ -201,22 +201,6 @@ func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
 // backoff is the pause before main's red keys are run for the n-th time again.
 func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.Minute) }
 
-// train considers the keys on the whole tree of the links about to land.
-func (p *planning) train() {
-	at := p.front()
-	for i, id := range p.s.Train {
-		l := p.s.Links[queue.LinkOf(at, id)]
-		if l == nil || l.Outcome != queue.Merged {
-			return
-		}
-		if st := p.state(l); st.status == treeKeysOnly {
-			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: valueTrain - float64(i),
-				why: says("last check before it lands, on the commit that lands"), always: true}, st.tree)
-		}
-		at = l.Commit
-	}
-}
-
 // window is how many pending changes are planned for: enough to fill the slots
 // three times over.
 func (p *planning) window() int { return 3*p.s.Slots + 8 }

@@ -8,7 +8,7 @@ import (
 )
 
 // maxTrain bounds the links of one push.
-const maxTrain = 64
+const maxTrain = 256
 
 // land forms the train: the changes that may land next, each on the commit of
 // the one before, on the commit where main will be. What the gate lets pass of
@@ -17,6 +17,7 @@ const maxTrain = 64
 // the whole tree can only be verified on the very commits that land.
 func (c *Core) land() {
 	c.sortOrder()
+	c.tree = odds{}
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return
@@ -39,21 +40,24 @@ func (c *Core) formTrain() {
 func (c *Core) members() []queue.ChangeID {
 	at := c.front()
 	var train []queue.ChangeID
-	var line []queue.CommitID // where the train passes, before at
+	line := map[queue.CommitID]bool{at: true} // where the train passes
 	in := map[queue.ChangeID]bool{}
 	ready := c.ready()
+	defer func() { c.try(ready, in, line, at) }()
 	for i := 0; i < len(ready) && len(train) < maxTrain; {
 		id := ready[i]
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
-		case !c.mayJoin(id, in), slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) }):
+		case !c.mayJoin(id, in), c.meets(line, id, c.failsOn):
 			i++ // what was seen to fail has its verdict when main is there
-		case l == nil && slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.waiting(p, id) }):
+		case c.doubtful(at, id):
+			i++ // it is tried beside the train
+		case l == nil && c.meets(line, id, c.waitsOn):
 			i++ // it is being built on less than this
 		case l == nil:
 			// Whoever comes next is merged on this one, so they wait for it; all
 			// that could follow are asked for in one go.
-			next := c.couldFollow(ready, in, append(line, at))
+			next := c.couldFollow(ready, in, line, at)
 			c.wants = append(c.wants, want{base: at, picks: next})
 			for _, n := range next {
 				c.boarding[n] = true
@@ -64,8 +68,8 @@ func (c *Core) members() []queue.ChangeID {
 		default:
 			train = append(train, id)
 			in[id], c.aboard[id] = true, true
-			line = append(line, at)
 			at = l.Commit
+			line[at] = true
 			ready, i = slices.Delete(ready, i, i+1), 0 // who was passed over may follow now
 		}
 	}
@@ -74,11 +78,19 @@ func (c *Core) members() []queue.ChangeID {
 
 func landable(s status) bool { return s == verified || s == treeKeysOnly }
 
-// waiting reports whether it is not known yet if a change may land on a commit.
-func (c *Core) waiting(at queue.CommitID, id queue.ChangeID) bool {
-	l := c.s.Links[queue.LinkOf(at, id)]
-	return l != nil && c.state(l).status == unknown
+// meets reports whether one of a change's links on the commits of a line is of a
+// kind.
+func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
+	for l := range c.linksOf[id] {
+		if line[l.Parent] && is(l) {
+			return true
+		}
+	}
+	return false
 }
+
+// waitsOn reports whether it is not known yet if a change may land as a link.
+func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown }
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order. While main is held, what repairs it goes
@@ -119,9 +131,11 @@ func (c *Core) doubted() map[queue.ChangeID]bool {
 // out reports whether a change has been seen not to land on a commit.
 func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
 	l := c.s.Links[queue.LinkOf(at, id)]
-	if l == nil {
-		return false
-	}
+	return l != nil && c.failsOn(l)
+}
+
+// failsOn reports whether a change has been seen not to land as a link.
+func (c *Core) failsOn(l *queue.Link) bool {
 	switch c.state(l).status {
 	case failed, conflicting, empty:
 		return true
@@ -145,7 +159,7 @@ func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 
 // couldFollow returns the changes that could be the next links of the train,
 // behind its members and nowhere that they have been seen to fail or to wait.
-func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line []queue.CommitID) []queue.ChangeID {
+func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, at queue.CommitID) []queue.ChangeID {
 	var out []queue.ChangeID
 	with := maps.Clone(in)
 	for more := true; more; {
@@ -154,7 +168,7 @@ func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, l
 			if len(out) == resolveChunk {
 				return out
 			}
-			if with[id] || !c.mayJoin(id, with) || slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) || c.waiting(p, id) }) {
+			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.meets(line, id, c.waitsOn) {
 				continue
 			}
 			out = append(out, id)
@@ -171,6 +185,9 @@ func (c *Core) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at := m.Tip
+	if c.trying(at) {
+		return false
+	}
 	for _, id := range c.s.Train {
 		l := c.s.Links[queue.LinkOf(at, id)]
 		if l == nil {
@@ -181,7 +198,7 @@ func (c *Core) push() bool {
 			break
 		}
 		chain = append(chain, l)
-		if at = l.Commit; c.awaited(at) {
+		if at = l.Commit; c.awaited(at) || c.trying(at) {
 			break
 		}
 	}
