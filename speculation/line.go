@@ -226,6 +226,13 @@ func (p *planning) train() {
 			p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: p.trainValue(id, chance),
 				why: says("last check before it lands, on the commit that lands"), always: chance == 1}, st.tree)
 		}
+		if st.status == unknown { // it boards early
+			chance *= p.good(id)
+			if chance >= p.worth {
+				p.consider(candidate{link: l, change: id, chain: p.s.Train[:i], value: chance, spare: true,
+					why: says("the last check before it lands, already while its own build ends")}, st.tree)
+			}
+		}
 		if len(st.tree) > 0 {
 			chance *= 1 - p.breaks(id)
 		}

@@ -251,7 +251,7 @@ func (p *planning) path(n *node, edges []edge) {
 	aging *= p.benefit(n.ch)
 	switch {
 	case len(edges) == 0:
-		if p.aboard[n.id] || p.boarding[n.id] {
+		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {
 			return // it is merged where it will land; a path of its own would tell nothing new
 		}
 		p.alone(n, f, aging)

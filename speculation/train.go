@@ -63,7 +63,7 @@ func (c *Core) members() []queue.ChangeID {
 				c.boarding[n] = true
 			}
 			return append(train, next...)
-		case !landable(c.state(l).status):
+		case !landable(c.state(l).status) && !c.due(l):
 			i++
 		default:
 			train = append(train, id)
@@ -89,18 +89,22 @@ func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*q
 	return false
 }
 
-// waitsOn reports whether it is not known yet if a change may land as a link.
-func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown }
+// waitsOn reports whether it is not known yet if a change may land as a link, nor
+// will be soon.
+func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown && !c.due(l) }
 
 // ready returns the changes that have been proven somewhere: those of the train
-// first, then the others in order. While main is held, what repairs it goes
-// before both: the others wait for it.
+// first, then the others in order; then those that may board early, who keep
+// their places once they are on the train. While main is held, what repairs it
+// goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
 	seen := map[queue.ChangeID]bool{}
-	for _, id := range append(slices.Clone(c.s.Train), c.order...) {
-		if _, pending := c.rank[id]; pending && c.verified[id] && !doubted[id] && !seen[id] {
+	early := c.early()
+	for i, id := range slices.Concat(c.s.Train, c.order, early) {
+		proven := c.verified[id] || i >= len(c.s.Train)+len(c.order) || i < len(c.s.Train) && slices.Contains(early, id)
+		if _, pending := c.rank[id]; pending && proven && !doubted[id] && !seen[id] {
 			seen[id] = true
 			out = append(out, id)
 		}

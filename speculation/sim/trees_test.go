@@ -42,9 +42,9 @@ func TestTrainsCarryATreeStep(t *testing.T) {
 		reject  int
 	}{
 		{"a hundred", independent(100, nil), 1000, 13.01, 2, 0},
-		{"with no worker to spare", independent(300, nil), 110, 13.01, 2, 0},
-		{"broken on their own", independent(300, each(20, func(c *Change) { c.BrokenTarget = c.ID })), 1000, 16, 2.1, 15},
-		{"one in twenty breaks the step", independent(300, each(20, breaks)), 1000, 16, 3.5, 15},
+		{"with no worker to spare", independent(300, nil), 110, 13.01, 2.3, 0},
+		{"broken on their own", independent(300, each(20, func(c *Change) { c.BrokenTarget = c.ID })), 1000, 16, 3.2, 15},
+		{"one in twenty breaks the step", independent(600, each(20, breaks)), 1000, 16, 3.5, 30},
 		{"one in twenty, foreseen", independent(300, each(20, func(c *Change) {
 			breaks(c)
 			c.Predicted.Success = 0.3
