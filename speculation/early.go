@@ -9,13 +9,14 @@ import (
 )
 
 // Early boarding: a change whose own build is about to end boards the train
-// before that, so that its step on the whole tree is under way meanwhile. It
-// delays nobody behind it, whose own step takes as long; if it fails, they are
-// built again. So it has to be likely to pass, and it takes free slots only. The
-// gate asks of it what it asks of everyone.
+// before that, so that its step on the whole tree is under way meanwhile. It is
+// behind all that are proven, and behind those that come to be while it is not:
+// then its step was run in vain. So it has to be likely to pass, and it takes free
+// slots only. The gate asks of it what it asks of everyone.
 
 const (
 	likelyPass = 0.8  // chance from which a change boards early
+	apart      = 10   // part of a build's time by which others must end before or after it
 	overrun    = 1.25 // times its prediction after which a build is not expected to end soon
 )
 
@@ -60,29 +61,46 @@ func (c *Core) due(l *queue.Link) bool {
 }
 
 // early returns the changes that could board early, as they are expected to be
-// through: nobody knows yet whether their own targets pass. It asks to be woken
-// when there may be others.
+// through: nobody knows yet whether their own targets pass, but none is expected
+// to be proven so soon before or after one of them that it may turn out otherwise.
+// It asks to be woken when there may be others.
 func (c *Core) early() []queue.ChangeID {
 	if c.without(queue.IngredientEarly) || !c.hasTreeSteps() {
 		return nil
 	}
-	ends := map[queue.ChangeID]queue.Instant{}
+	type ride struct {
+		id   queue.ChangeID
+		end  queue.Instant
+		due  bool
+		near time.Duration
+	}
+	var rides []ride
 	within := c.treeTime()
 	for _, live := range c.building {
 		id := live.Change
-		if _, pending := c.rank[id]; !pending || live.whole() || c.good(id) < likelyPass {
+		if _, pending := c.rank[id]; !pending || live.Cancel || live.whole() {
 			continue
 		}
-		end, next := c.dueBy(live.Build, within)
+		due, next := c.dueBy(live.Build, within)
 		c.wakeAt(next)
-		if end != 0 && !c.verified[id] {
-			ends[id] = max(ends[id], end)
+		if c.verified[id] {
+			continue
+		}
+		r := ride{id, c.expected(live.Build), due != 0 && c.good(id) >= likelyPass, c.predictBuild(live.Build) / apart}
+		if at := slices.IndexFunc(rides, func(o ride) bool { return o.id == id }); at < 0 {
+			rides = append(rides, r)
+		} else if rides[at].end < r.end {
+			rides[at] = r
 		}
 	}
-	out := sorted(ends)
-	slices.SortStableFunc(out, func(a, b queue.ChangeID) int {
-		return cmp.Or(cmp.Compare(ends[a], ends[b]), cmp.Compare(c.rank[a], c.rank[b]))
-	})
+	slices.SortFunc(rides, func(a, b ride) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(c.rank[a.id], c.rank[b.id])) })
+	var out []queue.ChangeID
+	for i, r := range rides {
+		if !r.due || i > 0 && r.end.Sub(rides[i-1].end) < r.near || i+1 < len(rides) && rides[i+1].end.Sub(r.end) < r.near {
+			break
+		}
+		out = append(out, r.id)
+	}
 	return out
 }
 

@@ -94,8 +94,8 @@ func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*q
 func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown && !c.due(l) }
 
 // ready returns the changes that have been proven somewhere: those of the train
-// first, then the others in order; then those that may board early, who keep
-// their places once they are on the train. While main is held, what repairs it
+// first, then the others in order; then those that may board early, in the same
+// way. While main is held, what repairs it
 // goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
@@ -109,6 +109,7 @@ func (c *Core) ready() []queue.ChangeID {
 			out = append(out, id)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
 	if c.external() == queue.ExternalHold && c.root() != nil {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
@@ -119,6 +120,13 @@ func (c *Core) ready() []queue.ChangeID {
 		slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return repairs[a] - repairs[b] })
 	}
 	return out
+}
+
+func unproven(c *Core, id queue.ChangeID) int {
+	if c.verified[id] {
+		return 0
+	}
+	return 1
 }
 
 // doubted returns the changes whose pull requests are being looked at again.

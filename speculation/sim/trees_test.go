@@ -73,6 +73,16 @@ func TestTrainsCarryATreeStep(t *testing.T) {
 	}
 }
 
+// Where changes are few, the step is over when the change's own build is, but
+// for the two minutes after which the simulator says that a build has started.
+func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
+	w := independent(40, func(i int, c *Change) { c.ArriveMin = float64(15 * i) })
+	with, without := mustRun(t, w, ours{}, 10, nil), mustRun(t, w, ours{}, 10, map[string]string{"off": "[early]"})
+	if with.Bad() || with.P95 > 12.01 || with.Builds != 2 || without.P50 < 12.99 {
+		t.Errorf("%+v\nwithout boarding early %+v", with, without)
+	}
+}
+
 // What probably breaks the step is found before it boards: without that, those
 // behind it are built again each time.
 func TestTrialsKeepTheTrainGoing(t *testing.T) {
@@ -85,8 +95,8 @@ func TestTrialsKeepTheTrainGoing(t *testing.T) {
 }
 
 // Where nobody knows what a change affects, the queue is in strict order and
-// every build is of the whole tree. Main is green, and as long as changes are
-// foreseen nobody waits for more than the one before it.
+// every build is of the whole tree. Main is green, and as long as failures are
+// foreseen nobody waits for long.
 func TestOpaqueWorldsAreInOrder(t *testing.T) {
 	broken := each(20, func(c *Change) { c.BrokenTarget = c.ID })
 	foreseen := each(20, func(c *Change) { c.BrokenTarget, c.Predicted.Success = c.ID, 0.2 })
