@@ -37,6 +37,12 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 		return "last check before it lands, on the commit that lands"
 	case queue.WorthAlone:
 		return "on the target branch as it is; nothing is ahead of it"
+	case queue.WorthEarly:
+		return "the last check before it lands, already while its own build ends"
+	case queue.WorthTrial:
+		return "beside the train, on its last commit: it probably fails on the whole tree"
+	case queue.WorthProbe:
+		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
 		return "as one merge with " + v.refs(idTexts(x.With))
 	case queue.WorthLikeliest:

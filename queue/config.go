@@ -85,18 +85,20 @@ const (
 	IngredientBenefit         Ingredient = "benefit"          // value by lane and project
 	IngredientBeliefs         Ingredient = "beliefs"          // predictions are updated by results
 	IngredientBypass          Ingredient = "bypass"           // landing and rejecting before those ahead are decided
+	IngredientEarly           Ingredient = "early"            // changes board the train shortly before their own builds end
 	IngredientFlips           Ingredient = "flips"            // futures other than the likeliest
 	IngredientJustInTime      Ingredient = "just-in-time"     // re-verifications wait for those ahead
 	IngredientLanes           Ingredient = "lanes"            // the order by lanes; without it all arrive in one
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
 	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
+	IngredientTrials          Ingredient = "trials"           // changes that probably break a step on the whole tree are checked before they board the train
 )
 
 // Ingredients returns all of them.
 func Ingredients() []Ingredient {
-	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBenefit, IngredientBypass, IngredientFlips,
-		IngredientJustInTime, IngredientLanes, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold}
+	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBenefit, IngredientBypass, IngredientEarly, IngredientFlips,
+		IngredientJustInTime, IngredientLanes, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
 }
 
 // Spare says when free slots build unlikely futures, too.
@@ -145,7 +147,7 @@ type Rules struct {
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
-	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=flips,enum=just-in-time,enum=lanes,enum=preempt,enum=quotas,enum=target-threshold"`
+	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
 	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge). Default off.

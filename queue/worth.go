@@ -9,6 +9,9 @@ const (
 	WorthTrain     WorthKind = "train"     // keys on the whole tree of a commit that is about to land
 	WorthAlone     WorthKind = "alone"     // a change that nobody is ahead of
 	WorthLikeliest WorthKind = "likeliest" // a change on its likeliest future
+	WorthEarly     WorthKind = "early"     // the same, while the change's own build ends
+	WorthTrial     WorthKind = "trial"     // of one that probably fails there, beside the train
+	WorthProbe     WorthKind = "probe"     // of one alone, before it boards
 	WorthTogether  WorthKind = "together"  // several changes that are to land as one merge
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
@@ -21,7 +24,7 @@ const (
 // for.
 type Worth struct {
 	Kind    WorthKind `json:"kind,omitempty"`
-	Fixed   float64   `json:"fixed,omitempty"`   // main, train and together: the whole value
+	Fixed   float64   `json:"fixed,omitempty"`   // of kinds that are not about futures: the whole value
 	Needed  float64   `json:"needed,omitempty"`  // mean of the chances that its targets' results decide the change, by share of work, on the likeliest future
 	Odds    float64   `json:"odds,omitempty"`    // of its future against the likeliest one; 0: it is that one
 	Aging   float64   `json:"aging,omitempty"`   // 1 and the hours that the change has waited; 1 where waiting does not count
@@ -41,6 +44,16 @@ type Worth struct {
 	Least   []Need       `json:"least,omitempty"`   // targets that are needed less than others, at most MostNeeds, the least first
 	Covers  Coverage     `json:"covers,omitzero"`
 	With    []ChangeID   `json:"with,omitempty"` // other changes that it is for as well
+}
+
+// Whole reports whether the value has no parts: a build of this kind is not about
+// a change's futures.
+func (k WorthKind) Whole() bool {
+	switch k {
+	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether:
+		return true
+	}
+	return false
 }
 
 // Bounds of the lists in a Worth.

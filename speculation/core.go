@@ -32,6 +32,7 @@ type Core struct {
 	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
 	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
 	version     int                                          // of the ledger
+	serial      int                                          // of the last link that was taken in
 	decisions   int                                          // how often a change has been decided or put on its way
 	publishing  map[int]queue.Digest                         // pull requests whose comment is being written, and of what
 	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
@@ -75,7 +76,8 @@ type Core struct {
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
-	boarding  map[queue.ChangeID]bool // members whose merge there is wanted
+	boarding  map[queue.ChangeID]bool // members whose merge there is wanted, and those that are tried beside it
+	tree      odds                    // of breaking the steps on the whole tree
 }
 
 // Turn is what one Step changes.

@@ -64,6 +64,8 @@
 //
 //	gate.go      what may land: Gate, and passed. Nothing else says yes.
 //	train.go     who lands next, in which order, and the point of no return (push)
+//	line.go      steps on the whole tree: what probably breaks them is tried beside the train
+//	early.go     who boards the train while its own build ends
 //	settle.go    rejected, nothing to land, cancelled, parked and back
 //	path.go      what is known of a link (judge); which merges are asked for
 //	order.go     who is ahead of whom; lane.go: lanes, and what a build is worth for a change
@@ -102,6 +104,17 @@
 // Why does a change wait? View.Waits (view.go), made from the state and from what
 // the last plan has said of it (answer.go, why.go); a change that is not in the
 // order carries its Reason. Why was a build started? Build.Worth.
+//
+// What of steps on the whole tree (scope: repository, or no analyzer)? They are
+// true of one commit only, so they run on the very commits of the train, all at
+// once. A change that breaks one has those behind it built again. So a change
+// that will probably do so, by its prediction and by what the step has shown of
+// it, is tried on the train's last commit, aside, while the others follow on that
+// commit (try, in line.go); and where many would be built again, changes are
+// checked alone while their first builds run (probe). A hundred independent
+// changes of ten minutes at 500 per hour with a step of three: 95 % are decided
+// within 13 minutes; with one in twenty breaking the step within 16, and 23
+// without trials (speculation/sim/trees_test.go).
 //
 // Which lines decide that a change lands? Gate, called by push (train.go).
 //

@@ -178,14 +178,7 @@ func (c *Core) indexLink(l *queue.Link) {
 		of[l] = true
 	}
 	c.info(l)
-	for _, id := range linksTo(l) {
-		if n := c.nodes[id]; n != nil {
-			n.likely.noLink = ""
-			for i := range n.flips {
-				n.flips[i].noLink = ""
-			}
-		}
-	}
+	c.serial++
 	if l.Outcome == queue.Merged && l.Change != "" {
 		c.assumed.commit[l.Commit] = l
 	}

@@ -264,6 +264,7 @@ type future struct {
 	spare  bool           // for free slots only: whole, and at once
 	deal   deal           // of one that is not the likeliest
 	noLink queue.CommitID // where main will be, if it has no link from there; else empty
+	serial int            // of the last link when that was seen
 }
 
 // keys returns the assumption keys of a change's targets on a future.

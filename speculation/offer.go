@@ -78,14 +78,14 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 		return f.status
 	}
 	cand := candidate{change: n.id, node: n, takes: f.takes, value: value, aim: aim, always: len(edges) == 0}
-	if at := p.front(); f.blind > 0 && f.noLink != at {
+	if at := p.front(); f.blind > 0 && (f.noLink != at || f.serial != p.serial) {
 		cand.chain = taken(edges, f.takes)
 		l, _, void := p.walk(at, append(slices.Clone(cand.chain), n.id))
 		if l != nil && void == "" {
 			return p.offerReal(cand, l)
 		}
 		if void == "" {
-			f.noLink = at
+			f.noLink, f.serial = at, p.serial
 		}
 	}
 	var verifying queue.Instant

@@ -209,22 +209,6 @@ func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
 // backoff is the pause before main's red keys are run for the n-th time again.
 func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.Minute) }
 
-// train considers the keys on the whole tree of the links about to land.
-func (p *planning) train() {
-	at := p.front()
-	for i, n := 0, 0; i < len(p.s.Train); i += n {
-		var l *queue.Link
-		if l, n = p.nextLink(at, p.s.Train[i:]); l == nil || l.Outcome != queue.Merged {
-			return
-		}
-		if st := p.state(l); st.status == treeKeysOnly {
-			p.consider(candidate{link: l, change: l.Change, also: slices.Clone(l.With), chain: p.s.Train[:i], value: valueTrain - float64(i),
-				aim: aim{kind: queue.WorthTrain}, always: true}, st.tree)
-		}
-		at = l.Commit
-	}
-}
-
 // window is how many pending changes are planned for: enough to fill the slots
 // three times over.
 func (c *Core) window() int { return 3*c.s.Slots + 8 }
@@ -278,7 +262,7 @@ func (p *planning) path(n *node, edges []edge) {
 	aging *= p.benefit(n.ch)
 	switch {
 	case len(edges) == 0:
-		if p.aboard[n.id] || p.boarding[n.id] {
+		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {
 			p.answer(n, answer{code: queue.ReasonWaitsTrain})
 			return // it is merged where it will land; a path of its own would tell nothing new
 		}

@@ -108,6 +108,7 @@ func (p *play) end(place int) {
 func (p *play) run(edits []edit, maxSlots int) {
 	p.hear([]queue.Body{queue.Capacity{Slots: rapid.IntRange(1, maxSlots).Draw(p.rt, "slots")}})
 	p.settle()
+	left := keepVerdict - 4*time.Hour
 	for len(edits) > 0 || rapid.IntRange(0, 9).Draw(p.rt, "more") > 1 {
 		p.now = p.now.Add(time.Second)
 		switch what := rapid.IntRange(0, 9).Draw(p.rt, "what"); {
@@ -122,7 +123,9 @@ func (p *play) run(edits []edit, maxSlots int) {
 			p.hear([]queue.Body{queue.Capacity{Slots: rapid.IntRange(0, maxSlots).Draw(p.rt, "slots")}})
 			p.settle()
 		default:
-			p.now = p.now.Add(time.Duration(rapid.IntRange(1, 400).Draw(p.rt, "minutes")) * minute)
+			d := min(time.Duration(rapid.IntRange(1, 400).Draw(p.rt, "minutes"))*minute, left)
+			left -= d // verdicts are forgotten after a day, and looked at when all is over
+			p.now = p.now.Add(d)
 			p.hear([]queue.Body{queue.Tick{}})
 			p.settle()
 		}

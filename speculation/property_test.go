@@ -65,13 +65,15 @@ func newHistory(rt *rapid.T) *history {
 		l.needs = map[string][]string{"b": {"a"}, "d": {"c"}}
 	}
 	files := tree{stepsFile: unit, barrier: "go1", unowned: "data"}
-	switch h.pick(4, "steps") {
+	switch h.pick(5, "steps") {
 	case 1:
 		files[stepsFile] = "unit:exit-code:targets:test"
 	case 2:
 		files[stepsFile] = unit + " lint:exit-code:repository:lint"
 	case 3:
 		files[stepsFile] = "unit:exit-code:targets:test vet:go-test-json:targets:vet"
+	case 4:
+		files[stepsFile] = unit + " lint:exit-code:repository:lint seal:exit-code:repository:seal"
 	}
 	for _, n := range l.targets {
 		files[fileOf(n)], files["x/"+n] = "base", "text"
@@ -85,6 +87,8 @@ func newHistory(rt *rapid.T) *history {
 		{target: "d", all: []string{"q", "r"}},
 		{target: queue.TargetTree, step: "lint", all: []string{"ugly"}},
 		{target: queue.TargetTree, step: "lint", all: []string{"p", "s"}},
+		{target: queue.TargetTree, step: "seal", all: []string{"ugly", "r"}},
+		{target: queue.TargetTree, step: "seal", all: []string{"q", "s"}, unless: "heal"},
 	}
 	r := rulesOf(queue.Rules{
 		Retries: h.pick(3, "retries"), BuildsPerChange: []int{20, 4, 8}[h.pick(3, "cap")],

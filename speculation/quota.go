@@ -132,7 +132,7 @@ func (p *planning) inTurn(id queue.ChangeID) bool {
 // may want the slot more, but need not, it is remembered for lend.
 func (p *planning) overQuota(cand candidate) bool {
 	ch := p.s.Changes[cand.change]
-	if ch == nil || len(p.quotas()) == 0 || slices.Contains(p.s.Train, ch.ID) {
+	if ch == nil || len(p.quotas()) == 0 || !cand.spare && slices.Contains(p.s.Train, ch.ID) {
 		return false
 	}
 	r, places := p.ration(), p.portionsOf(ch)

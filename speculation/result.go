@@ -186,7 +186,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		passed = j.Targets()
 	}
 	c.acquit(b, passed)
-	if len(failed) > 0 {
+	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != queue.ScopeRepository || l != nil && c.clean(l)) {
 		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)

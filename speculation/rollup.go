@@ -431,7 +431,7 @@ func (p *planning) mergeJoint(cand *candidate) bool {
 
 // boards returns the link by which a rollup could be the next of the train: nil
 // where it is not merged there yet. ok is false where it cannot be.
-func (c *Core) boards(at queue.CommitID, line []queue.CommitID, group []queue.ChangeID, ready []queue.ChangeID, in map[queue.ChangeID]bool) (l *queue.Link, ok bool) {
+func (c *Core) boards(at queue.CommitID, line map[queue.CommitID]bool, group []queue.ChangeID, ready []queue.ChangeID, in map[queue.ChangeID]bool) (l *queue.Link, ok bool) {
 	if len(group) == 0 {
 		return nil, false
 	}
@@ -447,7 +447,7 @@ func (c *Core) boards(at queue.CommitID, line []queue.CommitID, group []queue.Ch
 			return nil, false
 		}
 	}
-	for _, p := range append(slices.Clone(line), at) {
+	for p := range line {
 		if l := c.s.Links[queue.LinkOf(p, group...)]; l != nil && !landable(c.state(l).status) {
 			return nil, false // it is being built on less than this, or has failed there
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // maxTrain bounds the links of one push.
-const maxTrain = 64
+const maxTrain = 256
 
 // land forms the train: the changes that may land next, each on the commit of
 // the one before, on the commit where main will be. What the gate lets pass of
@@ -17,6 +17,7 @@ const maxTrain = 64
 // the whole tree can only be verified on the very commits that land.
 func (c *Core) land() {
 	c.sortOrder()
+	c.tree = odds{}
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return
@@ -40,9 +41,10 @@ func (c *Core) formTrain() {
 func (c *Core) members() []queue.ChangeID {
 	at := c.front()
 	var train []queue.ChangeID
-	var line []queue.CommitID // where the train passes, before at
+	line := map[queue.CommitID]bool{at: true} // where the train passes
 	in := map[queue.ChangeID]bool{}
 	ready := c.ready()
+	defer func() { c.try(ready, in, line, at) }()
 	for i := 0; i < len(ready) && len(train) < maxTrain; {
 		id := ready[i]
 		if group := c.rollupOf(id); group != nil {
@@ -56,33 +58,36 @@ func (c *Core) members() []queue.ChangeID {
 				for _, n := range group {
 					in[n], c.aboard[n] = true, true
 				}
-				train, line, at = append(train, group...), append(line, at), l.Commit
+				train, at = append(train, group...), l.Commit
+				line[at] = true
 				ready, i = slices.DeleteFunc(ready, func(n queue.ChangeID) bool { return slices.Contains(group, n) }), 0
 				continue
 			}
 		}
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
-		case !c.mayJoin(id, in), slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) }):
+		case !c.mayJoin(id, in), c.meets(line, id, c.failsOn):
 			i++ // what was seen to fail has its verdict when main is there
-		case l == nil && slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.waiting(p, id) }):
+		case c.doubtful(at, id):
+			i++ // it is tried beside the train
+		case l == nil && c.meets(line, id, c.waitsOn):
 			i++ // it is being built on less than this
 		case l == nil:
 			// Whoever comes next is merged on this one, so they wait for it; all
 			// that could follow are asked for in one go.
-			next := c.couldFollow(ready, in, append(line, at))
+			next := c.couldFollow(ready, in, line, at)
 			c.wants = append(c.wants, want{base: at, picks: next})
 			for _, n := range next {
 				c.boarding[n] = true
 			}
 			return append(train, next...)
-		case !landable(c.state(l).status):
+		case !landable(c.state(l).status) && !c.due(l):
 			i++
 		default:
 			train = append(train, id)
 			in[id], c.aboard[id] = true, true
-			line = append(line, at)
 			at = l.Commit
+			line[at] = true
 			ready, i = slices.Delete(ready, i, i+1), 0 // who was passed over may follow now
 		}
 	}
@@ -91,25 +96,38 @@ func (c *Core) members() []queue.ChangeID {
 
 func landable(s status) bool { return s == verified || s == treeKeysOnly }
 
-// waiting reports whether it is not known yet if a change may land on a commit.
-func (c *Core) waiting(at queue.CommitID, id queue.ChangeID) bool {
-	l := c.s.Links[queue.LinkOf(at, id)]
-	return l != nil && c.state(l).status == unknown
+// meets reports whether one of a change's links on the commits of a line is of a
+// kind.
+func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
+	for l := range c.linksOf[id] {
+		if len(l.With) == 0 && line[l.Parent] && is(l) {
+			return true
+		}
+	}
+	return false
 }
 
+// waitsOn reports whether it is not known yet if a change may land as a link, nor
+// will be soon.
+func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown && !c.due(l) }
+
 // ready returns the changes that have been proven somewhere: those of the train
-// first, then the others in order. While main is held, what repairs it goes
-// before both: the others wait for it.
+// first, then the others in order; then those that may board early, in the same
+// way. While main is held, what repairs it
+// goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
 	seen := map[queue.ChangeID]bool{}
-	for _, id := range append(slices.Clone(c.s.Train), c.order...) {
-		if _, pending := c.rank[id]; pending && c.verified[id] && !doubted[id] && !seen[id] {
+	early := c.early()
+	for i, id := range slices.Concat(c.s.Train, c.order, early) {
+		proven := c.verified[id] || i >= len(c.s.Train)+len(c.order) || i < len(c.s.Train) && slices.Contains(early, id)
+		if _, pending := c.rank[id]; pending && proven && !doubted[id] && !seen[id] {
 			seen[id] = true
 			out = append(out, id)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
 	if c.external() == queue.ExternalHold && c.root() != nil {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
@@ -120,6 +138,13 @@ func (c *Core) ready() []queue.ChangeID {
 		slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return repairs[a] - repairs[b] })
 	}
 	return out
+}
+
+func unproven(c *Core, id queue.ChangeID) int {
+	if c.verified[id] {
+		return 0
+	}
+	return 1
 }
 
 // doubted returns the changes whose pull requests are being looked at again.
@@ -136,9 +161,11 @@ func (c *Core) doubted() map[queue.ChangeID]bool {
 // out reports whether a change has been seen not to land on a commit.
 func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
 	l := c.s.Links[queue.LinkOf(at, id)]
-	if l == nil {
-		return false
-	}
+	return l != nil && c.failsOn(l)
+}
+
+// failsOn reports whether a change has been seen not to land as a link.
+func (c *Core) failsOn(l *queue.Link) bool {
 	switch c.state(l).status {
 	case failed, conflicting, empty:
 		return true
@@ -162,7 +189,7 @@ func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 
 // couldFollow returns the changes that could be the next links of the train,
 // behind its members and nowhere that they have been seen to fail or to wait.
-func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line []queue.CommitID) []queue.ChangeID {
+func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, at queue.CommitID) []queue.ChangeID {
 	var out []queue.ChangeID
 	with := maps.Clone(in)
 	for more := true; more; {
@@ -171,7 +198,7 @@ func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, l
 			if len(out) == resolveChunk {
 				return out
 			}
-			if with[id] || !c.mayJoin(id, with) || slices.ContainsFunc(line, func(p queue.CommitID) bool { return c.out(p, id) || c.waiting(p, id) }) {
+			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.meets(line, id, c.waitsOn) {
 				continue
 			}
 			out = append(out, id)
@@ -188,6 +215,9 @@ func (c *Core) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at := m.Tip
+	if c.trying(at) {
+		return false
+	}
 	for rest := c.s.Train; len(rest) > 0; {
 		l, n := c.nextLink(at, rest)
 		if l == nil {
@@ -199,7 +229,7 @@ func (c *Core) push() bool {
 			break
 		}
 		chain = append(chain, l)
-		if at = l.Commit; c.awaited(at) {
+		if at = l.Commit; c.awaited(at) || c.trying(at) {
 			break
 		}
 	}

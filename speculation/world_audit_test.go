@@ -284,8 +284,12 @@ func (a *audit) quotas() {
 			if q.Per == queue.PerAuthor {
 				who = strings.ToLower(ch.Author)
 			}
+			asked := b.At == w.now && w.runs[id] == nil
+			if asked && slices.Contains(s.Train, ch.ID) {
+				continue // about to land: it may have come after those that kept the quota
+			}
 			running[who]++
-			fresh[who] = fresh[who] || b.At == w.now && w.runs[id] == nil && !slices.Contains(s.Train, ch.ID)
+			fresh[who] = fresh[who] || asked
 		}
 		for who, n := range running {
 			if limit := q.Limit(s.Slots); fresh[who] && n > limit && q.When == queue.WhenAlways {

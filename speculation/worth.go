@@ -46,7 +46,7 @@ func (p *planning) worthOf(cand *candidate) queue.Worth {
 	if w.With = slices.Clone(cand.also); len(cand.link.With) > 0 {
 		w.With = slices.Clone(cand.link.With)
 	}
-	if w.Covers = p.covers(cand); w.Kind == queue.WorthMain || w.Kind == queue.WorthTrain || w.Kind == queue.WorthTogether || n == nil {
+	if w.Covers = p.covers(cand); w.Kind.Whole() || n == nil {
 		w.Fixed = cand.value
 		return w
 	}
@@ -112,7 +112,7 @@ func (c *Core) leastNeeded(n *node) []queue.Need {
 func (p *planning) covers(cand *candidate) queue.Coverage {
 	const passed, left, shared, asked = 0, 1, 2, 3
 	by := map[string]int{}
-	tree := cand.aim.kind == queue.WorthTrain || cand.aim.kind == queue.WorthMain
+	tree := cand.aim.kind.Whole() && cand.aim.kind != queue.WorthTogether
 	for i, f := range p.info(cand.link).facts {
 		k := cand.link.Keys[i]
 		if p.wholeTree(cand.link, k) && !tree {

@@ -39,6 +39,7 @@ type simulateCommand struct {
 	Flaky        float64 `default:"0" help:"Chance that a build reports a sound target as failed." group:"world"`
 	ExternalPush float64 `default:"0" help:"Generated: commits per hour that reach main without the queue." group:"world"`
 	TreeStep     float64 `default:"0" help:"Minutes of a step on the whole tree that each landing needs." group:"world"`
+	TreeBroken   float64 `default:"0" help:"Generated: share of changes that break that step." group:"world"`
 
 	Strategy []string          `default:"${strategies}" help:"Strategies, the first is the normaliser: ${strategies_all}." group:"run"`
 	Workers  []int             `default:"500" help:"Builds at a time; each strategy runs with each." group:"run"`
@@ -129,7 +130,7 @@ func (s *simulateCommand) world() (*sim.World, error) {
 	p.Components, p.Zipf, p.Shared, p.Large = s.Components, s.Zipf, s.Shared, s.Large
 	p.Broken, p.Conflict, p.Predictor, p.MAPE = s.Broken, s.Conflict, s.Predictor, s.Mape
 	p.PredictorPair = s.Pairs
-	p.Flaky, p.ExternalPush, p.TreeStepMin = s.Flaky, s.ExternalPush, s.TreeStep
+	p.Flaky, p.ExternalPush, p.TreeStepMin, p.TreeBroken = s.Flaky, s.ExternalPush, s.TreeStep, s.TreeBroken
 	if s.World == "" && s.Trace == "" {
 		w, err := sim.Generate(p)
 		if err != nil {

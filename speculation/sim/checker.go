@@ -9,6 +9,8 @@ type Checker struct {
 	decided []int
 	broken  []bool  // targets where something that has landed is broken on its own
 	soured  [][]int // by change: targets where a push has broken it
+	mates   [][]int // by change: those with which it breaks the tree step, earlier and later
+	tree    bool    // what has landed breaks the tree step
 	pushes  int
 	v       Verdict
 }
@@ -28,8 +30,14 @@ func (v Verdict) Bad() bool { return v.RedCommits+v.DecidedTwice+v.Undecided > 0
 
 // NewChecker returns a checker that has seen nothing.
 func NewChecker(w *World) *Checker {
-	return &Checker{w: w, landed: make([]bool, len(w.Changes)), decided: make([]int, len(w.Changes)),
-		broken: make([]bool, len(w.Targets)), soured: make([][]int, len(w.Changes))}
+	k := &Checker{w: w, landed: make([]bool, len(w.Changes)), decided: make([]int, len(w.Changes)),
+		broken: make([]bool, len(w.Targets)), soured: make([][]int, len(w.Changes)), mates: make([][]int, len(w.Changes))}
+	for i := range w.Changes {
+		for _, x := range w.Changes[i].TreeFoes {
+			k.mates[i], k.mates[x] = append(k.mates[i], x), append(k.mates[x], i)
+		}
+	}
+	return k
 }
 
 // Decide is told of a decision at a time; times must not go back. A landed
@@ -75,9 +83,17 @@ func (k *Checker) land(changes ...int) {
 	}
 }
 
-// red reports whether a target of the change fails once it is on main.
+// red reports whether a target of the change, or the tree step, fails once it is
+// on main.
 func (k *Checker) red(change int) bool {
 	c := &k.w.Changes[change]
+	k.tree = k.tree || c.BreaksTree
+	for _, x := range k.mates[change] {
+		k.tree = k.tree || k.landed[x]
+	}
+	if k.tree && k.w.TreeStepMin > 0 {
+		return true
+	}
 	if c.BrokenTarget >= 0 {
 		k.broken[c.BrokenTarget] = true
 	}
@@ -173,9 +189,14 @@ func arrivalOrder(w *World) []bool {
 	landed := make([]bool, len(w.Changes))
 	for i := range w.Changes {
 		c := &w.Changes[i]
-		landed[i] = c.BrokenTarget < 0
+		landed[i] = c.BrokenTarget < 0 && !(c.BreaksTree && w.TreeStepMin > 0)
 		for _, x := range c.Conflicts {
 			if landed[x.With] {
+				landed[i] = false
+			}
+		}
+		for _, x := range c.TreeFoes {
+			if landed[x] && w.TreeStepMin > 0 {
 				landed[i] = false
 			}
 		}

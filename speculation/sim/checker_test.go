@@ -58,6 +58,39 @@ func TestCheckerCatches(t *testing.T) {
 	}
 }
 
+func TestCheckerKnowsTheTreeStep(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		landings []int
+		red      int
+	}{
+		{"what breaks it alone", []int{0, 1, 2}, 1},
+		{"two that break it together", []int{0, 3}, 1},
+		{"the same, the later first", []int{3, 0, 1}, 2},
+		{"one of the two", []int{3, 1}, 0},
+	} {
+		w := small()
+		w.TreeStepMin = 3
+		w.Changes[1].Conflicts, w.Changes[2].BrokenTarget, w.Changes[2].BreaksTree = nil, -1, true
+		w.Changes = append(w.Changes, w.Changes[1])
+		w.Changes[3].ID, w.Changes[3].TreeFoes = 3, []int{0}
+		k, s := sim.NewChecker(w), sim.NewState(w)
+		for i, c := range x.landings {
+			k.Decide(c, true, float64(i))
+			s.Add(c)
+		}
+		if v := k.Verdict(); v.RedCommits != x.red || s.TreeFails() != (x.red > 0) {
+			t.Errorf("%s: %d red commits, the tree step fails: %t; want %d", x.name, v.RedCommits, s.TreeFails(), x.red)
+		}
+		for _, c := range x.landings {
+			s.Remove(c)
+		}
+		if _, tree := s.With(x.landings, nil); tree != (x.red > 0) || s.TreeFails() {
+			t.Errorf("%s: With says that the tree step fails: %t", x.name, tree)
+		}
+	}
+}
+
 func TestPushesFromOutsideBreakWhatIsPending(t *testing.T) {
 	w := small()
 	w.Pushes = []sim.Push{{AtMin: 10, Targets: []int{0}, Breaks: []sim.Conflict{{With: 0, Target: 0}}}}

@@ -144,7 +144,8 @@ func (e *engine) start(changes, assumed []int, key uint64) *build {
 		e.attempts[c]++
 		e.current[c] = append(e.current[c], b)
 		if !b.failed {
-			b.failed = len(e.main.With(with, e.w.Changes[c].Targets)) > 0 || e.flakes(c)
+			broken, tree := e.main.With(with, e.w.Changes[c].Targets)
+			b.failed = len(broken) > 0 || tree || e.flakes(c)
 		}
 	}
 	b.end = e.now + took + e.w.TreeStepMin
@@ -155,6 +156,9 @@ func (e *engine) start(changes, assumed []int, key uint64) *build {
 }
 
 func (e *engine) flakes(c int) bool {
+	if e.w.TreeStepMin > 0 && e.w.Flake(c, e.attempts[c], -1) {
+		return true
+	}
 	if e.w.Flaky == 0 {
 		return false
 	}

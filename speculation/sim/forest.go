@@ -19,12 +19,14 @@ type forest struct {
 	unit   queue.Digest
 	whole  queue.Digest // digest of the step on the whole tree; "" where there is none
 	name   []string     // of targets
+	all    []int        // targets
 	number map[string]int
 
 	truth  *State // of main as it is
 	line   []place
 	tip    queue.CommitID
 	main   []uint64 // by target: what is on main that affects it
+	trunk  uint64   // what is on main, of all changes and pushes
 	at     map[queue.CommitID]*spot
 	change map[queue.CommitID]int // by head
 }
@@ -56,6 +58,7 @@ func newForest(w *World, steps []queue.Step) *forest {
 	for t := range w.Targets {
 		f.name = append(f.name, fmt.Sprintf("t%06d", t))
 		f.number[f.name[t]] = t
+		f.all = append(f.all, t)
 	}
 	for c := range w.Changes {
 		f.change[headOf(c)] = c
@@ -158,8 +161,12 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 		for _, target := range slices.Compact(targets) {
 			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: queue.Digest(fmt.Sprintf("%016x", hash[target]))})
 		}
+		whole := queue.Digest(fmt.Sprintf("%016x", f.content(at.root, stack)))
+		if f.w.Opaque {
+			l.Keys = []queue.Key{{Step: f.unit, Target: queue.TargetTree, Hash: whole}}
+		}
 		if f.whole != "" {
-			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: queue.TargetTree, Hash: queue.Digest(id)})
+			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: queue.TargetTree, Hash: whole})
 		}
 		i += len(ids) - 1
 		if f.at[id] == nil {
@@ -167,6 +174,18 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 		}
 		out.Links = append(out.Links, l)
 		parent = id
+	}
+	return out
+}
+
+// content stands for the whole tree of a commit: whatever is in it, in any order.
+func (f *forest) content(root int, stack []int) uint64 {
+	out := f.trunk
+	for _, p := range f.line[root:] {
+		out ^= p.mark()
+	}
+	for _, c := range stack {
+		out ^= label(c)
 	}
 	return out
 }
@@ -185,8 +204,9 @@ func (f *forest) touches(p place, target int) bool {
 	return f.w.Changes[p.change].affects(target)
 }
 
-// broken says which of the targets fail on a commit.
-func (f *forest) broken(id queue.CommitID, targets []int) []int {
+// broken says which of the targets fail on a commit, and whether the tree step
+// does.
+func (f *forest) broken(id queue.CommitID, targets []int) (red []int, tree bool) {
 	s := f.spot(id)
 	var off []int
 	for _, p := range f.line[s.root:] {
@@ -195,11 +215,11 @@ func (f *forest) broken(id queue.CommitID, targets []int) []int {
 			off = append(off, p.change)
 		}
 	}
-	out := f.truth.With(s.stack, targets)
+	red, tree = f.truth.With(s.stack, targets)
 	for _, c := range off {
 		f.truth.Add(c)
 	}
-	return out
+	return red, tree
 }
 
 // land moves main along the commits of a push.
@@ -208,6 +228,7 @@ func (f *forest) land(p *queue.Push, ids map[queue.ChangeID]int) {
 		for _, id := range p.Of(i) {
 			c := ids[id]
 			f.truth.Add(c)
+			f.trunk ^= label(c)
 			for _, t := range f.w.Changes[c].Targets {
 				f.main[t] ^= label(c)
 			}
@@ -223,6 +244,7 @@ func (f *forest) push(n int) {
 	x := &f.w.Pushes[n]
 	f.truth.Push(x)
 	p := place{commit: queue.CommitID(fmt.Sprint("outside", n)), change: -1, push: n}
+	f.trunk ^= p.mark()
 	for _, t := range x.Targets {
 		f.main[t] ^= p.mark()
 	}

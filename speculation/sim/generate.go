@@ -41,6 +41,7 @@ type Params struct {
 	Flaky        float64 // chance that a build reports a sound target as failed
 	ExternalPush float64 // commits per hour that reach main without the queue
 	TreeStepMin  float64 // a step on the whole tree that each landing needs
+	TreeBroken   float64 // share of changes that break it; nobody predicts them
 }
 
 // Defaults returns the parameters of the given worlds at 500 changes per hour.
@@ -73,6 +74,7 @@ func (p *Params) validate() error {
 		{"conflict of large diffs", p.ConflictLarge, 0, 0.99}, {"window", p.WindowMin, 0, 1e5}, {"large", p.Large, 0, 1},
 		{"predictor", p.Predictor, 0, 20}, {"predictor of pairs", p.PredictorPair, 0, 20}, {"mape", p.MAPE, 0, 2},
 		{"flaky", p.Flaky, 0, 0.99}, {"external pushes", p.ExternalPush, 0, 1e4}, {"tree step", p.TreeStepMin, 0, 1e4},
+		{"broken in the tree step", p.TreeBroken, 0, 0.99},
 	} {
 		if math.IsNaN(x.v) || x.v < x.least || x.v > x.most {
 			return fmt.Errorf("%s is %v; it must be from %v to %v", x.name, x.v, x.least, x.most)
@@ -94,6 +96,7 @@ const (
 	streamTruth
 	streamBeliefs
 	streamPushes
+	streamTree
 )
 
 // Generate makes a world. The same parameters make the same world.
@@ -123,6 +126,11 @@ func Generate(p Params) (*World, error) {
 	}
 	p.outcomes(w, p.odds(w))
 	p.pushes(w, l)
+	if tree := draw(p.Seed, streamTree); p.TreeBroken > 0 {
+		for i := range w.Changes {
+			w.Changes[i].BreaksTree = tree.Float64() < p.TreeBroken
+		}
+	}
 	return w, nil
 }
 

@@ -2,7 +2,8 @@ package sim
 
 import "slices"
 
-// Graph says who may conflict with whom: changes whose targets meet.
+// Graph says who may conflict with whom: changes whose targets meet, or all of
+// them where nobody knows what they affect.
 type Graph struct {
 	Earlier [][]int // by change: those that arrived before it, in order
 	Later   [][]int // by change: those that arrive after it, in order
@@ -10,6 +11,9 @@ type Graph struct {
 
 // NewGraph builds the graph of a world.
 func NewGraph(w *World) *Graph {
+	if w.Opaque {
+		return newLine(w)
+	}
 	n := len(w.Changes)
 	g := &Graph{Earlier: make([][]int, n), Later: make([][]int, n)}
 	affecting := make([][]int, len(w.Targets))

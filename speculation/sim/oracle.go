@@ -40,9 +40,12 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 			at = max(at, done[j])
 		}
 		done[i] = at
-		lands[i] = c.BrokenTarget < 0 && soured[i] > at
+		lands[i] = c.BrokenTarget < 0 && !(c.BreaksTree && w.TreeStepMin > 0) && soured[i] > at
 		for _, x := range c.Conflicts {
 			lands[i] = lands[i] && !lands[x.With]
+		}
+		for _, x := range c.TreeFoes {
+			lands[i] = lands[i] && !(lands[x] && w.TreeStepMin > 0)
 		}
 		out.Builds++
 		out.WorkerMinutes += took

@@ -79,6 +79,7 @@ type run struct {
 	targets []int
 	whole   bool // the step on the whole tree
 	failing map[int]bool
+	red     bool // the step on the whole tree fails
 	began   queue.Instant
 	end     queue.Instant
 	over    bool
@@ -96,6 +97,9 @@ func newDriver(w *World, o Options, rules queue.Rules) *driver {
 	d := &driver{w: w, o: o, out: &Outcome{}, rules: rules, now: epoch, runs: map[queue.BuildID]*run{},
 		ids: map[queue.ChangeID]int{}, tries: make([]int, len(w.Changes)), onMain: make([]int, len(w.Changes))}
 	d.steps = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: 24 * time.Hour}}
+	if w.Opaque {
+		d.steps[0].Report = queue.ReportExitCode
+	}
 	d.unit = d.steps[0].Digest()
 	if w.TreeStepMin > 0 {
 		d.steps = append(d.steps, queue.Step{Name: "tree", Run: "test all", Scope: queue.ScopeRepository, Report: queue.ReportExitCode, Timeout: 24 * time.Hour})
@@ -191,8 +195,12 @@ func (d *driver) carryOut(a *queue.Action) {
 			ConfigAt: d.core.State().Main.ConfigAt})
 	case queue.Analyze:
 		d.ids[t.Change] = t.Pick.Number - 1
-		names := d.tree.names(d.w.Changes[t.Pick.Number-1].Targets)
-		d.tell(queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: queue.Footprint{Main: t.Main, Analyzer: "world", Write: names, Affected: names}})
+		f := queue.Footprint{Main: t.Main, Analyzer: "world", All: d.w.Opaque, Write: []string{queue.TargetTree}}
+		if !d.w.Opaque {
+			f.Write = d.tree.names(d.w.Changes[t.Pick.Number-1].Targets)
+		}
+		f.Affected = f.Write
+		d.tell(queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f})
 	case queue.Resolve:
 		d.tell(d.tree.resolve(a.Key, t))
 	case queue.Run:
@@ -248,6 +256,10 @@ func (d *driver) start(id queue.BuildID) {
 			took += d.w.TreeStepMin
 			continue
 		}
+		if d.w.Opaque {
+			r.targets = append(r.targets, d.w.Changes[r.change].Targets...)
+			continue
+		}
 		for _, k := range j.Keys {
 			r.targets = append(r.targets, d.tree.number[k.Target])
 		}
@@ -256,7 +268,13 @@ func (d *driver) start(id queue.BuildID) {
 	if len(r.targets) > 0 {
 		took += d.w.BatchMinutes(r.changes, r.targets)
 	}
-	for _, t := range d.tree.broken(b.Commit, r.targets) {
+	looked := r.targets
+	if d.w.Opaque && len(looked) > 0 {
+		looked = d.tree.all
+	}
+	red, tree := d.tree.broken(b.Commit, looked)
+	r.red = r.whole && (tree || d.w.Flake(r.change, d.tries[r.change], -1))
+	for _, t := range red {
 		r.failing[t] = true
 	}
 	for _, t := range r.targets {
@@ -285,10 +303,23 @@ func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 	for _, j := range b.Jobs {
 		done := queue.JobDone{Build: r.id, Step: j.Step.Digest(), Outcome: queue.JobPassed, Machine: "worker"}
 		if j.Step.Scope == queue.ScopeRepository {
-			if how != queue.JobStopped {
-				done.Took = span(d.w.TreeStepMin)
-				d.tell(done)
+			if how == queue.JobStopped {
+				continue
 			}
+			if done.Took = span(d.w.TreeStepMin); r.red {
+				done.Outcome, outcome = queue.JobFailed, queue.JobFailed
+			}
+			d.tell(done)
+			continue
+		}
+		if d.w.Opaque {
+			if how == queue.JobStopped {
+				continue
+			}
+			if done.Took = r.end.Sub(r.began); len(r.failing) > 0 {
+				done.Outcome, outcome = queue.JobFailed, queue.JobFailed
+			}
+			d.tell(done)
 			continue
 		}
 		done.PerTarget = map[string]time.Duration{}

@@ -71,8 +71,8 @@ func Strategies() []Strategy {
 // by one on the queue's own planner, as "key=value": each takes one ingredient
 // out.
 func Ablations() []string {
-	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[flips]",
-		"off=[just-in-time]", "off=[lanes]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]"}
+	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[early]", "off=[flips]",
+		"off=[just-in-time]", "off=[lanes]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]", "off=[trials]"}
 }
 
 // Lookup returns the strategy of a name.

@@ -13,18 +13,23 @@ type State struct {
 	foes   [][]Conflict // by change: both earlier and later ones it breaks with
 	pushed [][]int      // by change: the targets where a push that is in breaks it
 	in     []bool
-	bad    []int // by target: reasons to fail
-	red    int   // targets with one
+	bad    []int   // by target: reasons to fail
+	red    int     // targets with one
+	mates  [][]int // by change: both earlier and later ones with which it breaks the tree step
+	tree   int     // reasons for the tree step to fail
 }
 
 // NewState returns the empty state of a world: main as it was before.
 func NewState(w *World) *State {
 	s := &State{w: w, foes: make([][]Conflict, len(w.Changes)), pushed: make([][]int, len(w.Changes)),
-		in: make([]bool, len(w.Changes)), bad: make([]int, len(w.Targets))}
+		in: make([]bool, len(w.Changes)), bad: make([]int, len(w.Targets)), mates: make([][]int, len(w.Changes))}
 	for i := range w.Changes {
 		for _, x := range w.Changes[i].Conflicts {
 			s.foes[i] = append(s.foes[i], x)
 			s.foes[x.With] = append(s.foes[x.With], Conflict{With: i, Target: x.Target})
+		}
+		for _, x := range w.Changes[i].TreeFoes {
+			s.mates[i], s.mates[x] = append(s.mates[i], x), append(s.mates[x], i)
 		}
 	}
 	return s
@@ -69,9 +74,12 @@ func (s *State) Broken(targets []int) []int {
 	return out
 }
 
+// TreeFails reports whether the tree step fails, where there is one.
+func (s *State) TreeFails() bool { return s.tree > 0 && s.w.TreeStepMin > 0 }
+
 // With returns which of the targets fail on this state with more changes in,
-// and leaves the state as it was.
-func (s *State) With(more, targets []int) []int {
+// and whether the tree step does. It leaves the state as it was.
+func (s *State) With(more, targets []int) (broken []int, tree bool) {
 	added := make([]int, 0, len(more))
 	for _, c := range more {
 		if !s.in[c] {
@@ -79,11 +87,11 @@ func (s *State) With(more, targets []int) []int {
 			added = append(added, c)
 		}
 	}
-	broken := s.Broken(targets)
+	broken, tree = s.Broken(targets), s.TreeFails()
 	for _, c := range added {
 		s.Remove(c)
 	}
-	return broken
+	return broken, tree
 }
 
 func (s *State) set(change int, in bool) {
@@ -97,6 +105,14 @@ func (s *State) set(change int, in bool) {
 	}
 	if t := s.w.Changes[change].BrokenTarget; t >= 0 {
 		s.blame(t, step)
+	}
+	if s.w.Changes[change].BreaksTree {
+		s.tree += step
+	}
+	for _, x := range s.mates[change] {
+		if s.in[x] {
+			s.tree += step
+		}
 	}
 	for _, x := range s.foes[change] {
 		if s.in[x.With] {
@@ -120,7 +136,8 @@ func (s *State) blame(target, step int) {
 }
 
 // Flake reports whether a build reports a sound target as failed: a seeded draw
-// that is the same for the same change, attempt and target.
+// that is the same for the same change, attempt and target; target -1 is the tree
+// step.
 func (w *World) Flake(change, attempt, target int) bool {
 	if w.Flaky == 0 {
 		return false

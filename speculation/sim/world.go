@@ -20,6 +20,7 @@ type World struct {
 	Flaky       float64 // chance that a build reports a sound target as failed
 	TreeStepMin float64 // a step on the whole tree that each landing needs; part of each peer's builds
 	Pushes      []Push  // commits that reach main without the queue, by time
+	Opaque      bool    // nobody can say what a change affects: each is built whole, and conflicts with every other
 }
 
 // Target is the smallest unit that is built; its id is its index.
@@ -37,6 +38,8 @@ type Change struct {
 	Targets      []int      // affected, sorted; never empty
 	BrokenTarget int        // fails wherever this change is in; -1: sound on its own
 	Conflicts    []Conflict // earlier changes that it really breaks with
+	BreaksTree   bool       // the tree step fails wherever this change is in
+	TreeFoes     []int      // earlier changes with which it breaks the tree step
 	Predicted    Prediction
 }
 
@@ -93,6 +96,11 @@ func (w *World) check(i int) error {
 	for _, x := range c.Conflicts {
 		if x.With < 0 || x.With >= i || !c.affects(x.Target) || !w.Changes[x.With].affects(x.Target) {
 			return fmt.Errorf("change %d: no conflict with %d at target %d is possible", i, x.With, x.Target)
+		}
+	}
+	for _, x := range c.TreeFoes {
+		if x < 0 || x >= i {
+			return fmt.Errorf("change %d: it cannot break the tree step with %d", i, x)
 		}
 	}
 	p := &c.Predicted

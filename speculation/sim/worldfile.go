@@ -19,6 +19,7 @@ type header struct {
 	External    []pushLine   `json:"external,omitempty"`
 	Flaky       float64      `json:"flaky,omitempty"`
 	LargeShare  float64      `json:"large_share"`
+	Opaque      bool         `json:"opaque,omitempty"`
 	OverheadMin float64      `json:"overhead_min"`
 	RatePerHour float64      `json:"rate_per_hour"`
 	Seed        uint64       `json:"seed"`
@@ -41,6 +42,7 @@ type pushLine struct {
 // changeLine is each further line.
 type changeLine struct {
 	ArriveMin    float64        `json:"arrive_min"`
+	BreaksTree   bool           `json:"breaks_tree,omitempty"`
 	BrokenTarget int            `json:"broken_target"`
 	Conflicts    []conflictLine `json:"conflicts"`
 	DurationMin  float64        `json:"duration_min"`
@@ -48,6 +50,7 @@ type changeLine struct {
 	Large        bool           `json:"large"`
 	Predicted    predictedLine  `json:"predicted"`
 	Targets      []int          `json:"targets"`
+	TreeFoes     []int          `json:"tree_foes,omitempty"`
 }
 
 type conflictLine struct {
@@ -128,7 +131,7 @@ func WriteWorld(out io.Writer, w *World) error {
 
 func (h *header) world() *World {
 	w := &World{Seed: h.Seed, Arrivals: h.Arrivals, RatePerHour: h.RatePerHour, LargeShare: h.LargeShare,
-		OverheadMin: h.OverheadMin, Flaky: h.Flaky, TreeStepMin: h.TreeStepMin}
+		OverheadMin: h.OverheadMin, Flaky: h.Flaky, TreeStepMin: h.TreeStepMin, Opaque: h.Opaque}
 	for _, t := range h.Targets {
 		w.Targets = append(w.Targets, Target(t))
 	}
@@ -140,7 +143,7 @@ func (h *header) world() *World {
 
 func (w *World) header() *header {
 	h := &header{Seed: w.Seed, Arrivals: w.Arrivals, RatePerHour: w.RatePerHour, LargeShare: w.LargeShare,
-		OverheadMin: w.OverheadMin, Flaky: w.Flaky, TreeStepMin: w.TreeStepMin, World: worldFormat, Changes: len(w.Changes)}
+		OverheadMin: w.OverheadMin, Flaky: w.Flaky, TreeStepMin: w.TreeStepMin, Opaque: w.Opaque, World: worldFormat, Changes: len(w.Changes)}
 	for _, t := range w.Targets {
 		h.Targets = append(h.Targets, targetLine(t))
 	}
@@ -152,7 +155,7 @@ func (w *World) header() *header {
 
 func (l *changeLine) change() Change {
 	c := Change{ID: l.ID, ArriveMin: l.ArriveMin, DurationMin: l.DurationMin, Large: l.Large, Targets: l.Targets,
-		BrokenTarget: l.BrokenTarget, Conflicts: conflictsOf(l.Conflicts),
+		BrokenTarget: l.BrokenTarget, Conflicts: conflictsOf(l.Conflicts), BreaksTree: l.BreaksTree, TreeFoes: l.TreeFoes,
 		Predicted: Prediction{Success: l.Predicted.Success, DurationMin: l.Predicted.DurationMin, DurationSDMin: l.Predicted.DurationSDMin}}
 	for _, x := range l.Predicted.Conflicts {
 		c.Predicted.Conflicts = append(c.Predicted.Conflicts, Chance(x))
@@ -162,7 +165,7 @@ func (l *changeLine) change() Change {
 
 func (c *Change) line() *changeLine {
 	l := &changeLine{ID: c.ID, ArriveMin: c.ArriveMin, DurationMin: c.DurationMin, Large: c.Large, Targets: c.Targets,
-		BrokenTarget: c.BrokenTarget, Conflicts: conflictLines(c.Conflicts),
+		BrokenTarget: c.BrokenTarget, Conflicts: conflictLines(c.Conflicts), BreaksTree: c.BreaksTree, TreeFoes: c.TreeFoes,
 		Predicted: predictedLine{Success: c.Predicted.Success, DurationMin: c.Predicted.DurationMin,
 			DurationSDMin: c.Predicted.DurationSDMin, Conflicts: []chanceLine{}}}
 	for _, x := range c.Predicted.Conflicts {

@@ -1,0 +1,110 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Early boarding: a change whose own build is about to end boards the train
+// before that, so that its step on the whole tree is under way meanwhile. It is
+// behind all that are proven, and behind those that come to be while it is not:
+// then its step was run in vain. So it has to be likely to pass, and it takes free
+// slots only. The gate asks of it what it asks of everyone.
+
+const (
+	likelyPass = 0.8  // chance from which a change boards early
+	apart      = 10   // part of a build's time by which others must end before or after it
+	overrun    = 1.25 // times its prediction after which a build is not expected to end soon
+)
+
+// dueBy returns when a live build is expected to end, or 0 where that is not
+// within the time that main's steps on the whole tree take: they begin no
+// earlier; and when that will have changed.
+func (c *Core) dueBy(b *queue.Build, within time.Duration) (end, next queue.Instant) {
+	if b.Started == 0 || b.Cancel {
+		return 0, 0
+	}
+	took := c.predictBuild(b)
+	end = b.Started.Add(took)
+	begin, last := end.Add(-within), b.Started.Add(time.Duration(float64(took)*overrun))
+	switch {
+	case c.now < begin:
+		return 0, begin
+	case c.now > last:
+		return 0, 0
+	}
+	return max(end, c.now), last + 1
+}
+
+// due reports whether all that is missing of a link, but for the whole tree, is
+// being verified and will soon be known.
+func (c *Core) due(l *queue.Link) bool {
+	if c.without(queue.IngredientEarly) || !c.hasTreeSteps() || c.good(l.Change) < likelyPass {
+		return false
+	}
+	st := c.state(l)
+	if st.status != unknown {
+		return false
+	}
+	within := c.treeTime()
+	return !slices.ContainsFunc(without(st.missing, st.tree), func(k queue.Key) bool {
+		f := c.facts[k.ID()]
+		if f == nil || f.build == nil {
+			return true
+		}
+		end, _ := c.dueBy(f.build, within)
+		return end == 0
+	})
+}
+
+// early returns the changes that could board early, as they are expected to be
+// through: nobody knows yet whether their own targets pass, but none is expected
+// to be proven so soon before or after one of them that it may turn out otherwise.
+// It asks to be woken when there may be others.
+func (c *Core) early() []queue.ChangeID {
+	if c.without(queue.IngredientEarly) || !c.hasTreeSteps() {
+		return nil
+	}
+	type ride struct {
+		id   queue.ChangeID
+		end  queue.Instant
+		due  bool
+		near time.Duration
+	}
+	var rides []ride
+	within := c.treeTime()
+	for _, live := range c.building {
+		id := live.Change
+		if _, pending := c.rank[id]; !pending || live.Cancel || live.whole() {
+			continue
+		}
+		due, next := c.dueBy(live.Build, within)
+		c.wakeAt(next)
+		if c.verified[id] {
+			continue
+		}
+		r := ride{id, c.expected(live.Build), due != 0 && c.good(id) >= likelyPass, c.predictBuild(live.Build) / apart}
+		if at := slices.IndexFunc(rides, func(o ride) bool { return o.id == id }); at < 0 {
+			rides = append(rides, r)
+		} else if rides[at].end < r.end {
+			rides[at] = r
+		}
+	}
+	slices.SortFunc(rides, func(a, b ride) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(c.rank[a.id], c.rank[b.id])) })
+	var out []queue.ChangeID
+	for i, r := range rides {
+		if !r.due || i > 0 && r.end.Sub(rides[i-1].end) < r.near || i+1 < len(rides) && rides[i+1].end.Sub(r.end) < r.near {
+			break
+		}
+		out = append(out, r.id)
+	}
+	return out
+}
+
+// whole reports whether a build is of steps on the whole tree only.
+func (b *liveBuild) whole() bool {
+	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != queue.ScopeRepository })
+}
