@@ -12,7 +12,7 @@ import (
 // as one merge, each is told of the others, GitHub shows all as merged, and a new
 // server recognises them on main.
 func TestRollupLandsOnGitHub(t *testing.T) {
-	h := newHub(t, hubOptions{files: map[string]string{
+	h := newHub(t, hubOptions{slots: 1, files: map[string]string{
 		".submitqueue.yml": oneStep + "queue: {batch: rollup}\n",
 		"test.sh":          "sleep 0.4; for f in bad */bad; do test ! -e $f || { echo \"$f is bad\"; exit 1; }; done\n",
 	}})

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -53,6 +54,7 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
+	slots      int  // builds at a time; 0: two
 	unguarded  bool // main is not protected
 	talkative  bool // comments that nobody reads do not fail the test
 	unattended bool // the owner is not started: nobody makes turns
@@ -140,7 +142,7 @@ func (h *hub) start(o hubOptions) {
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {
-		pool = must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: filepath.Join(dir, "runners"), Log: h.log,
+		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
 			Runner: workers.RunnerOptions{Checkout: h.mirror, Log: h.log}}))
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
