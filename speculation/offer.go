@@ -131,16 +131,12 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 	return at
 }
 
-// maxSlack bounds how much sooner than needed a re-verification begins, for what
-// cannot be foreseen.
-const maxSlack = 12 * time.Minute
-
 // early reports whether a build that is not a change's first can wait: those
 // ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
 // affect its targets only).
 func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 	lead := p.span(n, part)
-	lead += min(lead*6/10, maxSlack) + time.Minute
+	lead += lead*6/10 + time.Minute
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}

@@ -9,9 +9,9 @@ import (
 
 // Of the value of a build (planner.md 9, "Recommended defaults").
 const (
-	weakShare = 0.9  // of a weak pair's chance, while the one ahead is undecided
-	refuted   = 0.05 // chance of a change that has failed on its likeliest base, or does not merge there
-	proven    = 0.98 // chance of one that has passed on it
+	weakShare   = 0.9  // of a weak pair's chance, while the one ahead is undecided
+	unmergeable = 0.05 // chance of a change that does not merge on its likeliest base
+	proven      = 0.98 // chance of one that has passed on it
 )
 
 // expect returns the chance that a change lands, but for strong pairs: it is

@@ -272,8 +272,8 @@ func (p *planning) path(n *node, edges []edge) {
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
 	switch st := p.offer(n, edges, f, &n.deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
-	case st == conflicting, st == failed:
-		n.odds = min(n.odds, refuted) // whoever is to blame for it, there it does not land
+	case st == conflicting:
+		n.odds = unmergeable
 	case f.status == verified:
 		n.odds = max(n.odds, proven)
 	}

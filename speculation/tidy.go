@@ -101,8 +101,10 @@ func (c *Core) tidyChanges() {
 }
 
 // Of the paths of a change that do not stand where main is, the latest are
-// kept, and older ones that alone tell that a target has passed.
+// kept, and of a wide change, which is verified bit by bit, older ones that alone
+// tell that a target has passed.
 const (
+	wide      = 256 // keys
 	maxPaths  = 12
 	maxProofs = 64 // of both together
 )
@@ -137,7 +139,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 	for _, l := range good[maxPaths:] {
 		switch {
 		case c.builtOn(l):
-		case kept < maxProofs && c.proves(l):
+		case kept < maxProofs && len(l.Keys) >= wide && c.proves(l):
 			kept++
 		default:
 			c.dropLink(l)

@@ -153,11 +153,8 @@ func (w *twin) base(c int) float64 {
 	}
 	q = within(q)
 	if likely, _ := w.likeliest(c); len(ahead) > 0 {
-		switch w.path(c, likely) {
-		case passes:
+		if w.path(c, likely) == passes {
 			q = max(q, 0.98)
-		case fails:
-			q = min(q, 0.05)
 		}
 	}
 	return q
