@@ -11,7 +11,7 @@ import (
 // What a belief may come to: nothing is certain before it has been built.
 const (
 	minChance  = 0.001
-	keepPair   = 0.005 // chances of pairs below this are not remembered beyond the landing of one of them
+	leastPair  = 0.005 // chances of pairs below this are not remembered beyond the landing of one of them
 	firstGuess = 0.95  // share of predictions that come true, before any has
 	memory     = 150   // predictions that the share remembers
 )
@@ -41,12 +41,12 @@ func (c *Core) good(id queue.ChangeID) float64 {
 // pairChance is the chance that two changes, each green on its own, are red
 // together.
 func (c *Core) pairChance(x, y queue.ChangeID) float64 {
-	if x > y {
-		x, y = y, x
-	}
-	if b := c.s.Beliefs[y]; b != nil {
-		if q, ok := b.Pairs[x]; ok {
-			return q
+	x, y = c.holder(x, y)
+	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // of one that has just landed, the other way round
+		if b := c.s.Beliefs[at[1]]; b != nil {
+			if q, ok := b.Pairs[at[0]]; ok {
+				return q
+			}
 		}
 	}
 	a, b := c.s.Changes[x], c.s.Changes[y]
@@ -58,6 +58,17 @@ func (c *Core) pairChance(x, y queue.ChangeID) float64 {
 		return 0
 	}
 	return min(q, 1-minChance)
+}
+
+// holder returns a pair with the change last whose record holds it: the one that
+// is undecided, or the later by id.
+func (c *Core) holder(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
+	a, b := c.s.Changes[x], c.s.Changes[y]
+	gone := a != nil && a.Phase.Final()
+	if late := b != nil && b.Phase.Final(); gone == late && x > y || late && !gone {
+		return y, x
+	}
+	return x, y
 }
 
 // belief returns the record of a change, to be changed.
@@ -80,9 +91,7 @@ func (c *Core) rethink(id queue.ChangeID) {
 }
 
 func (c *Core) setPair(x, y queue.ChangeID, q float64) {
-	if x > y {
-		x, y = y, x
-	}
+	x, y = c.holder(x, y)
 	b := c.belief(y)
 	if b.Pairs == nil {
 		b.Pairs = map[queue.ChangeID]float64{}
@@ -275,6 +284,17 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 		if (id != b.Change || len(b.Also) > 0) && n > 0 {
 			guesses = append(guesses, guess{a: id, w: (1 - c.good(id)) * float64(n) / float64(len(x.targets))})
 		}
+		if rec := c.s.Beliefs[id]; rec != nil {
+			for _, other := range sorted(rec.Pairs) {
+				o := c.s.Changes[other]
+				if o == nil || o.Phase != queue.Landed || !c.below(b, o) {
+					continue
+				}
+				if y := c.affectedBy(other); y != nil && meetAt(x, y, red) {
+					guesses = append(guesses, guess{a: other, b: id, w: rec.Pairs[other]})
+				}
+			}
+		}
 	}
 	none := 1.0
 	for _, g := range guesses {
@@ -293,7 +313,7 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 		}
 		slices.Sort(others)
 		if g.b != "" {
-			x, y := min(g.a, g.b), max(g.a, g.b)
+			x, y := c.holder(g.a, g.b)
 			c.addDoubt(y, queue.Doubt{Pair: x, Chance: post, Before: c.pairChance(x, y), Others: others})
 			c.setPair(x, y, post)
 			continue
@@ -361,15 +381,20 @@ func meetAt(x, y *affects, at map[int]bool) bool {
 func (c *Core) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	for _, other := range sorted(with) {
 		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
-			if q := c.pairChance(id, other); q >= keepPair {
-				b := c.belief(other)
-				if b.Pairs == nil {
-					b.Pairs = map[queue.ChangeID]float64{}
-				}
-				b.Pairs[id] = q
+			if q := c.pairChance(id, other); q >= leastPair {
+				c.keepPair(id, other, q)
 			}
 		}
 	}
+}
+
+// keepPair remembers the chance that a change breaks with one that has landed.
+func (c *Core) keepPair(landed, id queue.ChangeID, q float64) {
+	b := c.belief(id)
+	if b.Pairs == nil {
+		b.Pairs = map[queue.ChangeID]float64{}
+	}
+	b.Pairs[landed] = q
 }
 
 // measure folds whether the prediction on arrival came true into the accuracy.

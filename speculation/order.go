@@ -257,8 +257,32 @@ func (c *Core) estimate(ch *queue.Change) {
 		c.yield(ch, o, q)
 		chance *= 1 - q
 	}
+	for _, id := range slices.Backward(c.assumed.line) {
+		l := c.s.Changes[id]
+		if l == nil || l.Phase == queue.Landed && c.now.Sub(l.Decided) > keepFootprint {
+			break
+		}
+		if l.Phase == queue.Landed {
+			chance *= 1 - c.recall(l, ch)
+		}
+	}
 	ch.Chance = clampChance(chance)
 	c.touchChange(ch)
+}
+
+// recall remembers the chance that a change breaks with one that had landed
+// before it arrived, and returns it.
+func (c *Core) recall(landed, ch *queue.Change) float64 {
+	q := c.pairChance(landed.ID, ch.ID)
+	if q < leastPair {
+		return 0
+	}
+	x, y := c.affectedBy(landed.ID), c.affectedBy(ch.ID)
+	if x == nil || y == nil || len(common(y, x)) == 0 {
+		return 0
+	}
+	c.keepPair(landed.ID, ch.ID, q)
+	return q
 }
 
 // probablyBreaks is the chance of a pair above which neither overtakes the

@@ -10,9 +10,10 @@ import (
 
 // How long what nobody needs is kept.
 const (
-	keepVerdict = 24 * time.Hour
-	keepPull    = 7 * 24 * time.Hour
-	keepPass    = 10 * time.Minute // then the archive has it
+	keepVerdict   = 24 * time.Hour
+	keepFootprint = 2 * time.Hour // of what has landed: what arrives later may break with it
+	keepPull      = 7 * 24 * time.Hour
+	keepPass      = 10 * time.Minute // then the archive has it
 )
 
 // tidy removes what no future can need: links of changes that have a verdict or
@@ -56,7 +57,8 @@ func (c *Core) tidyChanges() {
 	}
 	for id := range c.s.Footprints {
 		ch := c.s.Changes[id]
-		if ch != nil && (!ch.Phase.Final() || c.assumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch && ch.Line.Seq > oldest) {
+		if ch != nil && (!ch.Phase.Final() || c.assumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch &&
+			(ch.Line.Seq > oldest || c.now.Sub(ch.Decided) <= keepFootprint)) {
 			continue
 		}
 		delete(c.s.Footprints, id)

@@ -364,7 +364,7 @@ func (r *twinRun) builds() {
 // suspected: a pending change may be red together with one that has landed.
 func (r *twinRun) suspected() bool {
 	return slices.ContainsFunc(r.order, func(c int) bool {
-		return slices.ContainsFunc(r.landed, func(a int) bool { return r.conflict(a, c) && r.pair(a, c) >= keepPair })
+		return slices.ContainsFunc(r.landed, func(a int) bool { return r.conflict(a, c) && r.pair(a, c) >= leastPair })
 	})
 }
 

@@ -129,7 +129,7 @@ func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 func (c *Core) suspicions(id queue.ChangeID) []queue.Pair {
 	var out []queue.Pair
 	add := func(other queue.ChangeID, q float64) {
-		if o := c.s.Changes[other]; o != nil && q >= keepPair && !c.turnedDown(other) {
+		if o := c.s.Changes[other]; o != nil && q >= leastPair && !c.turnedDown(other) {
 			out = append(out, queue.Pair{With: other, Chance: q, Landed: o.Phase == queue.Landed})
 		}
 	}
