@@ -1,7 +1,10 @@
 package speculation
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -60,6 +63,44 @@ func TestMergeIsToldBeforeTheFirstFootprint(t *testing.T) {
 	ch := w.mustBe(p, queue.Analyzing)
 	w.tell(w.resolveChain("", queue.Resolve{Base: w.main, Picks: []queue.Pick{pickOf(ch)}}))
 	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}
+
+// An analysis takes longer than the next landing on a busy main. Its answer is
+// good for all that: what makes it old has another one asked for.
+func TestMainMovesDuringEveryAnalysis(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.step(w.say(w.open(w.main, edit{"c/code": "first"}), "boss", "/queue pause holidays"))
+	p := w.land(edit{"a/code": "fine"})
+	w.quiesce()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "outside"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.step(w.say(w.open(w.main, edit{"c/code": "second"}), "boss", "/queue resume"))
+	var answers []queue.Body
+	slow := func() {
+		for i := 0; i < len(w.waits); {
+			if t, analyze := w.waits[i].Task.(queue.Analyze); analyze && t.Pick.Number == p.number {
+				answers = append(answers, w.carryOut(w.waits[i])...)
+				w.waits = slices.Delete(slices.Clone(w.waits), i, i+1)
+				continue
+			}
+			w.now++
+			w.work(i)
+			i = 0
+		}
+	}
+	for n := range 8 {
+		q := w.land(edit{"c/code": fmt.Sprint("news", n)})
+		for slow(); w.change(q).Phase != queue.Landed; slow() {
+			w.now = w.now.Add(time.Minute)
+			w.tell(w.advance(w.going()[0])...)
+		}
+		for _, x := range answers {
+			w.tell(x)
+		}
+		answers = nil
+	}
 	w.mustBe(p, queue.Landed)
 	w.audit.final()
 }

@@ -345,7 +345,14 @@ func (c *Core) resume(user string) {
 }
 
 // restale has the footprints of changes made again: main has changed under them.
+// Analyses under way that began before are waited for no more.
 func (c *Core) restale(which func(*queue.Change) bool) {
+	older := map[queue.ChangeID][]string{}
+	for _, key := range sorted(c.s.Actions) {
+		if t, ok := c.s.Actions[key].Task.(queue.Analyze); ok && t.Main != c.s.Main.Tip {
+			older[t.Change] = append(older[t.Change], key)
+		}
+	}
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		if ch.Phase != queue.Pending && ch.Phase != queue.Analyzing || !which(ch) {
@@ -353,6 +360,9 @@ func (c *Core) restale(which func(*queue.Change) bool) {
 		}
 		ch.Stale = true
 		c.touchChange(ch)
+		for _, key := range older[id] {
+			c.done(key)
+		}
 		c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
 	}
 }
