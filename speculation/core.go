@@ -141,9 +141,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	for id, e := range s.Ledger {
 		c.indexSet(id, e)
 		c.spare[id] = true
-		if len(e.Keys) > 1 && e.Decisive(c.now, c.rules().Retries) {
-			c.failingSets[id] = true
-		}
+		c.weighSet(id, e)
 	}
 	for _, id := range sorted(s.Builds) {
 		c.indexBuild(s.Builds[id])

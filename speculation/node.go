@@ -169,8 +169,13 @@ func (c *Core) newCost(t int) {
 func (c *Core) newRules() {
 	clear(c.costs)
 	c.assumed.stale, c.toldAll = true, false
-	for f := range c.facts {
-		c.changed(c.facts[f])
+	for _, f := range c.facts {
+		c.changed(f)
+	}
+	for id := range c.spare { // all sets are among them
+		if e := c.s.Ledger[id]; e != nil {
+			c.weighSet(id, e)
+		}
 	}
 }
 
