@@ -39,3 +39,17 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 		t.Errorf("regardless of all %d ahead it is %d, and of the last of them nothing is known", len(c.ahead("last")), got)
 	}
 }
+
+// What others push with no key to be proven is remembered for a while only.
+func TestSuspectsAreBounded(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	for i := range 2 * maxSuspects {
+		w.commitOutside(w.commits[w.main].tree.with(edit{"docs/readme": fmt.Sprint("line", i)}))
+	}
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	got := w.core.State().Main.Suspects
+	if len(got) != maxSuspects || got[len(got)-1].Commit != w.main {
+		t.Errorf("%d commits of others are remembered, the last is %+v", len(got), got[len(got)-1])
+	}
+}

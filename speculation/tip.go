@@ -8,6 +8,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// maxSuspects bounds the commits of others that are remembered, the latest: with
+// nothing in them to be proven, main's being proven does not end their list.
+const maxSuspects = 64
+
 // observed takes in the target branch as it is. Main is the truth about
 // landings: what the branch shows of our own commits wins over what the state
 // remembers, so that a lost second of the store is harmless.
@@ -62,6 +66,7 @@ func (c *Core) observed(b queue.Observed) {
 			}
 		}
 	}
+	m.Suspects = m.Suspects[max(0, len(m.Suspects)-maxSuspects):]
 	if p := c.s.Push; p != nil && !slices.ContainsFunc(b.Line, func(l queue.LineCommit) bool { return l.Commit == p.Tip() }) {
 		c.lost()
 	} else if p != nil {
