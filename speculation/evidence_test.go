@@ -36,3 +36,24 @@ func TestFewerRetriesMakeASetDecisive(t *testing.T) {
 		t.Errorf("woken at %s, but the failure expires at %s", w.wake.Time(), failed.Add(queue.FailureExpiry).Time())
 	}
 }
+
+// What failed while main was red is no evidence once main is whole, though main
+// has moved meanwhile and nothing that stood on it is left.
+func TestFailuresOnARedMainAreForgotten(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.flake = func(keys []queue.Key) bool { return keys[0].Target == "a" }
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "outside"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	p := w.land(edit{"a/code": "fine"})
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Parked); ch.Reason.Code != queue.ReasonRedMain {
+		t.Fatalf("reason = %+v", ch.Reason)
+	}
+	w.flake = nil
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "outside"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}
