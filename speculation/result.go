@@ -26,6 +26,10 @@ func (c *Core) resolved(b queue.Resolved) {
 		c.assume([]*queue.Link{&l})
 		for _, id := range linksTo(&l) {
 			c.untidy[id] = true
+			if ch := c.s.Changes[id]; ch != nil && ch.Stuck != 0 {
+				ch.Stuck = 0
+				c.touchChange(ch)
+			}
 		}
 	}
 	for _, e := range b.Passed {

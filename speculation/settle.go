@@ -287,16 +287,23 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	c.dissolve(ch)
 	c.sweep = true
 	ch.Phase, ch.Reason, ch.Until, ch.Decided = queue.Parked, why, until, c.now
+	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
+		ch.Stuck = c.now
+	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
 }
 
 // unpark brings changes back whose cause has ended, and lets go of those that
-// have been parked for too long.
+// have been parked for too long. What returns only to be stuck again has been
+// parked all along.
 func (c *Core) unpark() {
 	limit := c.rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
+		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
+			end = ch.Stuck.Add(limit)
+		}
 		switch {
 		case limit > 0 && c.now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
