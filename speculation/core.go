@@ -23,6 +23,7 @@ type Core struct {
 	facts       map[queue.Digest]*fact                       // by key id
 	failing     map[*fact]bool                               // those whose failures decide
 	failingSets map[queue.Digest]bool                        // failed sets that decide
+	red         reds                                         // of main
 	links       map[*queue.Link]*linkInfo                    // what is derived of links
 	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
 	live        map[*queue.Build]*liveBuild                  // what is derived of builds

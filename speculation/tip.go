@@ -231,21 +231,22 @@ func (c *Core) proveMain() {
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
 }
 
-// unprovenOn returns the keys of main on a target that are not proven: evidence
-// against a change does not count where main itself may be to blame. The step
-// does not matter: what is broken fails under a new or edited step as well.
-func (c *Core) unprovenOn(target string) []queue.Key {
+// mainOn reports whether main has keys on a target that are not proven, and
+// whether one of them is red: evidence against a change does not count where main
+// itself may be to blame. The step does not matter: what is broken fails under a
+// new or edited step as well.
+func (c *Core) mainOn(target string) (unproven, red bool) {
 	root := c.root()
 	if root == nil {
-		return nil
+		return false, false
 	}
-	var out []queue.Key
-	for _, r := range root.Keys {
-		if r.Target == target && !c.passed(r) {
-			out = append(out, r)
+	facts := c.info(root).facts
+	for i, r := range root.Keys {
+		if r.Target == target && !facts[i].passed() {
+			unproven, red = true, red || c.redOn(root).keys[i]
 		}
 	}
-	return out
+	return unproven, red
 }
 
 // pushed takes in what came of a push.

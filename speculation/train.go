@@ -291,13 +291,13 @@ func (c *Core) repairs(l *queue.Link) bool {
 	if root == nil {
 		return false
 	}
-	retries := c.rules().Retries
+	facts, reds := c.info(root).facts, c.redOn(root).keys
 	f := c.s.Footprints[l.Change]
-	for _, r := range root.Keys {
-		if c.passed(r) {
+	for i, r := range root.Keys {
+		if facts[i].passed() {
 			continue
 		}
-		red := c.redKey(r, retries)
+		red := reds[i]
 		// That the target is gone is known by the footprint only, but that is
 		// enough here: the gate has the last word on what may pass.
 		if red && f != nil && slices.Contains(f.Write, r.Target) && !slices.Contains(f.Affected, r.Target) {
