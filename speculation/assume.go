@@ -137,6 +137,9 @@ func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) {
 	case old != nil && old.All == f.All && slices.Equal(old.Affected, f.Affected):
 		return
 	}
+	if old != nil {
+		c.carryTested(id, old, f)
+	}
 	delete(c.assumed.by, id)
 	c.assumed.stale = true
 }

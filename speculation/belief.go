@@ -191,6 +191,26 @@ func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
 	}
 }
 
+// carryTested keeps what has been tested of a change with its targets, where they
+// have other places in its new footprint.
+func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
+	rec := c.s.Beliefs[id]
+	if rec == nil || len(rec.Tested) == 0 {
+		return
+	}
+	tested := map[string]bool{}
+	for i, t := range old.Affected {
+		tested[t] = hasBit(rec.Tested, i)
+	}
+	rec.Tested = nil
+	for i, t := range f.Affected {
+		if tested[t] {
+			setBit(&rec.Tested, i)
+		}
+	}
+	c.touch(queue.KindBelief, string(id))
+}
+
 // places returns a change's targets in the order of its footprint.
 func (c *Core) places(id queue.ChangeID, x *affects) []int {
 	f := c.s.Footprints[id]
