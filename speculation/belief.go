@@ -41,9 +41,7 @@ func (c *Core) good(id queue.ChangeID) float64 {
 // pairChance is the chance that two changes, each green on its own, are red
 // together.
 func (c *Core) pairChance(x, y queue.ChangeID) float64 {
-	if x > y {
-		x, y = y, x
-	}
+	x, y = c.pairOf(x, y)
 	if b := c.s.Beliefs[y]; b != nil {
 		if q, ok := b.Pairs[x]; ok {
 			return q
@@ -79,10 +77,20 @@ func (c *Core) rethink(id queue.ChangeID) {
 	}
 }
 
-func (c *Core) setPair(x, y queue.ChangeID, q float64) {
+// pairOf says whose record the chance of a pair is in, the second one's: of two
+// that are undecided that of the greater id, else that of the one that is.
+func (c *Core) pairOf(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
 	if x > y {
 		x, y = y, x
 	}
+	if ch := c.s.Changes[y]; ch != nil && ch.Phase.Final() {
+		return y, x
+	}
+	return x, y
+}
+
+func (c *Core) setPair(x, y queue.ChangeID, q float64) {
+	x, y = c.pairOf(x, y)
 	b := c.belief(y)
 	if b.Pairs == nil {
 		b.Pairs = map[queue.ChangeID]float64{}
@@ -147,10 +155,11 @@ func (c *Core) acquit(b *queue.Build, passed []string) {
 	}
 }
 
-// below reports whether a landed change was on main where a build began.
+// below reports whether a landed change was on main where a build began, or was
+// assumed to land.
 func (c *Core) below(b *queue.Build, o *queue.Change) bool {
 	l := c.s.Links[b.Link]
-	return l != nil && l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq
+	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
 }
 
 func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
