@@ -218,7 +218,7 @@ func (c *Core) doneShowing(b queue.Done) {
 
 // analyzed takes in a footprint. One that was waited for is good even where main
 // has moved since: had that made it old, it would not be waited for any more
-// (restale).
+// (reanalyze).
 func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	ch := c.s.Changes[b.Change]
 	if ch == nil || ch.Phase.Final() {

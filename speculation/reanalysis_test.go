@@ -104,3 +104,49 @@ func TestMainMovesDuringEveryAnalysis(t *testing.T) {
 	w.mustBe(p, queue.Landed)
 	w.audit.final()
 }
+
+// A change is parked while it is analyzed, and returns when main is another. The
+// answer about the main of before comes last, and does not count.
+func TestOldAnalysisOfAChangeThatHasReturned(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	p := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	ch := w.mustBe(p, queue.Pending)
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "one"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	old := w.mustTake("analyze")
+	w.infra = func(b *queue.Build) (bool, bool) { return true, true }
+	w.tell(queue.BuildDone{Build: w.going()[0].build.ID, Outcome: queue.JobInfra, NoRunner: true})
+	w.going()[0].over = true
+	w.settleDown()
+	w.mustBe(p, queue.Parked)
+	w.infra = nil
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "two"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.settleDown()
+	w.step(w.say(p, "dev", "/land"))
+	w.settleDown()
+	w.tell(old...)
+	if f := w.core.s.Footprints[ch.ID]; f.Main != w.main {
+		t.Errorf("the footprint is of %s, and main is %s", f.Main, w.main)
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}
+
+// mustTake carries out actions up to the first of a kind, and returns what comes
+// of that one: its answer is on its way.
+func (w *world) mustTake(kind string) []queue.Body {
+	w.Helper()
+	for len(w.waits) > 0 {
+		a := w.waits[0]
+		if k, _ := a.Task.Name(); k == kind {
+			w.waits = slices.Clone(w.waits[1:])
+			return w.carryOut(a)
+		}
+		w.work(0)
+	}
+	w.Fatalf("nobody asks to %s", kind)
+	return nil
+}

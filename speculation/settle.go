@@ -375,6 +375,6 @@ func (c *Core) unparkNow(ch *queue.Change) {
 		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
 		c.join(ch.ID, f)
 	}
-	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	c.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
 }

@@ -351,14 +351,7 @@ func (c *Core) resume(user string) {
 }
 
 // restale has the footprints of changes made again: main has changed under them.
-// Analyses under way that began before are waited for no more.
 func (c *Core) restale(which func(*queue.Change) bool) {
-	older := map[queue.ChangeID][]string{}
-	for _, key := range sorted(c.s.Actions) {
-		if t, ok := c.s.Actions[key].Task.(queue.Analyze); ok && t.Main != c.s.Main.Tip {
-			older[t.Change] = append(older[t.Change], key)
-		}
-	}
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		if ch.Phase != queue.Pending && ch.Phase != queue.Analyzing || !which(ch) {
@@ -366,9 +359,24 @@ func (c *Core) restale(which func(*queue.Change) bool) {
 		}
 		ch.Stale = true
 		c.touchChange(ch)
-		for _, key := range older[id] {
+		c.reanalyze(ch)
+	}
+}
+
+// reanalyze asks for a change's footprint on main as it is. Analyses on what main
+// was are waited for no more.
+func (c *Core) reanalyze(ch *queue.Change) {
+	if c.analyzing[ch.ID] > 0 {
+		var older []string
+		for key, a := range c.s.Actions {
+			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && t.Main != c.s.Main.Tip {
+				older = append(older, key)
+			}
+		}
+		slices.Sort(older)
+		for _, key := range older {
 			c.done(key)
 		}
-		c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
 	}
+	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
 }

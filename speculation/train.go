@@ -113,8 +113,7 @@ func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
-// way. While main is held, what repairs it
-// goes before all: the others wait for it.
+// way. While main is held, what repairs it goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
