@@ -65,6 +65,7 @@ type Change struct {
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
 	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
+	Stuck     Instant       `json:"stuck,omitempty"`     // since when its merges cannot be made
 	Decided   Instant       `json:"decided,omitempty"`
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
 	Until     Instant       `json:"until,omitempty"` // parked: looked at again then

@@ -50,7 +50,7 @@ type Main struct {
 	Protected bool         `json:"protected,omitempty"`
 	Surveyed  CommitID     `json:"surveyed,omitempty"`  // the commit whose keys were compared with the ledger
 	Root      LinkID       `json:"root,omitempty"`      // root link of the keys of main that were not proven at Surveyed
-	Suspects  []LineCommit `json:"suspects,omitempty"`  // commits we did not make since main was last proven, oldest first
+	Suspects  []LineCommit `json:"suspects,omitempty"`  // the latest of the commits we did not make since main was last proven, oldest first
 	Config    *Config      `json:"config,omitempty"`    // the last good one of the target branch
 	ConfigAt  CommitID     `json:"config_at,omitempty"` // where Config was first seen
 	Broken    string       `json:"broken,omitempty"`    // why the present one is not used, with line and column

@@ -269,7 +269,7 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 		}
 		c.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
 	case queue.Analyze:
-		c.analyzed(queue.Analyzed{Change: t.Change, Footprint: queue.Footprint{Main: t.Main, All: true, Unknown: cause}})
+		c.analyzed(queue.Analyzed{Change: t.Change, Footprint: queue.Footprint{Main: t.Main, All: true, Unknown: cause}}, true)
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])

@@ -105,7 +105,7 @@ func (a *assumptions) number(target string) int {
 	return n
 }
 
-// footprint takes in what a change affects.
+// affectedBy returns what a change affects; nil where that is not known.
 func (c *Core) affectedBy(id queue.ChangeID) *affects {
 	a := &c.assumed
 	if got, ok := a.by[id]; ok {
@@ -128,10 +128,17 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 	return got
 }
 
-// newFootprint forgets what was derived from a change's footprint before.
+// newFootprint forgets what was derived from a change's footprint before. Links
+// of a change without one have told nothing yet.
 func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) {
-	if old == nil || old.All == f.All && slices.Equal(old.Affected, f.Affected) {
+	switch {
+	case old == nil && len(c.linksOf[id]) == 0:
 		return
+	case old != nil && old.All == f.All && slices.Equal(old.Affected, f.Affected):
+		return
+	}
+	if old != nil {
+		c.carryTested(id, old, f)
 	}
 	delete(c.assumed.by, id)
 	c.assumed.stale = true
@@ -447,8 +454,12 @@ func (s *source) judge() status {
 }
 
 // sight counts a path of a change where one of its targets has passed, or no
-// longer has.
+// longer has. While a new footprint waits to be taken in, sources and targets do
+// not belong together, and all is counted again afterwards.
 func (c *Core) sight(s *source, by int) {
+	if c.assumed.stale {
+		return
+	}
 	id := s.of
 	x := c.affectedBy(id)
 	if x == nil {

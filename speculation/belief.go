@@ -156,10 +156,11 @@ func (c *Core) acquit(b *queue.Build, passed []string) {
 	}
 }
 
-// below reports whether a landed change was on main where a build began.
+// below reports whether a landed change was on main where a build began, or was
+// assumed to land.
 func (c *Core) below(b *queue.Build, o *queue.Change) bool {
 	l := c.s.Links[b.Link]
-	return l != nil && l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq
+	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
 }
 
 func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
@@ -198,6 +199,26 @@ func (c *Core) acquitOne(id queue.ChangeID, passed map[int]bool) {
 			setBit(&rec.Tested, i)
 		}
 	}
+}
+
+// carryTested keeps what has been tested of a change with its targets, where they
+// have other places in its new footprint.
+func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
+	rec := c.s.Beliefs[id]
+	if rec == nil || len(rec.Tested) == 0 {
+		return
+	}
+	tested := map[string]bool{}
+	for i, t := range old.Affected {
+		tested[t] = hasBit(rec.Tested, i)
+	}
+	rec.Tested = nil
+	for i, t := range f.Affected {
+		if tested[t] {
+			setBit(&rec.Tested, i)
+		}
+	}
+	c.touch(queue.KindBelief, string(id))
 }
 
 // places returns a change's targets in the order of its footprint.

@@ -23,6 +23,7 @@ type Core struct {
 	facts       map[queue.Digest]*fact                       // by key id
 	failing     map[*fact]bool                               // those whose failures decide
 	failingSets map[queue.Digest]bool                        // failed sets that decide
+	red         reds                                         // of main
 	links       map[*queue.Link]*linkInfo                    // what is derived of links
 	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
 	live        map[*queue.Build]*liveBuild                  // what is derived of builds
@@ -141,9 +142,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	for id, e := range s.Ledger {
 		c.indexSet(id, e)
 		c.spare[id] = true
-		if len(e.Keys) > 1 && e.Decisive(c.now, c.rules().Retries) {
-			c.failingSets[id] = true
-		}
+		c.weighSet(id, e)
 	}
 	for _, id := range sorted(s.Builds) {
 		c.indexBuild(s.Builds[id])

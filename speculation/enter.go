@@ -263,9 +263,14 @@ func (c *Core) forgetFailures(id queue.ChangeID) {
 			held[f.id] = true
 		}
 	}
+	c.forgetEvidence(func(k queue.Key) bool { return held[k.ID()] })
+}
+
+// forgetEvidence drops the failures of keys, and of the sets that hold one.
+func (c *Core) forgetEvidence(of func(queue.Key) bool) {
 	for _, eid := range sorted(c.s.Ledger) {
 		e := c.s.Ledger[eid]
-		if len(e.Failures) == 0 || !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return held[k.ID()] }) {
+		if len(e.Failures) == 0 || !slices.ContainsFunc(e.Keys, of) {
 			continue
 		}
 		e.Failures = nil

@@ -55,6 +55,14 @@ func (c *Core) weighFailures(f *fact) bool {
 	return f.decisive != was
 }
 
+// weighSet remembers a failed set that decides, so that it fades. Entries of one
+// key are no sets.
+func (c *Core) weighSet(id queue.Digest, e *queue.Entry) {
+	if len(e.Keys) > 1 && e.Decisive(c.now, c.rules().Retries) {
+		c.failingSets[id] = true
+	}
+}
+
 // fade takes back failures that have expired, and has the others looked at when
 // they do.
 func (c *Core) fade() {
@@ -94,8 +102,8 @@ func (c *Core) learned(id queue.Digest, e *queue.Entry) {
 	if e == nil || len(e.Keys) < 2 {
 		return
 	}
-	if c.s.Ledger[id] != nil && e.Decisive(c.now, c.rules().Retries) {
-		c.failingSets[id] = true
+	if c.s.Ledger[id] != nil {
+		c.weighSet(id, e)
 	}
 	for _, k := range e.Keys {
 		if f := c.facts[k.ID()]; f != nil {

@@ -39,8 +39,7 @@ func (c *Core) fold(e queue.Event) {
 	case queue.Inspected:
 		c.inspected(b)
 	case queue.Analyzed:
-		c.done(b.Action)
-		c.analyzed(b)
+		c.analyzed(b, c.done(b.Action) != nil)
 	case queue.Resolved:
 		c.resolved(b)
 	case queue.BuildStarted:
@@ -217,13 +216,16 @@ func (c *Core) doneShowing(b queue.Done) {
 	}
 }
 
-func (c *Core) analyzed(b queue.Analyzed) {
+// analyzed takes in a footprint. One that was waited for is good even where main
+// has moved since: had that made it old, it would not be waited for any more
+// (reanalyze).
+func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	ch := c.s.Changes[b.Change]
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
 	f := b.Footprint
-	current := f.Main == c.s.Main.Tip
+	current := awaited || f.Main == c.s.Main.Tip
 	if !current && c.s.Footprints[ch.ID] != nil {
 		return // a newer one is known or on its way
 	}

@@ -169,8 +169,13 @@ func (c *Core) newCost(t int) {
 func (c *Core) newRules() {
 	clear(c.costs)
 	c.assumed.stale, c.toldAll = true, false
-	for f := range c.facts {
-		c.changed(c.facts[f])
+	for _, f := range c.facts {
+		c.changed(f)
+	}
+	for id := range c.spare { // all sets are among them
+		if e := c.s.Ledger[id]; e != nil {
+			c.weighSet(id, e)
+		}
 	}
 }
 
@@ -194,7 +199,8 @@ func (c *Core) targetCost(t int) float64 {
 	return c.costs[t]
 }
 
-// ahead brings a node's edges up to date and returns them.
+// edges brings a node's edges up to date and returns them: of more than maxDepth
+// only the first.
 func (c *Core) edges(n *node) []edge {
 	if n.made {
 		return n.edges
@@ -390,6 +396,9 @@ const maxOpen = 8
 // Large Diffs", 2023, taken per target: planner.md 9, rule 5). Futures that
 // cannot be the final one count as well: the commits in between need them.
 func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
+	if len(c.firstAhead(n.id)) > maxDepth {
+		return unknown // there may be others ahead than there are edges
+	}
 	edges := c.edges(n)
 	open := make([][]mark, len(n.x.targets))
 	for _, e := range edges {

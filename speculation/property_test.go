@@ -161,7 +161,7 @@ func (h *history) relation(kind int) {
 		case 3:
 			out := queue.Footprint{Main: f.Main}
 			for i, n := range all {
-				d := queue.DigestOf(string(id))
+				d := queue.DigestOf(string(id), string(f.Main)) // another one each time
 				if d[i]%2 == 0 {
 					out.Write, out.Affected = append(out.Write, n), append(out.Affected, n)
 				}
@@ -327,10 +327,17 @@ func (h *history) send(out []queue.Body) {
 	h.tell(out...)
 }
 
-// deliver delivers some mail, the last first, and sometimes twice.
+// deliver delivers some mail, in any order, and sometimes twice; or all of it in
+// one turn.
 func (h *history) deliver() {
 	h.Helper()
 	if len(h.mail) == 0 {
+		return
+	}
+	if h.chance(40, "all") {
+		all := h.mail
+		h.mail = nil
+		h.step(all...)
 		return
 	}
 	i := h.pick(len(h.mail), "mail")

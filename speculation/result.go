@@ -26,6 +26,10 @@ func (c *Core) resolved(b queue.Resolved) {
 		c.assume([]*queue.Link{&l})
 		for _, id := range linksTo(&l) {
 			c.untidy[id] = true
+			if ch := c.s.Changes[id]; ch != nil && ch.Stuck != 0 {
+				ch.Stuck = 0
+				c.touchChange(ch)
+			}
 		}
 	}
 	for _, e := range b.Passed {
@@ -156,6 +160,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		c.noteFailing(b, j, r)
 	}
 	byName := len(r.Passed)+len(r.Failed) > 0
+	suspended := c.failedOnMain(j.Keys)
 	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
@@ -186,6 +191,11 @@ func (c *Core) jobDone(r queue.JobDone) {
 		passed = j.Targets()
 	}
 	c.acquit(b, passed)
+	for _, t := range passed {
+		if suspended[t] {
+			c.forgetEvidence(func(k queue.Key) bool { return k.Target == t })
+		}
+	}
 	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != queue.ScopeRepository || l != nil && c.clean(l)) {
 		c.suspect(b, failed)
 	}
@@ -196,6 +206,38 @@ func (c *Core) jobDone(r queue.JobDone) {
 			c.touchChange(ch)
 		}
 	}
+}
+
+// failedOnMain returns the targets of those of some keys that are unproven on
+// main and have failed, alone or with others. When they pass after all, what
+// failed on them meanwhile, in any build, is no evidence.
+func (c *Core) failedOnMain(keys []queue.Key) map[string]bool {
+	root := c.root()
+	if root == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, k := range keys {
+		f := c.facts[k.ID()]
+		if f == nil || f.passed() || !c.hasFailed(f) {
+			continue
+		}
+		if slices.Contains(c.info(root).facts, f) {
+			out[k.Target] = true
+		}
+	}
+	return out
+}
+
+// hasFailed reports whether a key, or a set that holds it, has failed.
+func (c *Core) hasFailed(f *fact) bool {
+	if f.entry != nil && len(f.entry.Failures) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(f.sets, func(id queue.Digest) bool {
+		e := c.s.Ledger[id]
+		return e != nil && len(e.Failures) > 0
+	})
 }
 
 // heard reports whether a build has told something of a job's keys.

@@ -150,15 +150,13 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 // targets of main that are not proven: of the latter it names the red ones. A
 // set counts as resting on main as soon as one of its keys does.
 func (c *Core) blame(broken []*queue.Entry) (own []*queue.Entry, red []string) {
-	retries := c.rules().Retries
 	for _, e := range broken {
 		excused := false
 		for _, k := range e.Keys {
-			for _, m := range c.unprovenOn(k.Target) {
-				excused = true
-				if c.redKey(m, retries) {
-					red = append(red, k.Target)
-				}
+			unproven, bad := c.mainOn(k.Target)
+			excused = excused || unproven
+			if bad {
+				red = append(red, k.Target)
 			}
 		}
 		if !excused {
@@ -169,22 +167,44 @@ func (c *Core) blame(broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	return own, slices.Compact(red)
 }
 
-// redKey reports whether a key of main has decisively failed, alone or in a
-// set that main holds whole.
-func (c *Core) redKey(k queue.Key, retries int) bool {
-	if e := c.s.Ledger[k.ID()]; e != nil && e.Decisive(c.now, retries) {
-		return true
+// reds says which keys of a root link have decisively failed: a cache, because
+// every pending change is looked at with it in every turn.
+type reds struct {
+	root    *queue.Link
+	version int // of the ledger
+	keys    []bool
+	targets []string // sorted
+}
+
+// redOn returns which keys of a root link are red: alone, or in a set that main
+// holds whole.
+func (c *Core) redOn(root *queue.Link) *reds {
+	if c.red.root == root && c.red.version == c.version {
+		return &c.red
 	}
-	root := c.root()
-	if root == nil {
-		return false
-	}
-	for _, sid := range c.sets[k.ID()] {
-		if e := c.s.Ledger[sid]; e != nil && e.Decisive(c.now, retries) && holdsAll(c.info(root).facts, e) {
-			return true
+	c.red = reds{root: root, version: c.version, keys: make([]bool, len(root.Keys))}
+	facts, whole := c.info(root).facts, map[queue.Digest]bool{}
+	for i, f := range facts {
+		red := f.decisive
+		for _, sid := range f.sets {
+			if red || f.passed() {
+				break
+			}
+			held, known := whole[sid]
+			if !known {
+				e := c.s.Ledger[sid]
+				held = e != nil && e.Decisive(c.now, c.rules().Retries) && holdsAll(facts, e)
+				whole[sid] = held
+			}
+			red = held
+		}
+		if c.red.keys[i] = red; red {
+			c.red.targets = append(c.red.targets, root.Keys[i].Target)
 		}
 	}
-	return false
+	slices.Sort(c.red.targets)
+	c.red.targets = slices.Compact(c.red.targets)
+	return &c.red
 }
 
 func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
@@ -287,16 +307,23 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	c.dissolve(ch)
 	c.sweep = true
 	ch.Phase, ch.Reason, ch.Until, ch.Decided = queue.Parked, why, until, c.now
+	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
+		ch.Stuck = c.now
+	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
 }
 
 // unpark brings changes back whose cause has ended, and lets go of those that
-// have been parked for too long.
+// have been parked for too long. What returns only to be stuck again has been
+// parked all along.
 func (c *Core) unpark() {
 	limit := c.rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
+		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
+			end = ch.Stuck.Add(limit)
+		}
 		switch {
 		case limit > 0 && c.now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
@@ -348,6 +375,6 @@ func (c *Core) unparkNow(ch *queue.Change) {
 		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
 		c.join(ch.ID, f)
 	}
-	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	c.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
 }

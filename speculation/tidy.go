@@ -39,7 +39,7 @@ func (c *Core) tidy() {
 	if !c.sweep && len(c.untidy) == 0 {
 		return
 	}
-	for id := range c.untidy {
+	for _, id := range sorted(c.untidy) { // what one keeps depends on what others have kept
 		c.tidyLinks(id)
 	}
 	if c.sweep {

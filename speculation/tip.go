@@ -8,6 +8,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// maxSuspects bounds the commits of others that are remembered, the latest: with
+// nothing in them to be proven, main's being proven does not end their list.
+const maxSuspects = 64
+
 // observed takes in the target branch as it is. Main is the truth about
 // landings: what the branch shows of our own commits wins over what the state
 // remembers, so that a lost second of the store is harmless.
@@ -62,6 +66,7 @@ func (c *Core) observed(b queue.Observed) {
 			}
 		}
 	}
+	m.Suspects = m.Suspects[max(0, len(m.Suspects)-maxSuspects):]
 	if p := c.s.Push; p != nil && !slices.ContainsFunc(b.Line, func(l queue.LineCommit) bool { return l.Commit == p.Tip() }) {
 		c.lost()
 	} else if p != nil {
@@ -226,21 +231,22 @@ func (c *Core) proveMain() {
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
 }
 
-// unprovenOn returns the keys of main on a target that are not proven: evidence
-// against a change does not count where main itself may be to blame. The step
-// does not matter: what is broken fails under a new or edited step as well.
-func (c *Core) unprovenOn(target string) []queue.Key {
+// mainOn reports whether main has keys on a target that are not proven, and
+// whether one of them is red: evidence against a change does not count where main
+// itself may be to blame. The step does not matter: what is broken fails under a
+// new or edited step as well.
+func (c *Core) mainOn(target string) (unproven, red bool) {
 	root := c.root()
 	if root == nil {
-		return nil
+		return false, false
 	}
-	var out []queue.Key
-	for _, r := range root.Keys {
-		if r.Target == target && !c.passed(r) {
-			out = append(out, r)
+	facts := c.info(root).facts
+	for i, r := range root.Keys {
+		if r.Target == target && !facts[i].passed() {
+			unproven, red = true, red || c.redOn(root).keys[i]
 		}
 	}
-	return out
+	return unproven, red
 }
 
 // pushed takes in what came of a push.
@@ -353,6 +359,24 @@ func (c *Core) restale(which func(*queue.Change) bool) {
 		}
 		ch.Stale = true
 		c.touchChange(ch)
-		c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+		c.reanalyze(ch)
 	}
+}
+
+// reanalyze asks for a change's footprint on main as it is. Analyses on what main
+// was are waited for no more.
+func (c *Core) reanalyze(ch *queue.Change) {
+	if c.analyzing[ch.ID] > 0 {
+		var older []string
+		for key, a := range c.s.Actions {
+			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && t.Main != c.s.Main.Tip {
+				older = append(older, key)
+			}
+		}
+		slices.Sort(older)
+		for _, key := range older {
+			c.done(key)
+		}
+	}
+	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
 }

@@ -113,8 +113,7 @@ func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
-// way. While main is held, what repairs it
-// goes before all: the others wait for it.
+// way. While main is held, what repairs it goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
@@ -291,13 +290,13 @@ func (c *Core) repairs(l *queue.Link) bool {
 	if root == nil {
 		return false
 	}
-	retries := c.rules().Retries
+	facts, reds := c.info(root).facts, c.redOn(root).keys
 	f := c.s.Footprints[l.Change]
-	for _, r := range root.Keys {
-		if c.passed(r) {
+	for i, r := range root.Keys {
+		if facts[i].passed() {
 			continue
 		}
-		red := c.redKey(r, retries)
+		red := reds[i]
 		// That the target is gone is known by the footprint only, but that is
 		// enough here: the gate has the last word on what may pass.
 		if red && f != nil && slices.Contains(f.Write, r.Target) && !slices.Contains(f.Affected, r.Target) {

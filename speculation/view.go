@@ -114,20 +114,14 @@ func (c *Core) Queue(name string) queue.QueueView {
 	return q
 }
 
-// redTargets returns the targets of main whose failure is decisive.
+// redTargets returns the targets of main whose failure is decisive. The result
+// belongs to the core.
 func (c *Core) redTargets() []string {
 	root := c.root()
 	if root == nil {
 		return nil
 	}
-	var red []string
-	for _, k := range root.Keys {
-		if !c.passed(k) && c.redKey(k, c.rules().Retries) {
-			red = append(red, k.Target)
-		}
-	}
-	slices.Sort(red)
-	return slices.Compact(red)
+	return c.redOn(root).targets
 }
 
 func rankOf(p queue.Phase) int {

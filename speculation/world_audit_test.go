@@ -34,8 +34,8 @@ func newAudit(w *world) audit {
 // forget drops what a loss has made undone.
 func (a *audit) forget() {
 	a.lossy = true
-	a.spent = slices.Clone(a.w.core.State().Spent) // what was started in the lost turns is not counted any more
 	a.phases = map[queue.ChangeID]queue.Phase{}
+	// What was started in the lost turns is not counted any more.
 	a.spent, a.counted = slices.Clone(a.w.core.State().Spent), map[queue.BuildID]bool{}
 	for id := range a.w.core.State().Builds {
 		a.counted[id] = true

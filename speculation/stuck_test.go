@@ -1,0 +1,36 @@
+package speculation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A change whose merge cannot be made, however often it is tried, is let go in
+// the end: that it returns to be tried again does not begin its time anew.
+func TestMergeThatCanNeverBeMade(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{ParkedLimit: 2 * time.Hour})
+	p := w.open(w.main, edit{"a/code": "fine"})
+	w.step(w.say(p, "dev", "/land"))
+	until := w.now.Add(3 * time.Hour)
+	for w.now < until {
+		for len(w.waits) > 0 {
+			if _, merge := w.waits[0].Task.(queue.Resolve); merge {
+				a := w.waits[0]
+				w.waits = w.waits[1:]
+				w.tell(queue.Failed{Action: a.Key, Error: "no such object"})
+				continue
+			}
+			w.work(0)
+		}
+		if w.wake <= w.now {
+			break
+		}
+		w.now = w.wake
+		w.tell(queue.Tick{})
+	}
+	if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonParkedLimit {
+		t.Errorf("reason = %+v", ch.Reason)
+	}
+}

@@ -1,0 +1,74 @@
+package speculation
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Two wide changes each have an old path that tells the same of their targets.
+// Which of the two paths is kept does not depend on chance.
+func TestTidyIsDeterministic(t *testing.T) {
+	var first []queue.LinkID
+	for n := range 12 {
+		c := New(wideState())
+		c.begin(nil)
+		c.untidy["a"], c.untidy["b"] = true, true
+		c.tidy()
+		if got := sorted(c.s.Links); n == 0 {
+			first = got
+		} else if !slices.Equal(got, first) {
+			t.Fatalf("kept other links of the same state: %v, before %v", got, first)
+		}
+	}
+	if len(first) != 2*maxPaths+1 {
+		t.Errorf("%d links are kept; want the latest of both and one that tells what they do not", len(first))
+	}
+}
+
+// wideState has two changes with maxPaths paths each on which nothing is known,
+// and one path on each other that has passed.
+func wideState() *queue.State {
+	s := queue.NewState("main")
+	step := queue.Step{Name: "unit", Scope: queue.ScopeTargets, Run: "test"}
+	set := queue.NewStepSet([]queue.Step{step})
+	s.Steps[set.ID] = &set
+	s.Main.Tip = "m"
+	s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
+	var targets []string
+	for i := range wide {
+		targets = append(targets, fmt.Sprintf("t%03d", i))
+	}
+	pending := func(id queue.ChangeID, targets ...string) {
+		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: queue.Instant(len(s.Changes) + 1)}
+		s.Footprints[id] = &queue.Footprint{Main: "m", Write: targets, Affected: targets}
+	}
+	link := func(id, on queue.ChangeID, at queue.Instant, hash queue.Digest) *queue.Link {
+		parent := queue.CommitID("m+" + on)
+		l := &queue.Link{ID: queue.LinkOf(parent, id), Parent: parent, Change: id, Outcome: queue.Merged, Commit: parent + "+" + queue.CommitID(id),
+			Steps: set.ID, At: at, Chain: []queue.ChangeID{on}}
+		for _, x := range targets {
+			l.Keys = append(l.Keys, queue.Key{Step: step.Digest(), Target: x, Hash: hash})
+		}
+		s.Links[l.ID] = l
+		return l
+	}
+	s.Main.Line.Seq = 1 // so that the paths do not stand where main is
+	s.Changes["landed"] = &queue.Change{ID: "landed", Phase: queue.Landed, Line: s.Main.Line}
+	pending("a", targets...)
+	pending("b", targets...)
+	for _, l := range []*queue.Link{link("a", "b", 1, "both"), link("b", "a", 1, "both")} {
+		for _, k := range l.Keys {
+			s.Ledger[k.ID()] = &queue.Entry{ID: k.ID(), Keys: []queue.Key{k}, Passed: 1}
+		}
+	}
+	for i := range maxPaths {
+		on := queue.ChangeID(fmt.Sprint("x", i))
+		pending(on, targets[0])
+		link("a", on, 2, queue.Digest("a"+on))
+		link("b", on, 2, queue.Digest("b"+on))
+	}
+	return s
+}
