@@ -152,3 +152,42 @@ func TestResultsOutliveARollup(t *testing.T) {
 	}
 	w.audit.final()
 }
+
+// What mends a red main goes before all that waits for it, whoever would like to
+// be joined with it.
+func TestARepairLandsUnderRollups(t *testing.T) {
+	for name, repair := range map[string]edit{"by its keys": {"b/code": "heal"}, "by taking the target away": {"b/code": "deleted"}} {
+		t.Run(name, func(t *testing.T) {
+			rules := rolling
+			rules.External = queue.ExternalHold
+			w, _ := lineUp(t, unit, rules)
+			w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}}
+			w.waitOut()
+			w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+			w.tell(queue.MainMoved{Branch: "main"})
+			w.quiesce()
+			if w.core.State().Main.Root == "" {
+				t.Fatal("main is not red")
+			}
+			var pulls []*pull
+			for _, e := range []edit{{"a/code": "x"}, repair, {"b/code": "y"}} {
+				p := w.open(w.main, e)
+				pulls = append(pulls, p)
+				w.step(w.say(p, "dev", "/land"))
+				w.settleDown()
+			}
+			w.waitOut()
+			for i, p := range pulls {
+				if ch := w.change(p); ch.Phase != queue.Landed {
+					t.Errorf("%d is %s, %+v, rollup %q", i, ch.Phase, ch.Reason, ch.Rollup)
+				}
+			}
+			w.audit.final()
+			if t.Failed() {
+				for _, x := range w.log {
+					t.Log(x)
+				}
+			}
+		})
+	}
+}

@@ -113,8 +113,7 @@ func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
-// way. While main is held, what repairs it
-// goes before all: the others wait for it.
+// way. While main is held, what repairs it goes before all: the others wait for it.
 func (c *Core) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
@@ -128,7 +127,7 @@ func (c *Core) ready() []queue.ChangeID {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
-	if c.external() == queue.ExternalHold && c.root() != nil {
+	if c.held() {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
 			if l := c.s.Links[queue.LinkOf(at, id)]; l != nil && landable(c.state(l).status) && c.repairs(l) {
@@ -282,6 +281,10 @@ func (c *Core) mainAllows(l *queue.Link) bool {
 	}
 	return m.Surveyed == m.Tip && c.repairs(l)
 }
+
+// held reports whether main lets nothing but repairs land until what is unproven
+// on it has passed.
+func (c *Core) held() bool { return c.external() == queue.ExternalHold && c.root() != nil }
 
 // repairs reports whether a link mends what is red on main: it replaces such a
 // key by one that has passed, takes its target away, or replaces the step of a
