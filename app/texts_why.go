@@ -14,17 +14,9 @@ func (w Words) Why(x queue.Worth, old string) string {
 	v := voice{o: TextOptions{Words: w}, plain: true}
 	why := w.whyAlone(v, x, old)
 	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
-		why += ", together with " + v.refs(idTexts(x.With))
+		why += ", for " + v.refs(texts(x.With))
 	}
 	return why
-}
-
-func idTexts(ids []queue.ChangeID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = string(id)
-	}
-	return out
 }
 
 func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
@@ -44,7 +36,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	case queue.WorthProbe:
 		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
-		return "as one merge with " + v.refs(idTexts(x.With))
+		return "as one merge of " + v.refs(texts(x.With))
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:

@@ -34,6 +34,8 @@ func TestWhyTexts(t *testing.T) {
 		"in case #12 does not land":                                                 {Kind: queue.WorthFlip, Assumes: flip},
 		"in case #12 does not land; it would be long before that is known":          {Kind: queue.WorthLate, Assumes: flip},
 		"in case #12 lands and #14 does not land, in a slot that nobody else wants": {Kind: queue.WorthSpare, Assumes: two},
+		"as one merge of #12, #14 and #15":                                          {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
+		"on the target branch as it is; nothing is ahead of it, for #12 and #14":    {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
 		"in case another future comes":                                              {Kind: queue.WorthFlip},
 		"of tomorrow":                                                               {Kind: "of tomorrow"},
 	} {

@@ -24,6 +24,9 @@ func TestARollupLandsAsOneMerge(t *testing.T) {
 	if len(going) != 1 || len(going[0].build.For()) != 3 {
 		t.Fatalf("%d builds: %+v", len(going), going)
 	}
+	if b := going[0].build; !slices.Equal(b.Worth.With, b.For()) {
+		t.Errorf("it is said to be for %v; it is for %v", b.Worth.With, b.For())
+	}
 	if c := w.commits[going[0].build.Commit]; c.parent != w.main || len(c.carries()) != 3 || len(c.merged()) != 3 {
 		t.Fatalf("the commit that is built is %+v on main %s", c, w.main)
 	}
