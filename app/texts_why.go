@@ -105,7 +105,7 @@ func pick(n int, one, many string) string {
 func (w Words) Part(x queue.Worth, p queue.PartName) string {
 	switch p {
 	case queue.PartFixed:
-		return "before all others"
+		return fixedPart(x.Kind)
 	case queue.PartNeeded:
 		if x.Kind == queue.WorthAlone {
 			return "nothing is assumed"
@@ -127,6 +127,22 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 		return "benefit of its project"
 	}
 	return oneLine(string(p), 40)
+}
+
+// fixedPart says what the whole value of a build is that is not about a change's
+// futures.
+func fixedPart(kind queue.WorthKind) string {
+	switch kind {
+	case queue.WorthTrain, queue.WorthTrial:
+		return "by its place on the train"
+	case queue.WorthEarly:
+		return "chance that it comes to land there"
+	case queue.WorthProbe:
+		return "chance that it fails there, for each that would follow it"
+	case queue.WorthTogether:
+		return "what all of them are worth"
+	}
+	return "before all others"
 }
 
 // Covers returns what a build verifies of its change, in a few words.

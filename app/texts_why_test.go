@@ -68,7 +68,9 @@ func TestPartTexts(t *testing.T) {
 	if v := x.Value(); v < 3-1e-12 || v > 3+1e-12 {
 		t.Errorf("value %v", v)
 	}
-	for kind, want := range map[queue.WorthKind]string{queue.WorthMain: "before all others"} {
+	for kind, want := range map[queue.WorthKind]string{queue.WorthMain: "before all others", queue.WorthTrain: "by its place on the train",
+		queue.WorthTrial: "by its place on the train", queue.WorthEarly: "chance that it comes to land there",
+		queue.WorthProbe: "chance that it fails there, for each that would follow it", queue.WorthTogether: "what all of them are worth"} {
 		x := queue.Worth{Kind: kind, Fixed: 1000}
 		if got := (app.Words{}).Part(x, x.Parts()[0].Name); got != want || x.Value() != 1000 {
 			t.Errorf("%s: %q", kind, got)
