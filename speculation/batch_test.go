@@ -66,6 +66,9 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 		if len(v.Builds) != 1 || v.Change.Builds != 1 {
 			t.Errorf("%s shows builds %+v and has had %d", id, v.Builds, v.Change.Builds)
 		}
+		if v.Outlook.Next.Code != queue.ReasonWaitsBuild {
+			t.Errorf("%s, in whose build it is, is said to wait: %+v", id, v.Outlook.Next)
+		}
 	}
 	if got := going[0].build.Assumes(); len(got) != 0 {
 		t.Errorf("a build of independent changes assumes %v", got)

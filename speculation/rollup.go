@@ -327,6 +327,17 @@ func (p *planning) rollup(group []queue.ChangeID) {
 		p.jointOnMain(group, value)
 	}
 	if !open {
+		a := answer{kind: queue.WorthTogether, code: queue.ReasonWaitsBuild}
+		switch {
+		case len(busy) > 0:
+		case len(base) == 0:
+			a.code = queue.ReasonWaitsResolve
+		default:
+			a.code = queue.ReasonWaitsKnown
+		}
+		for _, id := range group {
+			p.answer(p.node(id), a)
+		}
 		return
 	}
 	last := p.node(group[len(group)-1])
@@ -339,6 +350,9 @@ func (p *planning) rollup(group []queue.ChangeID) {
 		}
 	}
 	if !first && len(chain) > 0 && p.early(last, last.deal.unknown, due, aim{kind: queue.WorthTogether}) {
+		for _, id := range group {
+			p.answer(p.node(id), last.said)
+		}
 		return
 	}
 	p.found = append(p.found, candidate{change: last.id, node: last, group: group, chain: chain, value: value, always: len(chain) == 0,

@@ -30,6 +30,11 @@ func TestARollupLandsAsOneMerge(t *testing.T) {
 	if c := w.commits[going[0].build.Commit]; c.parent != w.main || len(c.carries()) != 3 || len(c.merged()) != 3 {
 		t.Fatalf("the commit that is built is %+v on main %s", c, w.main)
 	}
+	for _, p := range pulls {
+		if v, _ := w.core.View(w.change(p).ID); v.Outlook.Next.Code != queue.ReasonWaitsBuild {
+			t.Errorf("%s, in whose build it is, is said to wait: %+v", v.Change.ID, v.Outlook.Next)
+		}
+	}
 	w.waitOut()
 	top := w.landings()[0]
 	if len(top.carries()) != 3 {
