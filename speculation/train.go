@@ -130,7 +130,10 @@ func (c *Core) ready() []queue.ChangeID {
 	if c.held() {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
-			if l := c.s.Links[queue.LinkOf(at, id)]; l != nil && landable(c.state(l).status) && c.repairs(l) {
+			switch l := c.s.Links[queue.LinkOf(at, id)]; {
+			case l == nil && c.verified[id]: // it may repair main, and stand behind others that wait for that
+				c.wants = append(c.wants, want{base: at, picks: []queue.ChangeID{id}})
+			case l != nil && landable(c.state(l).status) && c.repairs(l):
 				repairs[id] = -1
 			}
 		}
