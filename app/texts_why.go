@@ -14,17 +14,9 @@ func (w Words) Why(x queue.Worth, old string) string {
 	v := voice{o: TextOptions{Words: w}, plain: true}
 	why := w.whyAlone(v, x, old)
 	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
-		why += ", together with " + v.refs(idTexts(x.With))
+		why += ", for " + v.refs(texts(x.With))
 	}
 	return why
-}
-
-func idTexts(ids []queue.ChangeID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = string(id)
-	}
-	return out
 }
 
 func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
@@ -44,7 +36,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	case queue.WorthProbe:
 		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
-		return "as one merge with " + v.refs(idTexts(x.With))
+		return "as one merge of " + v.refs(texts(x.With))
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:
@@ -113,7 +105,7 @@ func pick(n int, one, many string) string {
 func (w Words) Part(x queue.Worth, p queue.PartName) string {
 	switch p {
 	case queue.PartFixed:
-		return "before all others"
+		return fixedPart(x.Kind)
 	case queue.PartNeeded:
 		if x.Kind == queue.WorthAlone {
 			return "nothing is assumed"
@@ -135,6 +127,22 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 		return "benefit of its project"
 	}
 	return oneLine(string(p), 40)
+}
+
+// fixedPart says what the whole value of a build is that is not about a change's
+// futures.
+func fixedPart(kind queue.WorthKind) string {
+	switch kind {
+	case queue.WorthTrain, queue.WorthTrial:
+		return "by its place on the train"
+	case queue.WorthEarly:
+		return "chance that it comes to land there"
+	case queue.WorthProbe:
+		return "chance that it fails there, for each that would follow it"
+	case queue.WorthTogether:
+		return "what all of them are worth"
+	}
+	return "before all others"
 }
 
 // Covers returns what a build verifies of its change, in a few words.

@@ -34,6 +34,8 @@ func TestWhyTexts(t *testing.T) {
 		"in case #12 does not land":                                                 {Kind: queue.WorthFlip, Assumes: flip},
 		"in case #12 does not land; it would be long before that is known":          {Kind: queue.WorthLate, Assumes: flip},
 		"in case #12 lands and #14 does not land, in a slot that nobody else wants": {Kind: queue.WorthSpare, Assumes: two},
+		"as one merge of #12, #14 and #15":                                          {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
+		"on the target branch as it is; nothing is ahead of it, for #12 and #14":    {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
 		"in case another future comes":                                              {Kind: queue.WorthFlip},
 		"of tomorrow":                                                               {Kind: "of tomorrow"},
 	} {
@@ -66,7 +68,9 @@ func TestPartTexts(t *testing.T) {
 	if v := x.Value(); v < 3-1e-12 || v > 3+1e-12 {
 		t.Errorf("value %v", v)
 	}
-	for kind, want := range map[queue.WorthKind]string{queue.WorthMain: "before all others"} {
+	for kind, want := range map[queue.WorthKind]string{queue.WorthMain: "before all others", queue.WorthTrain: "by its place on the train",
+		queue.WorthTrial: "by its place on the train", queue.WorthEarly: "chance that it comes to land there",
+		queue.WorthProbe: "chance that it fails there, for each that would follow it", queue.WorthTogether: "what all of them are worth"} {
 		x := queue.Worth{Kind: kind, Fixed: 1000}
 		if got := (app.Words{}).Part(x, x.Parts()[0].Name); got != want || x.Value() != 1000 {
 			t.Errorf("%s: %q", kind, got)

@@ -81,8 +81,27 @@ func checkQueue(r *configReader, c *Config) {
 	if d := q.DefaultLane; d != "" && len(known) > 0 && !contains(known, d) && !r.bad["queue.lanes"] {
 		r.report("queue.default_lane", "queue.default_lane is %s, and no lane has that name%s: there are %s", quoted(d), didYouMean(d, known), strings.Join(known, ", "))
 	}
+	checkUsual(r, c)
 	checkProjects(r, c)
 	checkQuotas(r, q)
+}
+
+// checkUsual refuses a permission for the default lane: who asks for no lane is
+// in it, too.
+func checkUsual(r *configReader, c *Config) {
+	q := &c.Queue
+	if len(q.Lanes) == 0 || r.bad["queue.lanes"] || r.bad["queue.default_lane"] {
+		return
+	}
+	name := q.DefaultLane
+	if name == "" {
+		name = usualLane(q.Lanes)
+	}
+	i := q.laneAt(name)
+	if i < 0 || q.Lanes[i].Least == "" || q.Lanes[i].Least == c.Permissions.Land || q.Lanes[i].Least == "write" {
+		return
+	}
+	r.report(fmt.Sprintf("queue.lanes[%d].least", i), "queue.lanes[%d].least has no effect: %s is the default lane, and whoever may land is in it; set permissions.land, or delete least", i, quoted(name))
 }
 
 // unread reports whether a value was refused or is not written at all.

@@ -71,7 +71,15 @@ func (n Next) Reason() Reason {
 
 // decimal writes a value to two digits: a text does not change with each second
 // that passes.
-func decimal(q float64) string { return strconv.FormatFloat(q, 'g', 2, 64) }
+func decimal(q float64) string {
+	switch {
+	case q > 0 && q < 0.001:
+		return "<0.001"
+	case q >= 100:
+		return strconv.FormatFloat(q, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(q, 'g', 2, 64)
+}
 
 // What a future may have shown.
 const (

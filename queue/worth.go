@@ -43,7 +43,7 @@ type Worth struct {
 	Assumes []Assumption `json:"assumes,omitempty"` // the least certain of both, at most MostAssumed, the least certain first
 	Least   []Need       `json:"least,omitempty"`   // targets that are needed less than others, at most MostNeeds, the least first
 	Covers  Coverage     `json:"covers,omitzero"`
-	With    []ChangeID   `json:"with,omitempty"` // other changes that it is for as well
+	With    []ChangeID   `json:"with,omitempty"` // the changes that it is for, in order, where they are several
 }
 
 // Whole reports whether the value has no parts: a build of this kind is not about

@@ -40,14 +40,27 @@ func (p *planning) answerFor(n *node, to aim, a answer) {
 	}
 }
 
+// members returns the changes that a candidate is for.
+func (cand *candidate) members() []queue.ChangeID {
+	if cand.group != nil {
+		return cand.group
+	}
+	return append(cand.also[:len(cand.also):len(cand.also)], cand.change)
+}
+
 // answerOf says what has become of a candidate.
 func (p *planning) answerOf(cand candidate, a answer) {
-	n := p.nodes[cand.change]
-	if n == nil || !cand.aim.first() || n.said.plan != p.plans || n.said.kind != cand.aim.kind {
+	if !cand.aim.first() {
 		return
 	}
-	a.plan, a.kind, a.value, a.place, a.rivals = p.plans, cand.aim.kind, cand.value, n.said.place, n.said.rivals
-	n.said = a
+	for _, id := range cand.members() {
+		n := p.nodes[id]
+		if n == nil || n.said.plan != p.plans || n.said.kind != cand.aim.kind && len(cand.also) == 0 {
+			continue
+		}
+		a.plan, a.kind, a.value, a.place, a.rivals = p.plans, cand.aim.kind, cand.value, n.said.place, n.said.rivals
+		n.said = a
+	}
 }
 
 // standing says of all candidates that they wait for a slot, in order.
@@ -55,13 +68,15 @@ func (p *planning) standing() {
 	for i := range p.found {
 		cand := &p.found[i]
 		cand.rank = i + 1
-		if n := p.nodes[cand.change]; n != nil && cand.aim.first() {
-			if n.said.plan != p.plans || n.said.kind != queue.WorthTrain {
-				n.said = answer{plan: p.plans, kind: cand.aim.kind, code: queue.ReasonWaitsSlot, value: cand.value, place: cand.rank, rivals: len(p.found)}
-				if !cand.always && cand.value < p.worth {
-					n.said.code = queue.ReasonWaitsUnlikely
-				}
-			}
+		if !cand.aim.first() {
+			continue
+		}
+		a := answer{kind: cand.aim.kind, code: queue.ReasonWaitsSlot, value: cand.value, place: cand.rank, rivals: len(p.found)}
+		if !cand.always && cand.value < p.worth {
+			a.code = queue.ReasonWaitsUnlikely
+		}
+		for _, id := range cand.members() {
+			p.answer(p.nodes[id], a)
 		}
 	}
 }
@@ -106,7 +121,7 @@ func (c *Core) sharers(n *node) []*queue.Build {
 		}
 		busy, _ := k.work()
 		for _, b := range busy {
-			if b.Change != n.id && !slices.Contains(out, b) {
+			if !b.IsFor(n.id) && !slices.Contains(out, b) {
 				out = append(out, b)
 			}
 		}

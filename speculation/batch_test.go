@@ -58,10 +58,16 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 		t.Fatalf("%d builds: %+v", len(going), going)
 	}
 	shared := going[0].build.For()
+	if with := going[0].build.Worth.With; !slices.Equal(with, shared) {
+		t.Errorf("it is said to be for %v; it is for %v", with, shared)
+	}
 	for _, id := range shared {
 		v, _ := w.core.View(id)
 		if len(v.Builds) != 1 || v.Change.Builds != 1 {
 			t.Errorf("%s shows builds %+v and has had %d", id, v.Builds, v.Change.Builds)
+		}
+		if v.Outlook.Next.Code != queue.ReasonWaitsBuild {
+			t.Errorf("%s, in whose build it is, is said to wait: %+v", id, v.Outlook.Next)
 		}
 	}
 	if got := going[0].build.Assumes(); len(got) != 0 {

@@ -197,3 +197,25 @@ func TestFailureExpires(t *testing.T) {
 	w.mustBe(ahead, queue.Landed)
 	w.audit.final()
 }
+
+// Main is red in two places, and what waits for it waits in front: one repair
+// lands after the other, and then the rest.
+func TestA10TwoRepairs(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{External: queue.ExternalHold})
+	w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}, {target: "c", all: []string{"bad"}, unless: "heal"}}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad", "c/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	var pulls []*pull
+	for _, e := range []edit{{"a/code": "x"}, {"b/code": "heal"}, {"c/code": "heal"}} {
+		p := w.open(w.main, e)
+		pulls = append(pulls, p)
+		w.step(w.say(p, "dev", "/land"))
+		w.settleDown()
+	}
+	w.waitOut()
+	for _, p := range pulls {
+		w.mustBe(p, queue.Landed)
+	}
+	w.audit.final()
+}

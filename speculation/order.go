@@ -145,6 +145,7 @@ func (c *Core) departed(id queue.ChangeID, place int) {
 					n.takes, n.chance = slices.Delete(n.takes, at, at+1), slices.Delete(n.chance, at, at+1)
 				}
 				n.edges = slices.Delete(n.edges, at, at+1)
+				n.deal.leave(at)
 				n.shape, n.fair, n.dealt = false, false, false
 			}
 			n.made = len(list.ids) <= maxDepth

@@ -127,9 +127,10 @@ func (p *planning) part() {
 	}
 }
 
-// holds reports whether a rollup is to be kept.
+// holds reports whether a rollup is to be kept. There is none while main is held:
+// what repairs it lands alone, before all others.
 func (p *planning) holds(group []queue.ChangeID) bool {
-	if p.rules().Batch != queue.BatchRollup || len(group) < 2 {
+	if p.rules().Batch != queue.BatchRollup || len(group) < 2 || p.held() {
 		return false
 	}
 	for i, id := range group {
@@ -175,7 +176,7 @@ func (c *Core) allGood(group []queue.ChangeID) float64 {
 // crewSize is how many changes one more rollup may have, going by how many wait
 // for their first build without a slot.
 func (p *planning) crewSize(waiting int) int {
-	if p.rules().Batch != queue.BatchRollup || p.s.Slots == 0 {
+	if p.rules().Batch != queue.BatchRollup || p.s.Slots == 0 || p.held() {
 		return 0
 	}
 	return min(1+int(float64(waiting)/(rollupWaiting*float64(p.s.Slots))), p.rules().BatchMax)
@@ -326,6 +327,17 @@ func (p *planning) rollup(group []queue.ChangeID) {
 		p.jointOnMain(group, value)
 	}
 	if !open {
+		a := answer{kind: queue.WorthTogether, code: queue.ReasonWaitsBuild}
+		switch {
+		case len(busy) > 0:
+		case len(base) == 0:
+			a.code = queue.ReasonWaitsResolve
+		default:
+			a.code = queue.ReasonWaitsKnown
+		}
+		for _, id := range group {
+			p.answer(p.node(id), a)
+		}
 		return
 	}
 	last := p.node(group[len(group)-1])
@@ -338,6 +350,9 @@ func (p *planning) rollup(group []queue.ChangeID) {
 		}
 	}
 	if !first && len(chain) > 0 && p.early(last, last.deal.unknown, due, aim{kind: queue.WorthTogether}) {
+		for _, id := range group {
+			p.answer(p.node(id), last.said)
+		}
 		return
 	}
 	p.found = append(p.found, candidate{change: last.id, node: last, group: group, chain: chain, value: value, always: len(chain) == 0,

@@ -24,8 +24,16 @@ func TestARollupLandsAsOneMerge(t *testing.T) {
 	if len(going) != 1 || len(going[0].build.For()) != 3 {
 		t.Fatalf("%d builds: %+v", len(going), going)
 	}
+	if b := going[0].build; !slices.Equal(b.Worth.With, b.For()) {
+		t.Errorf("it is said to be for %v; it is for %v", b.Worth.With, b.For())
+	}
 	if c := w.commits[going[0].build.Commit]; c.parent != w.main || len(c.carries()) != 3 || len(c.merged()) != 3 {
 		t.Fatalf("the commit that is built is %+v on main %s", c, w.main)
+	}
+	for _, p := range pulls {
+		if v, _ := w.core.View(w.change(p).ID); v.Outlook.Next.Code != queue.ReasonWaitsBuild {
+			t.Errorf("%s, in whose build it is, is said to wait: %+v", v.Change.ID, v.Outlook.Next)
+		}
 	}
 	w.waitOut()
 	top := w.landings()[0]
@@ -151,4 +159,43 @@ func TestResultsOutliveARollup(t *testing.T) {
 		t.Errorf("%d builds for main, the first, the rollup and the last", n)
 	}
 	w.audit.final()
+}
+
+// What mends a red main goes before all that waits for it, whoever would like to
+// be joined with it.
+func TestARepairLandsUnderRollups(t *testing.T) {
+	for name, repair := range map[string]edit{"by its keys": {"b/code": "heal"}, "by taking the target away": {"b/code": "deleted"}} {
+		t.Run(name, func(t *testing.T) {
+			rules := rolling
+			rules.External = queue.ExternalHold
+			w, _ := lineUp(t, unit, rules)
+			w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}}
+			w.waitOut()
+			w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+			w.tell(queue.MainMoved{Branch: "main"})
+			w.quiesce()
+			if w.core.State().Main.Root == "" {
+				t.Fatal("main is not red")
+			}
+			var pulls []*pull
+			for _, e := range []edit{{"a/code": "x"}, repair, {"b/code": "y"}} {
+				p := w.open(w.main, e)
+				pulls = append(pulls, p)
+				w.step(w.say(p, "dev", "/land"))
+				w.settleDown()
+			}
+			w.waitOut()
+			for i, p := range pulls {
+				if ch := w.change(p); ch.Phase != queue.Landed {
+					t.Errorf("%d is %s, %+v, rollup %q", i, ch.Phase, ch.Reason, ch.Rollup)
+				}
+			}
+			w.audit.final()
+			if t.Failed() {
+				for _, x := range w.log {
+					t.Log(x)
+				}
+			}
+		})
+	}
 }

@@ -127,10 +127,13 @@ func (c *Core) ready() []queue.ChangeID {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
-	if c.external() == queue.ExternalHold && c.root() != nil {
+	if c.held() {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
-			if l := c.s.Links[queue.LinkOf(at, id)]; l != nil && landable(c.state(l).status) && c.repairs(l) {
+			switch l := c.s.Links[queue.LinkOf(at, id)]; {
+			case l == nil && c.verified[id]: // it may repair main, and stand behind others that wait for that
+				c.wants = append(c.wants, want{base: at, picks: []queue.ChangeID{id}})
+			case l != nil && landable(c.state(l).status) && c.repairs(l):
 				repairs[id] = -1
 			}
 		}
@@ -281,6 +284,10 @@ func (c *Core) mainAllows(l *queue.Link) bool {
 	}
 	return m.Surveyed == m.Tip && c.repairs(l)
 }
+
+// held reports whether main lets nothing but repairs land until what is unproven
+// on it has passed.
+func (c *Core) held() bool { return c.external() == queue.ExternalHold && c.root() != nil }
 
 // repairs reports whether a link mends what is red on main: it replaces such a
 // key by one that has passed, takes its target away, or replaces the step of a

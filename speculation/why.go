@@ -32,7 +32,9 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 			out.Code = queue.ReasonWaitsTrain
 		}
 	case queue.ReasonWaitsTime:
-		out.For = n.awaits()
+		if out.For = n.awaits(); len(out.For) == 0 {
+			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // whoever it waited for has left since: it is not early any more
+		}
 	case queue.ReasonWaitsShared:
 		for _, b := range c.sharers(n) {
 			out.Builds = append(out.Builds, b.ID)
@@ -70,6 +72,21 @@ func (n *node) awaits() []queue.ChangeID {
 		}
 	}
 	return out[:min(len(out), queue.MostRivals)]
+}
+
+// leave takes an edge out of a deal that its plan has made: who is behind it moves
+// up.
+func (d *deal) leave(at int) {
+	kept := d.due[:0]
+	for _, i := range d.due {
+		switch {
+		case i < at:
+			kept = append(kept, i)
+		case i > at:
+			kept = append(kept, i-1)
+		}
+	}
+	d.due = kept
 }
 
 // leastCredit is the least that a running build was worth to the last plan.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -129,4 +130,18 @@ func (s *script) why(number int) string {
 		fmt.Fprintf(&out, "  doubt %s: %.3g, or %s\n", s.clean(string(d.Pair)), d.Chance, s.clean(fmt.Sprint(d.Others)))
 	}
 	return out.String()
+}
+
+// A change that leaves after the plan was made takes nobody's place in what
+// others were said to wait for.
+func TestWhoLeavesIsWaitedForNoMore(t *testing.T) {
+	d := deal{due: []int{0, 2, 3}}
+	d.leave(2)
+	if !slices.Equal(d.due, []int{0, 2}) {
+		t.Errorf("%v; want the first, and the last moved up", d.due)
+	}
+	d.leave(1)
+	if !slices.Equal(d.due, []int{0, 1}) {
+		t.Errorf("%v; want both", d.due)
+	}
 }

@@ -43,8 +43,12 @@ func (p *planning) worthOf(cand *candidate) queue.Worth {
 	if cand.lead != nil {
 		n = cand.lead
 	}
-	if w.With = slices.Clone(cand.also); len(cand.link.With) > 0 {
-		w.With = slices.Clone(cand.link.With)
+	all := cand.link.Changes()
+	if len(all) == 1 && len(cand.also) > 0 {
+		all = append(slices.Clone(cand.also), all...)
+	}
+	if len(all) > 1 {
+		w.With = all
 	}
 	if w.Covers = p.covers(cand); w.Kind.Whole() || n == nil {
 		w.Fixed = cand.value

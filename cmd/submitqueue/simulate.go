@@ -81,6 +81,9 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.check(w, strategies); err != nil {
+		return err
+	}
 	debug.SetGCPercent(400) // a world is small, and time is what counts
 	stats := sim.StatsOf(w)
 	if s.Save != "" {
@@ -182,10 +185,45 @@ func (s *simulateCommand) strategies() ([]sim.Strategy, error) {
 	if len(out) == 0 || len(s.Workers) == 0 {
 		return nil, errors.New("name at least one --strategy and one number of --workers")
 	}
-	if s.Ablate && !slices.Contains(s.Strategy, "ours") {
+	if s.Ablate && !slices.ContainsFunc(out, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
 		return nil, errors.New("--ablate takes ingredients out of strategy ours; name it in --strategy")
 	}
 	return out, nil
+}
+
+// check finds what would end the command only after the first strategies have
+// run for long: a setting of ours that makes no sense, a file that cannot be
+// written.
+func (s *simulateCommand) check(w *sim.World, strategies []sim.Strategy) error {
+	for _, r := range s.runs(strategies) {
+		if r.strategy.Name() == "ours" {
+			if err := sim.CheckSettings(w, r.set); err != nil {
+				return fmt.Errorf("--set: %w", err)
+			}
+		}
+	}
+	for flag, file := range map[string]string{"--json": s.JSON, "--svg": s.SVG, "--save": s.Save} {
+		if file == "" {
+			continue
+		}
+		if err := writable(file); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", flag, err)
+		}
+	}
+	return nil
+}
+
+// writable tries to open a file for writing, and leaves everything as it was.
+func writable(file string) error {
+	_, missing := os.Stat(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil || missing == nil {
+		return err
+	}
+	return os.Remove(file)
 }
 
 // simulateRun is one strategy with its settings.

@@ -106,6 +106,49 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
+// What cannot end well ends before anything has run.
+func TestSimulateChecksFirst(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--set", "nonsense=1"}, `unknown key "nonsense"`},
+		{[]string{"--set", "batch=8", "--strategy", "bors,ours"}, "queue.batch must be"},
+		{[]string{"--json", t.TempDir()}, "--json cannot be written"},
+		{[]string{"--svg", filepath.Join(t.TempDir(), "none", "x.svg")}, "--svg cannot be written"},
+		{[]string{"--save", filepath.Join(t.TempDir(), "none", "w")}, "--save cannot be written"},
+	} {
+		s := simulate(t, append(c.args, "--changes", "20")...)
+		strategies, err := s.strategies()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := s.world()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.check(w, strategies); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v; want %q", c.args, err, c.want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	if err := writable(file); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a file is left behind")
+	}
+	if err := os.WriteFile(file, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writable(file); err != nil {
+		t.Error(err)
+	}
+	if b, _ := os.ReadFile(file); string(b) != "kept" {
+		t.Errorf("the file holds %q", b)
+	}
+}
+
 func TestSimulateSettings(t *testing.T) {
 	s := simulate(t, "--set", "a=1", "--set", "b=x=y", "--set", "c=1,2;3", "--strategy", "oracle, bors")
 	if d := cmp.Diff(map[string]string{"a": "1", "b": "x=y", "c": "1,2;3"}, s.Set); d != "" {

@@ -88,9 +88,15 @@ func TestStatusGolden(t *testing.T) {
 	})
 	fmt.Fprintln(&out, "\n=== status 9")
 	statusSheet(&out, mostColumns).change(app.APIChange{Number: 9, Notice: &app.APIReason{Text: "The target branch has no configuration that can be used."}}, nil)
-	file := filepath.Join("testdata", "status.golden")
+	mustBeGolden(t, "status.golden", out.String())
+}
+
+// mustBeGolden compares what a status prints with a file of testdata.
+func mustBeGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
 	if os.Getenv("UPDATE_STATUS") != "" {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,7 +104,7 @@ func TestStatusGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(string(want), out.String()); d != "" {
+	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("(-want +got; UPDATE_STATUS=1 writes it):\n%s", d)
 	}
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/app"
 )
@@ -42,19 +38,7 @@ func TestStatusWhyGolden(t *testing.T) {
 	ch, notes := explained()
 	var out strings.Builder
 	statusSheet(&out, 60).why(ch, notes)
-	file := filepath.Join("testdata", "status_why.golden")
-	if os.Getenv("UPDATE_STATUS") != "" {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), out.String()); d != "" {
-		t.Errorf("(-want +got; UPDATE_STATUS=1 writes it):\n%s", d)
-	}
+	mustBeGolden(t, "status_why.golden", out.String())
 }
 
 // No line is wider than the terminal, and nothing hostile reaches it.

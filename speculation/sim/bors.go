@@ -14,8 +14,10 @@ type bors struct{}
 
 var _ Strategy = bors{}
 
+// Name implements Strategy.
 func (bors) Name() string { return "bors" }
 
+// Run implements Strategy.
 func (bors) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	size, err := o.number("batch", 16)
 	if err != nil {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -293,34 +294,30 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 // Cold implements predict.Model.
 func (m *model) Cold() bool { return false }
 
+// CheckSettings returns what is wrong with settings of strategy "ours", if
+// anything is.
+func CheckSettings(w *World, set map[string]string) error {
+	_, err := rulesOf(w, set)
+	return err
+}
+
 // rulesOf reads the settings of the queue section.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
-	var b strings.Builder
-	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n  builds_per_change: 1000\n  max_overtake: 24h\n")
-	retries := "0"
+	all := map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": "0"}
 	if w.Flaky > 0 {
-		retries = "2"
+		all["retries"] = "2"
 	}
-	if _, own := set["retries"]; !own {
-		fmt.Fprintf(&b, "  retries: %s\n", retries)
-	}
-	for _, k := range sortedKeys(set) {
-		fmt.Fprintf(&b, "  %s: %s\n", k, set[k])
+	maps.Copy(all, set)
+	var b strings.Builder
+	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n")
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "  %s: %s\n", k, all[k])
 	}
 	c, err := queue.ParseConfig("settings", []byte(b.String()))
 	if err != nil {
-		return queue.Rules{}, fmt.Errorf("setting: %w", err)
+		return queue.Rules{}, err
 	}
 	return c.Queue, nil
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func sortInts(x []int) { slices.Sort(x) }

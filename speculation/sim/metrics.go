@@ -110,7 +110,11 @@ func Percentile(sorted []float64, p float64) float64 {
 	return sorted[lo] + (at-float64(lo))*(sorted[hi]-sorted[lo])
 }
 
+// ratio is 1 for two of the same, though it be nothing, and 0 where there is none.
 func ratio(a, b float64) float64 {
+	if a == b {
+		return 1
+	}
 	if b == 0 {
 		return 0
 	}

@@ -36,23 +36,34 @@ var (
 	_ Strategy = gitlab{}
 )
 
+// Name implements Strategy.
 func (optimistic) Name() string { return "optimistic" }
-func (window) Name() string     { return "optimistic-window" }
-func (github) Name() string     { return "github" }
-func (gitlab) Name() string     { return "gitlab" }
 
+// Name implements Strategy.
+func (window) Name() string { return "optimistic-window" }
+
+// Name implements Strategy.
+func (github) Name() string { return "github" }
+
+// Name implements Strategy.
+func (gitlab) Name() string { return "gitlab" }
+
+// Run implements Strategy.
 func (optimistic) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return runGate(newEngine(ctx, w, o), NewGraph(w), gate{window: len(w.Changes)})
 }
 
+// Run implements Strategy.
 func (window) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return runGate(newEngine(ctx, w, o), NewGraph(w), gate{window: 20, floor: 3})
 }
 
+// Run implements Strategy.
 func (github) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 100})
 }
 
+// Run implements Strategy.
 func (gitlab) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return runGate(newEngine(ctx, w, o), newLine(w), gate{window: 20, eager: true})
 }

@@ -17,8 +17,10 @@ type oracle struct{}
 
 var _ Strategy = oracle{}
 
+// Name implements Strategy.
 func (oracle) Name() string { return "oracle" }
 
+// Run implements Strategy.
 func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	began := cpu()
 	g := NewGraph(w)

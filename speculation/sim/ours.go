@@ -26,7 +26,7 @@ func (ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	d := newDriver(w, o, rules)
-	began := time.Now()
+	began := cpu()
 	for turn := 0; ; turn++ {
 		if turn%64 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -39,7 +39,7 @@ func (ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 		}
 		d.turn()
 	}
-	d.out.CPU = time.Since(began)
+	d.out.CPU = cpu() - began
 	return d.out, nil
 }
 
@@ -55,6 +55,7 @@ type driver struct {
 	unit  queue.Digest // digest of the step on targets
 
 	now    queue.Instant
+	last   queue.Instant // nobody waits for longer
 	wake   queue.Instant
 	mail   []queue.Event // to be told at once
 	later  []queue.Event // to be told with what happens next: nobody waits for it
@@ -104,6 +105,10 @@ func newDriver(w *World, o Options, rules queue.Rules) *driver {
 	if w.TreeStepMin > 0 {
 		d.steps = append(d.steps, queue.Step{Name: "tree", Run: "test all", Scope: queue.ScopeRepository, Report: queue.ReportExitCode, Timeout: 24 * time.Hour})
 	}
+	d.last = instant(60 * 24 * 365)
+	if n := len(w.Changes); n > 0 {
+		d.last = instant(w.Changes[n-1].ArriveMin + 60*24*365)
+	}
 	d.tree = newForest(w, d.steps)
 	d.core = speculation.NewWith(queue.NewState("main"), newModel(w))
 	d.tell(queue.Capacity{Slots: o.Workers}, queue.MainMoved{Branch: "main"})
@@ -136,7 +141,7 @@ func (d *driver) next() bool {
 	if len(d.out.Decisions) < len(d.w.Changes) {
 		at = queue.Earliest(at, d.wake)
 	}
-	if at == 0 || at > instant(60*24*365) {
+	if at == 0 || at > d.last {
 		return false
 	}
 	d.now = max(d.now, at)

@@ -105,6 +105,15 @@ func TestOursRefusesASetting(t *testing.T) {
 	}
 }
 
+// What the simulator sets by itself can be set otherwise.
+func TestOursTakesASetting(t *testing.T) {
+	w := mustWorld(t, func(*Params) {})
+	rules, err := rulesOf(w, map[string]string{"retries": "1", "max_overtake": "2h", "builds_per_change": "7"})
+	if err != nil || rules.Retries != 1 || rules.MaxOvertake != 2*time.Hour || rules.BuildsPerChange != 7 {
+		t.Errorf("%+v, %v", rules, err)
+	}
+}
+
 // Changes that are built or land together keep main green at each commit, and
 // have a verdict each.
 func TestBatchesKeepMainGreen(t *testing.T) {

@@ -10,8 +10,10 @@ type single struct{}
 
 var _ Strategy = single{}
 
+// Name implements Strategy.
 func (single) Name() string { return "single" }
 
+// Run implements Strategy.
 func (single) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	e := newEngine(ctx, w, o)
 	return e.run(&singleQueue{engine: e, graph: NewGraph(w), ahead: make([]int, len(w.Changes)), started: make([]bool, len(w.Changes))})

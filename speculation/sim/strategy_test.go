@@ -276,6 +276,10 @@ func TestMetrics(t *testing.T) {
 		Decisions: []sim.Decision{{Change: 0, At: 2, Landed: true}, {Change: 1, At: 11}, {Change: 2, At: 22}}}
 	m := sim.MetricsOf(w, "x", sim.Options{Workers: 2}, out)
 	m.Against(m)
+	nothing := &sim.Metrics{} // decided in time
+	if nothing.Against(nothing); nothing.Throughput != 1 || nothing.Ratio.P50 != 1 {
+		t.Errorf("nothing against itself: %+v", nothing)
+	}
 	got, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

@@ -27,18 +27,26 @@ var (
 	_ Strategy = speculateAll{}
 )
 
+// Name implements Strategy.
 func (submitQueue2019) Name() string { return "submitqueue-2019" }
-func (submitQueue2024) Name() string { return "submitqueue-2024" }
-func (speculateAll) Name() string    { return "speculate-all" }
 
+// Name implements Strategy.
+func (submitQueue2024) Name() string { return "submitqueue-2024" }
+
+// Name implements Strategy.
+func (speculateAll) Name() string { return "speculate-all" }
+
+// Run implements Strategy.
 func (submitQueue2019) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return speculate(ctx, w, o, rules{predict: true, learn: true})
 }
 
+// Run implements Strategy.
 func (submitQueue2024) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return speculate(ctx, w, o, rules{predict: true, learn: true, bypass: true, boost: 0.2, threshold: 0.1})
 }
 
+// Run implements Strategy.
 func (speculateAll) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return speculate(ctx, w, o, rules{})
 }

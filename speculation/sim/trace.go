@@ -86,7 +86,7 @@ func (t *traced) check() error {
 	switch {
 	case t.at() <= 0 || !finite(t.at()):
 		return fmt.Errorf("it has neither landed nor time, in unix seconds")
-	case !finite(t.lines()) || t.lines() < 1 || !finite(t.Duration) || t.Duration < 0:
+	case !finite(t.lines()) || t.lines() < 1 || t.Duration < 0 || !(t.Duration <= mostMin):
 		return fmt.Errorf("added, removed or duration_min is out of range")
 	case t.Outcome != "" && t.Outcome != "landed" && t.Outcome != "rejected":
 		return fmt.Errorf("outcome is %q; it can be landed or rejected", t.Outcome)
@@ -96,13 +96,16 @@ func (t *traced) check() error {
 
 // worldOf draws what the history does not tell.
 func worldOf(all []traced, p Params) (*World, error) {
-	retime := p.RatePerHour > 0
-	if !retime {
-		p.RatePerHour = float64(len(all)) / max(1, (all[len(all)-1].at()-all[0].at())/3600)
-	}
+	retime, own := p.RatePerHour != 0, float64(len(all))/max(1, (all[len(all)-1].at()-all[0].at())/3600)
 	p.Changes, p.Large = len(all), 0
+	if !retime {
+		p.RatePerHour = 1 // whatever its own is
+	}
 	if err := p.validate(); err != nil {
 		return nil, err
+	}
+	if !retime {
+		p.RatePerHour = own
 	}
 	w := &World{Seed: p.Seed, Arrivals: "trace", RatePerHour: p.RatePerHour, OverheadMin: p.OverheadMin, Flaky: p.Flaky, TreeStepMin: p.TreeStepMin}
 	folders, usual := foldersOf(all, w), medianLines(all)

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -72,6 +73,31 @@ func TestTraceTellsWhatItKnows(t *testing.T) {
 	}
 }
 
+// A history may be sparse, and longer than anybody would wait.
+func TestTraceOfYears(t *testing.T) {
+	var b strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&b, `{"time":%d,"paths":["a/b/x"],"outcome":"landed"}`+"\n", 1_500_000_000+i*50_000_000)
+	}
+	p := sim.Defaults()
+	p.RatePerHour = 0
+	w, err := sim.ReadTrace(strings.NewReader(b.String()), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"oracle", "ours"} {
+		if m := mustMeasure(t, w, name, sim.Options{Workers: 2}); m.Bad() || m.Landed != 4 {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	for _, rate := range []float64{-1, math.NaN()} {
+		p.RatePerHour = rate
+		if _, err := sim.ReadTrace(strings.NewReader(b.String()), p); err == nil || !strings.Contains(err.Error(), "rate is") {
+			t.Errorf("a rate of %v: %v", rate, err)
+		}
+	}
+}
+
 func TestTraceNamesTheLine(t *testing.T) {
 	const good = `{"landed":5,"paths":["a"]}` + "\n"
 	for text, want := range map[string]string{
@@ -80,6 +106,7 @@ func TestTraceNamesTheLine(t *testing.T) {
 		good + `{"paths":["a"]}`:              "line 2: it has neither landed nor time",
 		good + `{"time":5,"outcome":"great"}`: `line 2: outcome is "great"`,
 		good + `{"time":5,"added":-9}`:        "line 2: added, removed or duration_min",
+		`{"time":5,"duration_min":1e11}`:      "line 1: added, removed or duration_min",
 	} {
 		if _, err := sim.ReadTrace(strings.NewReader(text), sim.Defaults()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)

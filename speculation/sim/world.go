@@ -80,7 +80,7 @@ func (w *World) check(i int) error {
 		return fmt.Errorf("change %d is at place %d; ids are places", c.ID, i)
 	case !finite(c.ArriveMin) || i > 0 && c.ArriveMin < w.Changes[i-1].ArriveMin:
 		return fmt.Errorf("change %d arrives before the one ahead of it", i)
-	case !finite(c.DurationMin) || c.DurationMin <= 0:
+	case !(c.DurationMin > 0 && c.DurationMin <= mostMin):
 		return fmt.Errorf("change %d takes %v minutes", i, c.DurationMin)
 	case len(c.Targets) == 0:
 		return fmt.Errorf("change %d affects no target", i)
@@ -104,7 +104,7 @@ func (w *World) check(i int) error {
 		}
 	}
 	p := &c.Predicted
-	if !chance(p.Success) || !finite(p.DurationMin) || p.DurationMin <= 0 || !finite(p.DurationSDMin) || p.DurationSDMin < 0 {
+	if !chance(p.Success) || !(p.DurationMin > 0 && p.DurationMin <= 10*mostMin) || !(p.DurationSDMin >= 0 && p.DurationSDMin <= 10*mostMin) {
 		return fmt.Errorf("change %d: the prediction is not one", i)
 	}
 	for _, x := range p.Conflicts {
@@ -163,6 +163,9 @@ func (c *Change) affects(target int) bool {
 	}
 	return lo < len(c.Targets) && c.Targets[lo] == target
 }
+
+// mostMin bounds what a build takes: more is a slip, and no clock has room for it.
+const mostMin = 1e5
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && math.Abs(x) < 1e12 }
 

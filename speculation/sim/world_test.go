@@ -121,6 +121,9 @@ func TestReaderNamesTheLine(t *testing.T) {
 		{"no chance", `"p":0.5`, `"p":1.5`, "line 3: change 1: a conflict with 0 of 1.5"},
 		{"no prediction", `"success":0.9,"duration_min":30,"duration_sd_min":1,"conflicts":[]`, `"success":2,"duration_min":30,"duration_sd_min":1,"conflicts":[]`, "line 2: change 0: the prediction"},
 		{"no duration", `"arrive_min":0,"duration_min":30`, `"arrive_min":0,"duration_min":0`, "line 2: change 0 takes 0 minutes"},
+		{"no end", `"arrive_min":0,"duration_min":30`, `"arrive_min":0,"duration_min":1e11`, "line 2: change 0 takes 1e+11 minutes"},
+		{"an endless prediction", `"success":0.9,"duration_min":30`, `"success":0.9,"duration_min":1e11`, "line 2: change 0: the prediction"},
+		{"no changes", goodHeader + "\n" + goodFirst + "\n" + goodSecond, strings.Replace(goodHeader, `"changes":2`, `"changes":0`, 1), "line 1: the world has no changes"},
 		{"free work", `{"cost_min":1,"group":0},`, `{"cost_min":0,"group":0},`, "line 1: target 0 costs 0"},
 		{"broken gzip", good, "\x1f\x8bnot gzip", "line 1: this is no gzip"},
 	} {

@@ -102,6 +102,9 @@ func ReadWorld(r io.Reader) (*World, error) {
 			return nil, fmt.Errorf("line %d: %w", lines.line, err)
 		}
 	}
+	if len(w.Changes) == 0 {
+		return nil, fmt.Errorf("line 1: the world has no changes")
+	}
 	if len(w.Changes) != h.Changes {
 		return nil, fmt.Errorf("line %d: the header promises %d changes and there are %d", lines.line, h.Changes, len(w.Changes))
 	}
