@@ -40,6 +40,7 @@ type affects struct {
 	mark    mark
 	all     bool
 	targets []int // sorted; of a change that touches everything: only `everything`
+	places  []int // the same by place in the footprint
 }
 
 // known is what is known of an assumption key: the keys behind it, as the links
@@ -57,7 +58,7 @@ type known struct {
 type source struct {
 	link   *queue.Link
 	of     queue.ChangeID // one of the link's
-	known  *known
+	known  *known // nil: somebody below who affects the target has been turned down, so it will never be like this
 	target int
 	place  int     // among the targets of that change
 	facts  []*fact // of its keys
@@ -120,8 +121,9 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 		got.targets = []int{everything}
 	} else {
 		for _, t := range f.Affected {
-			got.targets = append(got.targets, a.number(t))
+			got.places = append(got.places, a.number(t))
 		}
+		got.targets = slices.Clone(got.places)
 		slices.Sort(got.targets)
 	}
 	a.by[id] = got
@@ -259,7 +261,9 @@ func (c *Core) reroot() {
 		links := lost[from.at]
 		delete(lost, from.at)
 		for _, l := range links {
+			c.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
+			c.assumes(l.Chain)
 			c.touch(queue.KindLink, string(l.ID))
 			found = append(found, l)
 			if l.Outcome == queue.Merged {
@@ -310,13 +314,16 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 		}
 		members, size = append(members, x), size+len(x.targets)
 	}
-	chain := make([]*affects, 0, len(l.Chain))
+	chain, gone := make([]*affects, 0, len(l.Chain)), []*affects(nil)
 	for _, id := range l.Chain {
 		x := c.affectedBy(id)
 		if x == nil {
 			return // gone without a trace: nobody assumes it any more
 		}
 		chain = append(chain, x)
+		if c.turnedDown(id) {
+			gone = append(gone, x)
+		}
 	}
 	back.grow(len(a.front))
 	info := c.info(l)
@@ -324,6 +331,10 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	for n, id := range l.Changes() {
 		own, first := members[n], len(info.sources)
 		for i, t := range own.targets {
+			if slices.ContainsFunc(gone, func(x *affects) bool { return x.touches(t) }) {
+				info.sources = append(info.sources, source{link: l, of: id, target: t, place: i})
+				continue
+			}
 			m := a.at(t)
 			if t == everything {
 				m ^= back.every
@@ -365,6 +376,9 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	}
 	for i := range info.sources {
 		s := &info.sources[i]
+		if s.known == nil {
+			continue
+		}
 		for _, f := range s.facts {
 			f.sources = append(f.sources, s)
 		}
@@ -409,6 +423,29 @@ func (c *Core) remove(s *source) {
 	}
 	c.refresh(k)
 	c.stir(s.target)
+	s.known = nil
+}
+
+// disprove forgets what links told of targets that one affects who has been turned
+// down and whom they stand on.
+func (c *Core) disprove(id queue.ChangeID) {
+	x := c.affectedBy(id)
+	if x == nil {
+		return
+	}
+	for l, i := range c.links {
+		if !slices.Contains(l.Chain, id) {
+			continue
+		}
+		for j := range i.sources {
+			if s := &i.sources[j]; s.known != nil && x.touches(s.target) {
+				c.remove(s)
+			}
+		}
+		for _, of := range linksTo(l) {
+			c.untidy[of] = true
+		}
+	}
 }
 
 // refresh brings the status of an assumption key up to date.
@@ -506,7 +543,9 @@ func (c *Core) unassume(l *queue.Link) {
 		return
 	}
 	for j := range i.sources {
-		c.remove(&i.sources[j])
+		if s := &i.sources[j]; s.known != nil {
+			c.remove(s)
+		}
 	}
 	i.sources = nil
 }

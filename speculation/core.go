@@ -28,7 +28,7 @@ type Core struct {
 	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
 	live        map[*queue.Build]*liveBuild                  // what is derived of builds
 	building    []*liveBuild                                 // the same, by id
-	assumedBy   map[queue.ChangeID]int                       // live builds that assume a change to land
+	assumedBy   map[queue.ChangeID]int                       // live builds and links that assume a change to land
 	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
 	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
 	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree

@@ -150,6 +150,7 @@ func (c *Core) info(l *queue.Link) *linkInfo {
 		i.facts[j] = c.use(k.ID())
 	}
 	c.links[l] = i
+	c.assumes(l.Chain)
 	return i
 }
 
@@ -164,6 +165,7 @@ func (c *Core) forgetLink(l *queue.Link) {
 			c.release(f)
 		}
 		delete(c.links, l)
+		c.assumesNot(l.Chain)
 	}
 	for _, id := range linksTo(l) {
 		if of := c.linksOf[id]; of != nil {
@@ -216,9 +218,7 @@ func (c *Core) indexBuild(b *queue.Build) {
 	for _, id := range b.For() {
 		c.buildsOf[id]++
 	}
-	for _, id := range b.Chain {
-		c.assumedBy[id]++
-	}
+	c.assumes(b.Chain)
 	if b.Cancel {
 		return
 	}
@@ -239,17 +239,29 @@ func (c *Core) removeBuild(b *queue.Build) {
 			delete(c.buildsOf, id)
 		}
 	}
-	for _, id := range b.Chain {
-		if c.assumedBy[id]--; c.assumedBy[id] == 0 {
-			delete(c.assumedBy, id)
-			c.sweep = c.sweep || c.turnedDown(id)
-		}
-	}
+	c.assumesNot(b.Chain)
 	delete(c.s.Builds, b.ID)
 	c.touch(queue.KindBuild, string(b.ID))
 	c.untidy[b.Change] = true
 	for _, id := range b.Also {
 		c.untidy[id] = true
+	}
+}
+
+// assumes counts a link or a live build that assumes changes to land.
+func (c *Core) assumes(chain []queue.ChangeID) {
+	for _, id := range chain {
+		c.assumedBy[id]++
+	}
+}
+
+// assumesNot takes it back.
+func (c *Core) assumesNot(chain []queue.ChangeID) {
+	for _, id := range chain {
+		if c.assumedBy[id]--; c.assumedBy[id] == 0 {
+			delete(c.assumedBy, id)
+			c.sweep = c.sweep || c.turnedDown(id)
+		}
 	}
 }
 

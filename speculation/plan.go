@@ -264,7 +264,10 @@ func (p *planning) path(n *node, edges []edge) {
 	case len(edges) == 0:
 		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {
 			p.answer(n, answer{code: queue.ReasonWaitsTrain})
-			return // it is merged where it will land; a path of its own would tell nothing new
+			for _, b := range n.deal.busy {
+				p.credit(b, aging)
+			}
+			return // it is merged where it will land; another path of its own would tell nothing new
 		}
 		p.alone(n, f, aging)
 		return

@@ -271,6 +271,7 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 		// Main is the truth: whatever the state believed, it has landed.
 		ch.Phase = queue.Pending
 	}
+	c.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
 	var hit map[queue.ChangeID]bool
 	if f != nil && (len(f.Edges) > 0 || f.All) && inOrder(ch) {

@@ -21,19 +21,15 @@ const (
 // decided. It looks at the changes that this turn has given new links or a
 // verdict, and at all of them where links may rest on a change that is gone.
 func (c *Core) tidy() {
+	for _, id := range c.turned {
+		c.disprove(id)
+	}
 	if c.sweep {
 		c.tidyChanges()
 	}
 	if c.tidyAll {
 		for id := range c.linksOf {
 			c.untidy[id] = true
-		}
-	}
-	if len(c.turned) > 0 && !c.tidyAll {
-		for l := range c.links {
-			if slices.ContainsFunc(c.turned, func(id queue.ChangeID) bool { return slices.Contains(l.Chain, id) }) {
-				c.untidy[l.Change] = true
-			}
 		}
 	}
 	if !c.sweep && len(c.untidy) == 0 {
@@ -77,7 +73,7 @@ func (c *Core) tidyChanges() {
 		}
 		for other := range c.s.Beliefs[id].Pairs {
 			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
-				delete(c.s.Beliefs[id].Pairs, other)
+				c.forgetPair(c.s.Beliefs[id], other, ch)
 				c.touch(queue.KindBelief, string(id))
 				c.rethink(id)
 			}
@@ -102,20 +98,30 @@ func (c *Core) tidyChanges() {
 	}
 }
 
-// Of the paths of a change that do not stand where main is, the latest are
-// kept, and of a wide change, which is verified bit by bit, older ones that alone
-// tell that a target has passed.
+// forgetPair forgets the chance of a pair. Of one that has landed, and of which
+// it is not known any more what it did, the fault that it may have made is the
+// other's.
+func (c *Core) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
+	if ch != nil && ch.Phase == queue.Landed {
+		b.Good = clampChance(b.Good * (1 - b.Pairs[other]))
+	}
+	delete(b.Pairs, other)
+	delete(b.Met, other)
+}
+
+// Of the paths of a change that do not stand where main is, the latest are kept,
+// and of the others those that alone tell what becomes of a target: a change is
+// verified bit by bit, and most of what a path tells stays true when some on it
+// are turned down.
 const (
-	wide      = 256 // keys
 	maxPaths  = 12
-	maxProofs = 64 // of both together
+	maxProofs = 64
 )
 
 // tidyLinks keeps of a change without a verdict the links that lie on a chain
-// from main, and the latest others that can still tell something of its
-// targets: nobody on them has been turned down. Of any change it keeps those
-// that builds run on, and of a rejected one what has failed, while that counts,
-// so that a retry can discard it.
+// from main, and others that can still tell something of its targets. Of any
+// change it keeps those that builds run on, and of a rejected one what has
+// failed, while that counts, so that a retry can discard it.
 func (c *Core) tidyLinks(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	var good []*queue.Link
@@ -125,7 +131,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 		}
 		switch {
 		case l.ID == c.s.Main.Root || c.evidence(ch, l):
-		case ch == nil || ch.Phase.Final() || id == "" || !c.stands(l):
+		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
 				c.dropLink(l)
 			}
@@ -133,16 +139,15 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 			good = append(good, l)
 		}
 	}
-	if len(good) <= maxPaths {
-		return
-	}
 	slices.SortFunc(good, func(a, b *queue.Link) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
-	kept := maxPaths
-	for _, l := range good[maxPaths:] {
+	paths, proofs := 0, 0
+	for _, l := range good {
 		switch {
+		case paths < maxPaths && !slices.ContainsFunc(l.Chain, c.turnedDown):
+			paths++
 		case c.builtOn(l):
-		case kept < maxProofs && len(l.Keys) >= wide && c.proves(l):
-			kept++
+		case proofs < maxProofs && c.proves(l):
+			proofs++
 		default:
 			c.dropLink(l)
 		}
@@ -159,17 +164,17 @@ func (c *Core) builtOn(l *queue.Link) bool {
 	return slices.ContainsFunc(c.building, func(b *liveBuild) bool { return b.Link == l.ID })
 }
 
-// proves reports whether a link alone tells that some target has passed.
+// proves reports whether a link alone tells what becomes of some target.
 func (c *Core) proves(l *queue.Link) bool {
 	return slices.ContainsFunc(c.info(l).sources, func(s source) bool {
-		return s.known.status == verified && len(s.known.from) == 1
+		return s.known != nil && s.known.status != unknown && len(s.known.from) == 1
 	})
 }
 
-// stands reports whether what a link was made on can still come, or has.
-func (c *Core) stands(l *queue.Link) bool {
+// counts reports whether it is known what a link was made on.
+func (c *Core) counts(l *queue.Link) bool {
 	return l.Since.Epoch == c.s.Main.Line.Epoch && !slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool {
-		return c.s.Footprints[id] == nil || c.turnedDown(id)
+		return c.s.Footprints[id] == nil
 	})
 }
 

@@ -38,7 +38,7 @@ func wideState() *queue.State {
 	s.Main.Tip = "m"
 	s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
 	var targets []string
-	for i := range wide {
+	for i := range 16 {
 		targets = append(targets, fmt.Sprintf("t%03d", i))
 	}
 	pending := func(id queue.ChangeID, targets ...string) {

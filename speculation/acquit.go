@@ -1,0 +1,205 @@
+package speculation
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// crew returns the pending changes that a build had in it, its own last.
+func (c *Core) crew(b *queue.Build) []queue.ChangeID {
+	var out []queue.ChangeID
+	for _, id := range append(below(b), b.Change) {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.affectedBy(id) != nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// acquit takes in targets that have passed in a build: each acquits the changes
+// in the build that affect it, and their pairs, by its share of their targets,
+// whether or not the path is complete (planner.md 9, rule 3).
+func (c *Core) acquit(b *queue.Build, passed []string) {
+	crew := c.crew(b)
+	if len(passed) == 0 || len(crew) == 0 || c.without(queue.IngredientBeliefs) {
+		return
+	}
+	set := c.targetSet(passed)
+	for _, id := range crew {
+		c.acquitOne(id, set)
+	}
+	for _, id := range crew {
+		rec := c.s.Beliefs[id]
+		for _, other := range crew {
+			if other < id {
+				c.acquitPair(other, id, set)
+			}
+		}
+		if rec == nil {
+			continue
+		}
+		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with what had landed below the build
+			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
+				if c.affectedBy(other) != nil {
+					c.acquitPair(other, id, set)
+				}
+			}
+		}
+	}
+}
+
+// below reports whether a landed change was on main where a build began, or was
+// assumed to land.
+func (c *Core) below(b *queue.Build, o *queue.Change) bool {
+	l := c.s.Links[b.Link]
+	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
+}
+
+// targetSet returns targets by their numbers.
+func (c *Core) targetSet(names []string) targetSet {
+	set := targetSet{}
+	for _, t := range names {
+		n := c.assumed.number(t)
+		for len(set) <= n {
+			set = append(set, make([]bool, n+1-len(set))...)
+		}
+		set[n] = true
+	}
+	return set
+}
+
+// targetSet holds targets by their numbers.
+type targetSet []bool
+
+func (s targetSet) has(t int) bool { return t < len(s) && s[t] }
+
+func (c *Core) acquitOne(id queue.ChangeID, passed targetSet) {
+	x := c.affectedBy(id)
+	if x.all {
+		return
+	}
+	fresh, n := 0, 0
+	old := c.s.Beliefs[id]
+	for i, t := range x.places {
+		if passed.has(t) && (old == nil || !hasBit(old.Tested, i)) {
+			fresh++
+		}
+	}
+	c.dismiss(id, "", x, passed)
+	if fresh == 0 {
+		return
+	}
+	rec := c.belief(id)
+	for _, w := range rec.Tested {
+		n += bits.OnesCount64(w)
+	}
+	before, after := len(x.places)-n, len(x.places)-n-fresh
+	if before > 0 {
+		left := float64(after) / float64(before)
+		rec.Good = 1 - unshown(1-rec.Good, left)
+	}
+	for i, t := range x.places {
+		if passed.has(t) {
+			setBit(&rec.Tested, i)
+		}
+	}
+}
+
+// acquitPair takes in targets that have passed with both changes of a pair in:
+// what they had not been tested on together is less by these.
+func (c *Core) acquitPair(x, y queue.ChangeID, passed targetSet) {
+	q := c.pairBase(x, y)
+	x, y = c.holder(x, y)
+	a, b := c.affectedBy(x), c.affectedBy(y)
+	c.dismiss(y, x, b, passed)
+	if q == 0 || a.all || b.all {
+		return
+	}
+	var met []uint64
+	if rec := c.s.Beliefs[y]; rec != nil {
+		met = rec.Met[x]
+	}
+	open, fresh := 0, 0
+	for i, t := range b.places {
+		if hasBit(met, i) || !a.touches(t) {
+			continue
+		}
+		if open++; passed.has(t) {
+			if fresh++; fresh == 1 {
+				met = slices.Clone(met)
+			}
+			setBit(&met, i)
+		}
+	}
+	if fresh == 0 {
+		return
+	}
+	left := 1 - float64(fresh)/float64(open)
+	c.setPair(x, y, q*left/(q*left+1-q))
+	setMet(c.s.Beliefs[y], x, met)
+}
+
+func setMet(rec *queue.Belief, with queue.ChangeID, bits []uint64) {
+	if rec.Met == nil {
+		rec.Met = map[queue.ChangeID][]uint64{}
+	}
+	rec.Met[with] = bits
+}
+
+// carryTested keeps what has been tested of a change with its targets, where they
+// have other places in its new footprint.
+func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
+	rec := c.s.Beliefs[id]
+	if rec == nil {
+		return
+	}
+	carry := func(was []uint64) []uint64 {
+		tested := map[string]bool{}
+		for i, t := range old.Affected {
+			tested[t] = hasBit(was, i)
+		}
+		var now []uint64
+		for i, t := range f.Affected {
+			if tested[t] {
+				setBit(&now, i)
+			}
+		}
+		return now
+	}
+	rec.Tested = carry(rec.Tested)
+	for with, met := range rec.Met {
+		rec.Met[with] = carry(met)
+	}
+	places := map[string]int{}
+	for i, t := range f.Affected {
+		places[t] = i
+	}
+	for i := range rec.Doubts {
+		var now []int
+		for _, p := range rec.Doubts[i].Places {
+			if at, ok := places[old.Affected[p]]; ok {
+				now = append(now, at)
+			}
+		}
+		rec.Doubts[i].Places = now
+	}
+	c.touch(queue.KindBelief, string(id))
+}
+
+// unshown is the chance of a fault that could show in the share of places left,
+// none of the others having shown it.
+func unshown(q, left float64) float64 {
+	return clampChance(q * left / (q*left + 1 - q))
+}
+
+func hasBit(b []uint64, i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }
+
+func setBit(b *[]uint64, i int) {
+	for i/64 >= len(*b) {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}

@@ -1,0 +1,154 @@
+package speculation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Of blame.
+const (
+	maxBlames = 8    // groups of failed targets of one build that are looked at
+	despite   = 0.02 // of a fault's chance, that it shows on targets that have passed with it
+)
+
+// suspect takes in targets that have failed in a build. Targets that the same
+// changes affect have one cause: one of these changes is bad, or two of them are
+// red together, or one with what had landed (planner.md 6.3, which leaves out
+// all pairs but those of the build's own change; with deep bases they are often
+// to blame). A fault is as likely to show on one target as on any other of the
+// change's that have not passed with it.
+func (c *Core) suspect(b *queue.Build, failed []string) {
+	own := c.s.Changes[b.Change]
+	if c.without(queue.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final()) {
+		return
+	}
+	crew := c.crew(b)
+	groups := map[string][]int{} // by who affects them
+	var names []string
+	for _, name := range failed {
+		t := c.assumed.number(name)
+		// Where one has been turned down since that affects a target, it explains it.
+		if slices.ContainsFunc(below(b), func(id queue.ChangeID) bool {
+			x := c.affectedBy(id)
+			return c.turnedDown(id) && (x == nil || x.touches(t))
+		}) {
+			continue
+		}
+		key := make([]byte, len(crew))
+		for i, id := range crew {
+			if c.affectedBy(id).touches(t) {
+				key[i] = 1
+			}
+		}
+		if groups[string(key)] == nil {
+			names = append(names, string(key))
+		}
+		groups[string(key)] = append(groups[string(key)], t)
+	}
+	for n, key := range names[:min(len(names), maxBlames)] {
+		var suspects []queue.ChangeID
+		for i, id := range crew {
+			if key[i] == 1 {
+				suspects = append(suspects, id)
+			}
+		}
+		c.blameOne(b, suspects, groups[key], fmt.Sprintf("%s/%d", b.ID, n))
+	}
+}
+
+// guess is one possible cause of a failure.
+type guess struct {
+	a, b queue.ChangeID // b: of a pair
+	w    float64
+}
+
+// blameOne divides the blame for red targets that all the suspects affect, and
+// no others that are undecided.
+func (c *Core) blameOne(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
+	guesses := c.guesses(b, suspects, red)
+	none := 1.0
+	for _, g := range guesses {
+		none *= 1 - g.w
+	}
+	if none == 1 {
+		return
+	}
+	for _, g := range guesses {
+		d := queue.Doubt{Chance: min(g.w/(1-none), 1-minChance), Weight: g.w, Event: event}
+		for _, id := range suspects {
+			if id != g.a && id != g.b {
+				d.Others = append(d.Others, id)
+			}
+		}
+		slices.Sort(d.Others)
+		if g.b == "" {
+			c.addDoubt(g.a, d, red)
+			continue
+		}
+		d.Pair = g.a
+		c.addDoubt(g.b, d, red)
+		c.renewPair(g.a, g.b)
+	}
+}
+
+// guesses returns what may have made targets red.
+func (c *Core) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []guess {
+	var out []guess
+	pair := func(x, y queue.ChangeID) {
+		if c.pairChance(x, y) == 0 {
+			return
+		}
+		x, y = c.holder(x, y)
+		var met []uint64
+		if rec := c.s.Beliefs[y]; rec != nil {
+			met = rec.Met[x]
+		}
+		w := c.pairBase(x, y) * shows(c.affectedBy(y), c.affectedBy(x), met, red)
+		out = append(out, guess{a: x, b: y, w: max(w, c.blamed(y, x, red))})
+	}
+	for i, id := range suspects {
+		for _, other := range suspects[:i] {
+			pair(other, id)
+		}
+		var tested []uint64
+		good := c.good(id)
+		if rec := c.s.Beliefs[id]; rec != nil {
+			tested, good = rec.Tested, rec.Good
+			for _, other := range sorted(rec.Pairs) {
+				o := c.s.Changes[other]
+				if o == nil || o.Phase != queue.Landed || !c.below(b, o) {
+					continue
+				}
+				if x := c.affectedBy(other); x != nil && slices.ContainsFunc(red, x.touches) {
+					pair(other, id)
+				}
+			}
+		}
+		w := (1 - clampChance(good)) * shows(c.affectedBy(id), nil, tested, red)
+		out = append(out, guess{a: id, w: max(w, c.blamed(id, "", red))})
+	}
+	return out
+}
+
+// shows is how likely a fault of a change, or of a pair, shows on one of the red
+// targets, given what has passed with it.
+func shows(x, with *affects, passed []uint64, red []int) float64 {
+	if x.all || with != nil && with.all {
+		return 1
+	}
+	open, hit := 0, 0
+	for i, t := range x.places {
+		if hasBit(passed, i) || with != nil && !with.touches(t) {
+			continue
+		}
+		if open++; slices.Contains(red, t) {
+			hit++
+		}
+	}
+	if hit == 0 {
+		return despite
+	}
+	return float64(hit) / float64(open)
+}

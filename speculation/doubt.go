@@ -1,0 +1,160 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// What is remembered of failures.
+const (
+	maxDoubts = 32 // failures that one change may be to blame for
+	maxPlaces = 8  // targets that failed, of each
+)
+
+// addDoubt remembers a failure that a change, or a pair, may be to blame for.
+// That the targets have passed with it before tells nothing any more.
+func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
+	rec, x := c.belief(id), c.affectedBy(id)
+	tested := rec.Tested
+	if d.Pair != "" {
+		tested = rec.Met[d.Pair]
+	}
+	for i, t := range x.places {
+		if !slices.Contains(red, t) {
+			continue
+		}
+		if hasBit(tested, i) {
+			tested[i/64] &^= 1 << (i % 64)
+		}
+		if len(d.Places) < maxPlaces {
+			d.Places = append(d.Places, i)
+		}
+	}
+	if rec.Doubts = append(rec.Doubts, d); len(rec.Doubts) > maxDoubts {
+		rec.Doubts = rec.Doubts[len(rec.Doubts)-maxDoubts:]
+	}
+}
+
+// blamed is how much a change, or a pair, is to blame for what has failed on
+// some of the targets so far.
+func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
+	most := 0.0
+	if rec := c.s.Beliefs[id]; rec != nil {
+		x := c.affectedBy(id)
+		for i := range rec.Doubts {
+			if d := &rec.Doubts[i]; d.Pair == pair && d.Chance > most && (len(d.Places) == 0 ||
+				slices.ContainsFunc(d.Places, func(p int) bool { return slices.Contains(red, x.places[p]) })) {
+				most = d.Chance
+			}
+		}
+	}
+	return most
+}
+
+// dismiss takes back the doubts about a change, or about a pair, for failures on
+// targets that have passed with it now. The others are more to blame for them.
+func (c *Core) dismiss(id, pair queue.ChangeID, x *affects, passed targetSet) {
+	c.absolve(id, func(d *queue.Doubt) bool {
+		return d.Pair == pair && slices.ContainsFunc(d.Places, func(p int) bool { return passed.has(x.places[p]) })
+	})
+}
+
+// absolve takes back doubts about a change, and passes the blame on.
+func (c *Core) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
+	rec := c.s.Beliefs[id]
+	if rec == nil {
+		return
+	}
+	var gone []queue.Doubt
+	for i := range rec.Doubts {
+		if innocent(&rec.Doubts[i]) {
+			gone = append(gone, rec.Doubts[i])
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	rec = c.belief(id)
+	rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool { return innocent(&d) })
+	for _, d := range gone {
+		c.passOn(id, &d)
+		if d.Pair != "" {
+			c.renewPair(d.Pair, id)
+		}
+	}
+}
+
+// passOn gives the blame that was one's to the others.
+func (c *Core) passOn(id queue.ChangeID, from *queue.Doubt) {
+	who := append(slices.Clone(from.Others), id)
+	if from.Pair != "" {
+		who = append(who, from.Pair)
+	}
+	slices.Sort(who)
+	left := map[*queue.Doubt]queue.ChangeID{}
+	none := 1.0
+	for _, other := range slices.Compact(who) {
+		if rec := c.s.Beliefs[other]; rec != nil {
+			for i := range rec.Doubts {
+				if d := &rec.Doubts[i]; d.Event == from.Event {
+					left[d] = other
+					none *= 1 - d.Weight
+				}
+			}
+		}
+	}
+	for d, other := range left {
+		c.belief(other)
+		d.Chance = min(d.Weight/(1-none), 1-minChance)
+		if d.Pair != "" {
+			c.renewPair(d.Pair, other)
+		}
+	}
+}
+
+// explain takes back the doubts about others for which a change that has been
+// turned down is to blame.
+func (c *Core) explain(id queue.ChangeID) {
+	for _, at := range sorted(c.s.Beliefs) {
+		rec := c.s.Beliefs[at]
+		var gone []queue.ChangeID
+		n := len(rec.Doubts)
+		rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool {
+			explained := slices.Contains(d.Others, id)
+			if explained && d.Pair != "" {
+				gone = append(gone, d.Pair)
+			}
+			return explained
+		})
+		if len(rec.Doubts) == n {
+			continue
+		}
+		c.belief(at)
+		for _, pair := range gone {
+			c.renewPair(pair, at)
+		}
+	}
+}
+
+// moveDoubts takes in that one has landed: it is not to blame alone, and the
+// doubts about it and another are kept with that one.
+func (c *Core) moveDoubts(landed, id queue.ChangeID) {
+	was := c.s.Beliefs[landed]
+	x, y := c.affectedBy(landed), c.affectedBy(id)
+	if was == nil || x == nil || y == nil {
+		return
+	}
+	for _, d := range was.Doubts {
+		if d.Pair != id {
+			continue
+		}
+		var red []int
+		for _, p := range d.Places {
+			red = append(red, x.places[p])
+		}
+		d.Pair, d.Places = landed, nil
+		c.addDoubt(id, d, red)
+	}
+	was.Doubts = slices.DeleteFunc(was.Doubts, func(d queue.Doubt) bool { return d.Pair == id })
+}
