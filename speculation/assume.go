@@ -58,7 +58,7 @@ type known struct {
 type source struct {
 	link   *queue.Link
 	of     queue.ChangeID // one of the link's
-	known  *known // nil: somebody below who affects the target has been turned down, so it will never be like this
+	known  *known         // nil: somebody below who affects the target has been turned down, so it will never be like this
 	target int
 	place  int     // among the targets of that change
 	facts  []*fact // of its keys

@@ -136,7 +136,7 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 // affect its targets only).
 func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 	lead := p.span(n, part)
-	lead += lead*6/10 + time.Minute
+	lead += lead*3/10 + time.Minute
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false
 	}

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,6 +44,7 @@ type planning struct {
 	worth  float64                 // threshold of a build's value
 	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
 	served map[queue.ChangeID]bool // have joined another's build in this turn
+	capped []*queue.Change         // may have no more builds; parked when the plan is done, whose candidates name who is ahead by place
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -63,6 +65,10 @@ func (c *Core) plan() {
 	p.joints()
 	p.cancelRefuted()
 	p.take()
+	for _, ch := range p.capped {
+		p.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
+		p.again = true
+	}
 	clear(p.found)
 	c.found, c.stamp = p.found[:0], p.stamp
 }

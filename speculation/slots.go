@@ -2,7 +2,6 @@ package speculation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -279,8 +278,7 @@ func (p *planning) affordable(cand candidate) bool {
 	}
 	p.answerOf(cand, answer{code: queue.ReasonWaitsCap})
 	if cand.always {
-		p.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
-		p.again = true
+		p.capped = append(p.capped, ch)
 	}
 	return false
 }

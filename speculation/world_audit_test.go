@@ -57,6 +57,9 @@ func (a *audit) step(events []queue.Event) Turn {
 	}
 	twin, again := w.store.load(w), w.store.load(w)
 	w.store.mustHold(w)
+	if was, made := remembered(w.core), remembered(twin); was != made {
+		w.Fatalf("a core made from the stored state knows other things (-live +stored):\n%s", cmp.Diff(was, made))
+	}
 	turn := Step(w.core, events)
 	want := encode(turn) + builds(w.core)
 	if got := encode(Step(twin, events)) + builds(twin); got != want {
@@ -92,6 +95,24 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 		}
 		events = []queue.Event{{ID: "tick", At: w.now, Body: queue.Tick{}}}
 	}
+}
+
+// remembered is what a core has derived of its state that verdicts and plans go by.
+func remembered(c *Core) string {
+	var out strings.Builder
+	fmt.Fprintln(&out, "proven:", sorted(c.verified))
+	if c.assumed.stale {
+		return out.String() // it is made again before it is asked
+	}
+	for _, m := range sorted(c.assumed.known) {
+		k := c.assumed.known[m]
+		fmt.Fprintf(&out, "%x: %d of", m, k.status)
+		for _, s := range k.from {
+			fmt.Fprintf(&out, " %s/%s", s.link.ID, c.assumed.names[s.target])
+		}
+		fmt.Fprintln(&out)
+	}
+	return out.String()
 }
 
 // builds are the live builds as they are stored.
