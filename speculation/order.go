@@ -41,6 +41,7 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 func (c *Core) leave(id queue.ChangeID) {
 	c.departed(id, c.rank[id])
 	c.forgetNode(id)
+	delete(c.verified, id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
 		c.staleAll()

@@ -108,6 +108,19 @@ func (p *planning) credit(b *queue.Build, value float64) {
 	live.credit, live.wanted = max(live.credit, value), true
 }
 
+// keep gives a change's live builds its worth: it is not known yet whether the
+// merge that is being made has other keys than they verify.
+func (p *planning) keep(n *node, value float64) {
+	if n.busyIn != p.plans {
+		return
+	}
+	for _, b := range p.building {
+		if !b.Cancel && slices.Contains(b.For(), n.id) {
+			p.credit(b.Build, value)
+		}
+	}
+}
+
 // thresholds follow the measured accuracy of predictions: where they are often
 // wrong more futures must be built (planner.md 9, rule 6).
 func (c *Core) thresholds() (worth, single float64) {
@@ -270,8 +283,8 @@ func (p *planning) path(n *node, edges []edge) {
 	case len(edges) == 0:
 		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {
 			p.answer(n, answer{code: queue.ReasonWaitsTrain})
-			for _, b := range n.deal.busy {
-				p.credit(b, aging)
+			if p.boarding[n.id] {
+				p.keep(n, aging)
 			}
 			return // it is merged where it will land; another path of its own would tell nothing new
 		}

@@ -106,7 +106,7 @@ func remembered(c *Core) string {
 	}
 	for _, m := range sorted(c.assumed.known) {
 		k := c.assumed.known[m]
-		fmt.Fprintf(&out, "%x: %d of", m, k.status)
+		fmt.Fprintf(&out, "%x: %t of", m, k.status == verified) // failures fade with time
 		for _, s := range k.from {
 			fmt.Fprintf(&out, " %s/%s", s.link.ID, c.assumed.names[s.target])
 		}
