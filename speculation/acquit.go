@@ -20,8 +20,10 @@ func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 }
 
 // acquit takes in targets that have passed in a build: each acquits the changes
-// in the build that affect it, and their pairs, by its share of their targets,
-// whether or not the path is complete (planner.md 9, rule 3).
+// in the build that affect it, and their pairs, also with what had landed below,
+// by its share of what they have not passed before, whether or not the path is
+// complete (planner.md 9, rule 3). Who was to blame for a failure on one of them
+// is not any more (doubt.go).
 func (c *Core) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
 	if len(passed) == 0 || len(crew) == 0 || c.without(queue.IngredientBeliefs) {
@@ -180,7 +182,7 @@ func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
 	for i := range rec.Doubts {
 		var now []int
 		for _, p := range rec.Doubts[i].Places {
-			if at, ok := places[old.Affected[p]]; ok {
+			if at, ok := places[old.Affected[p]]; ok && !f.All {
 				now = append(now, at)
 			}
 		}

@@ -305,7 +305,7 @@ func (a *assumptions) grow(n int) {
 
 func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	a := &c.assumed
-	var members []*affects
+	var members, gone []*affects // gone: of those who have been turned down
 	size := 0
 	for _, id := range l.Changes() {
 		x := c.affectedBy(id)
@@ -313,8 +313,11 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 			return
 		}
 		members, size = append(members, x), size+len(x.targets)
+		if c.turnedDown(id) {
+			gone = append(gone, x)
+		}
 	}
-	chain, gone := make([]*affects, 0, len(l.Chain)), []*affects(nil)
+	chain := make([]*affects, 0, len(l.Chain))
 	for _, id := range l.Chain {
 		x := c.affectedBy(id)
 		if x == nil {
@@ -427,14 +430,14 @@ func (c *Core) remove(s *source) {
 }
 
 // disprove forgets what links told of targets that one affects who has been turned
-// down and whom they stand on.
+// down and is in them or below.
 func (c *Core) disprove(id queue.ChangeID) {
 	x := c.affectedBy(id)
 	if x == nil {
 		return
 	}
 	for l, i := range c.links {
-		if !slices.Contains(l.Chain, id) {
+		if !slices.Contains(l.Chain, id) && !slices.Contains(l.Changes(), id) {
 			continue
 		}
 		for j := range i.sources {

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -66,3 +67,89 @@ func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 type wary struct{ trusting }
 
 func (wary) Conflict(*queue.Change, *queue.Change) float64 { return 0.2 }
+
+// A change that arrives after another has landed may break with it: that is
+// believed from the start, and what passes with both takes it back.
+func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.core.model = wary{}
+	first := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(first, "dev", "/land"))
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	landed := w.mustBe(first, queue.Landed)
+	apart, late := w.open(w.main, edit{"b/code": "two"}), w.open(w.main, edit{"a/code": "three"})
+	for _, p := range []*pull{apart, late} {
+		w.step(w.say(p, "dev", "/land"))
+		w.settleDown()
+	}
+	one, other := w.mustBe(apart, queue.Pending), w.mustBe(late, queue.Pending)
+	if b := w.core.s.Beliefs[one.ID]; b != nil && len(b.Pairs) > 0 {
+		t.Errorf("%s shares nothing with what has landed, and is believed to break with it: %v", one.ID, b.Pairs)
+	}
+	if q := w.core.pairChance(landed.ID, other.ID); q != 0.2 || other.Chance >= one.Chance {
+		t.Fatalf("%s breaks with what has landed by %g, and lands by %g; %s, which shares nothing, by %g", other.ID, q, other.Chance, one.ID, one.Chance)
+	}
+	for _, r := range w.going() {
+		if r.build.Change == other.ID {
+			w.core.begin(nil)
+			w.core.acquit(&r.build, []string{"a"})
+		}
+	}
+	if q := w.core.pairChance(landed.ID, other.ID); q != 0 {
+		t.Errorf("all that they share has passed with both, and they break by %g", q)
+	}
+}
+
+// Two changes are to blame for a failure. When what has failed passes with the
+// first of them alone, the second one is.
+func TestBlameIsPassedOn(t *testing.T) {
+	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}}, rule{target: "a", all: []string{"c2"}})
+	s.changes("a", "a")
+	s.mustStart(2, "B1", "B1.2")
+	s.end("B1.2")
+	one, two := s.core.good(s.id(1)), s.core.good(s.id(2))
+	if one > 0.6 || two > 0.6 {
+		t.Fatalf("after a build of both has failed the first is good by %.3g, the second by %.3g", one, two)
+	}
+	s.core.begin(nil)
+	for _, r := range s.going() {
+		if s.name(r) == "B1" {
+			s.core.acquit(&r.build, []string{"a"})
+		}
+	}
+	if got := s.core.good(s.id(2)); got > 0.05 {
+		t.Errorf("what has failed passes without the second, which is good by %.3g", got)
+	}
+}
+
+// What a build has shown of a target stays known when a change below it that does
+// not affect the target is turned down, and is forgotten where it does.
+func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
+	s := newStage(t, papers(), stated{good: map[int]float64{1: 0.9, 2: 0.9}}, rule{target: "a", all: []string{"c1"}})
+	s.changes("a", "a b")
+	s.mustStart(2, "B1", "B1.2")
+	for _, r := range s.going() {
+		if r.build.Change == s.id(2) {
+			s.tell(queue.JobDone{Build: r.build.ID, Step: r.build.Jobs[0].Step.Digest(), Outcome: queue.JobPassed, Passed: []string{"b"}})
+		}
+	}
+	s.end("B1")
+	s.mustAll(queue.Rejected)
+	c := s.core
+	x := c.affectedBy(s.id(2))
+	for name, want := range map[string]status{"a": unknown, "b": verified} {
+		target := c.assumed.number(name)
+		if got, _ := c.look(c.assumed.at(target) ^ x.mark); got != want {
+			t.Errorf("%s on main with the second change is of status %d, want %d", name, got, want)
+		}
+	}
+	for m, k := range c.assumed.known {
+		for _, from := range k.from {
+			if slices.Contains(from.link.Chain, s.id(1)) && c.assumed.names[from.target] == "a" {
+				t.Errorf("%x: a is still known on the change that was turned down", m)
+			}
+		}
+	}
+}

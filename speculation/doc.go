@@ -75,7 +75,10 @@
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
 //	assume.go    assumption keys: what is known of targets on futures nobody has merged
 //	node.go      pending changes as the plan sees them; futures; regardless of whom a change lands
-//	belief.go    what results make of predictions
+//	belief.go    how likely changes, and pairs of them, are good
+//	acquit.go    what a pass makes of that: by target, for each change in the build
+//	blame.go     what a failure makes of it: who may have caused it, and how likely
+//	doubt.go     failures that are not explained yet; how blame is passed on
 //	outlook.go   the likeliest future, how likely a target's result is needed, when it is
 //	plan.go      which builds are worth running
 //	offer.go     a future as a candidate: which of its targets, and not before they are due
@@ -124,6 +127,14 @@
 // the next one by at most that one's max_wait, so nobody waits for ever behind
 // urgent changes. Lanes and projects change the value of builds, too; a quota
 // lets builds wait and nothing else.
+//
+// Who is to blame for a failure? Every change in the build that affects what has
+// failed, two of them together, or one with something that had landed, each as
+// far as it was likely before and has not passed on this target. The doubt stays
+// until one of them is turned down, who explains it; and when what has failed
+// passes with one of them, or one lands, the blame is divided among the rest.
+// So a build of b on a that fails makes both doubtful; when a passes alone, b is
+// to blame, and nobody is built on it any more.
 //
 // Why is a build not run? path, offer and take (plan.go, slots.go), in this
 // order: its change is out of the window, what it would tell is known or being

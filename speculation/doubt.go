@@ -31,8 +31,14 @@ func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 			d.Places = append(d.Places, i)
 		}
 	}
-	if rec.Doubts = append(rec.Doubts, d); len(rec.Doubts) > maxDoubts {
-		rec.Doubts = rec.Doubts[len(rec.Doubts)-maxDoubts:]
+	rec.Doubts = append(rec.Doubts, d)
+	if len(rec.Doubts) <= maxDoubts {
+		return
+	}
+	old := rec.Doubts[0]
+	rec.Doubts = slices.Delete(rec.Doubts, 0, 1)
+	if old.Pair != "" {
+		c.renewPair(old.Pair, id)
 	}
 }
 

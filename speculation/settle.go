@@ -270,6 +270,7 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 	if ch.Phase.Final() {
 		// Main is the truth: whatever the state believed, it has landed.
 		ch.Phase = queue.Pending
+		c.assumed.stale = true // what was made on it tells something again
 	}
 	c.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
