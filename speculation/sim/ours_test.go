@@ -56,6 +56,15 @@ func TestOursKeepsMainGreen(t *testing.T) {
 	}
 }
 
+// Where workers are short few builds are stopped for others: a change keeps what
+// runs for it until it is known to be of no use.
+func TestOursStopsFewBuilds(t *testing.T) {
+	w := mustWorld(t, func(p *Params) { p.Changes = 400 })
+	if m := mustRun(t, w, ours{}, 120, nil); m.Aborted > 0.05 || m.Builds > 1.4 {
+		t.Errorf("%.0f %% of the builds were stopped, and each change took %.2f", 100*m.Aborted, m.Builds)
+	}
+}
+
 // The same world and options give the same decisions at the same moments.
 func TestOursIsDeterministic(t *testing.T) {
 	w := mustWorld(t, func(p *Params) { p.Seed = 7 })
