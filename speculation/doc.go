@@ -73,7 +73,8 @@
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
-//	assume.go    assumption keys: what is known of targets on futures nobody has merged
+//	assume.go    assumption keys: names for targets on futures nobody has merged
+//	known.go     what links tell of them, and what is forgotten when somebody is turned down
 //	node.go      pending changes as the plan sees them; futures; regardless of whom a change lands
 //	belief.go    how likely changes, and pairs of them, are good
 //	acquit.go    what a pass makes of that: by target, for each change in the build
