@@ -3,6 +3,7 @@ package speculation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,7 +139,12 @@ func (w *crowd) prepare(kind string, i int) (*Core, queue.Event) {
 		if kind == "resolved" {
 			w.commitOutside(w.commits[w.main].tree.with(edit{"docs": fmt.Sprint("d", w.next)}))
 			w.tell(queue.MainMoved{Branch: "main"})
-			w.drain("observe/") // everybody is merged anew
+			for _, what := range []string{"observe/", "survey/", "analyze/"} { // then everybody is merged anew
+				w.drain(what)
+			}
+			if !slices.ContainsFunc(w.waits, func(a queue.Action) bool { return strings.HasPrefix(a.Key, "resolve/") }) {
+				w.Fatalf("nobody is merged on the new main: %v", w.waits)
+			}
 			return w.prepare(kind, i)
 		}
 		p := w.open(w.main, edit{fileOf(w.targets[i%len(w.targets)]): fmt.Sprint("y", w.next)})
@@ -193,11 +199,16 @@ func (w *crowd) live(b queue.Body) (*Core, queue.Event) {
 	return w.core, e
 }
 
+// drain carries out the actions whose keys have a prefix, and tells of them in
+// one turn.
 func (w *crowd) drain(prefix string) {
-	for n := 0; n < len(w.waits); n++ {
-		if k := w.waits[n].Key; len(k) > len(prefix) && k[:len(prefix)] == prefix {
-			w.work(n)
-			n--
+	var out []queue.Body
+	w.waits = slices.DeleteFunc(w.waits, func(a queue.Action) bool {
+		if !strings.HasPrefix(a.Key, prefix) {
+			return false
 		}
-	}
+		out = append(out, w.carryOut(a)...)
+		return true
+	})
+	w.tell(out...)
 }
