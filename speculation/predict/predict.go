@@ -21,7 +21,9 @@ type Model interface {
 	// bound.
 	Good(ch *queue.Change) float64
 	// Conflict returns the chance that two changes that influence a common
-	// target, each green on its own, are red together. It is symmetric.
+	// target, each green on its own, are red together. It is symmetric. One of
+	// them may have landed before the other arrived; a model that knows that the
+	// other was made on top of it returns 0.
 	Conflict(a, b *queue.Change) float64
 	// Duration returns how long building the whole of a change takes, or false:
 	// then the history of its targets says. Callers take what is negative or
