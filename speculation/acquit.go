@@ -29,7 +29,7 @@ func (c *Core) acquit(b *queue.Build, passed []string) {
 	if len(passed) == 0 || len(crew) == 0 || c.without(queue.IngredientBeliefs) {
 		return
 	}
-	set := c.targetSet(passed)
+	set := c.setOf(passed)
 	for _, id := range crew {
 		c.acquitOne(id, set)
 	}
@@ -60,8 +60,8 @@ func (c *Core) below(b *queue.Build, o *queue.Change) bool {
 	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
 }
 
-// targetSet returns targets by their numbers.
-func (c *Core) targetSet(names []string) targetSet {
+// setOf returns the set of targets with the given names.
+func (c *Core) setOf(names []string) targetSet {
 	set := targetSet{}
 	for _, t := range names {
 		n := c.assumed.number(t)

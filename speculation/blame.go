@@ -24,17 +24,16 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 	if c.without(queue.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final()) {
 		return
 	}
-	crew := c.crew(b)
+	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.turnedDown(id) })
 	groups := map[string][]int{} // by who affects them
 	var names []string
 	for _, name := range failed {
 		t := c.assumed.number(name)
-		// Where one has been turned down since that affects a target, it explains it.
-		if slices.ContainsFunc(below(b), func(id queue.ChangeID) bool {
+		if slices.ContainsFunc(gone, func(id queue.ChangeID) bool {
 			x := c.affectedBy(id)
-			return c.turnedDown(id) && (x == nil || x.touches(t))
+			return x == nil || x.touches(t)
 		}) {
-			continue
+			continue // that one explains it
 		}
 		key := make([]byte, len(crew))
 		for i, id := range crew {
@@ -54,7 +53,8 @@ func (c *Core) suspect(b *queue.Build, failed []string) {
 				suspects = append(suspects, id)
 			}
 		}
-		c.blameOne(b, suspects, groups[key], fmt.Sprintf("%s/%d", b.ID, n))
+		slices.Sort(groups[key])
+		c.divide(b, suspects, groups[key], fmt.Sprintf("%s/%d", b.ID, n))
 	}
 }
 
@@ -64,9 +64,9 @@ type guess struct {
 	w    float64
 }
 
-// blameOne divides the blame for red targets that all the suspects affect, and
-// no others that are undecided.
-func (c *Core) blameOne(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
+// divide divides the blame for red targets, sorted, that all the suspects affect,
+// and no others that are undecided.
+func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
 	guesses := c.guesses(b, suspects, red)
 	none := 1.0
 	for _, g := range guesses {
@@ -143,7 +143,7 @@ func shows(x, with *affects, passed []uint64, red []int) float64 {
 		if hasBit(passed, i) || with != nil && !with.touches(t) {
 			continue
 		}
-		if open++; slices.Contains(red, t) {
+		if open++; among(red, t) {
 			hit++
 		}
 	}
@@ -151,4 +151,10 @@ func shows(x, with *affects, passed []uint64, red []int) float64 {
 		return despite
 	}
 	return float64(hit) / float64(open)
+}
+
+// among reports whether a target is one of sorted ones.
+func among(targets []int, t int) bool {
+	_, ok := slices.BinarySearch(targets, t)
+	return ok
 }

@@ -21,7 +21,7 @@ func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 		tested = rec.Met[d.Pair]
 	}
 	for i, t := range x.places {
-		if !slices.Contains(red, t) {
+		if !among(red, t) {
 			continue
 		}
 		if hasBit(tested, i) {
@@ -50,7 +50,7 @@ func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
 		x := c.affectedBy(id)
 		for i := range rec.Doubts {
 			if d := &rec.Doubts[i]; d.Pair == pair && d.Chance > most && (len(d.Places) == 0 ||
-				slices.ContainsFunc(d.Places, func(p int) bool { return slices.Contains(red, x.places[p]) })) {
+				slices.ContainsFunc(d.Places, func(p int) bool { return among(red, x.places[p]) })) {
 				most = d.Chance
 			}
 		}
@@ -159,6 +159,7 @@ func (c *Core) moveDoubts(landed, id queue.ChangeID) {
 		for _, p := range d.Places {
 			red = append(red, x.places[p])
 		}
+		slices.Sort(red)
 		d.Pair, d.Places = landed, nil
 		c.addDoubt(id, d, red)
 	}

@@ -73,7 +73,7 @@ func (c *Core) disprove(id queue.ChangeID) {
 		return
 	}
 	for l, i := range c.links {
-		if !slices.Contains(l.Chain, id) && !slices.Contains(l.Changes(), id) {
+		if l.Change != id && !slices.Contains(l.With, id) && !slices.Contains(l.Chain, id) {
 			continue
 		}
 		for j := range i.sources {

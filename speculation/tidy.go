@@ -71,7 +71,7 @@ func (c *Core) tidyChanges() {
 			c.touch(queue.KindBelief, string(id))
 			continue
 		}
-		for other := range c.s.Beliefs[id].Pairs {
+		for _, other := range sorted(c.s.Beliefs[id].Pairs) { // rounding depends on the order
 			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
 				c.forgetPair(c.s.Beliefs[id], other, ch)
 				c.touch(queue.KindBelief, string(id))

@@ -72,3 +72,35 @@ func wideState() *queue.State {
 	}
 	return s
 }
+
+// A change may outlive what is known of many that it was suspected to break with.
+// What is believed of it then is the same to the last bit each time.
+func TestForgettingPairsIsDeterministic(t *testing.T) {
+	made := func() float64 {
+		s := queue.NewState("main")
+		s.Changes["open"] = &queue.Change{ID: "open", Phase: queue.Pending, Arrival: 1}
+		b := &queue.Belief{Change: "open", Good: 0.9, Pairs: map[queue.ChangeID]float64{}}
+		for i := range 24 {
+			id := queue.ChangeID(fmt.Sprint("landed", i))
+			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Landed}
+			b.Pairs[id] = 0.01 + float64(i)/700
+		}
+		s.Beliefs["open"] = b
+		c := New(s)
+		c.begin(nil)
+		c.tidyChanges()
+		if len(b.Pairs) > 0 {
+			t.Fatalf("pairs with what nobody knows any more are kept: %v", b.Pairs)
+		}
+		return b.Good
+	}
+	first := made()
+	if first >= 0.9 {
+		t.Fatalf("the suspicions are gone without a trace: it is good by %g", first)
+	}
+	for range 30 {
+		if got := made(); got != first {
+			t.Fatalf("it is good by %v, and made again by %v", first, got)
+		}
+	}
+}
