@@ -132,8 +132,8 @@ func (c *Core) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	for _, other := range sorted(with) {
 		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
 			c.moveDoubts(id, other)
-			if q := c.pairBase(id, other); q >= leastPair {
-				c.keepPair(id, other, q)
+			if c.pairChance(id, other) >= leastPair {
+				c.keepPair(id, other, c.pairBase(id, other))
 			}
 		}
 	}

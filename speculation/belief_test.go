@@ -102,6 +102,44 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 	}
 }
 
+// The blame for what fails on something that has landed lowers the chance that
+// the change lands, and stays with the change when the other is forgotten.
+func TestBlameWithWhatHasLandedCounts(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.core.model = wary{}
+	first := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(first, "dev", "/land"))
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	landed := w.mustBe(first, queue.Landed)
+	late := w.open(w.main, edit{"a/code": "two"})
+	w.step(w.say(late, "dev", "/land"))
+	w.settleDown()
+	ch := w.mustBe(late, queue.Pending)
+	n := w.core.node(ch.ID)
+	w.core.begin(nil)
+	if q := w.core.expect(n, nil); q < 0.75 || q > 0.85 {
+		t.Fatalf("before any build it lands by %.3g; it breaks with what has landed by 0.2", q)
+	}
+	for _, r := range w.going() {
+		if r.build.Change == ch.ID {
+			w.core.suspect(&r.build, []string{"a"})
+		}
+	}
+	if q := w.core.expect(n, nil); q > 0.05 {
+		t.Errorf("it has failed on what has landed, alone, and lands by %.3g", q)
+	}
+	rec := w.core.belief(ch.ID)
+	w.core.forgetPair(rec, landed.ID, landed)
+	if q := w.core.expect(n, nil); q > 0.05 {
+		t.Errorf("the other is forgotten, and it lands by %.3g", q)
+	}
+	if len(rec.Doubts) != 1 || rec.Doubts[0].Chance < 0.95 {
+		t.Errorf("of one failure there are the doubts %+v", rec.Doubts)
+	}
+}
+
 // Two changes are to blame for a failure. When what has failed passes with the
 // first of them alone, the second one is.
 func TestBlameIsPassedOn(t *testing.T) {

@@ -165,3 +165,27 @@ func (c *Core) moveDoubts(landed, id queue.ChangeID) {
 	}
 	was.Doubts = slices.DeleteFunc(was.Doubts, func(d queue.Doubt) bool { return d.Pair == id })
 }
+
+// takeOver gives a change the blame that was its and another's together, who is
+// forgotten.
+func takeOver(rec *queue.Belief, other queue.ChangeID) {
+	if !slices.ContainsFunc(rec.Doubts, func(d queue.Doubt) bool { return d.Pair == other }) {
+		return
+	}
+	var doubts []queue.Doubt
+	for _, d := range rec.Doubts {
+		if d.Pair == other {
+			d.Pair = ""
+		}
+		at := slices.IndexFunc(doubts, func(o queue.Doubt) bool { return o.Event == d.Event && o.Pair == "" && d.Pair == "" })
+		if at < 0 {
+			doubts = append(doubts, d)
+			continue
+		}
+		o := &doubts[at]
+		anybody := o.Weight / o.Chance // that anybody was to blame, before the failure
+		o.Weight += (1 - o.Weight) * d.Weight
+		o.Chance = min(o.Weight/anybody, 1-minChance)
+	}
+	rec.Doubts = doubts
+}

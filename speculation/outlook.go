@@ -30,7 +30,7 @@ func (c *Core) expect(n *node, edges []edge) float64 {
 	if b := c.s.Beliefs[n.id]; b != nil {
 		for _, other := range sorted(b.Pairs) {
 			if ch := c.s.Changes[other]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) {
-				q *= 1 - b.Pairs[other]
+				q *= 1 - c.pairChance(other, n.id)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func (c *Core) suspicions(id queue.ChangeID) []queue.Pair {
 	if b := c.s.Beliefs[id]; b != nil {
 		for _, other := range sorted(b.Pairs) {
 			if !with[other] {
-				add(other, b.Pairs[other])
+				add(other, c.pairChance(id, other))
 			}
 		}
 	}
