@@ -89,6 +89,7 @@ const (
 	IngredientFlips           Ingredient = "flips"            // futures other than the likeliest
 	IngredientJustInTime      Ingredient = "just-in-time"     // re-verifications wait for those ahead
 	IngredientLanes           Ingredient = "lanes"            // the order by lanes; without it all arrive in one
+	IngredientMargin          Ingredient = "margin"           // nobody is overtaken for less than it costs
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
 	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
@@ -98,7 +99,7 @@ const (
 // Ingredients returns all of them.
 func Ingredients() []Ingredient {
 	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBenefit, IngredientBypass, IngredientEarly, IngredientFlips,
-		IngredientJustInTime, IngredientLanes, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
+		IngredientJustInTime, IngredientLanes, IngredientMargin, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
 }
 
 // Spare says when free slots build unlikely futures, too.
@@ -132,6 +133,8 @@ type Rules struct {
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
 	// MaxOvertake bounds overtaking: nobody is overtaken by who arrived later than this. From 1m to 168h; default 4h.
 	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h"`
+	// Margin is the share of a change's own duration that it may come later for, rather than overtake one that must then be built again. Default 0.4.
+	Margin float64 `json:"margin,omitempty" yaml:"margin,omitempty" jsonschema:"minimum=0.01,maximum=2,default=0.4"`
 	// Lanes are classes of urgency, the most urgent first. Default: high (benefit 3), normal (1) and low (0.5).
 	Lanes []Lane `json:"lanes,omitempty" yaml:"lanes,omitempty" jsonschema:"maxItems=10"`
 	// DefaultLane is the lane of who asks for none. Default: normal, where there is such a lane, else the last.
@@ -147,7 +150,7 @@ type Rules struct {
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
-	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
+	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
 	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge). Default off.

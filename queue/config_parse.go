@@ -223,6 +223,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)
+	orDefault(&q.Margin, 0.4)
 	orDefault(&q.LaneMaxWait, 2*time.Hour)
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)

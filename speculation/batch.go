@@ -217,7 +217,7 @@ func (p *planning) spanOf(ids []queue.ChangeID, keys []queue.Key) time.Duration 
 			return 0
 		}
 		p.weigh(n)
-		return p.span(n, p.partOf(n, keys))
+		return n.span(p.partOf(n, keys))
 	}
 	fixed, took := 0.0, 0.0
 	left := keys
@@ -229,7 +229,7 @@ func (p *planning) spanOf(ids []queue.ChangeID, keys []queue.Key) time.Duration 
 		p.weigh(n)
 		whole := n.ch.Predicted.Seconds()
 		fixed = max(fixed, fixedShare*whole)
-		took += max(0, p.span(n, p.partOf(n, left)).Seconds()-fixedShare*whole)
+		took += max(0, n.span(p.partOf(n, left)).Seconds()-fixedShare*whole)
 		var rest []queue.Key
 		for _, k := range left {
 			if t, ok := p.assumed.numbers[k.Target]; !ok || !n.x.touches(t) {

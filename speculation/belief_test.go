@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -188,6 +189,25 @@ func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
 			if slices.Contains(from.link.Chain, s.id(1)) && c.assumed.names[from.target] == "a" {
 				t.Errorf("%x: a is still known on the change that was turned down", m)
 			}
+		}
+	}
+}
+
+// Thresholds are lower where predictions are often wrong, and lower still there
+// while slots are idle.
+func TestThresholdsFollowAccuracyAndSlots(t *testing.T) {
+	s := newStage(t, queue.Rules{Threshold: 0.3}, stated{})
+	for _, x := range []struct {
+		accuracy      float64
+		slots         int
+		worth, single float64
+	}{
+		{0.96, 0, 0.3, 0.4}, {0.96, 100, 0.3, 0.4},
+		{0.88, 0, 0.1, 0.15}, {0.88, 100, 0.03, 0.045}, {0.5, 100, 0.03, 0.045},
+	} {
+		s.core.s.Accuracy, s.core.s.Slots = x.accuracy, x.slots
+		if worth, single := s.core.thresholds(); math.Abs(worth-x.worth) > 1e-9 || math.Abs(single-x.single) > 1e-9 {
+			t.Errorf("of %g predictions right, with %d slots and no build: %g, %g; want %g, %g", x.accuracy, x.slots, worth, single, x.worth, x.single)
 		}
 	}
 }

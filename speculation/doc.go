@@ -68,7 +68,8 @@
 //	early.go     who boards the train while its own build ends
 //	settle.go    rejected, nothing to land, cancelled, parked and back
 //	path.go      what is known of a link (judge); which merges are asked for
-//	order.go     who is ahead of whom; lane.go: lanes, and what a build is worth for a change
+//	order.go     who is ahead of whom; margin.go: who does not overtake for little
+//	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
@@ -124,10 +125,13 @@
 //
 // Which of two conflicting changes goes first? The one that is to be finished
 // first, counting from its arrival less its lane's head start: fixed when it is
-// analyzed, changed only by another lane (/land priority=LANE). A lane holds up
-// the next one by at most that one's max_wait, so nobody waits for ever behind
-// urgent changes. Lanes and projects change the value of builds, too; a quota
-// lets builds wait and nothing else.
+// analyzed, changed only by another lane (/land priority=LANE). Who would gain
+// less by that than it takes to build again what the two share stays behind
+// (margin.go): say that a ends at 12:00 and b, which came later, would end at
+// 11:55, and building their common targets again takes 8 minutes; b goes second.
+// A lane holds up the next one by at most that one's max_wait, so nobody waits for
+// ever behind urgent changes. Lanes and projects change the value of builds, too;
+// a quota lets builds wait and nothing else.
 //
 // Who is to blame for a failure? Every change in the build that affects what has
 // failed, two of them together, or one with something that had landed, each as
@@ -140,7 +144,9 @@
 // Why is a build not run? path, offer and take (plan.go, slots.go), in this
 // order: its change is out of the window, what it would tell is known or being
 // built, its targets are unlikely to be needed, it is early, it is worth too
-// little, its quota is used up (quota.go), there is no slot. Rules.Off leaves ingredients out; submitqueue
+// little, its quota is used up (quota.go), there is no slot. How little is too
+// little follows the share of predictions that come true, and how busy the slots
+// are (thresholds, plan.go). Rules.Off leaves ingredients out; submitqueue
 // simulate says what each is worth.
 //
 // A second predictor implements predict.Model and is set in NewWith. A new command

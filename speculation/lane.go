@@ -55,6 +55,7 @@ func (c *Core) move(ch *queue.Change, r *queue.Request) {
 	}
 	ch.Virtual = c.virtual(ch)
 	if ch.Phase == queue.Pending {
+		c.stayBehind(ch)
 		for _, other := range sorted(c.conflictsOf(ch.ID)) {
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && o.Arrival < ch.Arrival {
 				c.yield(ch, o, c.pairChance(other, ch.ID))

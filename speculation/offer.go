@@ -135,7 +135,7 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 // ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
 // affect its targets only).
 func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
-	lead := p.span(n, part)
+	lead := n.span(part)
 	lead += lead*3/10 + time.Minute
 	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
 		return false

@@ -247,9 +247,11 @@ func (c *Core) learn(step, target string, took time.Duration) {
 }
 
 // estimate writes down the chance that a change lands as it looks on arrival,
-// and puts it behind those of its lane that it probably breaks.
+// and puts it behind those of its lane that it probably breaks, and those that
+// it would overtake for little.
 func (c *Core) estimate(ch *queue.Change) {
 	chance := clampChance(c.model.Good(ch))
+	c.stayBehind(ch)
 	for _, other := range sorted(c.conflictsOf(ch.ID)) {
 		o := c.s.Changes[other]
 		if o == nil || o.Phase != queue.Pending {

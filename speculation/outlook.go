@@ -113,7 +113,7 @@ func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
 	}
 	own := p.now
 	if f.status == unknown {
-		own = p.now.Add(p.span(n, n.deal.unknown))
+		own = p.now.Add(n.span(n.deal.unknown))
 		if until := p.until(n); until > p.now {
 			own = until
 		}
@@ -123,7 +123,7 @@ func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
 
 // span predicts how long building a part of a change takes: less than the
 // whole, but not less than what is built in a row takes, as far as that is known.
-func (p *planning) span(n *node, part work) time.Duration {
+func (n *node) span(part work) time.Duration {
 	whole := n.ch.Predicted.Seconds()
 	took := max((1-fixedShare)*part.share*whole, part.row*n.cost)
 	return time.Duration(math.Round(min(whole, fixedShare*whole+took)*1e3)) * time.Millisecond

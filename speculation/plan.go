@@ -14,6 +14,7 @@ const (
 	maxFlips    = 4   // futures of one change that differ in one outcome from the likeliest
 	valueMain   = 1000
 	valueTrain  = 100
+	idleShare   = 0.7    // part of the thresholds that idle slots do without, where predictions are bad
 	parkedHours = 7 * 24 // beyond this nobody waits for a chance to improve
 )
 
@@ -122,13 +123,17 @@ func (p *planning) keep(n *node, value float64) {
 }
 
 // thresholds follow the measured accuracy of predictions: where they are often
-// wrong more futures must be built (planner.md 9, rule 6).
+// wrong more futures must be built (planner.md 9, rule 6), and while less than
+// half of the slots are busy many more.
 func (c *Core) thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-c.accuracy())/(0.955-0.88)))
 	if c.without(queue.IngredientAdaptive) {
 		worse = 0
 	}
 	worth, single = c.rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
+	if 2*len(c.s.Builds) < c.s.Slots {
+		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
+	}
 	if c.without(queue.IngredientTargetThreshold) {
 		single = 0
 	}

@@ -44,7 +44,7 @@ func (m stated) Cold() bool { return false }
 // value for each build, from given probabilities, whatever was built before.
 func papers(off ...queue.Ingredient) queue.Rules {
 	return queue.Rules{Order: queue.OrderArrival, Threshold: 1e-6, Off: append(off, queue.IngredientAdaptive, queue.IngredientAging,
-		queue.IngredientBeliefs, queue.IngredientJustInTime, queue.IngredientPreempt, queue.IngredientTargetThreshold)}
+		queue.IngredientBeliefs, queue.IngredientJustInTime, queue.IngredientMargin, queue.IngredientPreempt, queue.IngredientTargetThreshold)}
 }
 
 // stage is a world in which builds are named as in the papers, B1.2 for the

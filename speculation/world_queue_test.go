@@ -100,6 +100,9 @@ func rulesOf(r queue.Rules) queue.Rules {
 	if r.BuildsPerChange == 0 {
 		r.BuildsPerChange = 20
 	}
+	if r.Margin == 0 {
+		r.Margin = 0.4
+	}
 	if r.MaxOvertake == 0 {
 		r.MaxOvertake = 4 * time.Hour
 	}

@@ -73,7 +73,7 @@ func Strategies() []Strategy {
 // out.
 func Ablations() []string {
 	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[early]", "off=[flips]",
-		"off=[just-in-time]", "off=[lanes]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]", "off=[trials]"}
+		"off=[just-in-time]", "off=[lanes]", "off=[margin]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]", "off=[trials]"}
 }
 
 // Lookup returns the strategy of a name.

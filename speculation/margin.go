@@ -1,0 +1,62 @@
+package speculation
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// probablyLands is the chance from which a change is waited for.
+const probablyLands = 0.9
+
+// stayBehind puts a change behind those of its lane that it would overtake for
+// little: it gains less by that than what they share takes to be built again, and
+// little beside its own duration. Who is overtaken by another anyway is built
+// again anyway, and is not waited for; nor is who may well be turned down, since
+// all behind it would be built again. (planner.md 9 has a constant margin for
+// queues with little to do; this one follows what overtaking costs.)
+func (c *Core) stayBehind(ch *queue.Change) {
+	r := c.rules()
+	if r.Order == queue.OrderArrival || c.without(queue.IngredientMargin) {
+		return
+	}
+	limit := ch.Virtual.Add(min(time.Duration(r.Margin*float64(ch.Predicted)), r.MaxOvertake-ch.Predicted))
+	place := ch.Virtual
+	for id := range c.conflictsOf(ch.ID) { // the last of them counts, so their order does not
+		o := c.s.Changes[id]
+		if o == nil || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit {
+			continue
+		}
+		if min(o.Chance, c.good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {
+			place = o.Virtual + 1
+		}
+	}
+	if place != ch.Virtual {
+		ch.Virtual = place
+		c.ordered = false
+	}
+}
+
+// rebuild predicts how long it takes to build again what a change shares with
+// one that has come in front of it.
+func (c *Core) rebuild(id, front queue.ChangeID) time.Duration {
+	n := c.node(id)
+	c.weigh(n)
+	share := 0.0
+	for _, at := range common(n.x, c.affectedBy(front)) {
+		share += n.share[at]
+	}
+	return n.span(work{share, share})
+}
+
+// overtaken reports whether a pending change is overtaken by another than the
+// given one.
+func (c *Core) overtaken(o *queue.Change, but queue.ChangeID) bool {
+	for id := range c.conflictsOf(o.ID) {
+		y := c.s.Changes[id]
+		if id != but && y != nil && y.Phase == queue.Pending && y.Arrival > o.Arrival && y.Virtual < o.Virtual {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package speculation
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A change overtakes another where it gains more than building again what they
+// share takes, and more than a share of its own duration; where the other has
+// been overtaken already, nobody waits for it.
+func TestMargin(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rules queue.Rules
+		good  map[int]float64
+		takes []time.Duration // by change, each a second after the one before
+		want  []int
+	}{
+		{name: "gains much", takes: []time.Duration{30, 20}, want: []int{2, 1}},
+		{name: "gains little", takes: []time.Duration{30, 27}, want: []int{1, 2}},
+		{name: "gains a share of its own", takes: []time.Duration{20, 12}, want: []int{2, 1}},
+		{name: "of all its own", rules: queue.Rules{Margin: 1}, takes: []time.Duration{20, 12}, want: []int{1, 2}},
+		{name: "built again anyway", takes: []time.Duration{30, 15, 27}, want: []int{2, 3, 1}},
+		{name: "turned down, probably", good: map[int]float64{1: 0.8}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
+		{name: "without", rules: queue.Rules{Off: []queue.Ingredient{queue.IngredientMargin}}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
+		{name: "in order of arrival", rules: queue.Rules{Order: queue.OrderArrival}, takes: []time.Duration{30, 27}, want: []int{1, 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			model := stated{good: c.good, takes: map[int]time.Duration{}}
+			for i, d := range c.takes {
+				model.takes[i+1] = d * minute
+			}
+			s := newStage(t, c.rules, model)
+			for range c.takes {
+				s.changes("a b")
+				s.now = s.now.Add(time.Second)
+			}
+			s.core.sortOrder()
+			var got []int
+			for _, id := range s.core.order {
+				got = append(got, s.core.s.Changes[id].Number)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("in order %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// Who shares little with the other does not wait for it: that part is built
+// again at once.
+func TestMarginIsWhatRebuildingTakes(t *testing.T) {
+	s := newStage(t, queue.Rules{Margin: 2}, stated{takes: map[int]time.Duration{1: 60 * minute, 2: 40 * minute, 3: 30 * minute}})
+	s.changes("a b c d e", "e f g")
+	s.core.sortOrder()
+	if s.core.order[0] != s.id(2) {
+		t.Errorf("building one of five targets again takes 18 minutes, and 2 waits 20 for it")
+	}
+	s.changes("a b c d e")
+	s.core.sortOrder()
+	if got := s.core.rebuild(s.id(1), s.id(3)); got != time.Hour {
+		t.Errorf("building all of it again takes %s", got)
+	}
+}
