@@ -11,9 +11,10 @@ const probablyLands = 0.9
 
 // stayBehind puts a change behind those of its lane that it would overtake for
 // little: it gains less by that than what they share takes to be built again, and
-// little beside its own duration. Who is overtaken by another anyway is built
-// again anyway, and is not waited for; nor is who may well be turned down, since
-// all behind it would be built again. (planner.md 9 has a constant margin for
+// little beside its own duration. Who has had no build is overtaken for nothing,
+// and who is overtaken by another anyway is built again anyway; neither is waited
+// for, nor is who may well be turned down, since all behind it would be built
+// again. (planner.md 9 has a constant margin for
 // queues with little to do; this one follows what overtaking costs.)
 func (c *Core) stayBehind(ch *queue.Change) {
 	r := c.rules()
@@ -24,7 +25,7 @@ func (c *Core) stayBehind(ch *queue.Change) {
 	place := ch.Virtual
 	for id := range c.conflictsOf(ch.ID) { // the last of them counts, so their order does not
 		o := c.s.Changes[id]
-		if o == nil || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit {
+		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit {
 			continue
 		}
 		if min(o.Chance, c.good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {

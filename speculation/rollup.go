@@ -24,7 +24,7 @@ import (
 // When changes are joined, and when they part.
 const (
 	rollupWaiting = 0.1 // share of the slots that must wait for each member but the first
-	rollupShared  = 0.8 // share of a newcomer's work that the others have, too
+	rollupShared  = 0.5 // share of a newcomer's work that the others have, too
 	rollupChance  = 0.9 // least chance that all land together
 	rollupAverage = 0.8 // the same while nothing is known of changes but an average
 	rollupDoubt   = 0.5 // chance below which it is given up
