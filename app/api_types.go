@@ -73,8 +73,9 @@ type APIChange struct {
 	Waits     []APIReason   `json:"waits,omitempty"` // what it waits for, the most telling first
 	Ahead     []string      `json:"ahead,omitempty"` // ids of conflicting changes ahead that are not decided
 	Conflicts []APIConflict `json:"conflicts,omitempty"`
-	Builds    []APIBuild    `json:"builds,omitempty"` // live ones
-	Attempts  int           `json:"attempts"`         // builds started for it so far
+	Builds    []APIBuild    `json:"builds,omitempty"`   // live ones
+	Partners  *APIPartners  `json:"partners,omitempty"` // whom it is built or lands with
+	Attempts  int           `json:"attempts"`           // builds started for it so far
 	Arrived   time.Time     `json:"arrived,omitzero"`
 	From      time.Time     `json:"expected_from,omitzero"` // the verdict is expected between these, where that can be said
 	By        time.Time     `json:"expected_by,omitzero"`
@@ -201,7 +202,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Lane: c.Lane, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
-		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Attempts: c.Builds,
+		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
 		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),

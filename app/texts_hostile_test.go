@@ -35,16 +35,18 @@ func TestHostileTexts(t *testing.T) {
 			Phase: rapid.SampledFrom([]queue.Phase{"", queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked,
 				queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand}).Draw(t, "phase"), Reason: why("reason")}
 		change.Verdict = &queue.Verdict{Commit: queue.CommitID(hostile("commit")), Bypassed: []queue.ChangeID{queue.ChangeID(hostile("bypassed"))},
+			Together: []queue.ChangeID{queue.ChangeID(hostile("together"))},
 			Failures: []queue.Evidence{{Step: hostile("step"), Run: hostile("run"), Attempts: 2, Ran: queue.Ran{Change: queue.ChangeID(hostile("ran")), Commit: queue.CommitID(hostile("ran commit")),
 				Main: queue.CommitID(hostile("ran main")), Chain: []queue.ChangeID{queue.ChangeID(hostile("ran chain"))}}, Targets: list("target"), Build: queue.BuildID(hostile("build")), Tail: hostile("tail")},
 				{Step: hostile("step 2"), Tail: hostile("tail 2"), Timeout: true}}, Conflicts: list("path")}
 		other := change
 		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictUnknown}).Draw(t, "kind")
 		v := queue.View{Change: change, Position: 1, Total: 2, Waits: []queue.Reason{why("wait"), why("wait 2")},
+			Rollup:    []queue.ChangeID{"7.a", queue.ChangeID(hostile("rollup"))},
 			Ahead:     []queue.ChangeID{"7.a", queue.ChangeID(hostile("ahead"))},
 			Conflicts: []queue.Conflict{{With: "7.a", Kind: kind, Witnesses: list("witness")}, {With: queue.ChangeID(hostile("with")), Kind: kind}},
 			Builds: []queue.BuildView{{Build: queue.Build{ID: queue.BuildID(hostile("build id")), Change: change.ID, Why: hostile("why"),
-				Chain: []queue.ChangeID{queue.ChangeID(hostile("chain"))}}}},
+				Chain: []queue.ChangeID{queue.ChangeID(hostile("chain"))}, Also: []queue.ChangeID{queue.ChangeID(hostile("also"))}}}},
 			Notice: why("notice"), NoticeTo: hostile("notice to"), Previous: &other}
 		o := app.TextOptions{Queue: "q", Words: app.Words{Local: rapid.Bool().Draw(t, "local")}, Now: textNow, Broken: hostile("broken"),
 			BaseURL: rapid.SampledFrom([]string{"", "https://queue.example", "javascript:zq"}).Draw(t, "base"),

@@ -85,7 +85,9 @@ func (w voice) body(v queue.View) []string {
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))
-		add(w.rollup(v))
+		if p := v.Partners(); len(p.Rollup) > 0 {
+			add(w.rollup(p.Rollup)) // who shares a build is named with the build
+		}
 		add(w.around(v))
 		add(w.builds(v))
 		add(w.expected(v))
@@ -152,15 +154,6 @@ func (w voice) waits(v queue.View) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// rollup says with whom a change is to land, while there is no verdict.
-func (w voice) rollup(v queue.View) string {
-	if len(v.Rollup) == 0 {
-		return ""
-	}
-	return "Many changes wait for few builds, so it is built with " + w.refs(texts(v.Rollup)) +
-		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
 }
 
 // around says which changes may influence it, and through what.

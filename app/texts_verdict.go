@@ -28,7 +28,7 @@ func (w voice) proof(v *queue.Verdict) string {
 		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
 	}
 	if len(v.Together) > 0 {
-		lines = append(lines, "- It landed together with "+w.refs(texts(v.Together))+" in one merge; the checks are of that merge.")
+		lines = append(lines, "- "+w.landedWith(v.Together))
 	}
 	if v.Attempts > 1 {
 		lines = append(lines, fmt.Sprintf("- A step passed only on attempt %d: it may be flaky.", v.Attempts))

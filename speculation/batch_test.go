@@ -70,6 +70,7 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 			t.Errorf("%s, in whose build it is, is said to wait: %+v", id, v.Outlook.Next)
 		}
 	}
+	w.partnered(nil, shared)
 	if got := going[0].build.Assumes(); len(got) != 0 {
 		t.Errorf("a build of independent changes assumes %v", got)
 	}

@@ -15,6 +15,21 @@ func (w *world) landings() []*commit {
 	return line[:len(line)-1]
 }
 
+// partnered holds that each of some changes is shown the others as those it lands
+// with, or as those it shares a build with.
+func (w *world) partnered(rollup, shares []queue.ChangeID) {
+	others := func(ids []queue.ChangeID, but queue.ChangeID) []queue.ChangeID {
+		return slices.DeleteFunc(slices.Sorted(slices.Values(ids)), func(id queue.ChangeID) bool { return id == but })
+	}
+	for _, id := range append(slices.Clone(rollup), shares...) {
+		v, _ := w.core.View(id)
+		got := v.Partners()
+		if !slices.Equal(others(got.Rollup, ""), others(rollup, id)) || !slices.Equal(others(got.Shares, ""), others(shares, id)) {
+			w.Fatalf("%s is shown %+v; it is in rollup %v and shares with %v", id, got, rollup, shares)
+		}
+	}
+}
+
 // Three changes of the same target wait for one slot: they are built once, land
 // as one first-parent merge whose parents are main and their heads, and each has
 // a verdict of its own that names the others.
@@ -35,7 +50,10 @@ func TestARollupLandsAsOneMerge(t *testing.T) {
 			t.Errorf("%s, in whose build it is, is said to wait: %+v", v.Change.ID, v.Outlook.Next)
 		}
 	}
+	all := going[0].build.For()
+	w.partnered(all, nil)
 	w.waitOut()
+	w.partnered(all, nil)
 	top := w.landings()[0]
 	if len(top.carries()) != 3 {
 		t.Fatalf("main ends in %+v", top)

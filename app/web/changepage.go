@@ -37,6 +37,7 @@ type changeModel struct {
 	NoticeTo  string
 	Conflicts []conflict
 	Builds    []build
+	Partners  *partners
 	Outlook   *outlook
 	Verdict   *verdict
 	Previous  *row
@@ -131,7 +132,7 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 	if len(m.Waits) == 0 && m.Row.Words != "" {
 		m.Waits = []wait{{Text: m.Row.Words}}
 	}
-	m.Outlook = d.outlook(v)
+	m.Outlook, m.Partners = d.outlook(v), p.partners(d, v)
 	if m.Notice = p.say(v.Change, v.Notice); m.Notice != "" {
 		m.NoticeTo = clean(v.NoticeTo)
 	}

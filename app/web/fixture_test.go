@@ -28,6 +28,13 @@ func (words) Resume() string { return "Say go on." }
 
 func (words) Why(w queue.Worth, old string) string { return "why: " + string(w.Kind) + old }
 
+func (words) Partners(v queue.View) string {
+	if v.Partners().None() {
+		return ""
+	}
+	return "with others " + hostile
+}
+
 func (words) Part(_ queue.Worth, p queue.PartName) string { return "part " + string(p) }
 
 func (words) Covers(c queue.Coverage) string {

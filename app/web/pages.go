@@ -29,6 +29,8 @@ type Words interface {
 	Short(c queue.Change, r queue.Reason) string
 	// Forecast returns when a verdict is expected; "" where nobody knows.
 	Forecast(f queue.Forecast, now queue.Instant) string
+	// Partners returns with whom a change is built or lands; "" where with nobody.
+	Partners(v queue.View) string
 	// Why returns what a build is for; old is its own sentence, where an older
 	// version has stored one.
 	Why(w queue.Worth, old string) string

@@ -293,6 +293,9 @@ func (p sheet) reasons(ch app.APIChange) {
 			say(&w)
 		}
 	}
+	if ch.Partners != nil {
+		p.text(ch.Partners.Text, "")
+	}
 	if ch.Notice != nil {
 		p.text("To "+cmp.Or(ch.NoticeTo, "the last command")+": "+ch.Notice.Text, "")
 	}
@@ -310,6 +313,7 @@ func (p sheet) facts(ch app.APIChange) {
 	if ch.Position > 0 {
 		fact("place", fmt.Sprintf("%d of %d", ch.Position, ch.Total))
 	}
+	p.partners(ch)
 	if !ch.Final {
 		fact("verdict", ch.Forecast)
 	}
@@ -359,6 +363,9 @@ func (p sheet) builds(ch app.APIChange) {
 			at = "since " + p.clock(b.Started)
 		}
 		p.line(fmt.Sprintf("  %s  %d of %s done, %s", b.ID[:min(len(b.ID), 10)], b.Done, counted(b.Steps, "step"), at))
+		if len(b.For) > 0 {
+			p.hang("  for ", changeNames(b.For))
+		}
 		if !b.Started.IsZero() {
 			fmt.Fprintln(p.out, "  log: "+p.base+app.LogPath(b.ID))
 		}

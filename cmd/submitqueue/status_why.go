@@ -169,11 +169,7 @@ func suspicion(d app.APISuspect) string {
 	if len(d.Others) == 0 {
 		return text
 	}
-	names := make([]string, 0, len(d.Others))
-	for _, id := range d.Others {
-		names = append(names, changeName(id))
-	}
-	return text + "; otherwise " + strings.Join(names, ", ")
+	return text + "; otherwise " + changeNames(d.Others)
 }
 
 // changeName returns a change's number as people write it. Its id begins with it.

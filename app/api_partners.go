@@ -1,0 +1,19 @@
+package app
+
+import "github.com/submitqueue/submitqueue/queue"
+
+// APIPartners are the changes that another is built or lands with, by id.
+type APIPartners struct {
+	Rollup []string `json:"rollup,omitempty"` // with which it is to land in one merge or, where it has landed, has done so
+	Shares []string `json:"shares,omitempty"` // for which its live builds are, too; each lands by itself
+	Text   string   `json:"text"`             // the same in words, of which the first are named
+}
+
+// apiPartnersOf returns nil where a change is on its own.
+func (s *Server) apiPartnersOf(v queue.View) *APIPartners {
+	p := v.Partners()
+	if p.None() {
+		return nil
+	}
+	return &APIPartners{Rollup: texts(p.Rollup), Shares: texts(p.Shares), Text: s.o.Words.Partners(v)}
+}

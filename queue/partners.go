@@ -1,0 +1,37 @@
+package queue
+
+import "slices"
+
+// Partners are the changes that one is built or lands with. The zero Partners:
+// it is on its own.
+type Partners struct {
+	Rollup []ChangeID // with whom it is to land in one merge or, where it has landed, has done so
+	Shares []ChangeID // others that its live builds are for, too; each lands by itself
+}
+
+// None reports whether there are no partners.
+func (p Partners) None() bool { return len(p.Rollup)+len(p.Shares) == 0 }
+
+// Partners returns with whom the change is built or lands. Nobody is named twice.
+// What is parked has none, nor has what ended otherwise than in one merge with
+// others; a build that is being stopped is no bond.
+func (v View) Partners() Partners {
+	switch {
+	case v.Change.Phase == Landed && v.Change.Verdict != nil:
+		return Partners{Rollup: v.Change.Verdict.Together}
+	case v.Change.Phase.Final(), v.Change.Phase == Parked:
+		return Partners{}
+	}
+	p := Partners{Rollup: v.Rollup}
+	for _, b := range v.Builds {
+		if b.Build.Cancel {
+			continue
+		}
+		for _, id := range b.Build.For() {
+			if id != v.Change.ID && !slices.Contains(p.Rollup, id) && !slices.Contains(p.Shares, id) {
+				p.Shares = append(p.Shares, id)
+			}
+		}
+	}
+	return p
+}
