@@ -65,27 +65,21 @@ func simulateVars() kong.Vars {
 	return kong.Vars{"strategies": strings.Join(usual, ","), "strategies_all": strings.Join(all, ", ")}
 }
 
-// simulateFigures are the figures of `simulate`.
-type simulateFigures struct {
-	World sim.Stats      `json:"world"`
-	Runs  []*sim.Metrics `json:"runs"`
-}
-
-// Run implements the command.
+// Run implements the command. What would end it is looked for before the world
+// is made, and runs that have ended are kept whatever ends it.
 func (s *simulateCommand) Run(ctx context.Context) error {
 	strategies, err := s.strategies()
 	if err != nil {
 		return err
 	}
-	w, err := s.world()
-	if err != nil {
-		return err
-	}
-	if err := s.check(w, strategies); err != nil {
+	if err := s.check(strategies); err != nil {
 		return err
 	}
 	debug.SetGCPercent(400) // a world is small, and time is what counts
-	stats := sim.StatsOf(w)
+	w, stats, err := s.prepare(ctx)
+	if err != nil {
+		return err
+	}
 	if s.Save != "" {
 		if err := s.save(w); err != nil {
 			return err
@@ -95,35 +89,33 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 		return printJSON(os.Stdout, stats)
 	}
 	fmt.Println(stats)
-	f := simulateFigures{World: stats}
-	var drawn []sim.Drawn
-	screen := newSimulateScreen(os.Stdout)
-	for _, workers := range s.Workers {
-		var base *sim.Metrics
-		for _, r := range s.runs(strategies) {
-			label := r.label()
-			m, err := sim.Measure(ctx, w, r.strategy, sim.Options{Workers: workers, Set: r.set,
-				Progress: func(decided, total int) { screen.progress(label, workers, decided, total) }})
-			if err != nil {
-				screen.clear()
-				return fmt.Errorf("%s with %d workers: %w", label, workers, err)
-			}
-			if base == nil {
-				base = m
-			}
-			m.Against(base)
-			f.Runs = append(f.Runs, m)
-			drawn = append(drawn, sim.Drawn{Label: label, Metrics: m})
-			screen.row(label, m)
+	title := fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour)
+	return s.finish(title, stats, replay(ctx, w, s.runs(strategies)))
+}
+
+// prepare makes the world and its figures. A large world takes minutes, and its
+// making cannot be stopped: when the context ends first, it is left to end with
+// the process.
+func (s *simulateCommand) prepare(ctx context.Context) (*sim.World, sim.Stats, error) {
+	type made struct {
+		world *sim.World
+		stats sim.Stats
+		err   error
+	}
+	done := make(chan made, 1)
+	go func() {
+		var m made
+		if m.world, m.err = s.world(); m.err == nil {
+			m.stats = sim.StatsOf(m.world)
 		}
+		done <- m
+	}()
+	select {
+	case m := <-done:
+		return m.world, m.stats, m.err
+	case <-ctx.Done():
+		return nil, sim.Stats{}, ctx.Err()
 	}
-	if err := writeFigures(s.JSON, f); err != nil {
-		return err
-	}
-	if err := s.draw(fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour), drawn); err != nil {
-		return err
-	}
-	return verdictOf(f.Runs)
 }
 
 // world reads or generates the world.
@@ -167,6 +159,9 @@ func (s *simulateCommand) save(w *sim.World) error {
 	return errors.Join(sim.WriteWorld(file, w), file.Close())
 }
 
+// mostWorkers is more than any world needs, and little enough to count each.
+const mostWorkers = 1_000_000
+
 // strategies looks up what was named, before anything is run.
 func (s *simulateCommand) strategies() ([]sim.Strategy, error) {
 	var out []sim.Strategy
@@ -181,6 +176,9 @@ func (s *simulateCommand) strategies() ([]sim.Strategy, error) {
 		if n < 1 {
 			return nil, fmt.Errorf("--workers %d: at least one is needed", n)
 		}
+		if n > mostWorkers {
+			return nil, fmt.Errorf("--workers %d: at most %d can be simulated", n, mostWorkers)
+		}
 	}
 	if len(out) == 0 || len(s.Workers) == 0 {
 		return nil, errors.New("name at least one --strategy and one number of --workers")
@@ -192,22 +190,28 @@ func (s *simulateCommand) strategies() ([]sim.Strategy, error) {
 }
 
 // check finds what would end the command only after the first strategies have
-// run for long: a setting of ours that makes no sense, a file that cannot be
-// written.
-func (s *simulateCommand) check(w *sim.World, strategies []sim.Strategy) error {
+// run for long: a setting that no strategy has or that makes no sense, a file
+// that cannot be written, or that would be written over another.
+func (s *simulateCommand) check(strategies []sim.Strategy) error {
+	if err := sim.CheckSettings(strategies, s.Set); err != nil {
+		return fmt.Errorf("--set: %w", err)
+	}
 	for _, r := range s.runs(strategies) {
-		if r.strategy.Name() == "ours" {
-			if err := sim.CheckSettings(w, r.set); err != nil {
-				return fmt.Errorf("--set: %w", err)
-			}
+		if err := sim.CheckSettings([]sim.Strategy{r.strategy}, r.set); err != nil {
+			return fmt.Errorf("--set, with %s: %w", r.label(), err)
 		}
 	}
-	for flag, file := range map[string]string{"--json": s.JSON, "--svg": s.SVG, "--save": s.Save} {
-		if file == "" {
+	files := map[string]string{s.World: "--world", s.Trace: "--trace"}
+	for _, out := range []struct{ flag, file string }{{"--save", s.Save}, {"--json", s.JSON}, {"--svg", s.SVG}} {
+		if out.file == "" {
 			continue
 		}
-		if err := writable(file); err != nil {
-			return fmt.Errorf("%s cannot be written: %w", flag, err)
+		if other := files[out.file]; other != "" {
+			return fmt.Errorf("%s and %s name the same file; give each its own", other, out.flag)
+		}
+		files[out.file] = out.flag
+		if err := writable(out.file); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", out.flag, err)
 		}
 	}
 	return nil
@@ -224,56 +228,4 @@ func writable(file string) error {
 		return err
 	}
 	return os.Remove(file)
-}
-
-// simulateRun is one strategy with its settings.
-type simulateRun struct {
-	strategy sim.Strategy
-	set      map[string]string
-	without  string // the ingredient that an ablation takes out
-}
-
-func (r simulateRun) label() string {
-	if r.without != "" {
-		return r.strategy.Name() + " " + r.without
-	}
-	return r.strategy.Name()
-}
-
-// runs returns what is run for each number of workers.
-func (s *simulateCommand) runs(strategies []sim.Strategy) []simulateRun {
-	var out []simulateRun
-	for _, x := range strategies {
-		out = append(out, simulateRun{strategy: x, set: s.Set})
-		if !s.Ablate || x.Name() != "ours" {
-			continue
-		}
-		for _, setting := range sim.Ablations() {
-			key, value, _ := strings.Cut(setting, "=")
-			set := map[string]string{key: value}
-			for k, v := range s.Set {
-				if k != key {
-					set[k] = v
-				}
-			}
-			out = append(out, simulateRun{strategy: x, set: set, without: setting})
-		}
-	}
-	return out
-}
-
-// verdictOf says which runs were wrong; figures of those mean nothing.
-func verdictOf(runs []*sim.Metrics) error {
-	bad := 0
-	for _, m := range runs {
-		if m.Bad() {
-			bad++
-			fmt.Fprintf(os.Stderr, "submitqueue: %s with %d workers: %d red commits, %d decided twice, %d undecided\n",
-				m.Strategy, m.Workers, m.Red, m.Twice, m.Undecided)
-		}
-	}
-	if bad > 0 {
-		return exitCode(1)
-	}
-	return nil
 }

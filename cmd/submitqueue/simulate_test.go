@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,6 +90,8 @@ func TestSimulateRefuses(t *testing.T) {
 	}{
 		{[]string{"--strategy", "psychic"}, `unknown strategy "psychic"; there are: oracle, `},
 		{[]string{"--workers", "0"}, "--workers 0: at least one is needed"},
+		{[]string{"--workers", "100,99999999999"}, "--workers 99999999999: at most 1000000"},
+		{[]string{"--workers", ""}, "one number of --workers"},
 		{[]string{"--ablate", "--strategy", "oracle"}, "--ablate takes ingredients out of strategy ours"},
 	} {
 		if _, err := simulate(t, c.args...).strategies(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -101,34 +104,84 @@ func TestSimulateRefuses(t *testing.T) {
 	if _, err := simulate(t, "--trace", givenWorld).world(); err == nil || !strings.Contains(err.Error(), "line 1: it has neither landed nor time") {
 		t.Errorf("a world as a trace: %v", err)
 	}
-	if code := run([]string{"simulate", "--strategy", "psychic"}); code == 0 {
-		t.Error("an unknown strategy ends with 0")
+}
+
+// Each of these is one line on the error output (a second says where help is,
+// where the command line itself is wrong), and nothing has been run.
+func TestSimulateRefusesOddInput(t *testing.T) {
+	dir := t.TempDir()
+	given, err := os.ReadFile(givenWorld)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	empty, cut := file("empty", ""), file("cut.gz", string(given[:len(given)/2]))
+	for _, c := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"--strategy", "psychic"}, `unknown strategy "psychic"`, 1},
+		{[]string{"--workers", "0"}, "at least one is needed", 1},
+		{[]string{"--workers", "abc"}, `--workers: expected a valid 64 bit int but got "abc"`, 2},
+		{[]string{"--json", filepath.Join(dir, "none", "f.json"), "--world", cut}, "--json cannot be written", 1},
+		{[]string{"--set", "nonsense=1", "--strategy", "oracle,bors", "--world", cut}, `unknown key "nonsense"`, 1},
+		{[]string{"--trace", empty}, "line 1: the history is empty", 1},
+		{[]string{"--world", empty}, "line 1: the world is empty", 1},
+		{[]string{"--world", cut}, "it ends in the middle", 1},
+		{[]string{"--world", file("head.gz", string(given[:5]))}, "it ends in the middle", 1},
+		{[]string{"--trace", file("half", `{"landed":1}`+"\n"+`{"land`)}, "line 2: it ends in the middle", 1},
+		{[]string{"--world", dir}, "is a directory", 2},
+	} {
+		p := exec.Command("submitqueue", append([]string{"simulate"}, c.args...)...)
+		var out, said strings.Builder
+		p.Stdout, p.Stderr = &out, &said
+		if err := p.Run(); p.ProcessState.ExitCode() != c.code || out.Len() > 0 {
+			t.Errorf("%v: %v, want exit status %d; it prints %q", c.args, err, c.code, out.String())
+		}
+		if text := said.String(); !strings.Contains(text, c.want) || strings.Count(text, "\n") != c.code {
+			t.Errorf("%v: it says %q; want %q", c.args, text, c.want)
+		}
 	}
 }
 
 // What cannot end well ends before anything has run.
 func TestSimulateChecksFirst(t *testing.T) {
+	same := filepath.Join(t.TempDir(), "same")
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"--set", "nonsense=1"}, `unknown key "nonsense"`},
+		{[]string{"--set", "nonsense=1"}, `unknown key "nonsense"; there are: `},
+		{[]string{"--set", "nonsense=1", "--strategy", "bors"}, `unknown key "nonsense"; there are: batch`},
+		{[]string{"--set", "=1", "--strategy", "oracle"}, `unknown key "": no strategy that is to run has settings; others have: batch, `},
+		{[]string{"--set", "epoch=1", "--strategy", "oracle,ours"}, `unknown key "epoch": it is a setting of speculate-all, submitqueue-2019, submitqueue-2024, and`},
+		{[]string{"--set", "retries=1", "--strategy", "single"}, `unknown key "retries": it is a setting of ours, and`},
+		{[]string{"--set", "batch=x", "--strategy", "oracle,bors"}, "bors: setting batch"},
+		{[]string{"--set", "retries=99", "--set", "spare=x"}, "queue.retries must be"},
+		{[]string{"--set", "off=["}, "not valid YAML"},
+		{[]string{"--set", "retries=0\n  spare: never"}, "more than one line"},
 		{[]string{"--set", "batch=8", "--strategy", "bors,ours"}, "queue.batch must be"},
 		{[]string{"--json", t.TempDir()}, "--json cannot be written"},
 		{[]string{"--svg", filepath.Join(t.TempDir(), "none", "x.svg")}, "--svg cannot be written"},
 		{[]string{"--save", filepath.Join(t.TempDir(), "none", "w")}, "--save cannot be written"},
+		{[]string{"--json", same, "--svg", same}, "--json and --svg name the same file"},
+		{[]string{"--world", givenWorld, "--json", givenWorld}, "--world and --json name the same file"},
 	} {
-		s := simulate(t, append(c.args, "--changes", "20")...)
+		s := simulate(t, c.args...)
 		strategies, err := s.strategies()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := s.world()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.check(w, strategies); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v; want %q", c.args, err, c.want)
+		err = s.check(strategies)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v; want %q on one line", c.args, err, c.want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "f")
@@ -146,6 +199,29 @@ func TestSimulateChecksFirst(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(file); string(b) != "kept" {
 		t.Errorf("the file holds %q", b)
+	}
+}
+
+// Each strategy is given the settings that it has, so that those of several can
+// be set at once.
+func TestSimulateGivesEachStrategyItsSettings(t *testing.T) {
+	s := simulate(t, "--set", "epoch=1", "--set", "threshold=0.5", "--set", "retries=1", "--ablate", "--workers", "7",
+		"--strategy", "oracle,submitqueue-2019,ours")
+	strategies, err := s.strategies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.check(strategies); err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]string
+	for _, r := range s.runs(strategies)[:4] {
+		got = append(got, r.set)
+	}
+	want := []map[string]string{nil, {"epoch": "1", "threshold": "0.5"}, {"threshold": "0.5", "retries": "1"},
+		{"threshold": "0.5", "retries": "1", "order": "arrival"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

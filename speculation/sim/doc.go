@@ -32,7 +32,8 @@
 //	truth.go       which targets fail on which state; graph.go: who may conflict
 //	duration.go    how long a build takes
 //	checker.go     what a strategy did wrong, from the truth alone
-//	strategy.go    Strategy, Options, Outcome, and the list of strategies
+//	strategy.go    Strategy, Options, Outcome, and the list of strategies;
+//	               settings.go: which settings each has
 //	engine.go      virtual time, workers and builds for the peers
 //	oracle.go      the in-order oracle, against which all are measured
 //	single.go      the single queue; bors.go: batches and bisection

@@ -65,10 +65,10 @@ func newEngine(ctx context.Context, w *World, o Options) *engine {
 func (e *engine) run(p policy) (*Outcome, error) {
 	began := cpu()
 	for turn := 0; e.step(p); turn++ {
+		if err := e.ctx.Err(); err != nil {
+			return nil, err
+		}
 		if turn%64 == 0 {
-			if err := e.ctx.Err(); err != nil {
-				return nil, err
-			}
 			e.o.progress(len(e.out.Decisions), len(e.w.Changes))
 		}
 		if e.now < e.planned+e.every {

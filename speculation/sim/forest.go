@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -294,14 +295,8 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 // Cold implements predict.Model.
 func (m *model) Cold() bool { return false }
 
-// CheckSettings returns what is wrong with settings of strategy "ours", if
-// anything is.
-func CheckSettings(w *World, set map[string]string) error {
-	_, err := rulesOf(w, set)
-	return err
-}
-
-// rulesOf reads the settings of the queue section.
+// rulesOf reads the settings of the queue section. What is wrong with them it
+// says on one line, without the places in a file that nobody has written.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	all := map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": "0"}
 	if w.Flaky > 0 {
@@ -311,9 +306,20 @@ func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	var b strings.Builder
 	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n")
 	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if strings.ContainsAny(k+all[k], "\r\n") {
+			return queue.Rules{}, fmt.Errorf("setting %q: %q has more than one line", k, all[k])
+		}
 		fmt.Fprintf(&b, "  %s: %s\n", k, all[k])
 	}
 	c, err := queue.ParseConfig("settings", []byte(b.String()))
+	var wrong queue.ConfigErrors
+	if errors.As(err, &wrong) {
+		var texts []string
+		for _, x := range wrong {
+			texts = append(texts, x.Message)
+		}
+		return queue.Rules{}, errors.New(strings.Join(texts, "; "))
+	}
 	if err != nil {
 		return queue.Rules{}, err
 	}

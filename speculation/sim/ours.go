@@ -28,10 +28,10 @@ func (ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	d := newDriver(w, o, rules)
 	began := cpu()
 	for turn := 0; ; turn++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if turn%64 == 0 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
 			o.progress(len(d.out.Decisions), len(w.Changes))
 		}
 		if !d.next() {

@@ -22,7 +22,8 @@ type Strategy interface {
 	// decisions. It returns the context's error where that ends it, and an error
 	// for a setting that it has but that makes no sense; settings that it does
 	// not have it ignores, as they may be another strategy's. Only ours refuses
-	// them: its names are those of a file in which none may be misspelt.
+	// them: its names are those of a file in which none may be misspelt. Ask
+	// CheckSettings first, and give each strategy its own by SettingsFor.
 	Run(ctx context.Context, w *World, o Options) (*Outcome, error)
 }
 

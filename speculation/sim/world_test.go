@@ -105,7 +105,7 @@ func TestReaderNamesTheLine(t *testing.T) {
 	}
 	for _, c := range []struct{ name, from, to, want string }{
 		{"empty", good, "", "line 1: the world is empty"},
-		{"no JSON", goodFirst, "{", "line 2: unexpected EOF"},
+		{"no JSON", goodFirst, "{", "line 2: it ends in the middle"},
 		{"another format", `"world":1`, `"world":2`, "line 1: world format 2"},
 		{"an unknown member", `"seed":1`, `"sead":1`, `line 1: json: unknown field "sead"`},
 		{"two values", goodFirst, goodFirst + goodFirst, "line 2: there is more than one value"},

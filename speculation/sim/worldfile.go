@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -206,7 +207,7 @@ func newLines(r io.Reader) (*lines, error) {
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, fmt.Errorf("line 1: this is no gzip: %w", err)
+			return nil, fmt.Errorf("line 1: this is no gzip: %w", cutShort(err))
 		}
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
@@ -218,7 +219,7 @@ func (l *lines) next(v any) error {
 	for {
 		raw, err := l.r.ReadBytes('\n')
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("line %d: %w", l.line+1, err)
+			return fmt.Errorf("line %d: %w", l.line+1, cutShort(err))
 		}
 		if len(raw) > 0 {
 			l.line++
@@ -241,10 +242,18 @@ func (l *lines) decode(text []byte, v any) error {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return fmt.Errorf("line %d: %w", l.line, err)
+		return fmt.Errorf("line %d: %w", l.line, cutShort(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("line %d: there is more than one value on it", l.line)
 	}
 	return nil
+}
+
+// cutShort says what an unexpected end of a file most likely means.
+func cutShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it ends in the middle; make or copy the file again: %w", err)
+	}
+	return err
 }
