@@ -145,13 +145,40 @@ func (c *Core) info(l *queue.Link) *linkInfo {
 	if i := c.links[l]; i != nil {
 		return i
 	}
-	i := &linkInfo{facts: make([]*fact, len(l.Keys)), change: c.s.Changes[l.Change]}
-	for j, k := range l.Keys {
-		i.facts[j] = c.use(k.ID())
-	}
+	i := &linkInfo{facts: c.useKeys(l), change: c.s.Changes[l.Change]}
 	c.links[l] = i
+	c.assumed.latest[l.Change] = l
 	c.assumes(l.Chain)
 	return i
+}
+
+// useKeys returns the facts of a link's keys for that link. Most are those of the latest link of
+// the same change, in the same order: comparing keys is cheaper than naming them.
+func (c *Core) useKeys(l *queue.Link) []*fact {
+	out := make([]*fact, len(l.Keys))
+	var keys []queue.Key
+	var facts []*fact
+	if like := c.assumed.latest[l.Change]; like != nil {
+		keys, facts = like.Keys, c.links[like].facts
+	}
+	at := 0
+	for j := range l.Keys {
+		k := &l.Keys[j]
+		if j > 0 && k.Step != l.Keys[j-1].Step {
+			at = max(0, slices.IndexFunc(keys, func(o queue.Key) bool { return o.Step == k.Step }))
+		}
+		for at < len(keys) && keys[at].Step == k.Step && keys[at].Target < k.Target {
+			at++
+		}
+		if at < len(keys) && keys[at] == *k {
+			out[j] = facts[at]
+			out[j].uses++
+			at++
+			continue
+		}
+		out[j] = c.use(k.ID())
+	}
+	return out
 }
 
 // forgetLink gives up what is derived of a link.
@@ -165,6 +192,9 @@ func (c *Core) forgetLink(l *queue.Link) {
 			c.release(f)
 		}
 		delete(c.links, l)
+		if c.assumed.latest[l.Change] == l {
+			delete(c.assumed.latest, l.Change)
+		}
 		c.assumesNot(l.Chain)
 	}
 	for _, id := range linksTo(l) {
