@@ -202,7 +202,7 @@ func (c *Core) reassume() {
 		}
 		i.sources = nil
 		for _, f := range i.facts {
-			f.sources = nil
+			f.behind = nil
 		}
 		links = append(links, l)
 	}
@@ -365,14 +365,9 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 		}
 	}
 	for i := range info.sources {
-		s := &info.sources[i]
-		if s.known == nil {
-			continue
+		if s := &info.sources[i]; s.known != nil {
+			c.add(s)
 		}
-		for _, f := range s.facts {
-			f.sources = append(f.sources, s)
-		}
-		c.add(s)
 	}
 }
 
@@ -412,7 +407,7 @@ func (a *assumptions) knownAt(x *affects, at int, m mark) *known {
 	k := x.last[at]
 	if k == nil || k.mark != m || len(k.from) == 0 {
 		if k = a.known[m]; k == nil {
-			k = &known{mark: m}
+			k = &known{mark: m, target: x.targets[at]}
 			a.known[m] = k
 		}
 		x.last[at] = k

@@ -14,9 +14,27 @@ type fact struct {
 	entry    *queue.Entry   // nil: nothing is known
 	build    *queue.Build   // live, asked for it and not cancelling
 	sets     []queue.Digest // failed sets that hold it, sorted
-	sources  []*source      // the targets of links it is behind
+	behind   []stake        // the assumption keys it is behind
 	uses     int            // links and builds that have it
 	decisive bool           // its own failures decide
+}
+
+// stake is an assumption key that a fact is behind, and by how many sources.
+type stake struct {
+	known *known
+	by    int
+}
+
+// bear takes in that a fact is behind an assumption key by so many sources more.
+func (f *fact) bear(k *known, by int) {
+	at := slices.IndexFunc(f.behind, func(s stake) bool { return s.known == k })
+	if at < 0 {
+		at = len(f.behind)
+		f.behind = append(f.behind, stake{known: k})
+	}
+	if f.behind[at].by += by; f.behind[at].by == 0 {
+		f.behind = slices.Delete(f.behind, at, at+1)
+	}
 }
 
 func (f *fact) passed() bool { return f.entry != nil && f.entry.Passed != 0 }
@@ -116,18 +134,18 @@ func (c *Core) learned(id queue.Digest, e *queue.Entry) {
 func (c *Core) changed(f *fact) {
 	c.version++
 	c.weighFailures(f)
-	for _, s := range f.sources {
+	for _, s := range f.behind {
 		c.refresh(s.known)
-		c.stir(s.target)
+		c.stir(s.known.target)
 	}
 }
 
 // busied takes in that a build has begun or ceased to verify a key.
 func (c *Core) busied(f *fact, b *queue.Build) {
 	f.build = b
-	for _, s := range f.sources {
+	for _, s := range f.behind {
 		s.known.asked = false
-		c.stir(s.target)
+		c.stir(s.known.target)
 	}
 }
 
@@ -152,8 +170,9 @@ func (c *Core) info(l *queue.Link) *linkInfo {
 	return i
 }
 
-// useKeys returns the facts of a link's keys for that link. Most are those of the latest link of
-// the same change, in the same order: comparing keys is cheaper than naming them.
+// useKeys returns the facts of a link's keys, for that link. Most are those of the
+// latest link of the same change, in the same order: comparing keys is cheaper than
+// naming them.
 func (c *Core) useKeys(l *queue.Link) []*fact {
 	out := make([]*fact, len(l.Keys))
 	var keys []queue.Key
