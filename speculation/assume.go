@@ -68,11 +68,12 @@ type assumptions struct {
 	seen   map[queue.ChangeID]*sighting
 	commit map[queue.CommitID]*queue.Link
 	latest map[queue.ChangeID]*queue.Link // taken in of each change and not forgotten
+	losses int                            // how often somebody has gone, or come back, whom links rest on
 	stale  bool                           // a footprint has changed: all is made again
 }
 
 func newAssumptions() assumptions {
-	a := assumptions{numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
+	a := assumptions{losses: 1, numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
 		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
 	a.number("") // everything
 	return a
@@ -123,6 +124,9 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 // newFootprint forgets what was derived from a change's footprint before. Links
 // of a change without one have told nothing yet.
 func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) {
+	if old == nil {
+		c.lose(id)
+	}
 	switch {
 	case old == nil && len(c.linksOf[id]) == 0:
 		return
@@ -179,6 +183,7 @@ func (c *Core) reassume() {
 	if old.numbers != nil {
 		a.numbers, a.places, a.names, a.front = old.numbers, old.places, old.names, make([]mark, len(old.places))
 		a.latest = old.latest
+		a.losses = old.losses + 1
 	}
 	c.nodes, c.nodesAt = map[queue.ChangeID]*node{}, nil
 	clear(c.verified)
@@ -254,6 +259,7 @@ func (c *Core) reroot() {
 		for _, l := range links {
 			c.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
+			c.info(l).rest = footing{}
 			c.assumes(l.Chain)
 			c.touch(queue.KindLink, string(l.ID))
 			found = append(found, l)

@@ -156,6 +156,33 @@ type linkInfo struct {
 	change  *queue.Change
 	state   linkState
 	at      int // version of the ledger that state was made at
+	rest    footing
+}
+
+// footing is what a link's chain rests on.
+type footing struct {
+	at   int  // losses when it was looked at
+	lost bool // nobody knows any more what somebody there affects
+	down bool // somebody there has been turned down
+}
+
+// lose has links looked at again that rest on a change which has gone, or of which
+// more is known now.
+func (c *Core) lose(id queue.ChangeID) {
+	if c.assumedBy[id] > 0 {
+		c.assumed.losses++
+	}
+}
+
+// footing returns what a link rests on. Only tidy asks: within a turn, it is not
+// up to date before.
+func (c *Core) footing(l *queue.Link) footing {
+	i := c.info(l)
+	if i.rest.at != c.assumed.losses {
+		i.rest = footing{at: c.assumed.losses, down: slices.ContainsFunc(l.Chain, c.turnedDown),
+			lost: slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return c.s.Footprints[id] == nil })}
+	}
+	return i.rest
 }
 
 // info returns what is derived of a link.
