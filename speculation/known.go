@@ -40,10 +40,12 @@ type sighting struct {
 // hear again what is known is no news.
 func (c *Core) add(s *source) {
 	k := s.known
-	at, _ := slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
-		return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID), cmp.Compare(a.of, b.of))
-	})
-	first := len(k.from) == 0
+	first, at := len(k.from) == 0, 0
+	if !first && k.from[0].link.At >= s.link.At {
+		at, _ = slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
+			return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID), cmp.Compare(a.of, b.of))
+		})
+	}
 	k.agreed = first || k.agreed && slices.Equal(s.facts, k.from[0].facts)
 	k.from = slices.Insert(k.from, at, s)
 	for _, f := range s.facts {
