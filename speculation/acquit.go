@@ -62,19 +62,26 @@ func (c *Core) below(b *queue.Build, o *queue.Change) bool {
 
 // setOf returns the set of targets with the given names.
 func (c *Core) setOf(names []string) targetSet {
-	set := targetSet{}
+	targets := make([]int, 0, len(names))
 	for _, t := range names {
-		n := c.assumed.number(t)
-		for len(set) <= n {
-			set = append(set, make([]bool, n+1-len(set))...)
-		}
-		set[n] = true
+		targets = append(targets, c.assumed.number(t))
 	}
-	return set
+	return newTargetSet(targets)
 }
 
 // targetSet holds targets by their numbers.
 type targetSet []bool
+
+func newTargetSet(targets []int) targetSet {
+	if len(targets) == 0 {
+		return nil
+	}
+	set := make(targetSet, slices.Max(targets)+1)
+	for _, t := range targets {
+		set[t] = true
+	}
+	return set
+}
 
 func (s targetSet) has(t int) bool { return t < len(s) && s[t] }
 

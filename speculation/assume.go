@@ -39,9 +39,17 @@ const everything = 0
 type affects struct {
 	mark    mark
 	all     bool
-	targets []int // sorted; of a change that touches everything: only `everything`
-	places  []int // by place in the footprint: the number of the target; of a change that touches everything: nil
+	targets []int     // sorted; of a change that touches everything: only `everything`
+	places  []int     // by place in the footprint: the number of the target; of a change that touches everything: nil
+	ranks   []int     // by place in the footprint: the position among targets
+	set     targetSet // targets, of a change with so many that looking them up there is quicker; else nil
+
+	last []*known // by position among targets: what the latest link told of; may be of no use any more
 }
+
+// dense is how many numbers there may be for each target of a change that has
+// them as a set.
+const dense = 16
 
 // assumptions is derived memory: it can be made again from the links,
 // footprints and landings of the state at any time.
@@ -59,12 +67,14 @@ type assumptions struct {
 	known  map[mark]*known
 	seen   map[queue.ChangeID]*sighting
 	commit map[queue.CommitID]*queue.Link
-	stale  bool // a footprint has changed: all is made again
+	latest map[queue.ChangeID]*queue.Link // taken in of each change and not forgotten
+	losses int                            // how often somebody has gone, or come back, whom links rest on
+	stale  bool                           // a footprint has changed: all is made again
 }
 
 func newAssumptions() assumptions {
-	a := assumptions{numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
-		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID]*queue.Link{}}
+	a := assumptions{losses: 1, numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
+		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
 	a.number("") // everything
 	return a
 }
@@ -98,7 +108,15 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 		}
 		got.targets = slices.Clone(got.places)
 		slices.Sort(got.targets)
+		for _, t := range got.places {
+			at, _ := slices.BinarySearch(got.targets, t)
+			got.ranks = append(got.ranks, at)
+		}
+		if n := len(got.targets); n > 0 && got.targets[n-1] < dense*n {
+			got.set = newTargetSet(got.targets)
+		}
 	}
+	got.last = make([]*known, len(got.targets))
 	a.by[id] = got
 	return got
 }
@@ -106,6 +124,9 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 // newFootprint forgets what was derived from a change's footprint before. Links
 // of a change without one have told nothing yet.
 func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) {
+	if old == nil {
+		c.lose(id)
+	}
 	switch {
 	case old == nil && len(c.linksOf[id]) == 0:
 		return
@@ -161,6 +182,8 @@ func (c *Core) reassume() {
 	a := &c.assumed
 	if old.numbers != nil {
 		a.numbers, a.places, a.names, a.front = old.numbers, old.places, old.names, make([]mark, len(old.places))
+		a.latest = old.latest
+		a.losses = old.losses + 1
 	}
 	c.nodes, c.nodesAt = map[queue.ChangeID]*node{}, nil
 	clear(c.verified)
@@ -184,7 +207,7 @@ func (c *Core) reassume() {
 		}
 		i.sources = nil
 		for _, f := range i.facts {
-			f.sources = nil
+			f.behind = nil
 		}
 		links = append(links, l)
 	}
@@ -236,6 +259,7 @@ func (c *Core) reroot() {
 		for _, l := range links {
 			c.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
+			c.info(l).rest = footing{}
 			c.assumes(l.Chain)
 			c.touch(queue.KindLink, string(l.ID))
 			found = append(found, l)
@@ -306,59 +330,50 @@ func (c *Core) assumeOne(l *queue.Link, back *assumptions) {
 	info.sources = make([]source, 0, size)
 	for n, id := range l.Changes() {
 		own, first := members[n], len(info.sources)
+		marks := resize(c.scratch, len(own.targets))
+		c.scratch = marks
 		for i, t := range own.targets {
-			if slices.ContainsFunc(gone, func(x *affects) bool { return x.touches(t) }) {
-				info.sources = append(info.sources, source{link: l, of: id, target: t, place: i})
-				continue
-			}
-			m := a.at(t)
-			if t == everything {
-				m ^= back.every
+			if marks[i] = a.at(t); t == everything {
+				marks[i] ^= back.every
 			} else {
-				m ^= back.front[t] ^ back.frontAll
+				marks[i] ^= back.front[t] ^ back.frontAll
 			}
-			for _, x := range members {
-				if x == own || x.touches(t) {
-					m ^= x.mark
-				}
-			}
-			for _, x := range chain {
-				if x.touches(t) {
-					m ^= x.mark
-				}
-			}
-			k := a.known[m]
-			if k == nil {
-				k = &known{mark: m}
-				a.known[m] = k
-			}
-			info.sources = append(info.sources, source{link: l, of: id, known: k, target: t, place: i})
 		}
+		for _, x := range members {
+			own.marked(marks, x)
+		}
+		for _, x := range chain {
+			own.marked(marks, x)
+		}
+		for i, t := range own.targets {
+			s := source{link: l, of: id, target: t, place: i}
+			if !slices.ContainsFunc(gone, func(x *affects) bool { return x.touches(t) }) {
+				s.known = a.knownAt(own, i, marks[i])
+			}
+			info.sources = append(info.sources, s)
+		}
+		f := finder{a: a, x: own}
 		for i, k := range l.Keys {
+			if i > 0 && k.Step != l.Keys[i-1].Step {
+				f.next = 0
+			}
 			if c.wholeTree(l, k) {
 				continue
 			}
-			at, found := 0, own.all
-			if !own.all {
-				if t, ok := a.numbers[k.Target]; ok {
-					at, found = slices.BinarySearch(own.targets, t)
-				}
-			}
-			if found {
+			if at, found := f.find(k.Target); found {
 				s := &info.sources[first+at]
-				s.facts = append(s.facts, info.facts[i])
+				if s.facts == nil {
+					s.facts = info.facts[i : i+1 : i+1]
+				} else {
+					s.facts = append(s.facts, info.facts[i])
+				}
 			}
 		}
 	}
 	for i := range info.sources {
-		s := &info.sources[i]
-		if s.known == nil {
-			continue
+		if s := &info.sources[i]; s.known != nil {
+			c.add(s)
 		}
-		for _, f := range s.facts {
-			f.sources = append(f.sources, s)
-		}
-		c.add(s)
 	}
 }
 
@@ -367,6 +382,67 @@ func (x *affects) touches(target int) bool {
 	if x.all || target == everything {
 		return true
 	}
+	if x.set != nil {
+		return x.set.has(target)
+	}
 	_, ok := slices.BinarySearch(x.targets, target)
 	return ok
+}
+
+// marked puts the mark of another change to those of a change's targets that it
+// affects.
+func (x *affects) marked(marks []mark, by *affects) {
+	if x.all || by.all || by.set != nil || len(by.targets) >= len(x.targets)/dense {
+		for i, t := range x.targets {
+			if by.touches(t) {
+				marks[i] ^= by.mark
+			}
+		}
+		return
+	}
+	for _, t := range by.targets {
+		if i, ok := slices.BinarySearch(x.targets, t); ok {
+			marks[i] ^= by.mark
+		}
+	}
+}
+
+// knownAt returns what is known of the assumption key of one of a change's
+// targets; nothing yet where no link has told of it.
+func (a *assumptions) knownAt(x *affects, at int, m mark) *known {
+	k := x.last[at]
+	if k == nil || k.mark != m || len(k.from) == 0 {
+		if k = a.known[m]; k == nil {
+			k = &known{mark: m, target: x.targets[at]}
+			a.known[m] = k
+		}
+		x.last[at] = k
+	}
+	return k
+}
+
+// finder finds the targets of keys among those of a change: quickly where keys
+// come in the order of the footprint.
+type finder struct {
+	a    *assumptions
+	x    *affects
+	next int // place in the footprint
+}
+
+func (f *finder) find(target string) (int, bool) {
+	x, names := f.x, f.a.names
+	if x.all {
+		return 0, true
+	}
+	for f.next < len(x.places) && names[x.places[f.next]] < target {
+		f.next++
+	}
+	if f.next < len(x.places) && names[x.places[f.next]] == target {
+		return x.ranks[f.next], true
+	}
+	t, ok := f.a.numbers[target]
+	if !ok {
+		return 0, false
+	}
+	return slices.BinarySearch(x.targets, t)
 }

@@ -14,9 +14,27 @@ type fact struct {
 	entry    *queue.Entry   // nil: nothing is known
 	build    *queue.Build   // live, asked for it and not cancelling
 	sets     []queue.Digest // failed sets that hold it, sorted
-	sources  []*source      // the targets of links it is behind
+	behind   []stake        // the assumption keys it is behind
 	uses     int            // links and builds that have it
 	decisive bool           // its own failures decide
+}
+
+// stake is an assumption key that a fact is behind, and by how many sources.
+type stake struct {
+	known *known
+	by    int
+}
+
+// bear takes in that a fact is behind an assumption key by so many sources more.
+func (f *fact) bear(k *known, by int) {
+	at := slices.IndexFunc(f.behind, func(s stake) bool { return s.known == k })
+	if at < 0 {
+		at = len(f.behind)
+		f.behind = append(f.behind, stake{known: k})
+	}
+	if f.behind[at].by += by; f.behind[at].by == 0 {
+		f.behind = slices.Delete(f.behind, at, at+1)
+	}
 }
 
 func (f *fact) passed() bool { return f.entry != nil && f.entry.Passed != 0 }
@@ -116,18 +134,18 @@ func (c *Core) learned(id queue.Digest, e *queue.Entry) {
 func (c *Core) changed(f *fact) {
 	c.version++
 	c.weighFailures(f)
-	for _, s := range f.sources {
+	for _, s := range f.behind {
 		c.refresh(s.known)
-		c.stir(s.target)
+		c.stir(s.known.target)
 	}
 }
 
 // busied takes in that a build has begun or ceased to verify a key.
 func (c *Core) busied(f *fact, b *queue.Build) {
 	f.build = b
-	for _, s := range f.sources {
+	for _, s := range f.behind {
 		s.known.asked = false
-		c.stir(s.target)
+		c.stir(s.known.target)
 	}
 }
 
@@ -138,6 +156,33 @@ type linkInfo struct {
 	change  *queue.Change
 	state   linkState
 	at      int // version of the ledger that state was made at
+	rest    footing
+}
+
+// footing is what a link's chain rests on.
+type footing struct {
+	at   int  // losses when it was looked at
+	lost bool // nobody knows any more what somebody there affects
+	down bool // somebody there has been turned down
+}
+
+// lose has links looked at again that rest on a change which has gone, or of which
+// more is known now.
+func (c *Core) lose(id queue.ChangeID) {
+	if c.assumedBy[id] > 0 {
+		c.assumed.losses++
+	}
+}
+
+// footing returns what a link rests on. Only tidy asks: within a turn, it is not
+// up to date before.
+func (c *Core) footing(l *queue.Link) footing {
+	i := c.info(l)
+	if i.rest.at != c.assumed.losses {
+		i.rest = footing{at: c.assumed.losses, down: slices.ContainsFunc(l.Chain, c.turnedDown),
+			lost: slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return c.s.Footprints[id] == nil })}
+	}
+	return i.rest
 }
 
 // info returns what is derived of a link.
@@ -145,13 +190,41 @@ func (c *Core) info(l *queue.Link) *linkInfo {
 	if i := c.links[l]; i != nil {
 		return i
 	}
-	i := &linkInfo{facts: make([]*fact, len(l.Keys)), change: c.s.Changes[l.Change]}
-	for j, k := range l.Keys {
-		i.facts[j] = c.use(k.ID())
-	}
+	i := &linkInfo{facts: c.useKeys(l), change: c.s.Changes[l.Change]}
 	c.links[l] = i
+	c.assumed.latest[l.Change] = l
 	c.assumes(l.Chain)
 	return i
+}
+
+// useKeys returns the facts of a link's keys, for that link. Most are those of the
+// latest link of the same change, in the same order: comparing keys is cheaper than
+// naming them.
+func (c *Core) useKeys(l *queue.Link) []*fact {
+	out := make([]*fact, len(l.Keys))
+	var keys []queue.Key
+	var facts []*fact
+	if like := c.assumed.latest[l.Change]; like != nil {
+		keys, facts = like.Keys, c.links[like].facts
+	}
+	at := 0
+	for j := range l.Keys {
+		k := &l.Keys[j]
+		if j > 0 && k.Step != l.Keys[j-1].Step {
+			at = max(0, slices.IndexFunc(keys, func(o queue.Key) bool { return o.Step == k.Step }))
+		}
+		for at < len(keys) && keys[at].Step == k.Step && keys[at].Target < k.Target {
+			at++
+		}
+		if at < len(keys) && keys[at] == *k {
+			out[j] = facts[at]
+			out[j].uses++
+			at++
+			continue
+		}
+		out[j] = c.use(k.ID())
+	}
+	return out
 }
 
 // forgetLink gives up what is derived of a link.
@@ -165,6 +238,9 @@ func (c *Core) forgetLink(l *queue.Link) {
 			c.release(f)
 		}
 		delete(c.links, l)
+		if c.assumed.latest[l.Change] == l {
+			delete(c.assumed.latest, l.Change)
+		}
 		c.assumesNot(l.Chain)
 	}
 	for _, id := range linksTo(l) {

@@ -11,7 +11,9 @@ import (
 // that have it say, the latest first. Where footprints are right they agree.
 type known struct {
 	mark   mark
+	target int
 	from   []*source
+	agreed bool           // all of them have the same keys; not set again when they come to
 	status status         // verified where by one of them every key has passed; else as the latest has it
 	asked  bool           // busy and idle are up to date
 	busy   []*queue.Build // live builds that verify some of its open keys
@@ -34,34 +36,49 @@ type sighting struct {
 	left   int // targets that have passed on no path
 }
 
-// add takes in a source, in an order that does not depend on when they came.
+// add takes in a source, in an order that does not depend on when they came. To
+// hear again what is known is no news.
 func (c *Core) add(s *source) {
 	k := s.known
-	at, _ := slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
-		return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID), cmp.Compare(a.of, b.of))
-	})
+	first, at := len(k.from) == 0, 0
+	if !first && k.from[0].link.At >= s.link.At {
+		at, _ = slices.BinarySearchFunc(k.from, s, func(a, b *source) int {
+			return cmp.Or(cmp.Compare(b.link.At, a.link.At), cmp.Compare(a.link.ID, b.link.ID), cmp.Compare(a.of, b.of))
+		})
+	}
+	k.agreed = first || k.agreed && slices.Equal(s.facts, k.from[0].facts)
 	k.from = slices.Insert(k.from, at, s)
+	for _, f := range s.facts {
+		f.bear(k, 1)
+	}
 	if k.status == verified {
 		c.sight(s, 1)
 	}
-	c.refresh(k)
-	c.stir(s.target)
+	if first || !k.agreed {
+		c.refresh(k)
+		c.stir(s.target)
+	}
 }
 
 // remove gives a source up.
 func (c *Core) remove(s *source) {
 	k := s.known
 	for _, f := range s.facts {
-		f.sources = slices.DeleteFunc(f.sources, func(o *source) bool { return o == s })
+		f.bear(k, -1)
 	}
 	if k.status == verified {
 		c.sight(s, -1)
 	}
-	if k.from = slices.DeleteFunc(k.from, func(o *source) bool { return o == s }); len(k.from) == 0 {
+	at := slices.Index(k.from, s)
+	k.from = slices.Delete(k.from, at, at+1)
+	last := len(k.from) == 0
+	if last {
 		delete(c.assumed.known, k.mark)
 	}
-	c.refresh(k)
-	c.stir(s.target)
+	if last || !k.agreed {
+		c.refresh(k)
+		c.stir(s.target)
+	}
 	s.known = nil
 }
 
@@ -95,7 +112,7 @@ func (c *Core) refresh(k *known) {
 		if i == 0 || got == verified {
 			st = got
 		}
-		if got == verified {
+		if got == verified || k.agreed {
 			break
 		}
 	}

@@ -23,6 +23,7 @@ const (
 func (c *Core) tidy() {
 	for _, id := range c.turned {
 		c.disprove(id)
+		c.lose(id)
 	}
 	if c.sweep {
 		c.tidyChanges()
@@ -62,6 +63,7 @@ func (c *Core) tidyChanges() {
 		delete(c.verified, id)
 		delete(c.assumed.by, id)
 		delete(c.assumed.seen, id)
+		c.lose(id)
 		c.untidy[id] = true
 		c.decisions++
 	}
@@ -82,6 +84,7 @@ func (c *Core) tidyChanges() {
 	for id, ch := range c.s.Changes {
 		if ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
 			delete(c.s.Changes, id)
+			c.lose(id)
 			c.touchChange(ch)
 			c.untidy[id] = true
 			for _, n := range c.nodes {
@@ -127,7 +130,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	var good []*queue.Link
 	for l := range c.linksOf[id] {
-		if c.s.Footprints[id] == nil || slices.ContainsFunc(l.Chain, func(x queue.ChangeID) bool { return c.s.Footprints[x] == nil }) {
+		if c.s.Footprints[id] == nil || c.footing(l).lost {
 			c.unassume(l) // what was assumed there is not known any more
 		}
 		switch {
@@ -144,7 +147,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 	paths, proofs := 0, 0
 	for _, l := range good {
 		switch {
-		case paths < maxPaths && !slices.ContainsFunc(l.Chain, c.turnedDown):
+		case paths < maxPaths && !c.footing(l).down:
 			paths++
 		case c.builtOn(l):
 		case proofs < maxProofs && c.proves(l):
@@ -174,9 +177,7 @@ func (c *Core) proves(l *queue.Link) bool {
 
 // counts reports whether it is known what a link was made on.
 func (c *Core) counts(l *queue.Link) bool {
-	return l.Since.Epoch == c.s.Main.Line.Epoch && !slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool {
-		return c.s.Footprints[id] == nil
-	})
+	return l.Since.Epoch == c.s.Main.Line.Epoch && !c.footing(l).lost
 }
 
 // reached reports whether a link lies on a chain that begins at main's tip.
