@@ -40,7 +40,9 @@ type Core struct {
 	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
 	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
 	toldBroken  string
-	glances     map[queue.ChangeID]glance           // of pending changes, as they were last told of
+	toldAt      freshness                           // when glances were looked at
+	glances     []glance                            // of the changes in toldOf, as they were last told of
+	toldOf      []*queue.Change                     // that were pending then, in order
 	buildsOf    map[queue.ChangeID]int              // live builds of each change
 	open        map[queue.ChangeID]*queue.Change    // those without a verdict
 	told        map[int]told                        // what each pull request's comment is to say
@@ -59,6 +61,13 @@ type Core struct {
 	wake      queue.Instant
 	ordered   bool // order and rank are up to date
 	order     []queue.ChangeID
+	pending   []*queue.Change // of order
+	moved     []*queue.Change // may have come into the order or left it since
+	seats     []*node         // of pending, as far as the plan has come to them; nil: of none
+	orders    int             // how often the order has changed
+	news      int             // how often something has been touched that plans and glances may rest on
+	last      lastPlan
+	onTip     tipLinks
 	rank      map[queue.ChangeID]int
 	wants     []want
 	scratch   []mark
@@ -116,11 +125,11 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		untidy:      map[queue.ChangeID]bool{},
 		decisions:   1,
 		version:     1,
+		news:        1,
 		sets:        map[queue.Digest][]queue.Digest{},
 		verified:    map[queue.ChangeID]bool{},
 		publishing:  map[int]queue.Digest{},
 		told:        map[int]told{},
-		glances:     map[queue.ChangeID]glance{},
 		buildsOf:    map[queue.ChangeID]int{},
 		open:        map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
@@ -132,6 +141,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	for id, ch := range s.Changes {
 		if !ch.Phase.Final() {
 			c.open[id] = ch
+			c.moved = append(c.moved, ch)
 		}
 	}
 	for _, id := range sorted(s.Changes) {
@@ -203,6 +213,8 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
+		c.seats = nil
+		c.news++
 	}
 	c.fade()
 	c.unpark()
@@ -243,13 +255,33 @@ func (c *Core) end() Turn {
 	return c.turn
 }
 
-func (c *Core) touch(kind queue.Kind, id string) { c.dirty[queue.Ref{Kind: kind, ID: id}] = true }
+// touch takes in that a record has changed. Requests, pull requests and actions
+// are nothing to plans and glances.
+func (c *Core) touch(kind queue.Kind, id string) {
+	c.dirty[queue.Ref{Kind: kind, ID: id}] = true
+	switch kind {
+	case queue.KindRequest, queue.KindPull, queue.KindAction:
+	default:
+		c.news++
+	}
+}
+
+// freshness tells apart states of the records and of what is known of keys that
+// plans and glances may see differently, between two turns of one core.
+type freshness struct{ news, version int }
+
+func (c *Core) freshness() freshness { return freshness{c.news, c.version} }
 
 func (c *Core) touchMain() { c.touch(queue.KindMeta, queue.MetaMain) }
 
 func (c *Core) touchChange(ch *queue.Change) {
-	c.touch(queue.KindChange, string(ch.ID))
+	if _, was := c.rank[ch.ID]; was || ch.Phase != queue.Analyzing {
+		c.touch(queue.KindChange, string(ch.ID))
+	} else {
+		c.dirty[queue.Ref{Kind: queue.KindChange, ID: string(ch.ID)}] = true // nobody plans for it yet
+	}
 	c.ordered = false
+	c.moved = append(c.moved, ch)
 	if ch.Phase.Final() {
 		delete(c.open, ch.ID)
 	} else {
@@ -271,13 +303,13 @@ func (c *Core) note(n queue.Note) {
 	c.turn.Notes = append(c.turn.Notes, n)
 }
 
-// rules returns the rules in force; with no configuration there are none to
-// land by, and callers check that first.
-func (c *Core) rules() queue.Rules {
+// rules returns the rules in force, not to be changed; with no configuration
+// there are none to land by, and callers check that first.
+func (c *Core) rules() *queue.Rules {
 	if c.s.Main.Config == nil {
-		return queue.Rules{}
+		return &queue.Rules{}
 	}
-	return c.s.Main.Config.Queue
+	return &c.s.Main.Config.Queue
 }
 
 // without reports whether an ingredient of the planner is left out.

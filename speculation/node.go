@@ -20,8 +20,9 @@ type node struct {
 	made  bool      // edges are up to date
 
 	weighed bool          // share and cost are up to date
-	fair    bool          // base is up to date
+	fair    bool          // base and strong are up to date
 	base    float64       // chance that it lands, but for strong pairs
+	strong  []edge        // those of edges that count on their own
 	busyIn  int           // plan that the next two are of
 	began   queue.Instant // when the first of its live builds began
 	ends    queue.Instant // when the last of them is expected to end
@@ -92,6 +93,7 @@ func (c *Core) forgetNode(id queue.ChangeID) {
 		return
 	}
 	delete(c.nodes, id)
+	c.seats = nil
 	for _, t := range n.x.targets {
 		c.nodesAt[t] = slices.DeleteFunc(c.nodesAt[t], func(p place) bool { return p.n == n })
 	}

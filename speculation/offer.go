@@ -9,13 +9,13 @@ import (
 
 // deal is what of a future is worth building, but for time.
 type deal struct {
-	first   bool           // the change has had no build, so all of it is
-	single  float64        // threshold of a target that it was made with
-	unknown work           // what is not known
-	open    []int          // places of the targets to be verified that no build verifies
-	asked   work           // these
-	due     []int          // edges to those ahead that affect one of them
-	busy    []*queue.Build // live builds that verify something of it
+	first   bool         // the change has had no build, so all of it is
+	single  float64      // threshold of a target that it was made with
+	unknown work         // what is not known
+	open    []int        // places of the targets to be verified that no build verifies
+	asked   work         // these
+	due     []int        // edges to those ahead that affect one of them
+	busy    []*liveBuild // that verify something of it
 }
 
 // work is a part of a change's work: its share of the whole, and the share that
@@ -37,8 +37,8 @@ func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
 			var busy []*queue.Build
 			busy, idle = k.work()
 			for _, b := range busy {
-				if !slices.Contains(d.busy, b) {
-					d.busy = append(d.busy, b)
+				if live := p.live[b]; !slices.Contains(d.busy, live) {
+					d.busy = append(d.busy, live)
 				}
 			}
 		}
@@ -90,8 +90,8 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 	}
 	var verifying queue.Instant
 	for _, b := range d.busy {
-		p.credit(b, value)
-		verifying = max(verifying, p.expected(b))
+		b.worth(value)
+		verifying = max(verifying, p.expected(b.Build))
 	}
 	if len(d.open) == 0 {
 		p.answerFor(n, aim, idle(f, d))
