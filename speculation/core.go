@@ -16,45 +16,46 @@ type Core struct {
 	s *queue.State
 
 	// Derived, valid between turns.
-	index       *conflict.Index
-	conflicting map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
-	aheadOf     map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
-	outstanding map[string]string                            // "kind/subject" of a task → its action's key
-	facts       map[queue.Digest]*fact                       // by key id
-	failing     map[*fact]bool                               // those whose failures decide
-	failingSets map[queue.Digest]bool                        // failed sets that decide
-	red         reds                                         // of main
-	links       map[*queue.Link]*linkInfo                    // what is derived of links
-	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
-	live        map[*queue.Build]*liveBuild                  // what is derived of builds
-	building    []*liveBuild                                 // the same, by id
-	assumedBy   map[queue.ChangeID]int                       // live builds and links that assume a change to land
-	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
-	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
-	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
-	version     int                                          // of the ledger
-	serial      int                                          // of the last link that was taken in
-	decisions   int                                          // how often a change has been decided or put on its way
-	publishing  map[int]queue.Digest                         // pull requests whose comment is being written, and of what
-	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
-	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
-	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
-	toldBroken  string
-	toldAt      freshness                           // when glances were looked at
-	glances     []glance                            // of the changes in toldOf, as they were last told of
-	toldOf      []*queue.Change                     // that were pending then, in order
-	buildsOf    map[queue.ChangeID]int              // live builds of each change
-	open        map[queue.ChangeID]*queue.Change    // those without a verdict
-	told        map[int]told                        // what each pull request's comment is to say
-	observing   string                              // key of the action that reads main, or ""
-	model       predict.Model                       // of changes that nothing is known of yet
-	assumed     assumptions                         // what targets would be like on futures of main
-	nodes       map[queue.ChangeID]*node            // pending changes as the plan sees them
-	nodesAt     [][]place                           // by target: whom it concerns
-	plans       int                                 // how many there have been
-	stamp       int                                 // of the last future that a plan has followed
-	projects    projects                            // which changes are of which projects
-	rollups     map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
+	index        *conflict.Index
+	conflicting  map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
+	aheadOf      map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
+	outstanding  map[string]string                            // "kind/subject" of a task → its action's key
+	facts        map[queue.Digest]*fact                       // by key id
+	failing      map[*fact]bool                               // those whose failures decide
+	failingSets  map[queue.Digest]bool                        // failed sets that decide
+	red          reds                                         // of main
+	links        map[*queue.Link]*linkInfo                    // what is derived of links
+	linksOf      map[queue.ChangeID]map[*queue.Link]bool      // by change
+	live         map[*queue.Build]*liveBuild                  // what is derived of builds
+	building     []*liveBuild                                 // the same, by id
+	assumedBy    map[queue.ChangeID]int                       // live builds and links that assume a change to land
+	sets         map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
+	spare        map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
+	verified     map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
+	version      int                                          // of the ledger
+	serial       int                                          // of the last link that was taken in
+	decisions    int                                          // how often a change has been decided or put on its way
+	publishing   map[int]queue.Digest                         // pull requests whose comment is being written, and of what
+	analyzing    map[queue.ChangeID]int                       // analyses under way of each change
+	stepSets     map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
+	toldAll      bool                                         // told is up to date but for what is in the queue or has changed
+	toldBroken   string
+	toldAt       freshness                           // when glances were looked at
+	glances      []glance                            // of the changes in toldOf, as they were last told of
+	spareGlances []glance                            // memory of glance
+	toldOf       []*queue.Change                     // that were pending then, in order
+	buildsOf     map[queue.ChangeID]int              // live builds of each change
+	open         map[queue.ChangeID]*queue.Change    // those without a verdict
+	told         map[int]told                        // what each pull request's comment is to say
+	observing    string                              // key of the action that reads main, or ""
+	model        predict.Model                       // of changes that nothing is known of yet
+	assumed      assumptions                         // what targets would be like on futures of main
+	nodes        map[queue.ChangeID]*node            // pending changes as the plan sees them
+	nodesAt      [][]place                           // by target: whom it concerns
+	plans        int                                 // how many there have been
+	stamp        int                                 // of the last future that a plan has followed
+	projects     projects                            // which changes are of which projects
+	rollups      map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -71,6 +72,8 @@ type Core struct {
 	rank      map[queue.ChangeID]int
 	wants     []want
 	scratch   []mark
+	opens     [][]mark // memory of regardless
+	reach     reach
 	costs     []float64 // cache of targetCost
 	found     []candidate
 	marked    []bool
@@ -213,7 +216,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
-		c.seats = nil
+		c.seats, c.reach = nil, reach{}
 		c.news++
 	}
 	c.fade()

@@ -38,15 +38,16 @@ type node struct {
 
 	// The likeliest future: which outcome of each change ahead it takes, and how
 	// likely that is.
-	takes  []bool
-	chance []float64
-	likely future
-	shape  bool // the assumption keys of likely are up to date
-	marks  []mark
-	stirs  []int // positions of targets of which something new may be known
-	deal   deal
-	flips  []flip // those nearest to likely; nil: to be made
-	dealt  bool   // deal is up to date, and flips
+	takes   []bool
+	chance  []float64
+	likely  future
+	shape   bool // the assumption keys of likely are up to date
+	marks   []mark
+	stirs   []int // positions of targets of which something new may be known
+	deal    deal
+	flips   []flip // those nearest to likely
+	dealt   bool   // deal is up to date, and flips where flipped
+	flipped bool
 }
 
 // place is a target of a node.
@@ -402,7 +403,14 @@ func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
 		return unknown // there may be others ahead than there are edges
 	}
 	edges := c.edges(n)
-	open := make([][]mark, len(n.x.targets))
+	size := len(n.x.targets)
+	for len(c.opens) < size {
+		c.opens = append(c.opens, nil)
+	}
+	open := c.opens[:size]
+	for i := range open {
+		open[i] = open[i][:0]
+	}
 	for _, e := range edges {
 		if !in[e.to.id] {
 			for _, p := range e.shared {
@@ -410,7 +418,8 @@ func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
 			}
 		}
 	}
-	marks := make([]mark, len(n.x.targets))
+	c.scratch = resize(c.scratch, size)
+	marks := c.scratch
 	for i, t := range n.x.targets {
 		marks[i] = c.assumed.at(t) ^ n.x.mark
 	}

@@ -46,6 +46,7 @@ type planning struct {
 	worth  float64                 // threshold of a build's value
 	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
 	served map[queue.ChangeID]bool // have joined another's build in this turn
+	walked []queue.ChangeID        // memory of offer
 	since  []*affects              // of the last on the line, as far as somebody has asked
 	capped []*queue.Change         // may have no more builds; parked when the plan is done, whose candidates name who is ahead by place
 }
@@ -321,7 +322,7 @@ func (p *planning) path(n *node, edges []edge) {
 	if first := n.ch.Builds == 0; !n.dealt || n.deal.first != first || n.deal.single != p.single {
 		f.need(edges, n.chance)
 		p.makeDeal(f, edges, first, &n.deal)
-		n.dealt, n.flips = true, nil
+		n.dealt, n.flipped = true, false
 	}
 	n.plan = p.plans
 	n.end = max(p.ends(n, f), need)

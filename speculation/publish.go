@@ -110,7 +110,8 @@ func (c *Core) glance() []int {
 	c.toldAt = c.freshness()
 	var out []int
 	around, before, old := c.around(), c.glances, c.toldOf
-	c.glances, c.toldOf = make([]glance, len(c.pending)), c.pending
+	c.glances, c.toldOf = resize(c.spareGlances, len(c.pending)), c.pending
+	c.spareGlances = before
 	at := 0 // who stays in the order keeps its place relative to most others
 	for i, ch := range c.pending {
 		g := c.glanceAt(around, ch, i)

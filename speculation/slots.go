@@ -66,7 +66,7 @@ func (p *planning) refuted(b *queue.Build) bool {
 		}
 		return slices.ContainsFunc(gone, is)
 	}
-	if !wrong(func(*affects) bool { return true }) {
+	if len(gone) == 0 && p.stands(b, l, from) || !wrong(func(*affects) bool { return true }) {
 		return false
 	}
 	for _, j := range b.Jobs {
@@ -84,6 +84,48 @@ func (p *planning) refuted(b *queue.Build) bool {
 		}
 	}
 	return true
+}
+
+// reach says of targets which on the line was the last that affects them, by
+// place from 1. The line grows at its end until all is assumed anew.
+type reach struct {
+	upTo int
+	last []int // by target
+	all  int   // of those that touch everything
+}
+
+// stands reports whether nobody behind a place on the line affects some open
+// target of a build.
+func (p *planning) stands(b *queue.Build, l *queue.Link, from int) bool {
+	r := &p.reach
+	for ; r.upTo < len(p.assumed.line); r.upTo++ {
+		x := p.affectedBy(p.assumed.line[r.upTo])
+		if x == nil {
+			continue
+		}
+		if x.all {
+			r.all = r.upTo + 1
+			continue
+		}
+		for len(r.last) < len(p.assumed.names) {
+			r.last = append(r.last, 0)
+		}
+		for _, t := range x.targets {
+			r.last[t] = r.upTo + 1
+		}
+	}
+	for _, j := range b.Jobs {
+		if j.Done || r.all > from {
+			continue
+		}
+		for _, k := range j.Keys {
+			t, known := p.assumed.numbers[k.Target]
+			if (!known || t != everything && (t >= len(r.last) || r.last[t] <= from)) && !p.wholeTree(l, k) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // landedSince returns what those on the line from a place on affect; nil where
