@@ -47,12 +47,8 @@ func (c *Core) rollupOf(id queue.ChangeID) []queue.ChangeID {
 	if len(c.rollups) == 0 {
 		return nil
 	}
-	ch := c.s.Changes[id]
-	if ch == nil || ch.Rollup == "" {
-		return nil
-	}
-	if group := c.rollups[ch.Rollup]; len(group) > 1 {
-		return group
+	if ch := c.s.Changes[id]; ch != nil && ch.Rollup != "" && len(c.rollups[ch.Rollup]) > 1 {
+		return c.rollups[ch.Rollup]
 	}
 	return nil
 }
