@@ -83,3 +83,82 @@ func (p *planning) late(ahead, n *node) bool {
 	}
 	return rest >= lateFactor*mine
 }
+
+// maxOpen bounds the undecided changes ahead that affect one target over whose
+// outcomes it is followed: 2^maxOpen futures of the target.
+const maxOpen = 8
+
+// regardless reports whether a change has one outcome whatever becomes of the
+// undecided changes ahead that a train does not hold: verified if each of its
+// targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
+// Large Diffs", 2023, taken per target: planner.md 9, rule 5). Futures that
+// cannot be the final one count as well: the commits in between need them.
+func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
+	if len(c.firstAhead(n.id)) > maxDepth {
+		return unknown // there may be others ahead than there are edges
+	}
+	edges := c.edges(n)
+	size := len(n.x.targets)
+	for len(c.opens) < size {
+		c.opens = append(c.opens, nil)
+	}
+	open := c.opens[:size]
+	for i := range open {
+		open[i] = open[i][:0]
+	}
+	for _, e := range edges {
+		if !in[e.to.id] {
+			for _, p := range e.shared {
+				open[p] = append(open[p], e.to.x.mark)
+			}
+		}
+	}
+	c.scratch = resize(c.scratch, size)
+	marks := c.scratch
+	for i, t := range n.x.targets {
+		marks[i] = c.assumed.at(t) ^ n.x.mark
+	}
+	for id := range in { // some may be behind it in the order
+		if x := c.affectedBy(id); x != nil && id != n.id {
+			for i, t := range n.x.targets {
+				if x.touches(t) {
+					marks[i] ^= x.mark
+				}
+			}
+		}
+	}
+	all := verified
+	for i, m := range marks {
+		switch c.inAll(m, open[i]) {
+		case failed:
+			return failed
+		case unknown:
+			all = unknown
+		}
+	}
+	return all
+}
+
+// inAll returns what a target shows in all futures over the given changes, or
+// unknown.
+func (c *Core) inAll(m mark, open []mark) status {
+	if len(open) > maxOpen || len(open) > 0 && c.without(queue.IngredientBypass) {
+		return unknown
+	}
+	first := unknown
+	for mask := range 1 << len(open) {
+		at := m
+		for i, x := range open {
+			if mask&(1<<i) != 0 {
+				at ^= x
+			}
+		}
+		st, _ := c.look(at)
+		switch {
+		case st == unknown, mask > 0 && st != first:
+			return unknown
+		}
+		first = st
+	}
+	return first
+}

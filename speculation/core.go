@@ -16,52 +16,64 @@ type Core struct {
 	s *queue.State
 
 	// Derived, valid between turns.
-	index       *conflict.Index
-	conflicting map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
-	aheadOf     map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
-	outstanding map[string]string                            // "kind/subject" of a task → its action's key
-	facts       map[queue.Digest]*fact                       // by key id
-	failing     map[*fact]bool                               // those whose failures decide
-	failingSets map[queue.Digest]bool                        // failed sets that decide
-	red         reds                                         // of main
-	links       map[*queue.Link]*linkInfo                    // what is derived of links
-	linksOf     map[queue.ChangeID]map[*queue.Link]bool      // by change
-	live        map[*queue.Build]*liveBuild                  // what is derived of builds
-	building    []*liveBuild                                 // the same, by id
-	assumedBy   map[queue.ChangeID]int                       // live builds and links that assume a change to land
-	sets        map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
-	spare       map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
-	verified    map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
-	version     int                                          // of the ledger
-	serial      int                                          // of the last link that was taken in
-	decisions   int                                          // how often a change has been decided or put on its way
-	publishing  map[int]queue.Digest                         // pull requests whose comment is being written, and of what
-	analyzing   map[queue.ChangeID]int                       // analyses under way of each change
-	stepSets    map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
-	toldAll     bool                                         // told is up to date but for what is in the queue or has changed
-	toldBroken  string
-	glances     map[queue.ChangeID]glance           // of pending changes, as they were last told of
-	buildsOf    map[queue.ChangeID]int              // live builds of each change
-	open        map[queue.ChangeID]*queue.Change    // those without a verdict
-	told        map[int]told                        // what each pull request's comment is to say
-	observing   string                              // key of the action that reads main, or ""
-	model       predict.Model                       // of changes that nothing is known of yet
-	assumed     assumptions                         // what targets would be like on futures of main
-	nodes       map[queue.ChangeID]*node            // pending changes as the plan sees them
-	nodesAt     [][]place                           // by target: whom it concerns
-	plans       int                                 // how many there have been
-	stamp       int                                 // of the last future that a plan has followed
-	projects    projects                            // which changes are of which projects
-	rollups     map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
+	index        *conflict.Index
+	conflicting  map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
+	aheadOf      map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
+	outstanding  map[string]string                            // "kind/subject" of a task → its action's key
+	facts        map[queue.Digest]*fact                       // by key id
+	failing      map[*fact]bool                               // those whose failures decide
+	failingSets  map[queue.Digest]bool                        // failed sets that decide
+	red          reds                                         // of main
+	links        map[*queue.Link]*linkInfo                    // what is derived of links
+	linksOf      map[queue.ChangeID]map[*queue.Link]bool      // by change
+	live         map[*queue.Build]*liveBuild                  // what is derived of builds
+	building     []*liveBuild                                 // the same, by id
+	assumedBy    map[queue.ChangeID]int                       // live builds and links that assume a change to land
+	sets         map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
+	spare        map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
+	verified     map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
+	version      int                                          // of the ledger
+	serial       int                                          // of the last link that was taken in
+	decisions    int                                          // how often a change has been decided or put on its way
+	publishing   map[int]queue.Digest                         // pull requests whose comment is being written, and of what
+	analyzing    map[queue.ChangeID]int                       // analyses under way of each change
+	stepSets     map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
+	toldAll      bool                                         // told is up to date but for what is in the queue or has changed
+	toldBroken   string
+	toldAt       freshness                           // when glances were looked at
+	glances      []glance                            // of the changes in toldOf, as they were last told of
+	spareGlances []glance                            // memory of glance
+	toldOf       []*queue.Change                     // that were pending then, in order
+	buildsOf     map[queue.ChangeID]int              // live builds of each change
+	open         map[queue.ChangeID]*queue.Change    // those without a verdict
+	told         map[int]told                        // what each pull request's comment is to say
+	observing    string                              // key of the action that reads main, or ""
+	model        predict.Model                       // of changes that nothing is known of yet
+	assumed      assumptions                         // what targets would be like on futures of main
+	nodes        map[queue.ChangeID]*node            // pending changes as the plan sees them
+	nodesAt      [][]place                           // by target: whom it concerns
+	plans        int                                 // how many there have been
+	stamp        int                                 // of the last future that a plan has followed
+	projects     projects                            // which changes are of which projects
+	rollups      map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
 
 	// Of the turn under way.
 	now       queue.Instant
 	wake      queue.Instant
 	ordered   bool // order and rank are up to date
 	order     []queue.ChangeID
+	pending   []*queue.Change // of order
+	moved     []*queue.Change // may have come into the order or left it since
+	seats     []*node         // of pending, as far as the plan has come to them; nil: of none
+	orders    int             // how often the order has changed
+	news      int             // how often something has been touched that plans and glances may rest on
+	last      lastPlan
+	onTip     tipLinks
 	rank      map[queue.ChangeID]int
 	wants     []want
 	scratch   []mark
+	opens     [][]mark // memory of regardless
+	reach     reach
 	costs     []float64 // cache of targetCost
 	found     []candidate
 	marked    []bool
@@ -116,11 +128,11 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		untidy:      map[queue.ChangeID]bool{},
 		decisions:   1,
 		version:     1,
+		news:        1,
 		sets:        map[queue.Digest][]queue.Digest{},
 		verified:    map[queue.ChangeID]bool{},
 		publishing:  map[int]queue.Digest{},
 		told:        map[int]told{},
-		glances:     map[queue.ChangeID]glance{},
 		buildsOf:    map[queue.ChangeID]int{},
 		open:        map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
@@ -132,6 +144,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	for id, ch := range s.Changes {
 		if !ch.Phase.Final() {
 			c.open[id] = ch
+			c.moved = append(c.moved, ch)
 		}
 	}
 	for _, id := range sorted(s.Changes) {
@@ -203,6 +216,8 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
+		c.seats, c.reach = nil, reach{}
+		c.news++
 	}
 	c.fade()
 	c.unpark()
@@ -243,13 +258,33 @@ func (c *Core) end() Turn {
 	return c.turn
 }
 
-func (c *Core) touch(kind queue.Kind, id string) { c.dirty[queue.Ref{Kind: kind, ID: id}] = true }
+// touch takes in that a record has changed. Requests, pull requests and actions
+// are nothing to plans and glances.
+func (c *Core) touch(kind queue.Kind, id string) {
+	c.dirty[queue.Ref{Kind: kind, ID: id}] = true
+	switch kind {
+	case queue.KindRequest, queue.KindPull, queue.KindAction:
+	default:
+		c.news++
+	}
+}
+
+// freshness tells apart states of the records and of what is known of keys that
+// plans and glances may see differently, between two turns of one core.
+type freshness struct{ news, version int }
+
+func (c *Core) freshness() freshness { return freshness{c.news, c.version} }
 
 func (c *Core) touchMain() { c.touch(queue.KindMeta, queue.MetaMain) }
 
 func (c *Core) touchChange(ch *queue.Change) {
-	c.touch(queue.KindChange, string(ch.ID))
+	if _, was := c.rank[ch.ID]; was || ch.Phase != queue.Analyzing {
+		c.touch(queue.KindChange, string(ch.ID))
+	} else {
+		c.dirty[queue.Ref{Kind: queue.KindChange, ID: string(ch.ID)}] = true // nobody plans for it yet
+	}
 	c.ordered = false
+	c.moved = append(c.moved, ch)
 	if ch.Phase.Final() {
 		delete(c.open, ch.ID)
 	} else {
@@ -271,13 +306,13 @@ func (c *Core) note(n queue.Note) {
 	c.turn.Notes = append(c.turn.Notes, n)
 }
 
-// rules returns the rules in force; with no configuration there are none to
-// land by, and callers check that first.
-func (c *Core) rules() queue.Rules {
+// rules returns the rules in force, not to be changed; with no configuration
+// there are none to land by, and callers check that first.
+func (c *Core) rules() *queue.Rules {
 	if c.s.Main.Config == nil {
-		return queue.Rules{}
+		return &queue.Rules{}
 	}
-	return c.s.Main.Config.Queue
+	return &c.s.Main.Config.Queue
 }
 
 // without reports whether an ingredient of the planner is left out.

@@ -76,7 +76,7 @@
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
 //	assume.go    assumption keys: names for targets on futures nobody has merged
 //	known.go     what links tell of them, and what is forgotten when somebody is turned down
-//	node.go      pending changes as the plan sees them; futures; regardless of whom a change lands
+//	node.go      pending changes as the plan sees them; futures
 //	belief.go    how likely changes, and pairs of them, are good
 //	acquit.go    what a pass makes of that: by target, for each change in the build
 //	blame.go     what a failure makes of it: who may have caused it, and how likely
@@ -90,7 +90,7 @@
 //	quota.go     which of them wait for a quota, and who has a slot that is left
 //	worth.go     why a build was started: the parts of its value, what it assumes
 //	answer.go    why none is: what the plan says of each change; why.go: the same with names
-//	bypass.go    what free slots are used for while nothing is known of changes
+//	bypass.go    regardless of whom a change lands; what free slots are used for while nothing is known of changes
 //	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
 //	fold.go      which event goes where
 //	tidy.go      what is forgotten, and what must not be yet

@@ -89,7 +89,7 @@ func TestOrderIsBounded(t *testing.T) {
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
 			ch.Virtual = c.virtual(ch)
 			c.s.Changes[ch.ID] = ch
-			c.open[ch.ID] = ch
+			c.moved = append(c.moved, ch)
 		}
 		c.sortOrder()
 		first := slices.Clone(c.order)

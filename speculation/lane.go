@@ -94,12 +94,17 @@ func (c *Core) benefits(ch *queue.Change) (ofLane, ofProject float64) {
 		return 1, 1
 	}
 	rules := c.rules()
-	lane, _ := rules.Lane(ch.Lane)
-	best := 0.0
+	lane, best := 0.0, 0.0
+	for i := range rules.Lanes {
+		if l := &rules.Lanes[i]; l.Name == ch.Lane {
+			lane = l.Benefit
+			break
+		}
+	}
 	for _, i := range c.projectsOf(ch.ID) {
 		best = max(best, orOne(rules.Projects[i].Benefit))
 	}
-	return orOne(lane.Benefit), orOne(best)
+	return orOne(lane), orOne(best)
 }
 
 func orOne(benefit float64) float64 {
@@ -122,8 +127,11 @@ type project struct {
 
 // projectsOf returns which of the configured projects a change is of.
 func (c *Core) projectsOf(id queue.ChangeID) []int {
+	if len(c.rules().Projects) == 0 {
+		return nil
+	}
 	f := c.s.Footprints[id]
-	if f == nil || len(c.rules().Projects) == 0 {
+	if f == nil {
 		return nil
 	}
 	p := &c.projects

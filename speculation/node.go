@@ -20,8 +20,9 @@ type node struct {
 	made  bool      // edges are up to date
 
 	weighed bool          // share and cost are up to date
-	fair    bool          // base is up to date
+	fair    bool          // base and strong are up to date
 	base    float64       // chance that it lands, but for strong pairs
+	strong  []edge        // those of edges that count on their own
 	busyIn  int           // plan that the next two are of
 	began   queue.Instant // when the first of its live builds began
 	ends    queue.Instant // when the last of them is expected to end
@@ -37,15 +38,16 @@ type node struct {
 
 	// The likeliest future: which outcome of each change ahead it takes, and how
 	// likely that is.
-	takes  []bool
-	chance []float64
-	likely future
-	shape  bool // the assumption keys of likely are up to date
-	marks  []mark
-	stirs  []int // positions of targets of which something new may be known
-	deal   deal
-	flips  []flip // those nearest to likely; nil: to be made
-	dealt  bool   // deal is up to date, and flips
+	takes   []bool
+	chance  []float64
+	likely  future
+	shape   bool // the assumption keys of likely are up to date
+	marks   []mark
+	stirs   []int // positions of targets of which something new may be known
+	deal    deal
+	flips   []flip // those nearest to likely
+	dealt   bool   // deal is up to date, and flips where flipped
+	flipped bool
 }
 
 // place is a target of a node.
@@ -92,6 +94,7 @@ func (c *Core) forgetNode(id queue.ChangeID) {
 		return
 	}
 	delete(c.nodes, id)
+	c.seats = nil
 	for _, t := range n.x.targets {
 		c.nodesAt[t] = slices.DeleteFunc(c.nodesAt[t], func(p place) bool { return p.n == n })
 	}
@@ -384,77 +387,6 @@ func resize[T any](s []T, n int) []T {
 	s = s[:n]
 	clear(s)
 	return s
-}
-
-// maxOpen bounds the undecided changes ahead that affect one target over whose
-// outcomes it is followed: 2^maxOpen futures of the target.
-const maxOpen = 8
-
-// regardless reports whether a change has one outcome whatever becomes of the
-// undecided changes ahead that a train does not hold: verified if each of its
-// targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
-// Large Diffs", 2023, taken per target: planner.md 9, rule 5). Futures that
-// cannot be the final one count as well: the commits in between need them.
-func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
-	if len(c.firstAhead(n.id)) > maxDepth {
-		return unknown // there may be others ahead than there are edges
-	}
-	edges := c.edges(n)
-	open := make([][]mark, len(n.x.targets))
-	for _, e := range edges {
-		if !in[e.to.id] {
-			for _, p := range e.shared {
-				open[p] = append(open[p], e.to.x.mark)
-			}
-		}
-	}
-	marks := make([]mark, len(n.x.targets))
-	for i, t := range n.x.targets {
-		marks[i] = c.assumed.at(t) ^ n.x.mark
-	}
-	for id := range in { // some may be behind it in the order
-		if x := c.affectedBy(id); x != nil && id != n.id {
-			for i, t := range n.x.targets {
-				if x.touches(t) {
-					marks[i] ^= x.mark
-				}
-			}
-		}
-	}
-	all := verified
-	for i, m := range marks {
-		switch c.inAll(m, open[i]) {
-		case failed:
-			return failed
-		case unknown:
-			all = unknown
-		}
-	}
-	return all
-}
-
-// inAll returns what a target shows in all futures over the given changes, or
-// unknown.
-func (c *Core) inAll(m mark, open []mark) status {
-	if len(open) > maxOpen || len(open) > 0 && c.without(queue.IngredientBypass) {
-		return unknown
-	}
-	first := unknown
-	for mask := range 1 << len(open) {
-		at := m
-		for i, x := range open {
-			if mask&(1<<i) != 0 {
-				at ^= x
-			}
-		}
-		st, _ := c.look(at)
-		switch {
-		case st == unknown, mask > 0 && st != first:
-			return unknown
-		}
-		first = st
-	}
-	return first
 }
 
 // partOf returns the part of a change's work that verifying the given keys is.

@@ -9,13 +9,13 @@ import (
 
 // deal is what of a future is worth building, but for time.
 type deal struct {
-	first   bool           // the change has had no build, so all of it is
-	single  float64        // threshold of a target that it was made with
-	unknown work           // what is not known
-	open    []int          // places of the targets to be verified that no build verifies
-	asked   work           // these
-	due     []int          // edges to those ahead that affect one of them
-	busy    []*queue.Build // live builds that verify something of it
+	first   bool         // the change has had no build, so all of it is
+	single  float64      // threshold of a target that it was made with
+	unknown work         // what is not known
+	open    []int        // places of the targets to be verified that no build verifies
+	asked   work         // these
+	due     []int        // edges to those ahead that affect one of them
+	busy    []*liveBuild // that verify something of it
 }
 
 // work is a part of a change's work: its share of the whole, and the share that
@@ -37,8 +37,8 @@ func (p *planning) makeDeal(f *future, edges []edge, first bool, d *deal) {
 			var busy []*queue.Build
 			busy, idle = k.work()
 			for _, b := range busy {
-				if !slices.Contains(d.busy, b) {
-					d.busy = append(d.busy, b)
+				if live := p.live[b]; !slices.Contains(d.busy, live) {
+					d.busy = append(d.busy, live)
 				}
 			}
 		}
@@ -79,9 +79,10 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 	}
 	cand := candidate{change: n.id, node: n, takes: f.takes, value: value, aim: aim, always: len(edges) == 0}
 	if at := p.front(); f.blind > 0 && (f.noLink != at || f.serial != p.serial) {
-		cand.chain = taken(edges, f.takes)
-		l, _, void := p.walk(at, append(slices.Clone(cand.chain), n.id))
+		p.walked = appendTaken(p.walked[:0], edges, f.takes)
+		l, _, void := p.walk(at, append(p.walked, n.id))
 		if l != nil && void == "" {
+			cand.chain = slices.Clone(p.walked)
 			return p.offerReal(cand, l)
 		}
 		if void == "" {
@@ -90,8 +91,8 @@ func (p *planning) offer(n *node, edges []edge, f *future, d *deal, value float6
 	}
 	var verifying queue.Instant
 	for _, b := range d.busy {
-		p.credit(b, value)
-		verifying = max(verifying, p.expected(b))
+		b.worth(value)
+		verifying = max(verifying, p.expected(b.Build))
 	}
 	if len(d.open) == 0 {
 		p.answerFor(n, aim, idle(f, d))
@@ -152,7 +153,8 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	if p.without(queue.IngredientFlips) {
 		return
 	}
-	if n.flips == nil {
+	if !n.flipped {
+		n.flipped = true
 		p.findFlips(n, edges)
 	}
 	for i := range n.flips {
@@ -173,20 +175,32 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 // first.
 func (p *planning) findFlips(n *node, edges []edge) {
 	least := min(leastRatio, p.rules().Threshold/3)
-	n.flips = make([]flip, 0, maxFlips+1)
+	var best [maxFlips]int // edges
+	var ratios [maxFlips]float64
+	found := 0
 	for i := range edges {
 		ratio := (1 - n.chance[i]) / n.chance[i]
 		if len(edges[i].shared) == 0 || ratio < least {
 			continue
 		}
-		at := len(n.flips)
-		for at > 0 && n.flips[at-1].ratio < ratio {
+		at := found
+		for at > 0 && ratios[at-1] < ratio {
 			at--
 		}
 		if at < maxFlips {
-			n.flips = slices.Insert(n.flips, at, flip{edge: i, ratio: ratio})
-			n.flips = n.flips[:min(len(n.flips), maxFlips)]
+			found = min(found+1, maxFlips)
+			copy(best[at+1:found], best[at:])
+			copy(ratios[at+1:found], ratios[at:])
+			best[at], ratios[at] = i, ratio
 		}
+	}
+	if cap(n.flips) < found {
+		n.flips = make([]flip, maxFlips)
+	}
+	n.flips = n.flips[:found]
+	for i := range n.flips {
+		d := &n.flips[i].deal // its memory is used again
+		n.flips[i] = flip{edge: best[i], ratio: ratios[i], future: future{deal: deal{open: d.open, due: d.due, busy: d.busy}}}
 	}
 }
 
@@ -219,8 +233,9 @@ func (p *planning) flip(n *node, edges []edge, from *future, x *flip) {
 }
 
 // taken returns the changes that are assumed to land, in order.
-func taken(edges []edge, takes []bool) []queue.ChangeID {
-	var out []queue.ChangeID
+func taken(edges []edge, takes []bool) []queue.ChangeID { return appendTaken(nil, edges, takes) }
+
+func appendTaken(out []queue.ChangeID, edges []edge, takes []bool) []queue.ChangeID {
 	for i := range edges {
 		if takes[i] {
 			out = append(out, edges[i].to.id)

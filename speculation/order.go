@@ -17,6 +17,7 @@ func inOrder(ch *queue.Change) bool {
 // join puts a change among those that conflicts are computed for.
 func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 	c.open[id] = c.s.Changes[id]
+	c.moved = append(c.moved, c.s.Changes[id])
 	c.index.Put(id, *f)
 	c.noteVerified(id)
 	c.staleAhead(id)
@@ -76,18 +77,29 @@ func (c *Core) sortOrder() {
 		return
 	}
 	c.ordered = true
-	var pending []*queue.Change
-	for _, ch := range c.open {
+	pending := make([]*queue.Change, 0, len(c.pending)+len(c.moved))
+	for _, ch := range slices.Concat(c.pending, c.moved) {
 		if ch.Phase == queue.Pending {
 			pending = append(pending, ch)
 		}
 	}
+	c.moved = c.moved[:0]
 	slices.SortFunc(pending, func(x, y *queue.Change) int {
-		return cmp.Or(cmp.Compare(x.Virtual, y.Virtual), cmp.Compare(x.Arrival, y.Arrival), cmp.Compare(x.ID, y.ID))
+		switch {
+		case x.Virtual != y.Virtual:
+			return cmp.Compare(x.Virtual, y.Virtual)
+		case x.Arrival != y.Arrival:
+			return cmp.Compare(x.Arrival, y.Arrival)
+		}
+		return cmp.Compare(x.ID, y.ID)
 	})
-	if slices.EqualFunc(pending, c.order, func(ch *queue.Change, id queue.ChangeID) bool { return ch.ID == id }) {
+	pending = slices.Compact(pending)
+	if slices.Equal(pending, c.pending) {
 		return
 	}
+	c.pending, c.seats = pending, nil
+	c.orders++
+	c.news++
 	before := c.rank
 	c.order = make([]queue.ChangeID, len(pending))
 	c.rank = make(map[queue.ChangeID]int, len(pending))
@@ -277,6 +289,9 @@ func (c *Core) estimate(ch *queue.Change) {
 // recall remembers the chance that a change breaks with one that had landed
 // before it arrived, and returns it.
 func (c *Core) recall(landed, ch *queue.Change) float64 {
+	if c.s.Beliefs[ch.ID] == nil && c.s.Beliefs[landed.ID] == nil && !(c.model.Conflict(landed, ch) >= leastPair) {
+		return 0 // as below, for most
+	}
 	q := c.pairChance(landed.ID, ch.ID)
 	if q < leastPair {
 		return 0

@@ -22,9 +22,12 @@ func (c *Core) expect(n *node, edges []edge) float64 {
 		return n.base
 	}
 	q := c.good(n.id)
+	n.strong = n.strong[:0]
 	for i := range edges {
 		if e := &edges[i]; e.q <= strong {
 			q *= 1 - weakShare*e.q
+		} else {
+			n.strong = append(n.strong, *e)
 		}
 	}
 	if b := c.s.Beliefs[n.id]; b != nil {
@@ -40,8 +43,8 @@ func (c *Core) expect(n *node, edges []edge) float64 {
 
 // likeliest goes through the changes ahead in order and takes for each the
 // likelier outcome, given those taken before: n.chance[i] is that of the branch
-// taken at edge i.
-func (p *planning) likeliest(n *node, edges []edge) {
+// taken at edge i. It returns when the last of them is expected to be decided.
+func (p *planning) likeliest(n *node, edges []edge) (need queue.Instant) {
 	if len(n.takes) != len(edges) {
 		n.takes, n.chance = resize(n.takes, len(edges)), resize(n.chance, len(edges))
 		n.shape, n.dealt = false, false
@@ -50,8 +53,12 @@ func (p *planning) likeliest(n *node, edges []edge) {
 	for i := range edges {
 		to := edges[i].to
 		q := p.oddsOf(to)
-		for j := range to.edges {
-			if e := &to.edges[j]; e.q > strong && e.to.taken == p.stamp {
+		pairs := to.strong
+		if !to.fair {
+			pairs = to.edges // it is not looked at in this plan
+		}
+		for j := range pairs {
+			if e := &pairs[j]; e.q > strong && e.to.taken == p.stamp {
 				q *= 1 - e.q
 			}
 		}
@@ -62,10 +69,13 @@ func (p *planning) likeliest(n *node, edges []edge) {
 		if chance != n.chance[i] {
 			n.chance[i], n.dealt = chance, false
 		}
-		if take && to.plan == p.plans {
-			to.taken = p.stamp
+		if to.plan == p.plans {
+			if need = max(need, to.end); take {
+				to.taken = p.stamp
+			}
 		}
 	}
+	return need
 }
 
 func (p *planning) oddsOf(n *node) float64 {
@@ -102,15 +112,8 @@ func (f *future) average() {
 	}
 }
 
-// ends says when a change's fate is expected to be known: when its builds are
-// through, and those ahead are decided.
-func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
-	var need queue.Instant
-	for i := range edges {
-		if to := edges[i].to; to.plan == p.plans {
-			need = max(need, to.end)
-		}
-	}
+// ends says when what a change's builds show is expected to be known.
+func (p *planning) ends(n *node, f *future) queue.Instant {
 	own := p.now
 	if f.status == unknown {
 		own = p.now.Add(n.span(n.deal.unknown))
@@ -118,7 +121,7 @@ func (p *planning) ends(n *node, edges []edge, f *future) queue.Instant {
 			own = until
 		}
 	}
-	return max(own, need)
+	return own
 }
 
 // span predicts how long building a part of a change takes: less than the

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,7 +46,26 @@ type planning struct {
 	worth  float64                 // threshold of a build's value
 	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
 	served map[queue.ChangeID]bool // have joined another's build in this turn
+	walked []queue.ChangeID        // memory of offer
+	since  []*affects              // of the last on the line, as far as somebody has asked
 	capped []*queue.Change         // may have no more builds; parked when the plan is done, whose candidates name who is ahead by place
+}
+
+// lastPlan is what the last plan was made from, and what it has asked for beside
+// builds. It has made none if it still holds: that would be news.
+type lastPlan struct {
+	at               queue.Instant
+	seen             freshness
+	aboard, boarding map[queue.ChangeID]bool
+	wants            []want
+	wake             queue.Instant
+}
+
+// holds reports whether another plan would be the same. Those of steps on the
+// whole tree are made again: they go by requests and live builds, too.
+func (l *lastPlan) holds(c *Core) bool {
+	return l.at == c.now && l.seen == c.freshness() && !c.hasTreeSteps() &&
+		maps.Equal(l.aboard, c.aboard) && maps.Equal(l.boarding, c.boarding)
 }
 
 // plan chooses builds. It reads facts and beliefs and writes builds only: it
@@ -55,6 +75,18 @@ func (c *Core) plan() {
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return
 	}
+	if c.last.holds(c) {
+		c.wants = append(c.wants, c.last.wants...)
+		c.wakeAt(c.last.wake)
+		return
+	}
+	c.last = lastPlan{at: c.now, seen: c.freshness(), aboard: c.aboard, boarding: c.boarding}
+	wants, wake := len(c.wants), c.wake
+	c.wake = 0
+	defer func() {
+		c.last.wants, c.last.wake = c.wants[wants:len(c.wants):len(c.wants)], c.wake
+		c.wake = queue.Earliest(wake, c.wake)
+	}()
 	c.plans++
 	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
 	p.worth, p.single = p.thresholds()
@@ -78,21 +110,29 @@ func (c *Core) plan() {
 func (p *planning) busy() {
 	for _, b := range p.building {
 		b.credit, b.wanted = 0, false
-		for _, id := range b.For() {
-			if _, pending := p.rank[id]; b.Cancel || !pending {
-				continue
-			}
-			n := p.node(id)
-			if n == nil {
-				continue
-			}
-			if n.busyIn != p.plans {
-				n.busyIn, n.began, n.ends = p.plans, 0, 0
-			}
-			n.began = queue.Earliest(n.began, b.Started)
-			n.ends = max(n.ends, p.expected(b.Build))
+		if b.Cancel {
+			continue
+		}
+		p.busyWith(b, b.change)
+		for _, id := range b.Also {
+			p.busyWith(b, p.s.Changes[id])
 		}
 	}
+}
+
+func (p *planning) busyWith(b *liveBuild, ch *queue.Change) {
+	if ch == nil || ch.Phase != queue.Pending {
+		return
+	}
+	n := p.node(ch.ID)
+	if n == nil {
+		return
+	}
+	if n.busyIn != p.plans {
+		n.busyIn, n.began, n.ends = p.plans, 0, 0
+	}
+	n.began = queue.Earliest(n.began, b.Started)
+	n.ends = max(n.ends, p.expected(b.Build))
 }
 
 // until returns when the last of a change's live builds is expected to end, or 0.
@@ -105,9 +145,10 @@ func (p *planning) until(n *node) queue.Instant {
 
 // credit notes that a live build is worth something to somebody.
 func (p *planning) credit(b *queue.Build, value float64) {
-	live := p.live[b]
-	live.credit, live.wanted = max(live.credit, value), true
+	p.live[b].worth(value)
 }
+
+func (b *liveBuild) worth(value float64) { b.credit, b.wanted = max(b.credit, value), true }
 
 // keep gives a change's live builds its worth: it is not known yet whether the
 // merge that is being made has other keys than they verify.
@@ -239,12 +280,19 @@ func (c *Core) window() int { return 3*c.s.Slots + 8 }
 
 // paths considers the futures of each pending change.
 func (p *planning) paths() {
-	n := 0
-	for _, id := range p.order {
-		if n >= p.window() {
+	n, most := 0, p.window()
+	if p.seats == nil || len(p.seats) != len(p.order) {
+		p.seats = make([]*node, len(p.order))
+	}
+	for i, id := range p.order {
+		if n >= most {
 			return
 		}
-		x := p.node(id)
+		x := p.seats[i]
+		if x == nil {
+			x = p.node(id)
+			p.seats[i] = x
+		}
 		if x == nil || !x.made && len(p.firstAhead(id)) > maxDepth {
 			continue
 		}
@@ -253,7 +301,7 @@ func (p *planning) paths() {
 			p.answer(x, answer{code: queue.ReasonWaitsQuota})
 			continue
 		}
-		if (!p.verified[id] || len(edges) > 0) && p.inTurn(id) {
+		if (len(edges) > 0 || !p.verified[id]) && p.inTurn(id) {
 			n++
 		}
 		found := len(p.found)
@@ -268,16 +316,16 @@ func (p *planning) paths() {
 func (p *planning) path(n *node, edges []edge) {
 	p.weigh(n)
 	n.odds = p.expect(n, edges)
-	p.likeliest(n, edges)
+	need := p.likeliest(n, edges)
 	p.seeLikely(n, edges)
 	f := &n.likely
 	if first := n.ch.Builds == 0; !n.dealt || n.deal.first != first || n.deal.single != p.single {
 		f.need(edges, n.chance)
 		p.makeDeal(f, edges, first, &n.deal)
-		n.dealt, n.flips = true, nil
+		n.dealt, n.flipped = true, false
 	}
 	n.plan = p.plans
-	n.end = p.ends(n, edges, f)
+	n.end = max(p.ends(n, f), need)
 	aging := p.aging(n.ch)
 	if n.ch.Stale && f.blind > 0 {
 		p.answer(n, answer{code: queue.ReasonAnalyzing})

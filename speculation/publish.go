@@ -22,22 +22,31 @@ type glance struct {
 	quota, with                 string
 }
 
-func (c *Core) glanceAt(ch *queue.Change) glance {
-	g := glance{place: c.rank[ch.ID] + 1, builds: c.buildsOf[ch.ID], ahead: len(c.firstAhead(ch.ID)) > 0,
-		proven: c.verified[ch.ID], paused: c.s.Main.Paused != nil}
+// around is the part of a glance that is the same for all.
+func (c *Core) around() glance {
+	g := glance{paused: c.s.Main.Paused != nil}
+	if c.root() != nil {
+		g.root, g.red = true, len(c.redTargets())
+	}
+	return g
+}
+
+// glanceAt completes what is around a pending change that has a rank.
+func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
+	g.place, g.builds = rank+1, c.buildsOf[ch.ID]
+	g.ahead, g.proven = len(c.firstAhead(ch.ID)) > 0, c.verified[ch.ID]
 	if g.place > 5 {
 		g.place = (g.place + 9) / 10 * 10 // far back, only the tens are news
 	}
 	for _, id := range c.partners(ch) {
 		g.with += string(id) + " "
 	}
-	if c.root() != nil {
-		g.root, g.red = true, len(c.redTargets())
-	}
-	if g.builds == 0 {
+	if g.builds == 0 && len(c.quotas()) > 0 {
 		var f factWriter
 		f.reason(c.crowded(ch))
 		g.quota = f.String()
+	} else if g.builds == 0 {
+		g.quota = uncrowded
 	}
 	return g
 }
@@ -71,19 +80,7 @@ func (c *Core) publish() {
 // tellable returns the pull requests of which something may be to be told, in
 // order: those of which something has changed.
 func (c *Core) tellable() []int {
-	for id := range c.glances {
-		if _, pending := c.rank[id]; !pending {
-			delete(c.glances, id)
-		}
-	}
-	var out []int
-	for _, id := range c.order {
-		ch := c.s.Changes[id]
-		if g := c.glanceAt(ch); g != c.glances[id] {
-			c.glances[id] = g
-			out = append(out, ch.Number)
-		}
-	}
+	out := c.glance()
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
 		c.toldAll, c.toldBroken = true, c.s.Main.Broken
 		return sorted(c.s.Pulls)
@@ -102,6 +99,33 @@ func (c *Core) tellable() []int {
 	}
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return c.s.Pulls[n] == nil })
+}
+
+// glance looks at all pending changes, where something has changed since it last
+// did, and returns the pull requests of those that look different.
+func (c *Core) glance() []int {
+	if c.toldAll && c.toldAt == c.freshness() {
+		return nil
+	}
+	c.toldAt = c.freshness()
+	var out []int
+	around, before, old := c.around(), c.glances, c.toldOf
+	c.glances, c.toldOf = resize(c.spareGlances, len(c.pending)), c.pending
+	c.spareGlances = before
+	at := 0 // who stays in the order keeps its place relative to most others
+	for i, ch := range c.pending {
+		g := c.glanceAt(around, ch, i)
+		c.glances[i] = g
+		if same := slices.Index(old[at:], ch); same < 0 {
+			out = append(out, ch.Number)
+		} else {
+			if at += same; before[at] != g {
+				out = append(out, ch.Number)
+			}
+			at++
+		}
+	}
+	return out
 }
 
 // factsOf writes down what a person would want to be told of: not each
@@ -129,7 +153,7 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.text(string(id))
 	}
 	if ch.Phase == queue.Pending {
-		g := c.glanceAt(ch)
+		g := c.glanceAt(c.around(), ch, c.rank[ch.ID])
 		f.number(g.place)
 		f.number(g.builds)
 		f.yes(g.ahead)
@@ -143,6 +167,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	}
 	return f.String()
 }
+
+// uncrowded are the facts of no reason.
+const uncrowded = "0 0 0 "
 
 // factWriter writes facts one after the other, each framed.
 type factWriter struct{ strings.Builder }

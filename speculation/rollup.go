@@ -34,9 +34,9 @@ const (
 // its rollup's list. It holds until the order or a member changes.
 func (c *Core) gatherRollups() {
 	clear(c.rollups)
-	for _, id := range c.order {
-		if at := c.s.Changes[id].Rollup; at != "" {
-			c.rollups[at] = append(c.rollups[at], id)
+	for _, ch := range c.pending {
+		if at := ch.Rollup; at != "" {
+			c.rollups[at] = append(c.rollups[at], ch.ID)
 		}
 	}
 }
@@ -44,12 +44,11 @@ func (c *Core) gatherRollups() {
 // rollupOf returns the members of a change's rollup, itself among them; none
 // where it is alone.
 func (c *Core) rollupOf(id queue.ChangeID) []queue.ChangeID {
-	ch := c.s.Changes[id]
-	if ch == nil || ch.Rollup == "" {
+	if len(c.rollups) == 0 {
 		return nil
 	}
-	if group := c.rollups[ch.Rollup]; len(group) > 1 {
-		return group
+	if ch := c.s.Changes[id]; ch != nil && ch.Rollup != "" && len(c.rollups[ch.Rollup]) > 1 {
+		return c.rollups[ch.Rollup]
 	}
 	return nil
 }
@@ -120,8 +119,8 @@ func (p *planning) part() {
 			p.again = true
 		}
 	}
-	for _, id := range p.order { // whose others have gone
-		if ch := p.s.Changes[id]; ch.Rollup != "" && len(p.rollups[ch.Rollup]) < 2 {
+	for _, ch := range p.pending { // whose others have gone
+		if ch.Rollup != "" && len(p.rollups[ch.Rollup]) < 2 {
 			p.dissolve(ch)
 		}
 	}

@@ -21,20 +21,12 @@ func (c *Core) settle() {
 // changed who is ahead of whom.
 func (c *Core) settleOnce() bool {
 	if c.s.Push != nil {
+		c.onTip = tipLinks{}
 		return false // what main is at this moment is not known: no verdict rests on it
 	}
 	tip := c.s.Main.Tip
-	for _, id := range c.order {
-		l := c.s.Links[queue.LinkOf(tip, id)]
-		if l == nil {
-			continue
-		}
-		st := c.state(l)
-		switch st.status {
-		case failed, conflicting, empty:
-		default:
-			continue
-		}
+	for _, l := range c.turnedAway() {
+		id, st := l.Change, c.state(l)
 		if ahead := c.firstAhead(id); len(ahead) > 0 {
 			if c.without(queue.IngredientBypass) {
 				continue
@@ -50,6 +42,52 @@ func (c *Core) settleOnce() bool {
 		}
 	}
 	return false
+}
+
+// tipLinks are the links of pending changes onto main's tip. They are found again
+// when main or the order has changed; those that have come since are in the turn.
+type tipLinks struct {
+	tip    queue.CommitID
+	orders int
+	serial int
+	links  []*queue.Link
+}
+
+// turnedAway returns the links onto main's tip as which a pending change does not
+// land, in order.
+func (c *Core) turnedAway() []*queue.Link {
+	t := &c.onTip
+	switch tip := c.s.Main.Tip; {
+	case t.tip != tip || t.orders != c.orders || t.orders == 0:
+		t.tip, t.orders, t.links = tip, c.orders, t.links[:0]
+		for _, id := range c.order {
+			if l := c.s.Links[queue.LinkOf(tip, id)]; l != nil {
+				t.links = append(t.links, l)
+			}
+		}
+	case t.serial != c.serial:
+		for r := range c.dirty {
+			if r.Kind != queue.KindLink {
+				continue
+			}
+			l := c.s.Links[queue.LinkID(r.ID)]
+			if l == nil || l.Parent != tip || len(l.With) > 0 || slices.Contains(t.links, l) {
+				continue
+			}
+			if _, pending := c.rank[l.Change]; pending {
+				t.links = append(t.links, l)
+			}
+		}
+	}
+	t.serial = c.serial
+	var out []*queue.Link
+	for _, l := range t.links {
+		if c.links[l] != nil && c.failsOn(l) { // else it has been forgotten since
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b *queue.Link) int { return c.rank[a.Change] - c.rank[b.Change] })
+	return out
 }
 
 // agree reports whether all paths of a change over the undecided changes ahead

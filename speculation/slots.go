@@ -44,23 +44,29 @@ func (p *planning) refuted(b *queue.Build) bool {
 	if l == nil || l.Since.Epoch != p.s.Main.Line.Epoch {
 		return false
 	}
-	var wrong []*affects
-	for _, id := range append(slices.Clone(l.Chain), l.Changes()...) {
+	members := l.Changes()
+	var gone []*affects
+	for _, id := range append(slices.Clone(l.Chain), members...) {
 		ch := p.s.Changes[id]
 		if ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed {
 			if x := p.affectedBy(id); x != nil {
-				wrong = append(wrong, x)
+				gone = append(gone, x)
 			} else {
-				wrong = append(wrong, &affects{all: true}) // it is not known any more what it did
+				gone = append(gone, &affects{all: true}) // it is not known any more what it did
 			}
 		}
 	}
-	for _, id := range p.assumed.line[min(l.Since.Seq, len(p.assumed.line)):] {
-		if x := p.affectedBy(id); x != nil && !slices.Contains(l.Changes(), id) && !slices.Contains(l.Chain, id) {
-			wrong = append(wrong, x)
+	from := min(l.Since.Seq, len(p.assumed.line))
+	line, since := p.assumed.line[from:], p.landedSince(from)
+	wrong := func(is func(*affects) bool) bool {
+		for i, x := range since {
+			if x != nil && is(x) && !slices.Contains(members, line[i]) && !slices.Contains(l.Chain, line[i]) {
+				return true
+			}
 		}
+		return slices.ContainsFunc(gone, is)
 	}
-	if len(wrong) == 0 {
+	if len(gone) == 0 && p.stands(b, l, from) || !wrong(func(*affects) bool { return true }) {
 		return false
 	}
 	for _, j := range b.Jobs {
@@ -72,12 +78,67 @@ func (p *planning) refuted(b *queue.Build) bool {
 				continue
 			}
 			t, known := p.assumed.numbers[k.Target]
-			if !slices.ContainsFunc(wrong, func(x *affects) bool { return x.all || known && x.touches(t) }) {
+			if !wrong(func(x *affects) bool { return x.all || known && x.touches(t) }) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// reach says of targets which on the line was the last that affects them, by
+// place from 1. The line grows at its end until all is assumed anew.
+type reach struct {
+	upTo int
+	last []int // by target
+	all  int   // of those that touch everything
+}
+
+// stands reports whether nobody behind a place on the line affects some open
+// target of a build.
+func (p *planning) stands(b *queue.Build, l *queue.Link, from int) bool {
+	r := &p.reach
+	for ; r.upTo < len(p.assumed.line); r.upTo++ {
+		x := p.affectedBy(p.assumed.line[r.upTo])
+		if x == nil {
+			continue
+		}
+		if x.all {
+			r.all = r.upTo + 1
+			continue
+		}
+		for len(r.last) < len(p.assumed.names) {
+			r.last = append(r.last, 0)
+		}
+		for _, t := range x.targets {
+			r.last[t] = r.upTo + 1
+		}
+	}
+	for _, j := range b.Jobs {
+		if j.Done || r.all > from {
+			continue
+		}
+		for _, k := range j.Keys {
+			t, known := p.assumed.numbers[k.Target]
+			if (!known || t != everything && (t >= len(r.last) || r.last[t] <= from)) && !p.wholeTree(l, k) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// landedSince returns what those on the line from a place on affect; nil where
+// it is not known any more.
+func (p *planning) landedSince(from int) []*affects {
+	n := len(p.assumed.line) - from
+	if n > len(p.since) {
+		p.since = make([]*affects, n)
+		for i, id := range p.assumed.line[from:] {
+			p.since[i] = p.affectedBy(id)
+		}
+	}
+	return p.since[len(p.since)-n:]
 }
 
 func (p *planning) stop(b *queue.Build) {
@@ -318,7 +379,7 @@ func (p *planning) start(cand candidate) {
 	for _, id := range b.For() {
 		ch := p.s.Changes[id]
 		ch.Builds++
-		p.touchChange(ch)
+		p.touch(queue.KindChange, string(id)) // it stays where it is in the order
 	}
 	if l.Change == "" && p.state(l).status == failed {
 		m := &p.s.Main

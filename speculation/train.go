@@ -119,9 +119,16 @@ func (c *Core) ready() []queue.ChangeID {
 	var out []queue.ChangeID
 	seen := map[queue.ChangeID]bool{}
 	early := c.early()
-	for i, id := range slices.Concat(c.s.Train, c.order, early) {
-		proven := c.verified[id] || i >= len(c.s.Train)+len(c.order) || i < len(c.s.Train) && slices.Contains(early, id)
-		if _, pending := c.rank[id]; pending && proven && !doubted[id] && !seen[id] {
+	proven := make([]queue.ChangeID, 0, len(c.verified))
+	for id := range c.verified {
+		if _, pending := c.rank[id]; pending {
+			proven = append(proven, id)
+		}
+	}
+	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.rank[a] - c.rank[b] })
+	for i, id := range slices.Concat(c.s.Train, proven, early) {
+		passed := i >= len(c.s.Train) || c.verified[id] || slices.Contains(early, id)
+		if _, pending := c.rank[id]; pending && passed && !doubted[id] && !seen[id] {
 			seen[id] = true
 			out = append(out, id)
 		}

@@ -197,7 +197,7 @@ func TestIdleForWantOfNeed(t *testing.T) {
 	if got := idle(f, &deal{}); got != want {
 		t.Errorf("%+v", got)
 	}
-	if got := idle(f, &deal{busy: []*queue.Build{{}}}); got != (answer{code: queue.ReasonWaitsShared}) {
+	if got := idle(f, &deal{busy: []*liveBuild{{}}}); got != (answer{code: queue.ReasonWaitsShared}) {
 		t.Errorf("%+v", got)
 	}
 }
