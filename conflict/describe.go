@@ -16,6 +16,7 @@ type Description struct {
 	Barrier []Entry // in every hash, by path
 	Unowned []Entry // claimed by no target, by path; see queue.Unowned
 	Ignored []Entry // in no hash, by path
+	Files   int     // of the tree
 
 	settings sum
 	facts    []string
@@ -34,7 +35,7 @@ func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Descr
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{Snapshot: v.snapshot, Barrier: v.parts.barrier, Unowned: v.parts.unowned, Ignored: v.parts.ignored,
+	d := &Description{Snapshot: v.snapshot, Barrier: v.parts.barrier, Unowned: v.parts.unowned, Ignored: v.parts.ignored, Files: v.files,
 		settings: settingsSum(v.snapshot.Analyzer, s), index: make(map[string]int, len(v.targets))}
 	if v.graph == nil {
 		return d, nil

@@ -50,6 +50,7 @@ type analysis struct {
 	graph    *Graph
 	targets  []Target // the graph's and the one of unowned files
 	parts    parts
+	files    int // of the tree
 }
 
 func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysis, error) {
@@ -62,7 +63,7 @@ func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysi
 		return analysis{}, fmt.Errorf("list tree %s: %w", t.ID(), err)
 	}
 	if err := Validate(s); err != nil {
-		return analysis{snapshot: whole(t.ID(), id, err.Error())}, nil
+		return analysis{snapshot: whole(t.ID(), id, err.Error()), files: len(files)}, nil
 	}
 	var g *Graph
 	if a != nil {
@@ -80,9 +81,9 @@ func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysi
 	}
 	switch {
 	case err != nil:
-		return analysis{snapshot: whole(t.ID(), id, err.Error())}, nil
+		return analysis{snapshot: whole(t.ID(), id, err.Error()), files: len(files)}, nil
 	case g == nil:
-		return analysis{snapshot: whole(t.ID(), id, "")}, nil
+		return analysis{snapshot: whole(t.ID(), id, ""), files: len(files)}, nil
 	}
 	return graphed(t.ID(), id, s, g, files), nil
 }
@@ -124,7 +125,7 @@ func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []E
 		}
 	}
 	maps.DeleteFunc(snap.targets, func(_, target string) bool { return target == "" })
-	return analysis{snap, g, targets, p}
+	return analysis{snap, g, targets, p, len(files)}
 }
 
 // name notes an alias. One that two targets share is neither's: a report under
