@@ -26,6 +26,7 @@ type cli struct {
 	Validate validateCommand `cmd:"" help:"Check a .submitqueue.yml."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
 	Targets  targetsCommand  `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
+	Affected affectedCommand `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
 	Bench    benchCommand    `cmd:"" help:"Measure this build of the queue."`
 	Simulate simulateCommand `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 	Version  versionCommand  `cmd:"" help:"Print which version this is."`

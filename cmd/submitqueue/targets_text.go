@@ -102,7 +102,10 @@ func (f *fileReport) text(r *targetsReport) string {
 	case "barrier":
 		return f.Path + " is a barrier file: in the hash of every target."
 	case "ignored":
-		return f.Path + " is ignored: in no hash. A change to it is verified by nothing but the steps on the whole tree."
+		if len(r.RepositorySteps) > 0 {
+			return f.Path + " is ignored: in no hash. A change to it is verified by the steps on the whole tree alone."
+		}
+		return f.Path + " is ignored: in no hash. A change to it asks for no build."
 	case "unowned":
 		if r.UnownedIn == queue.UnownedTarget {
 			return f.Path + " is claimed by no target: in the target " + queue.TargetUnowned + "."
