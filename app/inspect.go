@@ -62,7 +62,7 @@ type Inspected struct {
 	*conflict.Description
 	Config *queue.Config // what it is judged by
 	Own    bool          // Config is in its own tree
-	Broken error         // why the configuration in its own tree cannot be used; nil: it can, or there is none
+	Fails  string        // why the configuration in its own tree lets every build of it fail; "": it does not
 }
 
 // Commit judges a commit.
@@ -88,7 +88,7 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	if err != nil {
 		return nil, err
 	}
-	return &Inspected{Description: d, Config: r.config, Own: r.own, Broken: r.broken}, nil
+	return &Inspected{Description: d, Config: r.config, Own: r.own, Fails: r.fails}, nil
 }
 
 // Change is a head on the base as the queue judges it.

@@ -140,8 +140,8 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (jud
 // rules are the configuration that a commit is judged by.
 type rules struct {
 	config *queue.Config
-	own    bool  // it is in the commit's tree; else it follows from what is in force
-	broken error // why the one in the tree cannot be used
+	own    bool   // it is in the commit's tree; else it follows from what is in force
+	fails  string // why the one in the tree cannot be used, where that lets every build fail
 }
 
 func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now inForce) (rules, error) {
@@ -151,9 +151,6 @@ func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now
 		return rules{config: config, own: true}, err
 	}
 	r := rules{config: now.config}
-	if broken != nil {
-		r.broken = broken
-	}
 	same := id == now.tip
 	if !same && now.tip != "" {
 		if same, err = j.sameConfig(ctx, t, now.tip); err != nil {
@@ -161,7 +158,8 @@ func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now
 		}
 	}
 	if !same || r.config == nil {
-		r.config = failingConfig(now.config, broken)
+		r.fails = whyFailing(broken)
+		r.config = failingConfig(now.config, r.fails)
 	}
 	return r, nil
 }
@@ -215,13 +213,16 @@ func configFile(ctx context.Context, t *forge.Tree) (string, error) {
 	return "", nil
 }
 
+func whyFailing(why *brokenConfig) string {
+	if why != nil {
+		return why.Error()
+	}
+	return queue.ConfigPath + " is missing"
+}
+
 // failingConfig judges a commit whose configuration cannot be used: one step,
 // on the whole tree, that fails with the reason.
-func failingConfig(last *queue.Config, why *brokenConfig) *queue.Config {
-	text := queue.ConfigPath + " is missing"
-	if why != nil {
-		text = why.Error()
-	}
+func failingConfig(last *queue.Config, text string) *queue.Config {
 	c := &queue.Config{Version: 1}
 	if last != nil {
 		*c = *last

@@ -1,10 +1,6 @@
 package conflict
 
-import (
-	"slices"
-
-	"github.com/submitqueue/submitqueue/queue"
-)
+import "slices"
 
 // CauseKind says what moved a hash.
 type CauseKind string
@@ -181,33 +177,4 @@ func firstDelta(from, to []Entry) (path, mark string, ok bool) {
 		}
 	}
 	return path, mark, ok
-}
-
-// Reshaped reports whether a change alters the graph: whether nodes come or
-// go, internal ones included, or any has other dependencies.
-func Reshaped(from, to *Description) bool {
-	return !slices.EqualFunc(from.Nodes, to.Nodes, func(a, b Node) bool {
-		return a.Name == b.Name && slices.Equal(a.Deps, b.Deps)
-	})
-}
-
-// Delta is how the targets of two trees differ, each list sorted by name.
-type Delta struct{ Added, Changed, Removed []string }
-
-// DeltaOf compares the targets of two trees.
-func DeltaOf(from, to *Snapshot) Delta {
-	var d Delta
-	had := make(map[string]queue.Digest, len(from.Targets))
-	for _, t := range from.Targets {
-		had[t.Target] = t.Hash
-	}
-	for _, t := range changedTargets(from.Targets, to.Targets) {
-		if _, ok := had[t.Target]; ok {
-			d.Changed = append(d.Changed, t.Target)
-		} else {
-			d.Added = append(d.Added, t.Target)
-		}
-	}
-	d.Removed = Gone(from, to)
-	return d
 }

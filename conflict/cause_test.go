@@ -138,8 +138,14 @@ func TestEveryAffectedTargetHasACause(t *testing.T) {
 				}
 			}
 		}
-		if shape := len(delta.Added)+len(delta.Removed) > 0; shape && !conflict.Reshaped(from, to) {
-			t.Fatalf("%+v alters no graph", delta)
+		shape := conflict.ShapeOf(from, to)
+		if shape.Nodes != (len(delta.Added)+len(delta.Removed) > 0) {
+			t.Fatalf("%+v of %+v", shape, delta)
+		}
+		for _, e := range shape.Added {
+			if slices.Contains(main[e.From].deps, e.To) || !slices.Contains(change[e.From].deps, e.To) {
+				t.Fatalf("%+v is not new", e)
+			}
 		}
 	})
 }

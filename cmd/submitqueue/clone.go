@@ -144,28 +144,36 @@ func (c *clone) commits(ctx context.Context, revisions ...string) ([]queue.Commi
 func (c *clone) unknown(ctx context.Context, names []string) error {
 	if any, err := c.git(ctx, "", "rev-list", "--all", "--max-count=1"); err == nil && strings.TrimSpace(any) == "" {
 		if head, err := c.git(ctx, "HEAD^{commit}\n", "cat-file", "--batch-check"); err == nil && strings.HasSuffix(head, " missing\n") {
-			return fmt.Errorf("%s is empty: it has no commit yet", c.dir)
+			return told(c.dir + " is empty: it has no commit yet")
 		}
 	}
 	text := "there is no commit " + strings.Join(names, ", ") + " in " + c.dir
 	for _, n := range names {
 		if out, err := c.git(ctx, "origin/"+n+"^{commit}\n", "cat-file", "--batch-check=%(objecttype)"); err == nil && strings.TrimSpace(out) == "commit" {
-			return fmt.Errorf("%s; there is origin/%s", text, n)
+			return told(text + "; there is origin/" + n)
 		}
 	}
 	if c.lacks != "" {
 		text += "; " + c.lacks
 	}
-	return errors.New(text)
+	return told(text)
 }
+
+// told is an error that says already what to do.
+type told string
+
+func (e told) Error() string { return string(e) }
 
 // explain says of an error that may be one of a missing object what to do.
 func (c *clone) explain(ctx context.Context, err error) error {
+	done := told("")
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &done):
+		return err
 	case !errors.Is(err, forge.ErrNotFound) && c.lacks == "":
 		return err
 	}

@@ -174,6 +174,8 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 					return err
 				case len(texts) > 0:
 					r.add(a.name, b.name, conflictTextual, texts)
+				case ok && (fails(a) || fails(b)):
+					r.add(a.name, b.name, string(found.Kind), []string{conflict.DefinitionPrefix + queue.ConfigPath})
 				case ok:
 					r.add(a.name, b.name, string(found.Kind), found.Witnesses)
 				}
@@ -182,6 +184,9 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 	}
 	return nil
 }
+
+// fails reports whether a branch is judged by a configuration that is not there.
+func fails(b branchReport) bool { return b.Change.Inspected != nil && b.Fails != "" }
 
 func (r *conflictsReport) add(a, b, kind string, witnesses []string) *pairReport {
 	witnesses = orEmpty(witnesses)

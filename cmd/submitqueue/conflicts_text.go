@@ -35,10 +35,10 @@ func (c *conflictsCommand) print(p sheet, in *inspection, r *conflictsReport) {
 	n := len(r.branches)
 	head := fmt.Sprintf("%s on %s (%s)", counted(n, "change"), c.Base, short(string(in.commit)))
 	if pairs := n * (n - 1) / 2; pairs > 0 {
-		head += fmt.Sprintf(": %d of %s conflict", len(between), counted(pairs, "pair"))
+		head += fmt.Sprintf(": %d of %s %s", len(between), counted(pairs, "pair"), verb(len(between), "conflict"))
 	}
 	p.text(head, "")
-	p.text(fmt.Sprintf("Analyzer %s, by %s.", in.base.Analyzer, in.rules), "")
+	in.analyzedBy(p, in.base.Analyzer)
 	if in.base.Unknown != "" {
 		p.text(c.Base+" cannot be analyzed, so every change conflicts with every other: "+in.base.Unknown, "")
 	}
@@ -56,6 +56,14 @@ func (c *conflictsCommand) print(p sheet, in *inspection, r *conflictsReport) {
 	if more > 0 {
 		p.line(fmt.Sprintf("  and %d more (--limit 0 lists all)", more))
 	}
+}
+
+// verb is a verb of the third person after a number.
+func verb(n int, v string) string {
+	if n == 1 {
+		return v + "s"
+	}
+	return v
 }
 
 // matrix draws who conflicts with whom: each change has a row, and a column
@@ -173,6 +181,9 @@ func (r *conflictsReport) sentence(x pairReport) string {
 	case string(queue.ConflictGlobal):
 		if names == "" {
 			names = "the analyzer or its settings"
+		}
+		if len(plain) > 1 {
+			return text + names + " are in every hash"
 		}
 		return text + names + " is in every hash"
 	}

@@ -75,6 +75,7 @@ func (f *inspectFlags) inspect(ctx context.Context, base string) (_ *inspection,
 func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Inspector, error) {
 	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: analyzers, Base: in.commit, Analyzer: f.Analyzer}
 	i, err := app.NewInspector(ctx, o)
+	wrong := (queue.ConfigErrors)(nil)
 	in.rules = queue.ConfigPath + " of " + in.name
 	if f.Analyzer != "" {
 		in.rules += ", with --analyzer " + f.Analyzer
@@ -82,11 +83,13 @@ func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Insp
 	switch {
 	case err == nil:
 		return i, nil
+	case errors.As(err, &wrong):
+		return nil, told(fmt.Sprintf("the configuration of %s cannot be used: %v", in.name, err))
 	case !errors.Is(err, app.ErrNoConfig):
-		return nil, fmt.Errorf("the configuration of %s cannot be used: %w", in.name, err)
+		return nil, err
 	}
 	name := f.Analyzer
-	in.rules = "--analyzer " + name
+	in.rules = "none, with --analyzer " + name
 	if name == "" {
 		tree, err := in.clone.mirror.Tree(ctx, in.commit)
 		if err != nil {
@@ -105,7 +108,7 @@ func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Insp
 			return nil, fmt.Errorf("%s has no %s to say what its targets are, and %s; try --analyzer go, or none for one target, and write the file: see submitqueue schema",
 				in.name, queue.ConfigPath, why)
 		}
-		name, in.rules = found, "a guess"
+		name, in.rules = found, "none, guessed from "+why
 		in.notes = append(in.notes, fmt.Sprintf("%s has no %s; because of %s at the root, analyzer %s is assumed. Without the file the queue would not land anything",
 			in.name, queue.ConfigPath, why, name))
 	}
@@ -150,14 +153,29 @@ func (in *inspection) close() error {
 // ruledBy says which configuration a change is judged by, beside its base.
 func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 	switch {
-	case c.Broken != nil:
-		return fmt.Sprintf("%s cannot be used as it is in %s: %s", queue.ConfigPath, name, oneLine(c.Broken.Error()))
-	case !c.Own && in.base.Own:
-		return name + " removes " + queue.ConfigPath
+	case c.Fails != "":
+		return "every build of " + name + " fails, because its configuration cannot be used: " + c.Fails
 	case c.Own && (!in.base.Own || !reflect.DeepEqual(in.base.Config, c.Config)):
 		return name + " is judged by the " + queue.ConfigPath + " that it brings"
 	}
 	return ""
+}
+
+// analyzedBy prints how targets were found.
+func (in *inspection) analyzedBy(p sheet, analyzer string) {
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzer, in.rules), "")
+}
+
+// stepNames returns the steps on targets and those on the whole tree.
+func stepNames(steps []queue.Step) (targets, whole []string) {
+	for _, s := range steps {
+		if s.Scope == queue.ScopeRepository {
+			whole = append(whole, s.Name)
+		} else {
+			targets = append(targets, s.Name)
+		}
+	}
+	return targets, whole
 }
 
 // say prints the notes where they do not get into what is printed.

@@ -37,6 +37,8 @@ type targetRow struct {
 	Dependencies []string     `json:"dependencies"`
 	Hash         queue.Digest `json:"hash"`
 	Steps        []string     `json:"steps"`
+
+	needs []string // Dependencies, with those of its other half in its place
 }
 
 // targetsReport is what the command prints.
@@ -93,19 +95,14 @@ func (c *targetsCommand) Run(ctx context.Context) error {
 func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsReport, error) {
 	d := in.base
 	r := &targetsReport{Revision: c.Rev, Commit: in.commit, Configuration: in.rules, Analyzer: d.Analyzer, Unknown: d.Unknown,
-		RepositorySteps: []string{}, Targets: []targetRow{}, Internal: []targetRow{}, Cycles: orEmpty(d.Cycles),
+		Targets: []targetRow{}, Internal: []targetRow{}, Cycles: orEmpty(d.Cycles),
 		Barrier: pathsOf(d.Barrier), Unowned: pathsOf(d.Unowned), Ignored: pathsOf(d.Ignored), UnownedIn: d.Config.Analysis.Unowned,
-		all: len(d.Targets), steps: []string{}}
+		all: len(d.Targets)}
 	if r.UnownedIn == "" {
 		r.UnownedIn = queue.UnownedAll
 	}
-	for _, s := range d.Config.Steps {
-		if s.Scope == queue.ScopeRepository {
-			r.RepositorySteps = append(r.RepositorySteps, s.Name)
-		} else {
-			r.steps = append(r.steps, s.Name)
-		}
-	}
+	steps, whole := stepNames(d.Config.Steps)
+	r.steps, r.RepositorySteps = orEmpty(steps), orEmpty(whole)
 	if d.Nodes == nil {
 		for _, t := range d.Targets {
 			r.Targets = append(r.Targets, targetRow{Name: t.Target, Kind: "whole tree", Files: d.Files, Dependencies: []string{}, Hash: t.Hash, Steps: r.steps})
@@ -113,7 +110,7 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		row := targetRow{Name: n.Name, Kind: n.Kind, Alias: n.Alias, Files: len(n.Sources), Dependencies: orEmpty(n.Deps), Hash: n.Hash, Steps: r.steps}
+		row := rowOf(d.Description, n, r.steps)
 		if n.Internal {
 			row.Steps = []string{}
 			r.Internal = append(r.Internal, row)
@@ -122,6 +119,31 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 		}
 	}
 	return r, c.filter(ctx, in, r)
+}
+
+// halfOf returns the other half of a node, or nil: an analyzer may split a
+// package into the target and what others import of it, as lib:./cart is of
+// ./cart. For people the two are one.
+func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
+	for _, dep := range n.Deps {
+		if _, of, _ := strings.Cut(dep, ":"); of == n.Name {
+			if half := d.Node(dep); half != nil && half.Internal {
+				return half
+			}
+		}
+	}
+	return nil
+}
+
+func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow {
+	row := targetRow{Name: n.Name, Kind: n.Kind, Alias: n.Alias, Files: len(n.Sources), Dependencies: orEmpty(n.Deps), Hash: n.Hash, Steps: steps, needs: n.Deps}
+	if half := halfOf(d, n); half != nil {
+		row.Files += len(half.Sources)
+		row.needs = slices.DeleteFunc(slices.Concat(n.Deps, half.Deps), func(dep string) bool { return dep == half.Name })
+		slices.Sort(row.needs)
+		row.needs = slices.Compact(row.needs)
+	}
+	return row
 }
 
 // filter keeps what was asked for: a file's targets, or those that a glob names.

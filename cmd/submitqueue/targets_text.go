@@ -11,7 +11,7 @@ import (
 // print writes the report for people.
 func (c *targetsCommand) print(p sheet, r *targetsReport) {
 	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), counted(r.all, "target")))
-	p.text(fmt.Sprintf("Analyzer %s, by %s.", r.Analyzer, r.Configuration), "")
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", r.Analyzer, r.Configuration), "")
 	if r.Unknown != "" {
 		p.text("The tree cannot be analyzed, so it is one target and every change conflicts with every other: "+r.Unknown, "")
 	}
@@ -33,7 +33,7 @@ func (c *targetsCommand) print(p sheet, r *targetsReport) {
 		fmt.Fprintln(p.out)
 		c.rows(p, rows)
 	}
-	if c.Filter != "" {
+	if c.Filter != "" || len(r.Internal)+len(r.Barrier)+len(r.Unowned)+len(r.Ignored)+len(r.Cycles) == 0 {
 		return
 	}
 	fmt.Fprintln(p.out)
@@ -70,7 +70,7 @@ func (c *targetsCommand) rows(p sheet, rows []targetRow) {
 	shown, more := some(rows, c.Limit)
 	cells := [][]string{{"TARGET", "KIND", "FILES", "HASH", "NEEDS"}}
 	for _, t := range shown {
-		cells = append(cells, []string{t.Name, t.Kind, strconv.Itoa(t.Files), short(string(t.Hash)), strings.Join(t.Dependencies, " ")})
+		cells = append(cells, []string{t.Name, t.Kind, strconv.Itoa(t.Files), short(string(t.Hash)), strings.Join(t.needs, " ")})
 	}
 	p.grid(cells, "")
 	if more > 0 {
