@@ -13,8 +13,8 @@ import (
 // affectedCommand says what a branch would have verified.
 type affectedCommand struct {
 	inspectFlags
-	Base string `default:"main" help:"Revision that the change is merged onto." placeholder:"REV"`
-	Head string `default:"HEAD" help:"Revision of the change." placeholder:"REV"`
+	Base string `default:"main" help:"Revision that the change is merged onto (default: ${default})." placeholder:"REV"`
+	Head string `default:"HEAD" help:"Revision of the change (default: ${default})." placeholder:"REV"`
 }
 
 // Help ends the command's help.
@@ -49,7 +49,7 @@ func (c *affectedCommand) Run(ctx context.Context) error {
 		in.notes = append(in.notes, fmt.Sprintf("%s does not merge onto %s (%s); the answer is for %s as it is, which is more than what it changes",
 			c.Head, c.Base, stuck(ch.Conflicts, ch.Refused), c.Head))
 	}
-	if note := in.ruledBy(c.Head, ch.Inspected); note != "" {
+	if note := in.ruledBy(c.Head, ch.Inspected); note != "" && (c.JSON || ch.Fails == "") {
 		in.notes = append(in.notes, note)
 	}
 	in.say()

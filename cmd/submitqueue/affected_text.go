@@ -25,11 +25,11 @@ func (c *affectedCommand) print(p sheet, in *inspection, ch app.Change, r affect
 		verified = "no target would be verified"
 	}
 	p.text(fmt.Sprintf("%s (%s) on %s (%s): %s", c.Head, short(string(ch.Head)), c.Base, short(string(in.commit)), verified), "")
-	in.analyzedBy(p, r.Analyzer)
 	if ch.Fails != "" {
 		p.text("Every build of it fails, because its configuration cannot be used: "+ch.Fails, "")
 		return
 	}
+	in.analyzedBy(p, r.Analyzer)
 	if r.Unknown != "" {
 		p.text("It cannot be analyzed, so it conflicts with every other change: "+r.Unknown, "")
 		return

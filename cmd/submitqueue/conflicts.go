@@ -17,7 +17,7 @@ import (
 // conflictsCommand says which branches would wait for one another.
 type conflictsCommand struct {
 	inspectFlags
-	Base     string   `default:"main" help:"Revision that the branches are merged onto." placeholder:"REV"`
+	Base     string   `default:"main" help:"Revision that the branches are merged onto (default: ${default})." placeholder:"REV"`
 	Branches []string `arg:"" name:"branch" help:"Branches, or any revisions; after -- also those that begin with a dash."`
 }
 

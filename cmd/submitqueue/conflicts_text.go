@@ -167,6 +167,11 @@ func (r *conflictsReport) sentence(x pairReport) string {
 	}
 	switch x.Kind {
 	case string(queue.ConflictTarget):
+		for _, of := range []branchReport{r.branch(x.A), r.branch(x.B)} {
+			if !slices.Contains(of.Footprint.Write, x.Witnesses[0]) {
+				return text + "both would change " + names + ": " + of.name + " through a dependency that another of the changes adds"
+			}
+		}
 		return text + "both change " + names
 	case string(queue.ConflictReadWrite):
 		reader, writer := x.A, x.B

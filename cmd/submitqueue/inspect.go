@@ -22,7 +22,7 @@ type inspectFlags struct {
 	Repo     string `default:"." help:"Folder of a git repository, or one inside of it; it is never written to." placeholder:"DIR" type:"path"`
 	Analyzer string `help:"Analyzer to use in place of the one that .submitqueue.yml names: go, paths, none, ..." placeholder:"NAME"`
 	JSON     bool   `name:"json" help:"Print JSON, with every list complete."`
-	Limit    int    `default:"30" help:"Lines of a list for people; 0: all." placeholder:"N"`
+	Limit    int    `default:"30" help:"Lines of a list for people (default: ${default}); 0: all." placeholder:"N"`
 }
 
 // inspectExits ends the help of these commands.

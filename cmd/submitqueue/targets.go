@@ -18,7 +18,7 @@ import (
 // targetsCommand shows what a tree is made of.
 type targetsCommand struct {
 	inspectFlags
-	Rev      string `default:"HEAD" help:"Revision to look at." placeholder:"REV"`
+	Rev      string `default:"HEAD" help:"Revision to look at (default: ${default})." placeholder:"REV"`
 	Internal bool   `help:"List the nodes, too, that targets depend on and that cannot be verified on their own."`
 	Filter   string `arg:"" optional:"" help:"A glob of target names, or the path of a file: which targets it belongs to." placeholder:"GLOB|FILE"`
 }
