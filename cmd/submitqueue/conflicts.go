@@ -116,6 +116,7 @@ func (c *conflictsCommand) report(ctx context.Context, in *inspection) (*conflic
 				in.notes = append(in.notes, note)
 			}
 		}
+		r.branches[i].forget()
 	}
 	return r, r.pairs(ctx, in)
 }
@@ -139,6 +140,14 @@ func look(ctx context.Context, in *inspection, name string, head queue.CommitID)
 	}
 	b.failed = b.Footprint.Unknown
 	return b, nil
+}
+
+// forget drops what only one branch can tell why by: of many branches it is
+// more than a machine may hold.
+func (b *branchReport) forget() {
+	if b.Change.Inspected != nil {
+		b.Change.Description = nil
+	}
 }
 
 // pairs finds who conflicts with whom: by the queue's own index, and by trying
@@ -210,45 +219,4 @@ func kindOf(c queue.Conflict) string {
 		}
 	}
 	return conflictDefinition
-}
-
-// together merges one branch onto the other on the base, if they touch one
-// place, and returns the paths that do not merge.
-func together(ctx context.Context, in *inspection, a, b branchReport) ([]string, error) {
-	if !meet(a.paths, b.paths) {
-		return nil, nil
-	}
-	m, err := in.MergeOnto(ctx, a.Change, b.Head)
-	if err != nil || m.Clean() {
-		return nil, err
-	}
-	return whyStuck(branchReport{Change: app.Change{Merged: m}}), nil
-}
-
-// meet reports whether two lists of paths may not merge: they share a path, or
-// one has a file where the other has a folder, or a file of a folder in which
-// the other may have moved everything.
-func meet(a, b []string) bool {
-	places := map[string]bool{}
-	for _, p := range a {
-		for at := p; at != "" && !places[at]; at = folderOf(at) {
-			places[at] = true
-		}
-	}
-	for _, p := range b {
-		if places[p] || places[folderOf(p)] {
-			return true
-		}
-		for at := folderOf(p); at != ""; at = folderOf(at) {
-			if places[at] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// folderOf returns the folder of a path, "" at the root.
-func folderOf(p string) string {
-	return p[:max(strings.LastIndexByte(p, '/'), 0)]
 }

@@ -43,8 +43,9 @@ func (c *conflictsCommand) print(p sheet, in *inspection, r *conflictsReport) {
 		p.text(c.Base+" cannot be analyzed, so every change conflicts with every other: "+in.base.Unknown, "")
 	}
 	fmt.Fprintln(p.out)
-	r.matrix(p, between)
-	r.legend(p, between)
+	if r.matrix(p, between) {
+		r.legend(p, between)
+	}
 	if len(r.Conflicts) == 0 {
 		return
 	}
@@ -68,8 +69,8 @@ func verb(n int, v string) string {
 
 // matrix draws who conflicts with whom: each change has a row, and a column
 // for those below it. Where it would be wider than the line, only the rows'
-// heads are left.
-func (r *conflictsReport) matrix(p sheet, between []pairReport) {
+// heads are left, and it returns false.
+func (r *conflictsReport) matrix(p sheet, between []pairReport) bool {
 	marks := map[[2]string]string{}
 	for _, x := range between {
 		marks[[2]string{x.A, x.B}] = markOf(x.Kind)
@@ -107,6 +108,7 @@ func (r *conflictsReport) matrix(p sheet, between []pairReport) {
 	if !drawn {
 		p.text("There are too many for a matrix of this width; the pairs follow.", "")
 	}
+	return drawn
 }
 
 // state is a branch on the base in a few words.
