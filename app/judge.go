@@ -118,41 +118,50 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (jud
 	if ok {
 		return known, nil
 	}
-	config, missing, err := j.config(ctx, t)
-	cacheable := true
-	broken := (*brokenConfig)(nil)
-	switch {
-	case asBroken(err, &broken) || missing:
-		cacheable = false // it depends on what is in force
-		config = now.config
-		same := id == now.tip
-		if !same && now.tip != "" {
-			if same, err = j.sameConfig(ctx, t, now.tip); err != nil {
-				return judged{}, err
-			}
-		}
-		if !same {
-			config = failingConfig(now.config, broken)
-		}
-	case err != nil:
-		return judged{}, err
-	}
-	if config == nil {
-		config = failingConfig(nil, broken)
-	}
-	a, err := j.analyzerOf(config.Analysis)
+	r, err := j.rules(ctx, t, id, now)
 	if err != nil {
 		return judged{}, err
 	}
-	snap, err := conflict.Analyze(ctx, a, config.Analysis, tree{t})
+	a, err := j.analyzerOf(r.config.Analysis)
 	if err != nil {
 		return judged{}, err
 	}
-	out := judged{snapshot: snap, steps: queue.NewStepSet(config.Steps)}
-	if cacheable {
+	snap, err := conflict.Analyze(ctx, a, r.config.Analysis, tree{t})
+	if err != nil {
+		return judged{}, err
+	}
+	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps)}
+	if r.own {
 		j.keep(t.ID(), out)
 	}
 	return out, nil
+}
+
+// rules are the configuration that a commit is judged by.
+type rules struct {
+	config *queue.Config
+	own    bool   // it is in the commit's tree; else it follows from what is in force
+	fails  string // why the one in the tree cannot be used, where that lets every build fail
+}
+
+func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now inForce) (rules, error) {
+	config, missing, err := j.config(ctx, t)
+	broken := (*brokenConfig)(nil)
+	if !asBroken(err, &broken) && !missing {
+		return rules{config: config, own: true}, err
+	}
+	r := rules{config: now.config}
+	same := id == now.tip
+	if !same && now.tip != "" {
+		if same, err = j.sameConfig(ctx, t, now.tip); err != nil {
+			return rules{}, err
+		}
+	}
+	if !same || r.config == nil {
+		r.fails = whyFailing(broken)
+		r.config = failingConfig(now.config, r.fails)
+	}
+	return r, nil
 }
 
 func asBroken(err error, out **brokenConfig) bool {
@@ -204,13 +213,16 @@ func configFile(ctx context.Context, t *forge.Tree) (string, error) {
 	return "", nil
 }
 
+func whyFailing(why *brokenConfig) string {
+	if why != nil {
+		return why.Error()
+	}
+	return queue.ConfigPath + " is missing"
+}
+
 // failingConfig judges a commit whose configuration cannot be used: one step,
 // on the whole tree, that fails with the reason.
-func failingConfig(last *queue.Config, why *brokenConfig) *queue.Config {
-	text := queue.ConfigPath + " is missing"
-	if why != nil {
-		text = why.Error()
-	}
+func failingConfig(last *queue.Config, text string) *queue.Config {
 	c := &queue.Config{Version: 1}
 	if last != nil {
 		*c = *last

@@ -183,15 +183,21 @@ func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merg
 	if err != nil {
 		return queue.Footprint{}, err
 	}
-	on := m.Commit
-	if !m.Clean() {
-		on = t.Pick.Head // what differs from main is more than what it changes; that errs on the safe side
-	}
-	with, err := p.judge.commit(ctx, on, now)
+	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
 	return conflict.FootprintOf(main.snapshot, with.snapshot, t.Main), nil
+}
+
+// analyzedOn returns the commit that shows what a change does to main: the
+// merge, or the head as it is where there is none. What differs from main is
+// then more than what the head changes; that errs on the safe side.
+func analyzedOn(m forge.Merged, head queue.CommitID) queue.CommitID {
+	if m.Clean() {
+		return m.Commit
+	}
+	return head
 }
 
 // resolve makes the commits of paths and computes their keys.

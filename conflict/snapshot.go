@@ -39,26 +39,41 @@ const none = "none/1"
 // for a tree that could not be read: it says nothing about the tree, and
 // trying again may help.
 func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapshot, error) {
+	v, err := analyze(ctx, a, s, t)
+	return v.snapshot, err
+}
+
+// analysis is a snapshot with what it was made from; no graph where the tree
+// is one target.
+type analysis struct {
+	snapshot *Snapshot
+	graph    *Graph
+	targets  []Target // the graph's and the one of unowned files
+	parts    parts
+	files    int // of the tree
+}
+
+func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysis, error) {
 	id := none
 	if a != nil {
 		id = a.ID()
 	}
 	files, err := t.Files(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list tree %s: %w", t.ID(), err)
+		return analysis{}, fmt.Errorf("list tree %s: %w", t.ID(), err)
 	}
 	if err := Validate(s); err != nil {
-		return whole(t.ID(), id, err.Error()), nil
+		return analysis{snapshot: whole(t.ID(), id, err.Error()), files: len(files)}, nil
 	}
 	var g *Graph
 	if a != nil {
 		watched := &watchedTree{Tree: t, files: files}
 		g, err = a.Graph(ctx, watched)
 		if watched.err != nil {
-			return nil, fmt.Errorf("read tree %s: %w", t.ID(), watched.err)
+			return analysis{}, fmt.Errorf("read tree %s: %w", t.ID(), watched.err)
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return analysis{}, ctx.Err()
 		}
 	}
 	if err == nil && g != nil {
@@ -66,9 +81,9 @@ func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapsh
 	}
 	switch {
 	case err != nil:
-		return whole(t.ID(), id, err.Error()), nil
+		return analysis{snapshot: whole(t.ID(), id, err.Error()), files: len(files)}, nil
 	case g == nil:
-		return whole(t.ID(), id, ""), nil
+		return analysis{snapshot: whole(t.ID(), id, ""), files: len(files)}, nil
 	}
 	return graphed(t.ID(), id, s, g, files), nil
 }
@@ -79,7 +94,7 @@ func whole(tree queue.TreeID, id, unknown string) *Snapshot {
 		Targets: []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(tree)}}}
 }
 
-func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []Entry) *Snapshot {
+func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []Entry) analysis {
 	p := partition(s, g, files)
 	targets := g.Targets
 	if len(p.unowned) > 0 && s.Unowned == queue.UnownedTarget {
@@ -110,7 +125,7 @@ func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []E
 		}
 	}
 	maps.DeleteFunc(snap.targets, func(_, target string) bool { return target == "" })
-	return snap
+	return analysis{snap, g, targets, p, len(files)}
 }
 
 // name notes an alias. One that two targets share is neither's: a report under
@@ -129,6 +144,7 @@ func (s *Snapshot) name(target, alias string) {
 type parts struct {
 	barrier []Entry // in every hash
 	unowned []Entry // claimed by no target, nor ignored
+	ignored []Entry // in no hash
 	listed  []Entry // all but the ignored: what listings show
 }
 
@@ -148,6 +164,7 @@ func partition(s queue.Analysis, g *Graph, files []Entry) parts {
 			p.barrier = append(p.barrier, e)
 		case owned:
 		case matches(s.Ignore, e.Path):
+			p.ignored = append(p.ignored, e)
 			continue
 		default:
 			p.unowned = append(p.unowned, e)

@@ -16,18 +16,21 @@ import (
 // cli is the command line. Every flag has an environment twin where a server
 // may want one.
 type cli struct {
-	Demo     demoCommand     `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
-	Serve    serveCommand    `cmd:"" help:"Run the server."`
-	Land     landCommand     `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
-	Status   statusCommand   `cmd:"" help:"Show a server's queue, or one change of it."`
-	Cancel   cancelCommand   `cmd:"" help:"Take a change out of a server's queue."`
-	Pause    pauseCommand    `cmd:"" help:"Hold landings, saying why; builds go on."`
-	Resume   resumeCommand   `cmd:"" help:"Let landings go on."`
-	Validate validateCommand `cmd:"" help:"Check a .submitqueue.yml."`
-	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
-	Bench    benchCommand    `cmd:"" help:"Measure this build of the queue."`
-	Simulate simulateCommand `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
-	Version  versionCommand  `cmd:"" help:"Print which version this is."`
+	Demo      demoCommand      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
+	Serve     serveCommand     `cmd:"" help:"Run the server."`
+	Land      landCommand      `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
+	Status    statusCommand    `cmd:"" help:"Show a server's queue, or one change of it."`
+	Cancel    cancelCommand    `cmd:"" help:"Take a change out of a server's queue."`
+	Pause     pauseCommand     `cmd:"" help:"Hold landings, saying why; builds go on."`
+	Resume    resumeCommand    `cmd:"" help:"Let landings go on."`
+	Validate  validateCommand  `cmd:"" help:"Check a .submitqueue.yml."`
+	Schema    schemaCommand    `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
+	Targets   targetsCommand   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
+	Affected  affectedCommand  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
+	Conflicts conflictsCommand `cmd:"" help:"Say which branches would wait for one another, and why."`
+	Bench     benchCommand     `cmd:"" help:"Measure this build of the queue."`
+	Simulate  simulateCommand  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
+	Version   versionCommand   `cmd:"" help:"Print which version this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`
 }

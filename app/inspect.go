@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ErrNoConfig: a tree has no configuration.
+var ErrNoConfig = errors.New("there is no " + queue.ConfigPath)
+
+// InspectorOptions say what an Inspector looks at.
+type InspectorOptions struct {
+	Mirror    *forge.Mirror
+	Analyzers Analyzers
+	Base      queue.CommitID // stands for the tip of the target branch
+	// Assumed is in force where the base has no configuration; nil: none is.
+	Assumed *queue.Config
+	// Analyzer takes the place of the one that configurations name; "": none does.
+	Analyzer string
+}
+
+// Inspector says what a queue would make of commits if its target branch were
+// at the base: by the very code that its owner runs, without a queue.
+type Inspector struct {
+	judge    *judge
+	now      inForce
+	analyzer string
+}
+
+// NewInspector returns the inspector of a base. ErrNoConfig: the base has no
+// configuration, and none is assumed. A configuration of the base that cannot
+// be used is an error, too, with the places that are wrong.
+func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
+	i := &Inspector{judge: newJudge(o.Mirror, o.Analyzers), now: inForce{o.Assumed, o.Base}, analyzer: o.Analyzer}
+	t, err := o.Mirror.Tree(ctx, o.Base)
+	if err != nil {
+		return nil, err
+	}
+	config, missing, err := i.judge.config(ctx, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case !missing:
+		i.now.config = config
+	case o.Assumed == nil:
+		return nil, ErrNoConfig
+	}
+	attributes := (*forge.AttributeError)(nil) // such files merge as text; the queue says it when it looks at main
+	if err := o.Mirror.WriteAttributes(ctx, t.ID()); err != nil && !errors.As(err, &attributes) {
+		return nil, err
+	}
+	return i, nil
+}
+
+// Inspected is a commit as the queue judges it.
+type Inspected struct {
+	*conflict.Description
+	Config *queue.Config // what it is judged by
+	Own    bool          // Config is in its own tree
+	Fails  string        // why the configuration in its own tree lets every build of it fail; "": it does not
+}
+
+// Commit judges a commit.
+func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, error) {
+	t, err := i.judge.mirror.Tree(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := i.judge.rules(ctx, t, id, i.now)
+	if err != nil {
+		return nil, err
+	}
+	if i.analyzer != "" {
+		config := *r.config
+		config.Analysis.Analyzer = i.analyzer
+		r.config = &config
+	}
+	a, err := i.judge.analyzerOf(r.config.Analysis)
+	if err != nil {
+		return nil, fmt.Errorf("analysis: %w", err)
+	}
+	d, err := conflict.Describe(ctx, a, r.config.Analysis, tree{t})
+	if err != nil {
+		return nil, err
+	}
+	return &Inspected{Description: d, Config: r.config, Own: r.own, Fails: r.fails}, nil
+}
+
+// Change is a head on the base as the queue judges it.
+type Change struct {
+	forge.Merged
+	*Inspected // of the merge, or of the head where there is none
+	Head       queue.CommitID
+	Footprint  queue.Footprint
+}
+
+// Merge merges a head into the base.
+func (i *Inspector) Merge(ctx context.Context, head queue.CommitID) (forge.Merged, error) {
+	return i.mergeInto(ctx, i.now.tip, head)
+}
+
+// MergeOnto merges a head into what another change has made of the base.
+func (i *Inspector) MergeOnto(ctx context.Context, other Change, head queue.CommitID) (forge.Merged, error) {
+	return i.mergeInto(ctx, other.Commit, head)
+}
+
+func (i *Inspector) mergeInto(ctx context.Context, parent, head queue.CommitID) (forge.Merged, error) {
+	made, err := i.judge.mirror.MergeWave(ctx, []forge.Pick{{Parent: parent, Head: head, Message: "Merge " + string(head)}})
+	if err != nil {
+		return forge.Merged{}, err
+	}
+	return made[0], nil
+}
+
+// Change analyzes a merged head against the base.
+func (i *Inspector) Change(ctx context.Context, base *Inspected, head queue.CommitID, m forge.Merged) (Change, error) {
+	with, err := i.Commit(ctx, analyzedOn(m, head))
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{Merged: m, Inspected: with, Head: head, Footprint: conflict.FootprintOf(base.Snapshot, with.Snapshot, i.now.tip)}, nil
+}
+
+// Paths returns the paths that a change alters on the base.
+func (i *Inspector) Paths(ctx context.Context, c Change) ([]string, error) {
+	return i.judge.mirror.ChangedPaths(ctx, i.now.tip, analyzedOn(c.Merged, c.Head))
+}
