@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -19,6 +20,10 @@ type Snapshot struct {
 	Targets  []queue.TargetHash // what can be verified, sorted by name
 	Cycles   [][]string         // targets that depend on themselves, each list sorted; they are hashed as one
 	Unknown  string             // why the graph could not be computed; Targets is the whole tree then
+
+	// Provisional says that Unknown rests on more than the tree: whoever keeps
+	// snapshots does not keep this one.
+	Provisional bool
 
 	salt    sum
 	barrier []Entry           // the files of the salt, sorted by path
@@ -66,7 +71,9 @@ func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapsh
 	}
 	switch {
 	case err != nil:
-		return whole(t.ID(), id, err.Error()), nil
+		snap := whole(t.ID(), id, err.Error())
+		snap.Provisional = errors.Is(err, ErrProvisional)
+		return snap, nil
 	case g == nil:
 		return whole(t.ID(), id, ""), nil
 	}
