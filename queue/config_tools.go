@@ -8,6 +8,7 @@ import (
 // The analyzers that run a tool.
 const (
 	AnalyzerCommand = "command" // the targets that the configured command prints
+	AnalyzerGN      = "gn"      // the targets of GN
 )
 
 // maxToolTimeout bounds how long an analysis may wait for a tool.
@@ -34,8 +35,8 @@ func checkTools(r *configReader, a Analysis) {
 	}
 	switch {
 	case a.Timeout == 0:
-	case !command:
-		r.report("analysis.timeout", "analysis.timeout is read by the analyzer command only: delete timeout")
+	case !command && a.Analyzer != AnalyzerGN:
+		r.report("analysis.timeout", "analysis.timeout is read by the analyzers command and gn only: delete timeout")
 	case a.Timeout > maxToolTimeout:
 		r.report("analysis.timeout", "analysis.timeout must be from 1s to %s, found %s", shortDuration(maxToolTimeout), shortDuration(a.Timeout))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/command"
+	"github.com/submitqueue/submitqueue/conflict/gn"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
@@ -24,6 +25,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 		return paths.New(s.Areas)
 	case command.Name:
 		return command.New(s, nil) // without checkouts, to see whether the settings are right
+	case gn.Name:
+		return gn.New(s.Timeout, nil), nil
 	}
 	return nil, fmt.Errorf("analyzer %q is not known to this version", s.Analyzer)
 }
@@ -34,6 +37,8 @@ func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
 		switch s.Analyzer {
 		case command.Name:
 			return command.New(s, pool)
+		case gn.Name:
+			return gn.New(s.Timeout, pool), nil
 		}
 		return analyzers(s)
 	}
