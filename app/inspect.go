@@ -84,6 +84,9 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	if err != nil {
 		return nil, fmt.Errorf("analysis: %w", err)
 	}
+	if a, err = i.judge.trusting(ctx, a, i.now.tip); err != nil {
+		return nil, err
+	}
 	d, err := conflict.Describe(ctx, a, r.config.Analysis, tree{t})
 	if err != nil {
 		return nil, err

@@ -126,12 +126,15 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (jud
 	if err != nil {
 		return judged{}, err
 	}
+	if a, err = j.trusting(ctx, a, now.tip); err != nil {
+		return judged{}, err
+	}
 	snap, err := conflict.Analyze(ctx, a, r.config.Analysis, tree{t})
 	if err != nil {
 		return judged{}, err
 	}
 	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps)}
-	if r.own {
+	if r.own && !snap.Provisional {
 		j.keep(t.ID(), out)
 	}
 	return out, nil
@@ -162,6 +165,19 @@ func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now
 		r.config = failingConfig(now.config, r.fails)
 	}
 	return r, nil
+}
+
+// trusting lets an analyzer that runs programs run those of the target branch.
+func (j *judge) trusting(ctx context.Context, a conflict.Analyzer, tip queue.CommitID) (conflict.Analyzer, error) {
+	guarded, ok := a.(conflict.Guarded)
+	if !ok || tip == "" {
+		return a, nil
+	}
+	t, err := j.mirror.Tree(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	return guarded.Trusting(tree{t}), nil
 }
 
 func asBroken(err error, out **brokenConfig) bool {

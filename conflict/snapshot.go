@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -19,6 +20,10 @@ type Snapshot struct {
 	Targets  []queue.TargetHash // what can be verified, sorted by name
 	Cycles   [][]string         // targets that depend on themselves, each list sorted; they are hashed as one
 	Unknown  string             // why the graph could not be computed; Targets is the whole tree then
+
+	// Provisional says that Unknown rests on more than the tree: whoever keeps
+	// snapshots does not keep this one.
+	Provisional bool
 
 	salt    sum
 	barrier []Entry           // the files of the salt, sorted by path
@@ -81,7 +86,9 @@ func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysi
 	}
 	switch {
 	case err != nil:
-		return analysis{snapshot: whole(t.ID(), id, err.Error()), files: len(files)}, nil
+		snap := whole(t.ID(), id, err.Error())
+		snap.Provisional = errors.Is(err, ErrProvisional)
+		return analysis{snapshot: snap, files: len(files)}, nil
 	case g == nil:
 		return analysis{snapshot: whole(t.ID(), id, ""), files: len(files)}, nil
 	}

@@ -26,10 +26,18 @@ type Config struct {
 
 // Analysis says how a tree is turned into targets (DESIGN 7).
 type Analysis struct {
-	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below) or go (packages). Default none.
-	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,default=none"`
+	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), gn (the targets of GN) or command (the targets that the command below prints). Default none.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=gn,enum=command,default=none"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
+	// Command is the shell command of the analyzer command, required there and refused elsewhere: it prints the targets of $SUBMITQUEUE_TREE, one JSON object a line.
+	Command string `json:"command,omitempty" yaml:"command,omitempty" jsonschema:"minLength=1,maxLength=2000"`
+	// Program are globs of all files of the repository that the command runs. It runs as they are on the target branch; a change to one of them has no targets until it has landed. Default none.
+	Program []string `json:"program,omitempty" yaml:"program,omitempty"`
+	// Definitions are globs of files that shape what the command prints: every target depends on them, unless each target says what it reads. Default none.
+	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
+	// Timeout ends the tool of the analyzers command and gn when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
+	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
 	// Unowned is what happens to files that no target claims: all (they are in every target's hash) or target (they are one target of their own). Default all.
 	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,default=all"`
 	// Ignore are globs of unclaimed files that no step reads, e.g. docs/**. Default none.

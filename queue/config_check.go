@@ -37,6 +37,7 @@ func checkConfig(r *configReader, c *Config) {
 		checkStep(r, path, s, c.Analysis.Analyzer)
 	}
 	checkAreas(r, c.Analysis)
+	checkTools(r, c.Analysis)
 	r.globs("analysis.ignore", c.Analysis.Ignore)
 	r.globs("analysis.barrier", c.Analysis.Barrier)
 	r.globs("permissions.protected_paths", c.Permissions.Protected)

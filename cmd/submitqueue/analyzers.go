@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 
+	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/conflict/command"
+	"github.com/submitqueue/submitqueue/conflict/gn"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
@@ -19,6 +23,23 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 		return golang.New(golang.Options{}), nil
 	case paths.Name:
 		return paths.New(s.Areas)
+	case command.Name:
+		return command.New(s, nil) // without checkouts, to see whether the settings are right
+	case gn.Name:
+		return gn.New(s.Timeout, nil), nil
 	}
 	return nil, fmt.Errorf("analyzer %q is not known to this version", s.Analyzer)
+}
+
+// toolAnalyzers is analyzers with a place for those that run tools.
+func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
+	return func(s queue.Analysis) (conflict.Analyzer, error) {
+		switch s.Analyzer {
+		case command.Name:
+			return command.New(s, pool)
+		case gn.Name:
+			return gn.New(s.Timeout, pool), nil
+		}
+		return analyzers(s)
+	}
 }

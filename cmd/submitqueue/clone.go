@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -20,6 +21,7 @@ type clone struct {
 	dir    string
 	temp   string
 	mirror *forge.Mirror
+	pool   *checkout.Pool // nil: none yet
 	lacks  string // what to do about objects that are not there; "": they should be
 }
 
@@ -78,7 +80,25 @@ func notRepository(ctx context.Context, dir string, err error) error {
 	return fmt.Errorf("%s cannot be used: %s", dir, oneLine(strings.TrimPrefix(strings.TrimSpace(said), "fatal: ")))
 }
 
-func (c *clone) close() error { return errors.Join(c.mirror.Close(), os.RemoveAll(c.temp)) }
+func (c *clone) close() error {
+	err := c.mirror.Close()
+	if c.pool != nil {
+		err = errors.Join(err, c.pool.Close())
+	}
+	return errors.Join(err, os.RemoveAll(c.temp))
+}
+
+// checkouts returns a place for the analyzers that run tools.
+func (c *clone) checkouts() (*checkout.Pool, error) {
+	if c.pool == nil {
+		pool, err := checkout.Open(filepath.Join(c.temp, "checkouts"), checkout.Options{})
+		if err != nil {
+			return nil, err
+		}
+		c.pool = pool
+	}
+	return c.pool, nil
+}
 
 // git runs git in the clone. What a hook or a shell says of another repository
 // does not reach it.

@@ -73,7 +73,11 @@ func (f *inspectFlags) inspect(ctx context.Context, base string) (_ *inspection,
 // inspector finds the configuration to judge by: the base's own, or a guess
 // that is said aloud.
 func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Inspector, error) {
-	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: analyzers, Base: in.commit, Analyzer: f.Analyzer}
+	pool, err := in.clone.checkouts()
+	if err != nil {
+		return nil, err
+	}
+	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: toolAnalyzers(pool), Base: in.commit, Analyzer: f.Analyzer}
 	i, err := app.NewInspector(ctx, o)
 	wrong := (queue.ConfigErrors)(nil)
 	in.rules = queue.ConfigPath + " of " + in.name

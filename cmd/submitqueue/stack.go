@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
@@ -157,15 +158,22 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 	if err != nil {
 		return err
 	}
+	var pool *checkout.Pool
 	for _, q := range o.Queues {
 		mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
 		if err != nil {
 			return fmt.Errorf("mirror of %s: %w", q.name(), err)
 		}
 		s.closes = append(s.closes, mirror.Close)
+		if pool == nil { // a mirror's lock waits for a server that is ending; this one does not
+			if pool, err = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{}); err != nil {
+				return err
+			}
+			s.closes = append(s.closes, pool.Close)
+		}
 		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
 			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
-			Mirror: mirror, Workers: share.For(mirror), Analyzers: analyzers, Now: time.Now, Metrics: metrics, Log: o.Log,
+			Mirror: mirror, Workers: share.For(mirror), Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
 			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 		}))
 	}

@@ -1,0 +1,255 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// area is a folder that is made to hold what plans say.
+type area struct {
+	slot  string // the folder's folder
+	name  string
+	known map[string]written
+}
+
+// written is a file as it was when it had been written.
+type written struct {
+	entry conflict.Entry
+	stamp stamp
+}
+
+// tick is longer than the clock of any file system takes to move on, so that a
+// file written later has other times.
+const tick = 25 * time.Millisecond
+
+// sync makes the folder hold what the plan says. left is what may still be
+// written.
+func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) error {
+	root, err := a.open()
+	if err != nil {
+		return provisional(err)
+	}
+	defer root.Close()
+	there, err := a.prune(root, ".", func(path string, dir bool) bool {
+		if dir {
+			return p.dirs[path]
+		}
+		e, ok := p.files[path]
+		return ok && e == a.known[path].entry
+	})
+	if err != nil {
+		return provisional(err)
+	}
+	for path := range a.known {
+		if !there[path] {
+			delete(a.known, path)
+		}
+	}
+	for dir := range p.dirs {
+		if !there[dir] {
+			if err := root.MkdirAll(dir, 0o700); err != nil {
+				return provisional(err)
+			}
+		}
+	}
+	wrote := false
+	for _, path := range p.order {
+		if there[path] {
+			if *left -= a.known[path].stamp.size; *left < 0 {
+				return tooLarge()
+			}
+			continue
+		}
+		wrote = true
+		if err := a.write(ctx, root, t, p.files[path], left); err != nil {
+			return err
+		}
+	}
+	if wrote {
+		select {
+		case <-time.After(tick):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func tooLarge() error { return fmt.Errorf("%w: its files are too large together", ErrTree) }
+
+// write makes one file where nothing is. It is known when all of it is there.
+func (a *area) write(ctx context.Context, root *os.Root, t conflict.Tree, e conflict.Entry, left *int64) error {
+	content, err := t.Blob(ctx, e.OID)
+	if err != nil {
+		return err
+	}
+	if *left -= int64(len(content)); *left < 0 {
+		return tooLarge()
+	}
+	if e.Mode == conflict.ModeLink {
+		err = root.Symlink(string(content), e.Path)
+	} else {
+		err = writeFile(root, e, content)
+	}
+	if err != nil {
+		return provisional(err)
+	}
+	info, err := root.Lstat(e.Path)
+	if err != nil {
+		return provisional(err)
+	}
+	a.known[e.Path] = written{e, stampOf(info)}
+	return nil
+}
+
+func writeFile(root *os.Root, e conflict.Entry, content []byte) error {
+	perm := os.FileMode(0o600)
+	if e.Mode == "100755" {
+		perm = 0o700
+	}
+	f, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
+
+// tidy removes what was not written by sync.
+func (a *area) tidy() error {
+	root, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dirs := map[string]bool{}
+	for path := range a.known {
+		for dir := parent(path); dir != "" && !dirs[dir]; dir = parent(dir) {
+			dirs[dir] = true
+		}
+	}
+	_, err = a.prune(root, ".", func(path string, dir bool) bool { return !dir || dirs[path] })
+	return err
+}
+
+// open opens the folder, a new one if there is none or a program has put
+// something else there.
+func (a *area) open() (*os.Root, error) {
+	path := filepath.Join(a.slot, a.name)
+	info, err := os.Lstat(path)
+	if err == nil && !info.IsDir() {
+		err = errors.Join(os.Remove(path), fs.ErrNotExist)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		a.known = nil
+		err = os.Mkdir(path, 0o700)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.known == nil {
+		a.known = map[string]written{}
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(path)
+}
+
+// prune walks a folder, removes what keep does not want or what is not as it
+// was written, and returns the paths that are left.
+func (a *area) prune(root *os.Root, dir string, keep func(path string, dir bool) bool) (map[string]bool, error) {
+	there := map[string]bool{}
+	var walk func(dir string) error
+	walk = func(dir string) error {
+		entries, err := readDir(root, dir)
+		if err != nil {
+			return err
+		}
+		for _, d := range entries {
+			path := d.Name()
+			if dir != "." {
+				path = dir + "/" + path
+			}
+			info, err := root.Lstat(path)
+			if err != nil {
+				return err
+			}
+			switch {
+			case info.IsDir():
+				if info.Mode().Perm() != 0o700 {
+					if err := root.Chmod(path, 0o700); err != nil {
+						return err
+					}
+				}
+				if !keep(path, true) {
+					if err := removeIn(root, path); err != nil {
+						return err
+					}
+					continue
+				}
+				there[path] = true
+				if err := walk(path); err != nil {
+					return err
+				}
+			case keep(path, false) && a.asWritten(path, info):
+				there[path] = true
+			default:
+				if err := root.Remove(path); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return there, walk(dir)
+}
+
+// asWritten reports whether a file is what sync has made it.
+func (a *area) asWritten(path string, info fs.FileInfo) bool {
+	w, ok := a.known[path]
+	return ok && w.stamp.sure && w.stamp == stampOf(info)
+}
+
+func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// removeIn removes a folder whose folders may be closed to us.
+func removeIn(root *os.Root, path string) error {
+	if root.RemoveAll(path) == nil {
+		return nil
+	}
+	empty := area{known: map[string]written{}}
+	if _, err := empty.prune(root, path, func(string, bool) bool { return false }); err != nil {
+		return err
+	}
+	return root.RemoveAll(path)
+}
+
+func removeAll(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err == nil && info.IsDir() {
+		if err := root.Chmod(name, 0o700); err != nil {
+			return err
+		}
+		return removeIn(root, name)
+	}
+	return root.RemoveAll(name)
+}

@@ -1,0 +1,52 @@
+// Package gn analyzes a tree with GN: `gn gen` and `gn desc` in a checkout,
+// with the default arguments.
+//
+//	analysis:
+//	  analyzer: gn
+//	steps:
+//	  - name: build
+//	    run: gn gen out && ninja -C out $(printf '%s\n' {targets} | sed 's,^//,,')
+//
+// # Targets
+//
+// Each target of the default toolchain is one, by its label: //base:strings.
+// Those of other toolchains take part as nodes, and are verified by what
+// depends on them. A target's hash is made of
+//
+//   - all that `gn desc` says of it, flags from configs included;
+//   - its sources, inputs, script, public headers and runtime data, and each
+//     other file of the tree that its description names, such as in args;
+//   - its BUILD.gn with all that it imports or reads, and the same of the
+//     toolchain and the configs that it names, because `gn desc` does not say
+//     what their commands are;
+//   - its dependencies, data_deps included.
+//
+// .gn and the build configuration with its imports are in every hash. So an
+// edit of a BUILD.gn, be it a comment, affects the targets of its folder and
+// what depends on them; one of a .gni those of all files that import it. Each
+// of these files is a definition node as well. A BUILD.gn that nothing leads to
+// is nobody's file and follows `unowned`, as do headers that no target lists.
+//
+// What a script reads without saying so (inputs, depfile) is known to nobody:
+// name such files in `barrier`, or list them in inputs.
+//
+// # Nothing of the tree is run
+//
+// Whoever opens a pull request writes .gn and BUILD.gn, and GN runs on the
+// server. Its exec_script would run any program, from .gn even one that
+// --script-executable does not know of. So:
+//
+//   - GN does not read the tree's .gn. It reads one that is made of it: the
+//     settings buildconfig, root, default_args, and an empty
+//     exec_script_whitelist, with which GN refuses exec_script everywhere.
+//     default_args are plain values; a call in .gn is an error.
+//   - import and read_file take a plain name of a file in the tree, and import
+//     only *.gni and *.gn. A file that says otherwise is taken out of the
+//     checkout before GN runs: what it read could come to light in a message.
+//     Afterwards the list of files that GN has read must be of the tree.
+//   - secondary_source and build_file_extension are not supported.
+//
+// A tree that needs one of these has no graph and says why; it is built as a
+// whole. A repository that lives by exec_script is better served by the
+// analyzer command, whose program may call GN as it likes once it has landed.
+package gn

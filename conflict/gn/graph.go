@@ -1,0 +1,196 @@
+package gn
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// missingMode marks a file that a target names and the tree does not have.
+const missingMode = "missing"
+
+// described is what the graph needs of a target's description by name; all
+// of the description is in the hash.
+type described struct {
+	Type      string
+	Toolchain string
+	Deps      []string
+	DataDeps  []string `json:"data_deps"`
+	Public    []string `json:"public_deps"`
+	Gen       []string `json:"gen_deps"`
+}
+
+// graph makes the graph of what GN describes.
+func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(description, &all); err != nil {
+		return nil, err
+	}
+	var data map[string]struct {
+		Files []string `json:"runtime_deps"`
+	}
+	if err := json.Unmarshal(runtime, &data); err != nil {
+		return nil, err
+	}
+	g := &conflict.Graph{}
+	global := append(s.closure(s.buildconfig), ".gn")
+	for _, file := range global {
+		g.Barrier = append(g.Barrier, s.entry(file))
+	}
+	defined := map[string]bool{}
+	verifiable := false
+	for _, label := range slices.Sorted(maps.Keys(all)) {
+		if err := checkLabel(label); err != nil {
+			return nil, err
+		}
+		t, err := s.target(label, all[label], data[label].Files)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", label, err)
+		}
+		for _, read := range t.Reads {
+			defined[strings.TrimPrefix(read, conflict.DefinitionPrefix)] = true
+		}
+		verifiable = verifiable || !t.Internal
+		g.Targets = append(g.Targets, t)
+	}
+	if !verifiable {
+		return nil, fmt.Errorf("there is no target in the default toolchain")
+	}
+	for file := range defined {
+		e := s.entry(file)
+		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("file1", e.Mode, e.OID)})
+	}
+	return g, nil
+}
+
+// target makes the node of a description.
+func (s *scanned) target(label string, raw json.RawMessage, data []string) (conflict.Target, error) {
+	var d described
+	// `public` is a list of files or "*"; what matters of it is found below.
+	var fields map[string]any
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return conflict.Target{}, err
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return conflict.Target{}, err
+	}
+	canonical, err := json.Marshal(fields) // sorted names
+	if err != nil {
+		return conflict.Target{}, err
+	}
+	t := conflict.Target{Name: label, Kind: "gn " + d.Type, Internal: strings.Contains(label, "("), Attrs: queue.DigestOf("gn1", string(canonical)),
+		Deps: slices.Concat(d.Deps, d.DataDeps, d.Public, d.Gen)}
+	from := []string{buildFile(label), buildFile(d.Toolchain)}
+	owned := map[string]bool{"sources": true, "inputs": true, "script": true, "public": true}
+	for name, value := range fields {
+		each(value, func(v string) {
+			if strings.HasSuffix(name, "configs") {
+				from = append(from, buildFile(v))
+				return
+			}
+			found := s.named(v, owned[name])
+			if owned[name] || name == "args" {
+				t.Sources = append(t.Sources, found...)
+			} else {
+				t.Inputs = append(t.Inputs, found...)
+			}
+		})
+	}
+	for _, v := range data {
+		t.Sources = append(t.Sources, s.named(v, true)...)
+	}
+	for _, file := range s.closure(from...) {
+		t.Sources = append(t.Sources, s.entry(file))
+		t.Reads = append(t.Reads, conflict.DefinitionPrefix+file)
+	}
+	return t, nil
+}
+
+// checkLabel refuses labels that could not stand in lists and messages.
+func checkLabel(label string) error {
+	if len(label) > 500 || !strings.HasPrefix(label, "//") || strings.ContainsFunc(label, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("the label %.200q is too long or not made of plain characters", label)
+	}
+	return nil
+}
+
+// each calls f with each text of a JSON value.
+func each(value any, f func(string)) {
+	switch v := value.(type) {
+	case string:
+		f(v)
+	case []any:
+		for _, x := range v {
+			each(x, f)
+		}
+	case map[string]any:
+		for _, x := range v {
+			each(x, f)
+		}
+	}
+}
+
+// buildFile returns the path of the BUILD.gn of a label.
+func buildFile(label string) string {
+	label, _, _ = strings.Cut(label, "(")
+	dir, _, _ := strings.Cut(label, ":")
+	return path.Join(strings.TrimPrefix(dir, "//"), "BUILD.gn")
+}
+
+// named returns the files that a text of a description stands for: //x from the
+// root, ../x from the build directory, /tree/x; all below a folder, if it ends
+// with a slash. Where it must be a file, one of the tree that is not there is
+// missing.
+func (s *scanned) named(v string, must bool) []conflict.Entry {
+	file := ""
+	for _, prefix := range []string{"//", "../", "/tree/"} {
+		if rest, ok := strings.CutPrefix(v, prefix); ok {
+			file = rest
+			break
+		}
+	}
+	if file == "" || strings.HasPrefix(file, "/") || strings.HasPrefix(file, buildDir+"/") {
+		return nil
+	}
+	if dir, ok := strings.CutSuffix(file, "/"); ok {
+		if !must {
+			return nil // include_dirs and the like: what is read there is in sources
+		}
+		return s.below(dir)
+	}
+	file = path.Clean(file)
+	if e, ok := s.byPath[file]; ok {
+		return []conflict.Entry{e}
+	}
+	if !must {
+		return nil
+	}
+	if below := s.below(file); len(below) > 0 {
+		return below
+	}
+	return []conflict.Entry{{Path: file, Mode: missingMode}}
+}
+
+func (s *scanned) below(dir string) []conflict.Entry {
+	dir += "/"
+	from := sort.Search(len(s.files), func(i int) bool { return s.files[i].Path >= dir })
+	to := from
+	for to < len(s.files) && strings.HasPrefix(s.files[to].Path, dir) {
+		to++
+	}
+	return s.files[from:to]
+}
+
+func (s *scanned) entry(file string) conflict.Entry {
+	if e, ok := s.byPath[file]; ok {
+		return e
+	}
+	return conflict.Entry{Path: file, Mode: missingMode}
+}

@@ -1,0 +1,170 @@
+package gn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// scanned is what the tree's definition files say without GN.
+type scanned struct {
+	files       []conflict.Entry
+	byPath      map[string]conflict.Entry
+	needs       map[string][]string // definition file → files that it imports or reads
+	refused     map[string]error    // definition files that GN must not see, and why
+	dotfile     string
+	buildconfig string
+}
+
+// definition reports whether a file is one of GN's by its name.
+func definition(file string) bool {
+	return strings.HasSuffix(file, ".gn") || strings.HasSuffix(file, ".gni")
+}
+
+// scan reads all definition files of a tree.
+func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanned, error) {
+	s := &scanned{files: files, byPath: make(map[string]conflict.Entry, len(files)), needs: map[string][]string{}, refused: map[string]error{}}
+	for _, e := range files {
+		s.byPath[e.Path] = e
+	}
+	dot, ok := s.byPath[".gn"]
+	if !ok || dot.Mode == conflict.ModeLink {
+		return nil, errors.New("the tree has no file .gn at its root")
+	}
+	src, err := t.Blob(ctx, dot.OID)
+	if err != nil {
+		return nil, err
+	}
+	if s.dotfile, s.buildconfig, err = makeDotfile(string(src)); err != nil {
+		return nil, err
+	}
+	for _, e := range files {
+		if e.Path == ".gn" || !definition(e.Path) || e.Mode == conflict.ModeSubmodule {
+			continue
+		}
+		if e.Mode == conflict.ModeLink {
+			s.refused[e.Path] = errors.New("it is a link")
+			continue
+		}
+		src, err := t.Blob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		if s.needs[e.Path], err = needs(e.Path, string(src)); err != nil {
+			s.refused[e.Path] = err
+		}
+	}
+	return s, nil
+}
+
+// needs returns what a definition file imports or reads, or why it cannot be
+// told. A file that GN would refuse as well is left to GN and its message.
+func needs(file, src string) ([]string, error) {
+	list, err := tokens(src)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i, t := range list {
+		if t.kind == text && strings.Contains(t.text, "exec_script") || t.kind == word && t.text == "exec_script" {
+			return nil, fmt.Errorf("line %d: exec_script would run a program of the tree on the server", t.line)
+		}
+		if t.kind != word || t.text != "import" && t.text != "read_file" && t.text != "path_exists" {
+			continue
+		}
+		if i+3 >= len(list) || list[i+1].text != "(" || list[i+2].kind != text || !plain(list[i+2].text) || !strings.Contains("),", list[i+3].text) {
+			return nil, fmt.Errorf("line %d: %s of something other than a plain name", t.line, t.text)
+		}
+		to, ok := resolve(path.Dir(file), list[i+2].text)
+		if !ok || t.text == "import" && !definition(to) {
+			return nil, fmt.Errorf("line %d: %s of %q, which is not a file of the tree that may be read", t.line, t.text, list[i+2].text)
+		}
+		out = append(out, to)
+	}
+	return out, nil
+}
+
+// resolve returns the path of a name that a file in a folder uses.
+func resolve(dir, name string) (string, bool) {
+	file, ok := strings.CutPrefix(name, "//")
+	if !ok {
+		if strings.HasPrefix(name, "/") {
+			return "", false
+		}
+		file = path.Join(dir, name)
+	}
+	file = path.Clean(file)
+	return file, file != "." && file != ".." && !strings.HasPrefix(file, "../") && !strings.HasPrefix(file, "/")
+}
+
+// closure returns the given definition files that exist and all that they
+// import or read.
+func (s *scanned) closure(files ...string) []string {
+	seen := map[string]bool{}
+	for len(files) > 0 {
+		f := files[len(files)-1]
+		files = files[:len(files)-1]
+		if seen[f] {
+			continue
+		}
+		seen[f] = true
+		files = append(files, s.needs[f]...)
+	}
+	out := make([]string, 0, len(seen))
+	for f := range seen {
+		out = append(out, f)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// explain says of a run that failed over a file that was taken away why it was.
+func (s *scanned) explain(err error) error {
+	failed := err.Error()
+	for _, file := range slices.Sorted(maps.Keys(s.refused)) {
+		if strings.Contains(failed, "/"+file+"\"") {
+			return fmt.Errorf("//%s: %w", file, s.refused[file])
+		}
+	}
+	return fmt.Errorf("gn gen: %w", err)
+}
+
+// checkRead refuses a run that has read other files than it should have.
+func (s *scanned) checkRead(depfile, dotfile string) error {
+	data, err := os.ReadFile(depfile)
+	if err != nil {
+		return fmt.Errorf("gn gen has not said what it has read: %w", conflict.ErrProvisional)
+	}
+	_, list, _ := strings.Cut(string(data), ": ")
+	build := filepath.Dir(depfile)
+	may := map[string]bool{}
+	for file, needs := range s.needs {
+		may[file] = true
+		for _, n := range needs {
+			may[n] = s.byPath[n].Mode != conflict.ModeLink
+		}
+	}
+	for _, name := range strings.Fields(strings.ReplaceAll(list, `\ `, "\x00")) {
+		name = strings.ReplaceAll(name, "\x00", " ")
+		full := filepath.Join(build, name)
+		if filepath.IsAbs(name) {
+			full = name
+		}
+		rel, err := filepath.Rel(filepath.Dir(build), full)
+		if full == dotfile || full == filepath.Join(build, "args.gn") {
+			continue
+		}
+		if err != nil || !may[filepath.ToSlash(rel)] {
+			return fmt.Errorf("gn has read a file that is not a definition of the tree")
+		}
+	}
+	return nil
+}

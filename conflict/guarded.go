@@ -1,0 +1,22 @@
+package conflict
+
+import "errors"
+
+// ErrProvisional is in the error of an analyzer whose reason lies outside of
+// the tree: a program that the target branch does not have yet, a tool or a
+// disk that is missing. The same tree may have a graph another day.
+var ErrProvisional = errors.New("no graph for now")
+
+// Guarded is an analyzer that runs programs out of the tree on this machine.
+//
+// Whoever opens a pull request writes a tree; were its programs run, he would
+// run anything he likes beside the server's secrets. So a guarded analyzer runs
+// what the target branch holds, and has no graph, with ErrProvisional, for a
+// tree that holds anything else in the place of what would be run. By itself it
+// runs nothing: Graph fails until Trusting has named the target branch.
+type Guarded interface {
+	Analyzer
+	// Trusting returns the analyzer that runs what target, the tree of the
+	// target branch's tip, holds. A nil target trusts nothing.
+	Trusting(target Tree) Analyzer
+}
