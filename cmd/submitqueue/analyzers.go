@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
@@ -15,6 +16,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 	switch s.Analyzer {
 	case "", "none":
 		return nil, nil
+	case cargo.Name:
+		return cargo.New(), nil
 	case golang.Name:
 		return golang.New(golang.Options{}), nil
 	case paths.Name:

@@ -101,7 +101,7 @@ func (c *crate) written(d dependency) (dependency, string) {
 // top reports whether a crate shares its directory with a whole repository or
 // workspace: it owns its sources there, not all that lies around.
 func (c *crate) top() bool {
-	return c.dir == "" || c.src.workspace != nil && len(c.src.workspace.members) > 0
+	return c.dir == "" || c.home != nil && c.home.dir == c.dir && len(c.home.members) > 1
 }
 
 // testDirs hold what Cargo builds for tests, benchmarks and examples only.

@@ -90,13 +90,10 @@ func (x *external) connect(c *crate) {
 		}
 	}
 	if x.w.lock == nil {
-		if len(named) > 0 { // what external packages depend on is written nowhere
-			for _, dirs := range x.w.patched {
-				for _, dir := range dirs {
-					if dir != c.dir && !x.below(dir, c.dir) {
-						c.lib.deps = append(c.lib.deps, libName(dir))
-					}
-				}
+		// Which external package builds on one that is replaced is written nowhere.
+		for _, dirs := range x.w.patched {
+			for _, dir := range dirs {
+				c.test.deps = append(c.test.deps, libName(dir))
 			}
 		}
 		return
@@ -127,24 +124,7 @@ func (x *external) connect(c *crate) {
 	}
 }
 
-// below reports whether a crate of the tree builds another one.
-func (x *external) below(dir, other string) bool {
-	seen := map[string]bool{}
-	for todo := []string{dir}; len(todo) > 0; {
-		d := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if c := x.l.crates[d]; !seen[d] && c != nil {
-			for _, e := range c.edges {
-				if !e.dev {
-					todo = append(todo, e.dir)
-				}
-			}
-		}
-		seen[d] = true
-	}
-	return seen[other]
-}
-
+// half returns the half that a dependency belongs to.
 func (c *crate) half(dev bool) *half {
 	if dev {
 		return &c.test
@@ -176,7 +156,7 @@ func (x *external) names(i int) []string {
 func (x *external) name(i int) string {
 	p := &x.w.lock.packages[i]
 	name := extPrefix + dotted(x.w.dir) + ":" + p.name + "@" + p.version
-	if len(x.w.lock.find(p.name+" "+p.version)) > 1 {
+	if x.w.lock.twice(i) {
 		name += " " + p.source
 	}
 	return name

@@ -69,6 +69,9 @@ func (l *layout) at(p string) []conflict.Entry {
 	if e, ok := l.byPath[p]; ok {
 		return []conflict.Entry{e}
 	}
+	if l.dirs[p] == nil {
+		return nil
+	}
 	return l.under(p)
 }
 

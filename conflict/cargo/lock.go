@@ -80,7 +80,16 @@ func (l *lock) find(written string) []int {
 			list = append(list, i)
 		}
 	}
+	if version != "" && source == "" && len(list) > 1 { // a package of the tree is written without a source
+		list = slices.DeleteFunc(list, func(i int) bool { return l.packages[i].source != "" })
+	}
 	return list
+}
+
+// twice reports whether another package has the same name and version.
+func (l *lock) twice(i int) bool {
+	p := &l.packages[i]
+	return slices.ContainsFunc(l.byName[p.name], func(j int) bool { return j != i && l.packages[j].version == p.version })
 }
 
 // sameSource compares sources without the commit that a git source is locked at.
@@ -97,7 +106,7 @@ func (l *lock) shortest(i int) string {
 	if len(l.byName[p.name]) == 1 {
 		return p.name
 	}
-	if len(l.find(p.name+" "+p.version)) == 1 {
+	if p.source == "" || !l.twice(i) {
 		return p.name + " " + p.version
 	}
 	source, _, _ := strings.Cut(p.source, "#")
