@@ -65,6 +65,7 @@ func (l *loader) crate(ctx context.Context, dir string) (*crate, error) {
 		}
 		c.edges = append(c.edges, edge{to, d.dev})
 		h.deps = append(h.deps, libName(to))
+		h.reads = append(h.reads, manifestOf(to))
 	}
 	l.crates[dir] = c
 	return c, nil

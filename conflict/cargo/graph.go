@@ -18,6 +18,9 @@ const (
 	workspaceNode = "workspace:" // what a workspace's manifest says to all members
 )
 
+// manifestOf names the manifest of a directory as a definition node.
+func manifestOf(dir string) string { return conflict.DefinitionPrefix + file(dir, manifestName) }
+
 func libName(dir string) string { return libPrefix + dotted(dir) }
 
 // sorted returns the workspaces by directory.
@@ -161,7 +164,7 @@ func (l *loader) define(c *crate) {
 		c.test.reads = append(c.test.reads, conflict.ListingOf(file(c.dir, sub)))
 	}
 	for d := c.dir; ; d = dirOf(d) {
-		c.lib.reads = append(c.lib.reads, conflict.DefinitionPrefix+file(d, manifestName))
+		c.lib.reads = append(c.lib.reads, manifestOf(d))
 		if d == "" {
 			break
 		}

@@ -224,6 +224,9 @@ func patches(t table) []dependency {
 func (m *manifest) digest(t table) {
 	built, tested, rest := table{}, table{}, table{}
 	for k, v := range t {
+		if !m.isPackage {
+			rest[k] = v // it says nothing to one package
+		}
 		switch {
 		case k == "workspace":
 			rest[k] = without(tableOf(t, k), "members", "exclude", "dependencies", "package", "lints")
