@@ -31,6 +31,7 @@ func TestTreesWithoutAGraph(t *testing.T) {
 		"a member that is not":   {base.With("Cargo.toml", "[workspace]\n\nmembers = [\"gone\"]\n"), `Cargo.toml:3: the member "gone"`},
 		"a glob over no package": {base.With("Cargo.toml", "[workspace]\nmembers = [\"*\"]\n").With("text/x", ""), `the member "*"`},
 		"an odd shared version":  {base.With("Cargo.toml", base.Content("Cargo.toml")+"\n[workspace.dependencies]\nserde = 1\n"), "Cargo.toml:8: the dependency serde"},
+		"a submodule for one":    {base.With("Cargo.toml", "[workspace]\nmembers = [\"s*\"]\n").WithMode("sub", conflict.ModeSubmodule, "1"), `the member "s*"`},
 		"two of one name":        {base.With("c/Cargo.toml", pkg("a", "")), "c/Cargo.toml: a/Cargo.toml is a package of the same name"},
 		"a broken lock file":     {base.With("Cargo.lock", "[[package]]\nname = \n"), "Cargo.lock:2: "},
 		"an odd lock file":       {base.With("Cargo.lock", "[[package]]\nname = \"a\"\n"), "Cargo.lock:1: the package number 1"},
@@ -82,6 +83,11 @@ func TestLinksAndSubmodules(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"d", queue.TargetUnowned}, affected(t, base, base.WithMode("mod", conflict.ModeSubmodule, "2"))); d != "" {
 		t.Errorf("submodule: %s", d)
+	}
+	glob := conflicttest.New(locked).Without("Cargo.lock").With("Cargo.toml", "[workspace]\nmembers = [\"m/*\"]\n").
+		WithMode("m/c", conflict.ModeLink, "../c").WithMode("m/README.md", conflict.ModeLink, "../c/src/lib.rs")
+	if d := cmp.Diff([]string{"c"}, affected(t, glob, glob.With("c/src/lib.rs", "1"))); d != "" {
+		t.Errorf("a member behind a link: %s", d)
 	}
 	manifest := conflicttest.New(locked).With("real.toml", pkg("c", "")).WithMode("c/Cargo.toml", conflict.ModeLink, "../real.toml")
 	if d := cmp.Diff([]string{"c", queue.TargetUnowned}, affected(t, manifest, manifest.With("real.toml", pkg("c", "[features]\nx = []\n")))); d != "" {
@@ -204,6 +210,7 @@ func FuzzManifest(f *testing.F) {
 			}
 		}
 	}
+	f.Add([]byte("replace.\"\" = \"\""))
 	f.Add([]byte("target = 3\npatch = []\nreplace.\"a:1\" = {path = \"x\"}\nworkspace.members = [1, \"**\", \"../..\"]\n[package]\nname=\"x\"\nworkspace=\"..\"\nbuild=false\n[lib]\npath=\"../../..\"\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if line, wrong := cargo.ReadManifest(src); wrong != "" && line < 1 {

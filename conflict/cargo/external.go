@@ -2,6 +2,7 @@ package cargo
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,10 +57,8 @@ func (l *loader) externals(w *workspace, g *conflict.Graph) {
 		x.used = make([]bool, len(w.lock.packages))
 		x.locals()
 	}
-	for _, c := range l.sortedCrates() {
-		if w.used[c.dir] {
-			x.connect(c)
-		}
+	for _, dir := range slices.Sorted(maps.Keys(w.used)) {
+		x.connect(l.crates[dir])
 	}
 	if w.lock != nil {
 		x.nodes(g)
@@ -68,10 +67,10 @@ func (l *loader) externals(w *workspace, g *conflict.Graph) {
 
 // locals finds the packages of the tree among the locked ones.
 func (x *external) locals() {
-	for _, c := range x.l.sortedCrates() {
-		for _, i := range x.w.lock.byName[c.src.name] {
-			if x.w.used[c.dir] && x.w.lock.packages[i].source == "" {
-				x.local[i] = append(x.local[i], libName(c.dir))
+	for dir := range x.w.used {
+		for _, i := range x.w.lock.byName[x.l.crates[dir].src.name] {
+			if x.w.lock.packages[i].source == "" {
+				x.local[i] = append(x.local[i], libName(dir))
 			}
 		}
 	}

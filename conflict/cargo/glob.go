@@ -47,7 +47,7 @@ func (l *layout) step(dir, elem string) []string {
 		return all
 	case strings.ContainsAny(elem, "*?["):
 		var list []string
-		for _, sub := range slices.Sorted(maps.Keys(l.dirs[dir])) {
+		for _, sub := range append(slices.Sorted(maps.Keys(l.dirs[dir])), l.links[dir]...) {
 			if ok, err := path.Match(elem, sub); ok && err == nil {
 				list = append(list, file(dir, sub))
 			}

@@ -13,12 +13,16 @@ type layout struct {
 	sorted []conflict.Entry
 	byPath map[string]conflict.Entry
 	dirs   map[string]map[string]bool // the directories directly in a directory
+	links  map[string][]string        // the links and submodules there
 }
 
 func newLayout(files []conflict.Entry) *layout {
-	l := &layout{sorted: files, byPath: make(map[string]conflict.Entry, len(files)), dirs: map[string]map[string]bool{"": {}}}
+	l := &layout{sorted: files, byPath: make(map[string]conflict.Entry, len(files)), dirs: map[string]map[string]bool{"": {}}, links: map[string][]string{}}
 	for _, e := range files {
 		l.byPath[e.Path] = e
+		if e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule {
+			l.links[dirOf(e.Path)] = append(l.links[dirOf(e.Path)], path.Base(e.Path))
+		}
 		for d := dirOf(e.Path); l.dirs[d] == nil; d = dirOf(d) {
 			l.dirs[d] = map[string]bool{}
 		}
