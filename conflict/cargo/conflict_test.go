@@ -42,7 +42,7 @@ func TestWhatTwoChangesMakeTogether(t *testing.T) {
 		"one drops the glob that the other needs":  {base.With("Cargo.toml", replace(t, root, `"crates/*", `, "")), newCrate("crates/n1", "n1"), true},
 		"one excludes what the other adds":         {base.With("Cargo.toml", replace(t, root, `exclude = [`, `exclude = ["crates/n1", `)), newCrate("crates/n1", "n1"), true},
 		"one takes what the other changes":         {base.With("Cargo.toml", replace(t, root, `"libs/helper",`, `"libs/helper", version = "0.1",`)), newCrate("crates/n1", "n1").With("crates/n1/Cargo.toml", pkg("n1", "[dependencies]\nhelp.workspace = true\n")), true},
-		"a nested crate and a file of it":          {newCrate("crates/base/new", "nested"), base.With("crates/base/new/data.txt", ""), true},
+		"a nested crate and a file of it":          {base.With("crates/base/new/Cargo.toml", "[workspace]\n"+pkg("nested", "")), base.With("crates/base/new/data.txt", ""), true},
 		"a nested workspace over a new crate":      {base.With("crates/Cargo.toml", "[workspace]\n"), newCrate("crates/n1", "n1"), true},
 		"a new test of one, a library of another":  {base.With("libs/plain/tests/n.rs", ""), base.With("libs/helper/src/lib.rs", "x"), false},
 		"a circle that two changes close":          {edge("libs/helper", "../plain"), edge("libs/plain", "../helper"), true},
