@@ -26,8 +26,8 @@ type Config struct {
 
 // Analysis says how a tree is turned into targets (DESIGN 7).
 type Analysis struct {
-	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), gn (the targets of GN) or command (the targets that the command below prints). Default none.
-	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=gn,enum=command,default=none"`
+	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN) or command (the targets that the command below prints). Default none.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=command,default=none"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
 	// Command is the shell command of the analyzer command, required there and refused elsewhere: it prints the targets of $SUBMITQUEUE_TREE, one JSON object a line.

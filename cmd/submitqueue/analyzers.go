@@ -5,6 +5,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/command"
 	"github.com/submitqueue/submitqueue/conflict/gn"
@@ -19,6 +20,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 	switch s.Analyzer {
 	case "", "none":
 		return nil, nil
+	case cargo.Name:
+		return cargo.New(), nil
 	case golang.Name:
 		return golang.New(golang.Options{}), nil
 	case paths.Name:

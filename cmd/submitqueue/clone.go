@@ -22,7 +22,7 @@ type clone struct {
 	temp   string
 	mirror *forge.Mirror
 	pool   *checkout.Pool // nil: none yet
-	lacks  string // what to do about objects that are not there; "": they should be
+	lacks  string         // what to do about objects that are not there; "": they should be
 }
 
 // openClone finds the repository that a folder is in. It is the person's own,

@@ -1,0 +1,93 @@
+// Package cargo analyzes Cargo workspaces straight from git objects: no
+// checkout, no registry, no cargo command. It reads each Cargo.toml and
+// Cargo.lock and the paths named in each Rust file, remembers what it has read
+// by object id, and so takes milliseconds for the next tree.
+//
+// # Nodes
+//
+// Each package is two nodes:
+//
+//	lib:./dir   what dependents build: the library and programs, the build
+//	            script and every file of the directory that those may read
+//	name        the target: tests/, benches/, examples/ and texts, with the
+//	            dev-dependencies; depends on lib:./dir
+//
+// so the edit of a test reaches no dependent, and a circle through
+// dev-dependencies, which Cargo allows, is none here. Only the second can be
+// verified. It is called what `cargo test -p` calls the package where one
+// command finds it: in the workspace at the top of the repository, or else the
+// only one that is nearest to the top. Packages of all other workspaces,
+// such as a fuzz/ that is excluded, are called by their directory:
+//
+//	run: |
+//	  for t in {targets}; do
+//	    case $t in
+//	      ./...) cargo test --locked --workspace ;;
+//	      ./*)   cargo test --locked --manifest-path "$t/Cargo.toml" ;;
+//	      *)     cargo test --locked -p "$t" ;;
+//	    esac || exit 1
+//	  done
+//
+// (`./...` stands for the whole tree, when it has no graph.) It is one cargo
+// command for each package on purpose: several packages in one command share
+// their features, and one may pass for what another one has switched on.
+//
+// Further nodes, none of them targets:
+//
+//	ext:./dir:serde@1.0.2   a package of dir/Cargo.lock: version, source,
+//	                        checksum, vendored files, its dependencies
+//	lock:./dir              the rest of that file
+//	workspace:./dir         profiles, patches and whatever else a workspace's
+//	                        manifest says to all members
+//
+// # Worked example
+//
+//	Cargo.toml        [workspace] members = ["crates/*"]
+//	crates/core       depends on serde
+//	crates/web        depends on core; [dev-dependencies] insta
+//	crates/cli        no dependencies
+//
+// An edit of crates/core/src/lib.rs changes lib:./crates/core, lib:./crates/web
+// and the targets core and web; one of crates/core/tests/it.rs the target core.
+// A commit that bumps serde in Cargo.lock affects core and web, one that bumps
+// insta affects web, and the two do conflict, in web; a bump of what cli alone
+// uses conflicts with neither, though all three write one file. A commit that
+// adds crates/new writes new and nothing else.
+//
+// # Inputs
+//
+//   - All platforms, features and optional dependencies count at once.
+//   - A manifest is hashed by what it says: what dependents build goes to
+//     lib:, dev-dependencies and test targets to the target alone. Its bytes
+//     are the target's, too; those of a workspace's manifest are nobody's: its
+//     parts are in the hashes of the members that inherit them, and a comment
+//     is in none.
+//   - Cargo.lock is taken apart only if it is what Cargo would write.
+//     Otherwise all its bytes are in the hash of each member: `--locked`
+//     refuses such a file for every package. Entries that nobody uses are in
+//     it, too. A tree without the file is legal; versions are in no hash then.
+//   - A crate owns its directory without the crates in it, as build scripts
+//     and macros may read all of it. A crate at the top of the repository or of
+//     a workspace with members owns src, build.rs, tests, benches and examples
+//     only; what else lies there follows `unowned`.
+//   - A string in a Rust file that names a file or directory outside the crate,
+//     or in its other half, as in include_str!("../../schema.sql"), #[path],
+//     or a build script, makes that an input.
+//   - Toolchain files, .cargo/config.toml and the settings of clippy and rustfmt
+//     are in every hash.
+//   - A manifest under tests, testdata, fixtures, templates, vendor, target or a
+//     hidden directory, or below a workspace that does not name it, is a plain
+//     file unless a package depends on it by path.
+//
+// # Trees without a graph
+//
+// A manifest, lock file or Cargo configuration that cannot be read is an error
+// for the whole graph that names file and line, as Cargo would refuse every
+// package with it; so is a member without a manifest. A path dependency on
+// nothing is an edge to a node that does not exist: the crate alone changes.
+//
+// # Undeclared inputs
+//
+// A procedural macro or build script can read any file of the tree by a path
+// that it puts together at run time. Name such files in `barrier`.
+package cargo
