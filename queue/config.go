@@ -26,8 +26,8 @@ type Config struct {
 
 // Analysis says how a tree is turned into targets (DESIGN 7).
 type Analysis struct {
-	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below) or go (packages). Default none.
-	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,default=none"`
+	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages) or node (packages of npm, yarn and pnpm). Default none.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=node,default=none"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
 	// Unowned is what happens to files that no target claims: all (they are in every target's hash) or target (they are one target of their own). Default all.

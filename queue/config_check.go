@@ -14,6 +14,7 @@ const (
 	AnalyzerNone  = "none"  // the whole tree is one target
 	AnalyzerPaths = "paths" // the configured areas
 	AnalyzerGo    = "go"    // the packages of Go modules
+	AnalyzerNode  = "node"  // the packages of JavaScript workspaces
 )
 
 // What names may look like. The tags of Step and Area say the same to the schema.
@@ -110,7 +111,7 @@ func checkStep(r *configReader, path string, s Step, analyzer string) {
 	case s.Scope == ScopeRepository && perTarget:
 		r.report(path+".run", "%s.run names {targets}, but a step with scope: repository runs on the whole tree: take {targets} out", path)
 	case noTargets && known && perTarget:
-		r.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to paths or go, or take {targets} out", path)
+		r.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to paths, go or node, or take {targets} out", path)
 	case !noTargets && known && s.Scope != ScopeRepository && !perTarget && !strings.Contains(s.Run, "SUBMITQUEUE_TARGETS") && strings.TrimSpace(s.Run) != "":
 		// A result counts for each target by itself, and changes to different
 		// targets do not wait for each other: a command on the whole tree would

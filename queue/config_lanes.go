@@ -133,7 +133,7 @@ func checkProjects(r *configReader, c *Config) {
 	}
 	none := c.Analysis.Analyzer == "" || c.Analysis.Analyzer == AnalyzerNone
 	if len(c.Queue.Projects) > 0 && none && !r.bad["analysis.analyzer"] && !r.bad["analysis"] {
-		r.report("queue.projects", "queue.projects name targets, but without an analyzer the tree is one target: set analysis.analyzer to paths or go, or delete projects")
+		r.report("queue.projects", "queue.projects name targets, but without an analyzer the tree is one target: set analysis.analyzer to paths, go or node, or delete projects")
 	}
 }
 

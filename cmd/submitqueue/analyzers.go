@@ -5,6 +5,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/golang"
+	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -17,6 +18,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 		return nil, nil
 	case golang.Name:
 		return golang.New(golang.Options{}), nil
+	case node.Name:
+		return node.New(), nil
 	case paths.Name:
 		return paths.New(s.Areas)
 	}
