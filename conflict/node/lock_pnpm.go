@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -16,7 +16,7 @@ var pnpmKinds = []string{"dependencies", "devDependencies", "optionalDependencie
 
 func parsePnpm(data []byte) (*lock, error) {
 	var file mapping
-	if err := yaml.Unmarshal(data, &file); err != nil {
+	if err := yaml.Unmarshal(data, (*map[string]any)(&file)); err != nil {
 		return nil, err
 	}
 	version := file.text("lockfileVersion")

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // yarnLock is yarn.lock of yarn 1 and later: entries under all descriptors,
@@ -24,7 +24,7 @@ func parseYarn(data []byte) (*lock, error) {
 	var err error
 	y := &yarnLock{lock: newLock(), ids: map[string]string{}, dir: map[string]string{}}
 	if bytes.Contains(data, []byte("\n__metadata:")) || bytes.HasPrefix(data, []byte("__metadata:")) {
-		if err := yaml.Unmarshal(data, &entries); err != nil {
+		if err := yaml.Unmarshal(data, (*map[string]any)(&entries)); err != nil {
 			return nil, err
 		}
 		version := entries.sub("__metadata").text("version")

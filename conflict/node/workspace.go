@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
@@ -30,7 +30,7 @@ func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) 
 		}
 	}()
 	var m mapping
-	if err := yaml.Unmarshal(data, &m); err != nil {
+	if err := yaml.Unmarshal(data, (*map[string]any)(&m)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	w = &pnpmWorkspace{catalogs: map[string]mapping{"default": m.sub("catalog")}, facts: m.digest("catalog", "catalogs")}
