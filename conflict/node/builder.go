@@ -112,7 +112,9 @@ func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entr
 // define makes a file a definition node and returns its name.
 func (b *builder) define(e conflict.Entry) string {
 	name := conflict.DefinitionPrefix + e.Path
-	b.defs[name] = queue.DigestOf(e.Mode, e.OID)
+	if _, ok := b.defs[name]; !ok {
+		b.defs[name] = queue.DigestOf(e.Mode, e.OID)
+	}
 	return name
 }
 
