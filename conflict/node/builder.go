@@ -62,11 +62,14 @@ type builder struct {
 	barred   map[string]bool
 	defs     map[string]queue.Digest
 	globs    map[string][]conflict.Entry
+	fits     map[[2]string]bool // memo of links
+	valid    map[string]bool    // memo of validName
 }
 
 func newBuilder(a *Analyzer, t conflict.Tree, l *layout) *builder {
 	return &builder{analyzer: a, tree: t, layout: l, pkgs: map[string]*pkg{}, owners: map[string]*pkg{}, byName: map[string][]*pkg{},
-		barred: map[string]bool{}, defs: map[string]queue.Digest{}, globs: map[string][]conflict.Entry{}}
+		barred: map[string]bool{}, defs: map[string]queue.Digest{}, globs: map[string][]conflict.Entry{},
+		fits: map[[2]string]bool{}, valid: map[string]bool{}}
 }
 
 // read returns what parse makes of a file, from memory if it can. A link is
@@ -148,4 +151,25 @@ func (b *builder) share(r *root, e conflict.Entry) {
 	}
 	r.files = append(r.files, e)
 	b.barred[e.Path] = true
+}
+
+// links is links, from memory if it can be.
+func (b *builder) links(want, version string) bool {
+	key := [2]string{want, version}
+	ok, known := b.fits[key]
+	if !known {
+		ok = links(want, version)
+		b.fits[key] = ok
+	}
+	return ok
+}
+
+// validName reports whether a package may be called so.
+func (b *builder) validName(name string) bool {
+	ok, known := b.valid[name]
+	if !known {
+		ok = validName.MatchString(name)
+		b.valid[name] = ok
+	}
+	return ok
 }

@@ -120,7 +120,7 @@ func (b *builder) configureShared(r *root) {
 			b.rootUses(r, "./"+a.path)
 		} else {
 			for _, q := range b.byName[a.name] {
-				if links(a.want, q.man.version) {
+				if b.links(a.want, q.man.version) {
 					r.deps[q.name] = true
 				}
 			}

@@ -26,7 +26,7 @@ func (b *builder) dependName(p *pkg, name string) {
 	for _, q := range b.byName[name] {
 		b.depend(p, q)
 	}
-	if len(b.byName[name]) == 0 && validName.MatchString(name) {
+	if len(b.byName[name]) == 0 && b.validName(name) {
 		p.deps[name] = true
 	}
 }
@@ -150,7 +150,7 @@ func (b *builder) declaredName(p *pkg, f field, a asked) {
 		if e, ok := b.has(q.dir, "package.json"); ok {
 			p.reads = append(p.reads, b.define(e))
 		}
-		if links(a.want, q.man.version) {
+		if b.links(a.want, q.man.version) {
 			b.depend(p, q)
 			linked = true
 		}

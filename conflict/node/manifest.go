@@ -131,7 +131,7 @@ func alias(s string) (name, want string) {
 // links reports whether a package manager takes a package of the workspace for
 // what is asked for. Where that cannot be told it does.
 func links(want, version string) bool {
-	if want == "" || version == "" {
+	if want == "" || want == "*" || version == "" {
 		return true
 	}
 	c, err := semver.NewConstraint(want)
