@@ -123,19 +123,5 @@ func canonical(raw json.RawMessage) string {
 	return string(out)
 }
 
-// fields returns an object of strings, sorted by key; members of other kinds
-// are left out.
-func (o object) fields(key string) []field {
-	sub := o.object(key)
-	var out []field
-	for _, k := range sub.keys() {
-		var s string
-		if json.Unmarshal(sub[k], &s) == nil {
-			out = append(out, field{k, s})
-		}
-	}
-	return out
-}
-
 // field is one key with its value.
 type field struct{ key, value string }
