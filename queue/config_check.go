@@ -15,6 +15,7 @@ const (
 	AnalyzerPaths = "paths" // the configured areas
 	AnalyzerGo    = "go"    // the packages of Go modules
 	AnalyzerCargo = "cargo" // the packages of Cargo workspaces
+	AnalyzerNode  = "node"  // the packages of JavaScript workspaces
 )
 
 // What names may look like. The tags of Step and Area say the same to the schema.

@@ -129,7 +129,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 	seconds := func(low, high int, label string) time.Duration {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Second
 	}
-	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "command"}).Draw(t, "analyzer")
+	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "command"}).Draw(t, "analyzer")
 	c := &queue.Config{Version: 1}
 	for i, name := range rapid.SliceOfNDistinct(word, 1, 4, rapid.ID).Draw(t, "steps") {
 		s := queue.Step{Name: name, Run: line.Draw(t, "run"),
@@ -142,7 +142,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 			s.Timeout = seconds(1, 86400, "timeout")
 			s.Env = map[string]string{"A": line.Draw(t, "env"), "B_1": "", "C": "1", "D": "yes", "E": "null"}
 		}
-		if (analyzer == "go" || analyzer == "paths" || analyzer == "command") && s.Scope != queue.ScopeRepository {
+		if analyzer != "" && analyzer != "none" && s.Scope != queue.ScopeRepository {
 			s.Run += " {targets}"
 		}
 		if analyzer == "go" && s.Scope != queue.ScopeRepository {

@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/command"
 	"github.com/submitqueue/submitqueue/conflict/gn"
 	"github.com/submitqueue/submitqueue/conflict/golang"
+	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -24,6 +25,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 		return cargo.New(), nil
 	case golang.Name:
 		return golang.New(golang.Options{}), nil
+	case node.Name:
+		return node.New(), nil
 	case paths.Name:
 		return paths.New(s.Areas)
 	case command.Name:

@@ -1,0 +1,46 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// Name is the analyzer's name in the configuration.
+const Name = "node"
+
+// cacheSize is how many read files an analyzer remembers: a few hundred bytes
+// each, lock files aside.
+const cacheSize = 1 << 16
+
+// Analyzer is the analyzer of JavaScript workspaces. It remembers what it has
+// read, so keep one for many trees.
+type Analyzer struct{ seen *cache }
+
+var _ conflict.Analyzer = (*Analyzer)(nil)
+
+// New returns an analyzer.
+func New() *Analyzer { return &Analyzer{seen: newCache(cacheSize)} }
+
+// ID returns name and version.
+func (a *Analyzer) ID() string { return Name + "/1" }
+
+// Graph returns the packages of all workspaces of the tree. A tree without a
+// package.json has no graph, nor has one in which the package.json of a
+// package, or the configuration of its workspace, cannot be read.
+func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder(a, t, newLayout(files))
+	for _, step := range []func(context.Context) error{b.discover, b.readLocks, b.claim, b.configure, b.scan} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return b.graph(), nil
+}
+
+var errNone = errors.New("the tree has no package.json")

@@ -1,0 +1,175 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// pkg is a package of a workspace, or a project of Nx without a package.json.
+type pkg struct {
+	dir     string
+	name    string // of the target
+	root    *root
+	man     *manifest // empty if there is none
+	nx      *project  // empty if there is none
+	sources []conflict.Entry
+	inputs  []conflict.Entry
+	reads   []string
+	facts   []string
+	deps    map[string]bool // targets, and what does not exist yet
+	uses    []found         // of each lock of the root, what it leads to
+	foreign map[string]bool // names that mean an external package here, though a package of the workspace is called so
+	scope   scope
+	broken  bool // what it depends on cannot be told
+}
+
+// root is a directory that packages are installed for as one: the root of a
+// workspace, or a single package.
+type root struct {
+	dir     string
+	man     *manifest
+	space   bool // it has packages below: the root itself owns nothing
+	members []*pkg
+	pnpm    *pnpmWorkspace
+	turbo   *turbo
+	nx      *project
+	locks   []rootLock
+	claims  []conflict.Entry // files of which each package depends on its part
+	files   []conflict.Entry // files that all members depend on
+	deps    map[string]bool  // packages that all members depend on
+	scope   scope            // the configurations that imports of all members go through
+	uses    []found          // as of a pkg
+}
+
+type rootLock struct {
+	entry conflict.Entry
+	*lock
+}
+
+// builder makes the graph of one tree.
+type builder struct {
+	analyzer *Analyzer
+	tree     conflict.Tree
+	layout   *layout
+	roots    []*root
+	pkgs     map[string]*pkg // by directory
+	owners   map[string]*pkg // the same without roots of workspaces; also a memo of directories below
+	byName   map[string][]*pkg
+	barrier  []conflict.Entry
+	barred   map[string]bool
+	defs     map[string]queue.Digest
+	globs    map[string][]conflict.Entry
+	fits     map[[2]string]bool // memo of links
+	valid    map[string]bool    // memo of validName
+}
+
+func newBuilder(a *Analyzer, t conflict.Tree, l *layout) *builder {
+	return &builder{analyzer: a, tree: t, layout: l, pkgs: map[string]*pkg{}, owners: map[string]*pkg{}, byName: map[string][]*pkg{},
+		barred: map[string]bool{}, defs: map[string]queue.Digest{}, globs: map[string][]conflict.Entry{},
+		fits: map[[2]string]bool{}, valid: map[string]bool{}}
+}
+
+// read returns what parse makes of a file, from memory if it can. A link is
+// read where it leads to.
+func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse func([]byte) (any, error)) (any, error) {
+	if e.Mode == conflict.ModeLink {
+		to, err := b.linked(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if len(to) != 1 {
+			return nil, fmt.Errorf("%s: the link leads to no file of the tree", e.Path)
+		}
+		e.OID, e.Mode = to[0].OID, to[0].Mode
+	}
+	if e.Mode == conflict.ModeSubmodule {
+		return nil, fmt.Errorf("%s: a submodule is no file", e.Path)
+	}
+	key := kind + e.OID
+	if v, ok := b.analyzer.seen.get(key); ok {
+		return v, nil
+	}
+	data, err := b.tree.Blob(ctx, e.OID)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Path, err)
+	}
+	v, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	b.analyzer.seen.put(key, v)
+	return v, nil
+}
+
+// linked returns what a symbolic link leads to.
+func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entry, error) {
+	return b.layout.follow(e, func(link conflict.Entry) (string, error) {
+		goal, err := b.tree.Blob(ctx, link.OID)
+		return string(goal), err
+	})
+}
+
+// define makes a file a definition node and returns its name.
+func (b *builder) define(e conflict.Entry) string {
+	name := conflict.DefinitionPrefix + e.Path
+	if _, ok := b.defs[name]; !ok {
+		b.defs[name] = queue.DigestOf(e.Mode, e.OID)
+	}
+	return name
+}
+
+// bar makes files part of every hash.
+func (b *builder) bar(entries ...conflict.Entry) {
+	for _, e := range entries {
+		if !b.barred[e.Path] {
+			b.barred[e.Path] = true
+			b.barrier = append(b.barrier, e)
+		}
+	}
+}
+
+// owner returns the package that a directory or file belongs to, nil if none.
+func (b *builder) owner(at string) *pkg {
+	p, ok := b.owners[at]
+	if ok || at == "" {
+		return p
+	}
+	p = b.owner(dirOf(at))
+	b.owners[at] = p
+	return p
+}
+
+// share makes a file part of the hash of each member of a root: of every hash
+// if it is the root of the tree.
+func (b *builder) share(r *root, e conflict.Entry) {
+	if r.dir == "" {
+		b.bar(e)
+		return
+	}
+	r.files = append(r.files, e)
+	b.barred[e.Path] = true
+}
+
+// links is links, from memory if it can be.
+func (b *builder) links(want, version string) bool {
+	key := [2]string{want, version}
+	ok, known := b.fits[key]
+	if !known {
+		ok = links(want, version)
+		b.fits[key] = ok
+	}
+	return ok
+}
+
+// validName reports whether a package may be called so.
+func (b *builder) validName(name string) bool {
+	ok, known := b.valid[name]
+	if !known {
+		ok = validName.MatchString(name)
+		b.valid[name] = ok
+	}
+	return ok
+}

@@ -1,0 +1,207 @@
+package node
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// depend adds an edge between packages.
+func (b *builder) depend(p, q *pkg) {
+	if p != q {
+		p.deps[q.name] = true
+	}
+}
+
+// dependName adds the edges that a name means: to each package called so, and
+// to the name itself where there is none, as one may be added.
+func (b *builder) dependName(p *pkg, name string) {
+	if p.deps[name] {
+		return
+	}
+	for _, q := range b.byName[name] {
+		b.depend(p, q)
+	}
+	if len(b.byName[name]) == 0 && b.validName(name) {
+		p.deps[name] = true
+	}
+}
+
+// dependPath adds what a path leads to: the package that it is in, all
+// packages below it if it is a glob, or a file that no package owns.
+func (b *builder) dependPath(p *pkg, from, rel string) {
+	at, ok := join(from, strings.TrimSuffix(rel, "/"))
+	if !ok {
+		return
+	}
+	fixed, wild := at, false
+	if i := strings.IndexAny(at, "*?{["); i >= 0 {
+		fixed, wild = strings.TrimSuffix(at[:strings.LastIndexByte("/"+at[:i], '/')], "/"), true
+	}
+	if q := b.owner(fixed); q != nil {
+		b.depend(p, q)
+		if !wild || q == p {
+			return
+		}
+	}
+	if _, own := below(fixed, p.dir); own || fixed == p.dir {
+		return
+	}
+	if wild {
+		for dir, q := range b.pkgs {
+			if _, in := below(fixed, dir); in {
+				b.depend(p, q)
+			}
+		}
+	}
+	b.readLoose(p, fixed)
+}
+
+// readLoose adds a file that no package owns, or the files of a directory.
+func (b *builder) readLoose(p *pkg, at string) {
+	for _, ending := range []string{"", ".ts", ".tsx", ".js", ".mjs", ".cjs", ".jsx", ".json", ".css", ".scss", ".mts", ".cts"} {
+		if e, ok := b.layout.byPath[at+ending]; ok {
+			p.inputs = append(p.inputs, e)
+			return
+		}
+	}
+	for _, e := range b.layout.under(at) {
+		if b.owner(dirOf(e.Path)) == nil {
+			p.inputs = append(p.inputs, e)
+		}
+	}
+}
+
+// declared adds what the fields of a package.json name.
+func (b *builder) declared(p *pkg) {
+	for _, f := range p.man.deps {
+		spec := p.root.pnpm.catalogued(f.key, f.value)
+		if spec != f.value {
+			p.facts = append(p.facts, "catalog", f.key, spec)
+		}
+		a := ask(f.key, spec)
+		if a.path != "" {
+			b.dependPath(p, p.dir, a.path)
+			if strings.HasPrefix(spec, "workspace:") {
+				b.dependPath(p, p.root.dir, a.path)
+			}
+		} else {
+			b.declaredName(p, f, a)
+		}
+		b.locked(p, f.key, f.value)
+	}
+}
+
+func (b *builder) declaredName(p *pkg, f field, a asked) {
+	linked := false
+	for _, q := range b.byName[a.name] {
+		if e, ok := b.has(q.dir, "package.json"); ok {
+			p.reads = append(p.reads, b.define(e))
+		}
+		if b.links(a.want, q.man.version) {
+			b.depend(p, q)
+			linked = true
+		}
+	}
+	switch {
+	case len(b.byName[a.name]) == 0:
+		b.dependName(p, a.name)
+	case !linked && a.name == f.key:
+		p.foreign[a.name] = true
+	}
+}
+
+// locked adds what the lock files say of a dependency.
+func (b *builder) locked(p *pkg, name, want string) {
+	at, _ := below(p.root.dir, p.dir)
+	if p.dir == p.root.dir {
+		at = ""
+	}
+	for i, l := range p.root.locks {
+		f := l.find(at, name, want)
+		p.uses[i].ids = append(p.uses[i].ids, f.ids...)
+		for _, dir := range f.dirs {
+			if q := b.pkgs[path.Join(p.root.dir, dir)]; q != nil {
+				b.depend(p, q)
+			}
+		}
+	}
+}
+
+// imports adds what a file's specifiers may lead to.
+func (b *builder) imports(p *pkg, file string, s specifiers) {
+	for _, rel := range s.up {
+		b.dependPath(p, dirOf(file), rel)
+		if dirOf(file) != p.dir {
+			b.dependPath(p, p.dir, rel)
+		}
+	}
+	for _, spec := range s.bare {
+		b.imported(p, spec)
+	}
+}
+
+func (b *builder) imported(p *pkg, spec string) {
+	if p.scope.seen[spec] {
+		return
+	}
+	p.scope.seen[spec] = true
+	for _, sc := range []*scope{&p.scope, &p.root.scope} {
+		for i, c := range sc.configs {
+			for _, rel := range c.match(spec) {
+				b.dependPath(p, sc.dirs[i], rel)
+			}
+		}
+	}
+	head, _, tooled := strings.Cut(spec, ":")
+	name := bareName(head)
+	if p.foreign[name] || tooled && len(b.byName[name]) == 0 {
+		return
+	}
+	b.dependName(p, name)
+	if len(b.byName[name]) > 0 {
+		return
+	}
+	for i, l := range p.root.locks {
+		at, _ := below(p.root.dir, p.dir)
+		if f := l.find(at, name, ""); len(f.ids) > 0 {
+			p.uses[i].ids = append(p.uses[i].ids, f.ids...)
+		} else {
+			p.uses[i].ids = append(p.uses[i].ids, l.byName[name]...)
+		}
+	}
+}
+
+// scan reads the imports of all files, and what the manifests name.
+func (b *builder) scan(ctx context.Context) error {
+	for _, r := range b.roots {
+		for _, p := range r.members {
+			p.scope.seen = map[string]bool{}
+			b.declared(p)
+			for _, e := range p.sources {
+				if !scanned(p, e) {
+					continue
+				}
+				v, err := b.read(ctx, "src", e, func(data []byte) (any, error) { return scanImports(data), nil })
+				if err != nil {
+					return err
+				}
+				b.imports(p, e.Path, v.(specifiers))
+			}
+		}
+	}
+	return nil
+}
+
+// scanned reports whether a file's imports are looked at: those of code, and
+// of settings beside the package.json.
+func scanned(p *pkg, e conflict.Entry) bool {
+	if e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule || installed(e.Path) {
+		return false
+	}
+	base := path.Base(e.Path)
+	settings := dirOf(e.Path) == p.dir && (path.Ext(base) == ".json" || base[0] == '.')
+	return scannable(base) || settings
+}

@@ -1,0 +1,183 @@
+package node
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The nodes that are no targets.
+const (
+	rootPrefix     = "root:" // what all packages of a workspace depend on
+	externalPrefix = "ext:"  // a package of a lock file
+)
+
+// graph makes the nodes of all packages.
+func (b *builder) graph() *conflict.Graph {
+	g := &conflict.Graph{}
+	b.nest()
+	for _, r := range b.roots {
+		reached := b.reach(r)
+		for _, p := range r.members {
+			if !reached[p.name] {
+				p.deps[rootPrefix+dotted(r.dir)] = true
+			}
+			g.Targets = append(g.Targets, b.target(p))
+		}
+		g.Targets = append(g.Targets, b.shared(r)...)
+	}
+	g.Barrier = b.barrier
+	for _, name := range slices.Sorted(maps.Keys(b.defs)) {
+		g.Definitions = append(g.Definitions, conflict.Definition{Name: name, Digest: b.defs[name]})
+	}
+	return g
+}
+
+// nest lets each package depend on those within its directory: they are where
+// its own files could be.
+func (b *builder) nest() {
+	for dir, p := range b.pkgs {
+		for d := dir; d != ""; {
+			d = dirOf(d)
+			if q := b.pkgs[d]; q != nil {
+				b.depend(q, p)
+				break
+			}
+		}
+	}
+}
+
+// reach returns the packages that a root uses, with all that they depend on.
+// They do not depend on the root in turn, or all of them would be one cycle.
+func (b *builder) reach(r *root) map[string]bool {
+	index := make(map[string]*pkg, len(b.pkgs))
+	for _, p := range b.pkgs {
+		index[p.name] = p
+	}
+	seen := map[string]bool{}
+	for todo := slices.Collect(maps.Keys(r.deps)); len(todo) > 0; {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if p := index[name]; p != nil && !seen[name] {
+			seen[name] = true
+			todo = slices.AppendSeq(todo, maps.Keys(p.deps))
+		}
+	}
+	return seen
+}
+
+// target is the node of a package.
+func (b *builder) target(p *pkg) conflict.Target {
+	t := conflict.Target{Name: p.name, Kind: "node package", Sources: p.sources, Inputs: p.inputs, Reads: p.reads}
+	for _, n := range []string{p.nx.name, p.man.name} {
+		if n != "" && n != p.name && len(b.byName[n]) == 1 {
+			t.Alias = n
+			break
+		}
+	}
+	attrs := append([]string{"node1", dotted(p.dir)}, p.facts...)
+	at, _ := below(p.root.dir, p.dir)
+	for i, l := range p.root.locks {
+		attrs = append(attrs, l.entry.Path, l.own[at])
+		t.Deps = append(t.Deps, externals(l, p.uses[i])...)
+	}
+	if p.broken {
+		attrs = append(attrs, string(b.tree.ID()))
+	}
+	t.Attrs = queue.DigestOf(attrs...)
+	t.Deps = slices.AppendSeq(t.Deps, maps.Keys(p.deps))
+	slices.Sort(t.Deps)
+	return t
+}
+
+func externals(l rootLock, f found) []string {
+	names := make([]string, len(f.ids))
+	for i, id := range f.ids {
+		names[i] = externalPrefix + l.entry.Path + ":" + id
+	}
+	return names
+}
+
+// shared returns the node of what all members of a root depend on, and those
+// of its external packages. Of what nobody is known to use it cannot be told
+// who does: it is everybody's.
+func (b *builder) shared(r *root) []conflict.Target {
+	t := conflict.Target{Name: rootPrefix + dotted(r.dir), Kind: "node workspace", Internal: true}
+	t.Sources = append(slices.Clone(r.claims), r.files...)
+	t.Deps = slices.Collect(maps.Keys(r.deps))
+	attrs := []string{"node1"}
+	archives := b.archives(r)
+	var nodes []conflict.Target
+	for i, l := range r.locks {
+		t.Deps = append(t.Deps, externals(l, r.uses[i])...)
+		used := l.closure(slices.Concat(r.uses[i].ids, idsOf(r.members, i)))
+		for _, id := range slices.Sorted(maps.Keys(l.packages)) {
+			x := l.packages[id]
+			if !used[id] {
+				attrs = append(attrs, id, string(x.digest))
+				continue
+			}
+			n := conflict.Target{Name: externalPrefix + l.entry.Path + ":" + id, Kind: "node external package",
+				Internal: true, Attrs: queue.DigestOf("node1", string(x.digest)), Deps: externals(l, x.uses)}
+			if e, ok := archives[x.archive]; ok {
+				n.Sources = append(n.Sources, e)
+				delete(archives, x.archive)
+			}
+			for _, dir := range x.uses.dirs {
+				if q := b.pkgs[path.Join(r.dir, dir)]; q != nil {
+					n.Deps = append(n.Deps, q.name)
+				}
+			}
+			nodes = append(nodes, n)
+		}
+	}
+	t.Sources = slices.AppendSeq(t.Sources, maps.Values(archives))
+	t.Attrs = queue.DigestOf(attrs...)
+	slices.Sort(t.Deps)
+	return append(nodes, t)
+}
+
+// archives returns the packages that are kept in the tree, .yarn/cache, by
+// name and version.
+func (b *builder) archives(r *root) map[string]conflict.Entry {
+	files := map[string]conflict.Entry{}
+	for _, e := range b.layout.under(strings.TrimPrefix(r.dir+"/.yarn/cache", "/")) {
+		key := path.Base(e.Path)
+		for range 2 { // two checksums and the ending
+			if i := strings.LastIndexByte(key, '-'); i > 0 && strings.Contains(key[:i], "-npm-") {
+				key = key[:i]
+			}
+		}
+		if _, twice := files[key]; twice {
+			key = e.Path
+		}
+		files[key] = e
+	}
+	return files
+}
+
+func idsOf(members []*pkg, lock int) []string {
+	var ids []string
+	for _, p := range members {
+		ids = append(ids, p.uses[lock].ids...)
+	}
+	return ids
+}
+
+// closure returns external packages with all that they use.
+func (l *lock) closure(ids []string) map[string]bool {
+	seen := map[string]bool{}
+	for todo := ids; len(todo) > 0; {
+		id := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if x := l.packages[id]; x != nil && !seen[id] {
+			seen[id] = true
+			todo = append(todo, x.uses.ids...)
+		}
+	}
+	return seen
+}

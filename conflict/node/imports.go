@@ -1,0 +1,126 @@
+package node
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+)
+
+// specifiers are the strings of a file that may lead to another package. They
+// are found without a parser of the language: all that looks like one counts,
+// in comments, too.
+type specifiers struct {
+	bare []string // "react", "@acme/ui/button", "~/x": packages and aliases
+	up   []string // "../../ui/src": paths that leave the file's directory
+}
+
+// scannable reports whether a file of this name may import others.
+func scannable(file string) bool {
+	switch path.Ext(file) {
+	case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro", ".mdx",
+		".css", ".scss", ".sass", ".less", ".styl", ".html", ".graphql", ".gql", ".coffee":
+		return true
+	}
+	return false
+}
+
+// maxSpecifier bounds the length of a specifier: what is longer is data.
+const maxSpecifier = 300
+
+// scanImports reads one file. Every quote counts as an opening one, so that an
+// apostrophe in a comment hides nothing that follows it.
+func scanImports(src []byte) specifiers {
+	var s specifiers
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '"', '\'', '`':
+			word := quoted(src[i:])
+			if word = strings.TrimPrefix(word, "~"); word != "" && bareStart(word) && (word[0] == '@' || imported(src[:i])) {
+				s.bare = append(s.bare, word)
+			}
+		case '.':
+			if bytes.HasPrefix(src[i:], []byte("..")) && (i == 0 || src[i-1] != '.') {
+				if word := pathAt(src[i:]); word != "" {
+					s.up = append(s.up, word)
+					i += len(word) - 1
+				}
+			}
+		}
+	}
+	slices.Sort(s.bare)
+	slices.Sort(s.up)
+	s.bare, s.up = slices.Compact(s.bare), slices.Compact(s.up)
+	return s
+}
+
+// quoted returns what stands between the quote that src begins with and the
+// next one, "" if that is not on the line. Of a template it is what comes
+// before the first value.
+func quoted(src []byte) string {
+	for j := 1; j < len(src) && j <= maxSpecifier; j++ {
+		switch c := src[j]; {
+		case c == src[0], c == '$' && src[0] == '`' && j+1 < len(src) && src[j+1] == '{':
+			return string(src[1:j])
+		case c == '\n', c <= ' ', c == '\\':
+			return ""
+		}
+	}
+	return ""
+}
+
+// bareStart reports whether a word may name a package or an alias of one.
+func bareStart(word string) bool {
+	c := word[0]
+	return c == '@' && strings.Contains(word, "/") || c == '#' || c == '/' || c == '~' || c == '_' || c == '-' || c == '$' ||
+		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// importers are the words that stand before what is imported.
+var importers = []string{"from", "import", "require", "resolve", "mock", "doMock", "unmock", "requireActual", "requireMock",
+	"importActual", "importMock", "use", "forward", "types=", "path=", "src=", "extends", "extends:", "reference", "module", "presets", "plugins", "preset", "preset:"}
+
+// imported reports whether a quote after this text opens what is imported.
+func imported(before []byte) bool {
+	before = trimComment(before)
+	for len(before) > 0 && (before[len(before)-1] == '(' || before[len(before)-1] == '[') {
+		before = trimComment(before[:len(before)-1])
+	}
+	end := len(before)
+	for end > 0 && end > len(before)-16 && (wordByte(before[end-1]) || before[end-1] == '=' || before[end-1] == ':') {
+		end--
+	}
+	return slices.Contains(importers, string(before[end:]))
+}
+
+func trimComment(b []byte) []byte {
+	for {
+		b = bytes.TrimRight(b, " \t\r\n")
+		if !bytes.HasSuffix(b, []byte("*/")) {
+			return b
+		}
+		open := bytes.LastIndex(b[max(0, len(b)-1000):], []byte("/*"))
+		if open < 0 {
+			return b
+		}
+		b = b[:max(0, len(b)-1000)+open]
+	}
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '$' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// pathAt returns the path that src begins with, "" if it is no path.
+func pathAt(src []byte) string {
+	n := 0
+	for n < len(src) && n < maxSpecifier && (wordByte(src[n]) || strings.IndexByte("./@+-[]", src[n]) >= 0) {
+		n++
+	}
+	if n < 3 || src[2] != '/' {
+		if n != 2 {
+			return "" // "...": a spread
+		}
+	}
+	return string(src[:n])
+}

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lock is what a lock file says: which external packages there are, what each
+// of them uses, and what the packages of the workspace have of them.
+// Directories are relative to the lock file's.
+type lock struct {
+	facts    queue.Digest         // of all that is about no single package
+	packages map[string]*external // by an id of the lock file's own
+	byName   map[string][]string  // name → ids, sorted
+	own      map[string]string    // directory → digest of what is said of the workspace's package there
+	hoisted  []string             // ids of what every package sees without asking
+	find     func(dir, name, want string) found
+}
+
+// external is one external package.
+type external struct {
+	name    string
+	archive string // the beginning of its name in .yarn/cache
+	digest  queue.Digest
+	uses    found
+}
+
+// found is where a dependency leads.
+type found struct {
+	ids  []string // external packages
+	dirs []string // of packages of the workspace
+}
+
+func (f *found) add(g found) {
+	f.ids = append(f.ids, g.ids...)
+	f.dirs = append(f.dirs, g.dirs...)
+}
+
+// lockNames are the lock files that can be read.
+var lockNames = []string{"npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock"}
+
+// opaqueLocks are lock files that cannot be read: they are in every hash.
+var opaqueLocks = []string{"bun.lock", "bun.lockb", "deno.lock"}
+
+// parseLock reads a lock file. An error says that nothing can be told apart by
+// it: a change of it may reach everything.
+func parseLock(file string, data []byte) (l *lock, err error) {
+	defer func() {
+		// The YAML library is not ours, and what it reads may be hostile.
+		if p := recover(); p != nil {
+			l, err = nil, fmt.Errorf("%s: %v", file, p)
+		}
+	}()
+	switch path.Base(file) {
+	case "pnpm-lock.yaml":
+		l, err = parsePnpm(data)
+	case "yarn.lock":
+		l, err = parseYarn(data)
+	default:
+		l, err = parseNpm(file, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, ids := range l.byName {
+		slices.Sort(ids)
+	}
+	return l, nil
+}
+
+func newLock() *lock {
+	return &lock{packages: map[string]*external{}, byName: map[string][]string{}, own: map[string]string{}}
+}
+
+func (l *lock) add(id string, e *external) {
+	l.packages[id] = e
+	l.byName[e.name] = append(l.byName[e.name], id)
+}
+
+// mapping is a map of a YAML file.
+type mapping map[string]any
+
+// sub returns a field that is a map, nil if it is anything else.
+func (m mapping) sub(key string) mapping {
+	sub, _ := m[key].(map[string]any)
+	return sub
+}
+
+// text returns a field that is a scalar as it is written.
+func (m mapping) text(key string) string {
+	switch v := m[key].(type) {
+	case nil, map[string]any, []any:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// digest covers all fields but those named.
+func (m mapping) digest(without ...string) queue.Digest {
+	rest := make(map[string]any, len(m))
+	for k, v := range m {
+		if !slices.Contains(without, k) {
+			rest[k] = v
+		}
+	}
+	out, err := json.Marshal(rest)
+	if err != nil {
+		return queue.DigestOf(fmt.Sprintf("%#v", rest)) // infinities; maps are printed sorted
+	}
+	return queue.DigestOf(string(out))
+}
+
+// bareName returns the package that an import names: "@a/b/c" is of "@a/b".
+func bareName(specifier string) string {
+	parts := strings.SplitN(specifier, "/", 3)
+	if strings.HasPrefix(specifier, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}

@@ -1,0 +1,146 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// manifest is what the graph needs of one package.json.
+type manifest struct {
+	object     object
+	name       string
+	version    string
+	deps       []field // name and what is asked for, of all kinds, sorted
+	workspaces []string
+	hasSpaces  bool // it is the root of a workspace, even of an empty one
+}
+
+// depKinds are the fields that name what a package depends on.
+var depKinds = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"}
+
+// parseManifest reads a package.json. An error names file and line.
+func parseManifest(file string, data []byte) (*manifest, error) {
+	o, err := parseObject(file, data)
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{object: o}
+	wrong := func(key, want string) error {
+		at := max(bytes.Index(data, []byte(`"`+key+`"`)), 0)
+		return fmt.Errorf("%s:%d: %s is no %s", file, 1+bytes.Count(data[:at], []byte("\n")), key, want)
+	}
+	for _, key := range []string{"name", "version"} {
+		if raw, ok := o[key]; ok && string(raw) != "null" && json.Unmarshal(raw, new(string)) != nil {
+			return nil, wrong(key, "string")
+		}
+	}
+	m.name, m.version = o.text("name"), o.text("version")
+	for _, kind := range depKinds {
+		raw, ok := o[kind]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		var deps map[string]json.RawMessage
+		if json.Unmarshal(raw, &deps) != nil {
+			return nil, wrong(kind, "object")
+		}
+		for name, spec := range deps {
+			f := field{key: name}
+			if json.Unmarshal(spec, &f.value) != nil {
+				return nil, wrong(name, "string")
+			}
+			m.deps = append(m.deps, f)
+		}
+	}
+	slices.SortFunc(m.deps, func(a, b field) int {
+		return strings.Compare(a.key+"\x00"+a.value, b.key+"\x00"+b.value)
+	})
+	m.deps = slices.Compact(m.deps)
+	if raw, ok := o["workspaces"]; ok && string(raw) != "null" {
+		m.hasSpaces = true
+		switch raw[0] {
+		case '[':
+			m.workspaces = o.texts("workspaces")
+		case '{':
+			m.workspaces = o.object("workspaces").texts("packages")
+		default:
+			return nil, wrong("workspaces", "list or object")
+		}
+	}
+	return m, nil
+}
+
+// asked is what a dependency asks for.
+type asked struct {
+	name string // of the package, "" if a path says which
+	path string // relative to who asks, or to the root of the workspace
+	want string // the range of versions, "" for any
+}
+
+// ask reads what stands behind a dependency's name.
+func ask(name, spec string) asked {
+	protocol, rest, ok := strings.Cut(spec, ":")
+	if !ok {
+		if strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../") || spec == "." || spec == ".." {
+			return asked{path: spec}
+		}
+		return asked{name: name, want: spec}
+	}
+	switch protocol {
+	case "file", "link", "portal":
+		return asked{path: strings.TrimPrefix(rest, "//")}
+	case "workspace":
+		if strings.HasPrefix(rest, ".") || strings.Contains(rest, "/") && !strings.HasPrefix(rest, "@") {
+			return asked{path: rest}
+		}
+		other, _ := alias(rest)
+		if other == "" {
+			other = name
+		}
+		return asked{name: other}
+	case "npm":
+		other, want := alias(rest)
+		if other == "" {
+			return asked{name: name, want: rest}
+		}
+		return asked{name: other, want: want}
+	}
+	return asked{name: name}
+}
+
+// alias splits "other@range". Without an at sign there may be a name or a
+// range; it is a name if it could not be a range.
+func alias(s string) (name, want string) {
+	if i := strings.LastIndexByte(s, '@'); i > 0 {
+		return s[:i], s[i+1:]
+	}
+	if strings.HasPrefix(s, "@") {
+		return s, ""
+	}
+	if _, err := semver.NewConstraint(s); err == nil || s == "" || s == "^" || s == "~" {
+		return "", s
+	}
+	return s, ""
+}
+
+// links reports whether a package manager takes a package of the workspace for
+// what is asked for. Where that cannot be told it does.
+func links(want, version string) bool {
+	if want == "" || want == "*" || version == "" {
+		return true
+	}
+	c, err := semver.NewConstraint(want)
+	if err != nil {
+		return true
+	}
+	v, err := semver.StrictNewVersion(version)
+	if err != nil || v.Prerelease() != "" {
+		return true
+	}
+	return c.Check(v)
+}

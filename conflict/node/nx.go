@@ -1,0 +1,175 @@
+package node
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// project is what a project.json, or nx in a package.json, says.
+type project struct {
+	name     string
+	tags     []string
+	implicit []string // patterns of projects
+	on       []string // projects whose tasks run before its own
+	inputs   []string // globs beside its own files
+	tools    []string // packages that hold its executors
+}
+
+func parseProject(file string, data []byte) (*project, error) {
+	o, err := parseCommented(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return readProject(o), nil
+}
+
+func readProject(o object) *project {
+	p := &project{name: o.text("name"), tags: o.texts("tags"), implicit: o.texts("implicitDependencies")}
+	p.readInputs(o.object("namedInputs"))
+	targets := o.object("targets")
+	if targets == nil {
+		targets = o.object("architect")
+	}
+	for _, name := range targets.keys() {
+		p.readTarget(targets.object(name))
+	}
+	return p
+}
+
+// readTarget reads a target of a project or one of targetDefaults.
+func (p *project) readTarget(t object) {
+	for _, key := range []string{"executor", "builder"} {
+		tool, _, _ := strings.Cut(t.text(key), ":")
+		p.tools = append(p.tools, tool)
+	}
+	for _, raw := range t.list("dependsOn") {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			if name, _, ok := strings.Cut(text, ":"); ok && !strings.HasPrefix(text, "^") {
+				p.on = append(p.on, name)
+			}
+			continue
+		}
+		p.readProjects(raw)
+	}
+	p.readInputs(object{"inputs": t["inputs"]})
+}
+
+// readProjects reads "projects" of an entry of dependsOn or inputs.
+func (p *project) readProjects(raw json.RawMessage) {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return
+	}
+	for _, name := range append(o.texts("projects"), o.text("projects")) {
+		if name != "" && name != "self" && name != "dependencies" {
+			p.on = append(p.on, name)
+		}
+	}
+}
+
+// readInputs reads lists of inputs.
+func (p *project) readInputs(lists object) {
+	for _, key := range lists.keys() {
+		for _, raw := range lists.list(key) {
+			text := ""
+			if json.Unmarshal(raw, &text) != nil {
+				var o object
+				if json.Unmarshal(raw, &o) != nil {
+					continue
+				}
+				text = o.text("fileset")
+				p.readProjects(raw)
+			}
+			if glob, ok := strings.CutPrefix(strings.TrimPrefix(text, "!"), "{workspaceRoot}/"); ok && !strings.HasPrefix(text, "!") {
+				p.inputs = append(p.inputs, glob)
+			}
+		}
+	}
+}
+
+// parseNx reads nx.json: its files are everybody's.
+func parseNx(file string, data []byte) (*project, error) {
+	o, err := parseCommented(file, data)
+	if err != nil {
+		return nil, err
+	}
+	p := &project{}
+	p.readInputs(o.object("namedInputs"))
+	defaults := o.object("targetDefaults")
+	for _, name := range defaults.keys() {
+		p.readTarget(defaults.object(name))
+	}
+	p.inputs = append(p.inputs, o.object("implicitDependencies").keys()...)
+	for _, raw := range o.list("plugins") {
+		var plugin string
+		if json.Unmarshal(raw, &plugin) != nil {
+			var with object
+			if json.Unmarshal(raw, &with) == nil {
+				plugin = with.text("plugin")
+			}
+		}
+		p.tools = append(p.tools, plugin)
+	}
+	return p, nil
+}
+
+// applyProject adds the edges of one project's configuration.
+func (b *builder) applyProject(p *pkg, x *project) {
+	for _, glob := range x.inputs {
+		b.addInputs(p, p.root, "$TURBO_ROOT$/"+strings.ReplaceAll(glob, "{projectName}", "*"))
+	}
+	for _, tool := range x.tools {
+		if strings.HasPrefix(tool, ".") {
+			b.dependPath(p, p.root.dir, tool)
+		} else if tool != "" {
+			b.dependName(p, bareName(tool))
+		}
+	}
+	for _, pattern := range append(x.implicit, x.on...) {
+		b.dependPattern(p, pattern, x.implicit)
+	}
+}
+
+// dependPattern adds edges to the projects that a pattern of Nx names: a name,
+// a glob of names or directories, or a tag. A project that is excluded is left
+// out of globs only: an edge that is found elsewhere stays.
+func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
+	if strings.HasPrefix(pattern, "!") {
+		return
+	}
+	if len(b.byName[pattern]) > 0 {
+		b.dependName(p, pattern)
+		return
+	}
+	tag, tagged := strings.CutPrefix(pattern, "tag:")
+	if !tagged && !strings.ContainsAny(pattern, "*?[{") {
+		b.dependName(p, pattern)
+		b.dependPath(p, p.root.dir, pattern)
+		return
+	}
+	for _, q := range p.root.members {
+		hit := !tagged && (globbed(pattern, q.nx.name) || globbed(pattern, q.man.name) || globbed(pattern, strings.TrimPrefix(q.dir, p.root.dir+"/")))
+		for _, t := range q.nx.tags {
+			hit = hit || tagged && globbed(tag, t)
+		}
+		for _, x := range all {
+			if not, ok := strings.CutPrefix(x, "!"); ok && (not == q.nx.name || not == q.man.name) {
+				hit = false
+			}
+		}
+		if hit {
+			b.depend(p, q)
+		}
+	}
+}
+
+// globbed reports whether a name matches; a glob that is none matches all.
+func globbed(pattern, name string) bool {
+	if pattern == "*" {
+		return true
+	}
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil
+}

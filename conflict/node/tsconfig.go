@@ -1,0 +1,136 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// tsconfig is what a tsconfig.json or jsconfig.json says of other files.
+type tsconfig struct {
+	broken  bool
+	extends []string
+	refs    []string // directories or files of referenced projects
+	files   []string // files and folders that belong to it
+	baseURL string
+	paths   map[string][]string // pattern → where it leads
+}
+
+// isTSConfig reports whether a file of this name configures TypeScript.
+func isTSConfig(file string) bool {
+	base := path.Base(file)
+	return strings.HasSuffix(base, ".json") && (strings.HasPrefix(base, "tsconfig") || strings.HasPrefix(base, "jsconfig"))
+}
+
+func parseTSConfig(file string, data []byte) tsconfig {
+	o, err := parseCommented(file, data)
+	if err != nil {
+		return tsconfig{broken: true}
+	}
+	c := tsconfig{extends: o.texts("extends"), paths: map[string][]string{}}
+	if one := o.text("extends"); one != "" {
+		c.extends = []string{one}
+	}
+	for _, raw := range append(o.list("references"), o.object("compilerOptions").list("references")...) {
+		var ref object
+		if json.Unmarshal(raw, &ref) == nil && ref.text("path") != "" {
+			c.refs = append(c.refs, ref.text("path"))
+		}
+	}
+	options := o.object("compilerOptions")
+	c.files = append(append(o.texts("files"), o.texts("include")...), options.texts("rootDirs")...)
+	c.files = append(append(c.files, options.texts("typeRoots")...), options.text("rootDir"))
+	for _, raw := range options.list("plugins") {
+		var plugin object
+		if json.Unmarshal(raw, &plugin) == nil {
+			c.extends = append(c.extends, plugin.text("name"))
+		}
+	}
+	c.extends = append(c.extends, options.texts("types")...)
+	c.baseURL = options.text("baseUrl")
+	paths := options.object("paths")
+	for _, pattern := range paths.keys() {
+		c.paths[pattern] = paths.texts(pattern)
+	}
+	return c
+}
+
+// match returns where a specifier leads by the patterns of paths and by the
+// base directory, relative to the file.
+func (c *tsconfig) match(specifier string) []string {
+	var out []string
+	for pattern, goals := range c.paths {
+		before, after, star := strings.Cut(pattern, "*")
+		if !star && specifier != pattern || !strings.HasPrefix(specifier, before) || !strings.HasSuffix(specifier, after) ||
+			star && len(specifier) < len(before)+len(after) {
+			continue
+		}
+		middle := ""
+		if star {
+			middle = specifier[len(before) : len(specifier)-len(after)]
+		}
+		for _, g := range goals {
+			out = append(out, path.Join(c.baseURL, strings.Replace(g, "*", middle, 1)))
+		}
+	}
+	if c.baseURL != "" {
+		out = append(out, path.Join(c.baseURL, specifier))
+	}
+	return out
+}
+
+// scope is what imports of a package may go through: its own tsconfig files
+// and what they extend.
+type scope struct {
+	dirs    []string
+	configs []*tsconfig
+	seen    map[string]bool // specifiers that were looked at
+}
+
+// tsconfigAt reads one configuration.
+func (b *builder) tsconfigAt(ctx context.Context, e conflict.Entry) (*tsconfig, error) {
+	v, err := b.read(ctx, "ts", e, func(data []byte) (any, error) {
+		c := parseTSConfig(e.Path, data)
+		return &c, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*tsconfig), nil
+}
+
+// addTSConfig adds a configuration and what it extends to the scope of a
+// package, with the edges that it means.
+func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, left int) error {
+	c, err := b.tsconfigAt(ctx, e)
+	if err != nil {
+		return err
+	}
+	dir := dirOf(e.Path)
+	p.reads = append(p.reads, b.define(e))
+	p.broken = p.broken || c.broken
+	p.scope.dirs = append(p.scope.dirs, dir)
+	p.scope.configs = append(p.scope.configs, c)
+	for _, f := range append(c.refs, c.files...) {
+		b.dependPath(p, dir, f)
+	}
+	for _, x := range c.extends {
+		if !strings.HasPrefix(x, ".") {
+			b.dependName(p, bareName(x))
+			continue
+		}
+		b.dependPath(p, dir, x)
+		for _, name := range []string{x, x + ".json"} {
+			at, ok := join(dir, name)
+			if next, is := b.layout.byPath[at]; ok && is && left > 0 {
+				if err := b.addTSConfig(ctx, p, next, left-1); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

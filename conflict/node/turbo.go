@@ -1,0 +1,89 @@
+package node
+
+import (
+	"strings"
+)
+
+// turboNames are what Turborepo's configuration may be called.
+var turboNames = []string{"turbo.json", "turbo.jsonc"}
+
+// turbo is what a turbo.json says of files and packages.
+type turbo struct {
+	global  []string // files that every package depends on
+	extends []string // packages whose configuration this one continues
+	tasks   []turboTask
+}
+
+type turboTask struct {
+	pkg    string   // that the task is of, "" for all
+	on     []string // packages whose tasks run before it
+	inputs []string // globs beside its own files
+}
+
+func parseTurbo(file string, data []byte) (*turbo, error) {
+	o, err := parseCommented(file, data)
+	if err != nil {
+		return nil, err
+	}
+	t := &turbo{global: append(o.texts("globalDependencies"), o.texts("globalDotEnv")...), extends: o.texts("extends")}
+	for _, key := range []string{"pipeline", "tasks"} {
+		tasks := o.object(key)
+		for _, name := range tasks.keys() {
+			def := tasks.object(name)
+			task := turboTask{inputs: append(def.texts("inputs"), def.texts("dotEnv")...)}
+			task.pkg, _ = splitTask(name)
+			for _, d := range append(def.texts("dependsOn"), def.texts("with")...) {
+				if on, ok := splitTask(d); ok {
+					task.on = append(task.on, on)
+				}
+			}
+			t.tasks = append(t.tasks, task)
+		}
+	}
+	return t, nil
+}
+
+// splitTask returns the package of "package#task". What has no package is of
+// all or, with a caret, of dependencies: these are edges already.
+func splitTask(name string) (string, bool) {
+	i := strings.LastIndexByte(name, '#')
+	if i <= 0 {
+		return "", false
+	}
+	return strings.TrimPrefix(name[:i], "^"), true
+}
+
+// applyTurbo adds the edges of a root's configuration (at is nil) or of the
+// package's own.
+func (b *builder) applyTurbo(r *root, at *pkg, t *turbo) {
+	for _, x := range t.extends {
+		if at != nil && x != rootPackage {
+			b.dependName(at, x)
+		}
+	}
+	for _, task := range t.tasks {
+		of := r.members
+		switch {
+		case at != nil:
+			of = []*pkg{at}
+		case task.pkg == rootPackage:
+			of = nil
+			if p := b.pkgs[r.dir]; p != nil {
+				of = []*pkg{p}
+			}
+		case task.pkg != "":
+			of = b.byName[task.pkg]
+		}
+		for _, p := range of {
+			for _, on := range task.on {
+				b.dependName(p, on)
+			}
+			for _, glob := range task.inputs {
+				b.addInputs(p, r, glob)
+			}
+		}
+	}
+}
+
+// rootPackage is Turborepo's name of a workspace's root.
+const rootPackage = "//"
