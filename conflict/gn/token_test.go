@@ -6,11 +6,11 @@ import (
 )
 
 func TestDotfileHasPlainValuesOnly(t *testing.T) {
-	dot, config, err := makeDotfile("# c\nbuildconfig=\"//b/C.gn\"root = \"//x\"\ndefault_args = { a = -1 b = [ \"x\", true ] + [] c = { d = {} } }\nscript_executable = \"\"\nno_check_targets += 1\n")
+	dot, _, err := makeDotfile("# c\nbuildconfig=\"//b/C.gn\"root = \"//x\"\ndefault_args = { a = -1 b = [ \"x\", true ] + [] c = { d = {} } }\nscript_executable = \"\"\nno_check_targets += 1\n")
 	if err == nil {
 		t.Fatalf("+= was taken: %s", dot)
 	}
-	dot, config, err = makeDotfile("# c\nbuildconfig=\"//b/C.gn\"root = \"//x\"\ndefault_args = { a = -1 b = [ \"x\", true ] + [] c = { d = {} } }\nscript_executable = \"\"\n")
+	dot, config, err := makeDotfile("# c\nbuildconfig=\"//b/C.gn\"root = \"//x\"\ndefault_args = { a = -1 b = [ \"x\", true ] + [] c = { d = {} } }\nscript_executable = \"\"\n")
 	const want = `exec_script_whitelist = [] buildconfig = "//b/C.gn" root = "//x" default_args = { a = -1 b = [ "x" , true ] + [ ] c = { d = { } } }`
 	if err != nil || config != "b/C.gn" || strings.Join(strings.Fields(dot), " ") != want {
 		t.Errorf("%v, %q:\n%s", err, config, dot)
