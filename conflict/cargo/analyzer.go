@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
@@ -21,16 +23,20 @@ const (
 // Analyzer is the analyzer of Cargo workspaces. It remembers what it has read,
 // so keep one for many trees.
 type Analyzer struct {
-	manifests *cache[*manifest]
-	locks     *cache[*lock]
-	sources   *cache[[]string]
+	manifests *lru.Cache[string, *manifest] // these by object id
+	locks     *lru.Cache[string, *lock]
+	sources   *lru.Cache[string, []string]
 }
 
 var _ conflict.Analyzer = (*Analyzer)(nil)
 
 // New returns an analyzer.
 func New() *Analyzer {
-	return &Analyzer{manifests: newCache[*manifest](keptManifests), locks: newCache[*lock](keptLocks), sources: newCache[[]string](keptSources)}
+	var a Analyzer
+	a.manifests, _ = lru.New[string, *manifest](keptManifests) // an error is for sizes below one
+	a.locks, _ = lru.New[string, *lock](keptLocks)
+	a.sources, _ = lru.New[string, []string](keptSources)
+	return &a
 }
 
 // ID returns name and version.

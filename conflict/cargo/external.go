@@ -24,14 +24,14 @@ func (l *loader) readLocks(ctx context.Context) error {
 		if at.OID == "" || at.Mode == conflict.ModeSubmodule {
 			return (&fault{1, "this is no file"}).at(e.Path)
 		}
-		k, ok := l.analyzer.locks.get(at.OID)
+		k, ok := l.analyzer.locks.Get(at.OID)
 		if !ok {
 			src, err := l.tree.Blob(ctx, at.OID)
 			if err != nil {
 				return err
 			}
 			k = readLock(src)
-			l.analyzer.locks.put(at.OID, k)
+			l.analyzer.locks.Add(at.OID, k)
 		}
 		if k.broken != nil {
 			return k.broken.at(e.Path)

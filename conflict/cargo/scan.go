@@ -107,7 +107,7 @@ func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (confl
 }
 
 func (l *loader) literals(ctx context.Context, oid string) ([]string, error) {
-	if s, ok := l.analyzer.sources.get(oid); ok {
+	if s, ok := l.analyzer.sources.Get(oid); ok {
 		return s, nil
 	}
 	src, err := l.tree.Blob(ctx, oid)
@@ -115,7 +115,7 @@ func (l *loader) literals(ctx context.Context, oid string) ([]string, error) {
 		return nil, err
 	}
 	s := paths(src)
-	l.analyzer.sources.put(oid, s)
+	l.analyzer.sources.Add(oid, s)
 	return s, nil
 }
 

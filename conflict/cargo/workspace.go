@@ -54,14 +54,14 @@ func (l *loader) readManifests(ctx context.Context) error {
 			l.manifests[dirOf(e.Path)] = source{e, &manifest{broken: &fault{1, "a symbolic link that leads to no file"}}}
 			continue
 		}
-		m, ok := l.analyzer.manifests.get(at.OID)
+		m, ok := l.analyzer.manifests.Get(at.OID)
 		if !ok {
 			src, err := l.tree.Blob(ctx, at.OID)
 			if err != nil {
 				return err
 			}
 			m = readManifest(src)
-			l.analyzer.manifests.put(at.OID, m)
+			l.analyzer.manifests.Add(at.OID, m)
 		}
 		l.manifests[dirOf(e.Path)] = source{e, m}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
@@ -27,14 +29,15 @@ type Options struct {
 // keep one for many trees.
 type Analyzer struct {
 	platform platform
-	scans    *cache
+	scans    *lru.Cache[string, scan] // by object id
 }
 
 var _ conflict.Analyzer = (*Analyzer)(nil)
 
 // New returns an analyzer.
 func New(o Options) *Analyzer {
-	return &Analyzer{platform: newPlatform(cmp.Or(o.OS, "linux"), cmp.Or(o.Arch, "amd64")), scans: newCache(cacheSize)}
+	scans, _ := lru.New[string, scan](cacheSize) // an error is for sizes below one
+	return &Analyzer{platform: newPlatform(cmp.Or(o.OS, "linux"), cmp.Or(o.Arch, "amd64")), scans: scans}
 }
 
 // ID returns name, version and platform.

@@ -79,7 +79,7 @@ func (b *builder) isPackage(dir string) bool {
 }
 
 func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
-	if s, ok := b.analyzer.scans.get(oid); ok {
+	if s, ok := b.analyzer.scans.Get(oid); ok {
 		return s, nil
 	}
 	src, err := b.tree.Blob(ctx, oid)
@@ -87,7 +87,7 @@ func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
 		return scan{}, err
 	}
 	s := b.analyzer.platform.scan(src)
-	b.analyzer.scans.put(oid, s)
+	b.analyzer.scans.Add(oid, s)
 	return s, nil
 }
 

@@ -64,22 +64,6 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestCacheForgetsTheOldest(t *testing.T) {
-	c := newCache(2)
-	for _, oid := range []string{"a", "b", "a", "c"} {
-		if _, ok := c.get(oid); !ok {
-			c.put(oid, scan{})
-		}
-		c.put(oid, scan{broken: true})
-	}
-	_, a := c.get("a")
-	_, b := c.get("b")
-	_, d := c.get("c")
-	if !a || b || !d || c.order.Len() != 2 {
-		t.Errorf("a %v, b %v, c %v, %d in all", a, b, d, c.order.Len())
-	}
-}
-
 // FuzzScan holds that no input breaks the scanner, and that it finds every
 // import of a file that parses whole, and every pattern.
 func FuzzScan(f *testing.F) {

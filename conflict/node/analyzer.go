@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
@@ -16,12 +18,17 @@ const cacheSize = 1 << 16
 
 // Analyzer is the analyzer of JavaScript workspaces. It remembers what it has
 // read, so keep one for many trees.
-type Analyzer struct{ seen *cache }
+type Analyzer struct {
+	seen *lru.Cache[string, any] // by kind and object id
+}
 
 var _ conflict.Analyzer = (*Analyzer)(nil)
 
 // New returns an analyzer.
-func New() *Analyzer { return &Analyzer{seen: newCache(cacheSize)} }
+func New() *Analyzer {
+	seen, _ := lru.New[string, any](cacheSize) // an error is for sizes below one
+	return &Analyzer{seen: seen}
+}
 
 // ID returns name and version.
 func (a *Analyzer) ID() string { return Name + "/1" }

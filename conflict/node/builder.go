@@ -89,7 +89,7 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 		return nil, fmt.Errorf("%s: a submodule is no file", e.Path)
 	}
 	key := kind + e.OID
-	if v, ok := b.analyzer.seen.get(key); ok {
+	if v, ok := b.analyzer.seen.Get(key); ok {
 		return v, nil
 	}
 	data, err := b.tree.Blob(ctx, e.OID)
@@ -100,7 +100,7 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 	if err != nil {
 		return nil, err
 	}
-	b.analyzer.seen.put(key, v)
+	b.analyzer.seen.Add(key, v)
 	return v, nil
 }
 
