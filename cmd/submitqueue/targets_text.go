@@ -38,7 +38,7 @@ func (c *targetsCommand) print(p sheet, r *targetsReport) {
 	}
 	fmt.Fprintln(p.out)
 	if n := len(r.Internal); n > 0 && !c.Internal {
-		p.hang("internal  ", fmt.Sprintf("%d nodes that targets depend on and that cannot be verified on their own (--internal lists them)", n))
+		p.hang("internal  ", counted(n, "node")+" that targets depend on, never verified as such (--internal lists them)")
 	}
 	places(p, r)
 	if len(r.Cycles) == 0 {
