@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,9 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if err := s.checkRead(filepath.Join(d.Tree, buildDir, "build.ninja.d"), dotfile); err != nil {
 		return nil, err
 	}
+	if err := forgetMade(d.Tree); err != nil {
+		return nil, fmt.Errorf("checkout: %w: %w", conflict.ErrProvisional, err)
+	}
 	version, err := r.gn(ctx, false, "--version")
 	if err != nil {
 		return nil, fmt.Errorf("gn --version: %w", err)
@@ -92,6 +96,22 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	}
 	g.Salt = []string{"gn " + strings.TrimSpace(string(version))}
 	return g, nil
+}
+
+// forgetMade removes the definitions that a run has made, args.gn among them: the
+// next run would take them for the tree's.
+func forgetMade(tree string) error {
+	root, err := os.OpenRoot(filepath.Join(tree, buildDir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !definition(file) {
+			return err
+		}
+		return root.Remove(filepath.FromSlash(file))
+	})
 }
 
 // prepare makes a checkout safe for GN.

@@ -2,10 +2,12 @@ package gn_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -204,31 +206,34 @@ func TestNothingOfTheTreeIsRun(t *testing.T) {
 	read := "x = read_file(\"" + secret + "\", \"string\")\nassert(false, x)\n"
 	add := func(path, content string) *conflicttest.Tree { return main.With(path, main.Content(path)+content) }
 	for name, tree := range map[string]*conflicttest.Tree{
-		"exec in BUILD.gn":       add("d/BUILD.gn", call),
-		"exec in an import":      add("a/a.gni", call),
-		"exec in BUILDCONFIG":    add("build/BUILDCONFIG.gn", call),
-		"exec in .gn":            add(".gn", call),
-		"exec in a value":        add(".gn", "root = exec_script(\"//evil.py\")\n"),
-		"exec in default_args":   main.With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\ndefault_args = { "+call+" }\n"),
-		"import in default_args": main.With("x.gni", call).With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\ndefault_args = { import(\"//x.gni\") }\n"),
-		"expansion in .gn":       main.With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\nroot = \"${exec_script(\"//evil.py\")}\"\n"),
-		"another whitelist":      add(".gn", "exec_script_whitelist = [ \"//d/BUILD.gn\" ]\n").With("d/BUILD.gn", call),
-		"interpreter":            main.With(".gn", strings.Replace(main.Content(".gn"), "python3", "//evil", 1)).With("d/BUILD.gn", call),
-		"exec in a text file":    main.With("x.txt", call).With("d/BUILD.gn", "import(\"//x.txt\")\n"),
-		"computed import":        main.With("d/BUILD.gn", "f = \"//x.gni\"\nimport(f)\n"),
-		"expanded import":        main.With("d/BUILD.gn", "f = \"x\"\nimport(\"//$f.gni\")\n"),
-		"absolute import":        main.With("d/BUILD.gn", "import(\""+secret+"\")\n"),
-		"import from above":      main.With("d/BUILD.gn", "import(\"//../../../../"+secret+"\")\n"),
-		"import through a link":  main.WithMode("l", conflict.ModeLink, dir).With("d/BUILD.gn", "import(\"//l/secret.gni\")\n"),
-		"a link as import":       main.WithMode("l.gni", conflict.ModeLink, secret).With("d/BUILD.gn", "import(\"//l.gni\")\n"),
-		"absolute read":          main.With("d/BUILD.gn", read),
-		"computed read":          main.With("d/BUILD.gn", "f = \""+secret+"\"\nassert(false, read_file(f, \"string\"))\n"),
-		"read in an import":      main.With("d/x.gni", read).With("d/BUILD.gn", "import(\"x.gni\")\n"),
-		"buildconfig elsewhere":  main.With(".gn", "buildconfig = \""+secret+"\"\n"),
-		"buildconfig from above": main.With(".gn", "buildconfig = \"//../"+secret+"\"\n"),
-		"buildconfig a text":     main.With("x.txt", call).With(".gn", "buildconfig = \"//x.txt\"\n"),
-		"another source":         add(".gn", "secondary_source = \"//a/\"\n"),
-		"a link as .gn":          main.WithMode(".gn", conflict.ModeLink, "x.gn").With("x.gn", call),
+		"exec in BUILD.gn":         add("d/BUILD.gn", call),
+		"exec in an import":        add("a/a.gni", call),
+		"exec in BUILDCONFIG":      add("build/BUILDCONFIG.gn", call),
+		"exec in .gn":              add(".gn", call),
+		"exec in a value":          add(".gn", "root = exec_script(\"//evil.py\")\n"),
+		"exec in default_args":     main.With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\ndefault_args = { "+call+" }\n"),
+		"import in default_args":   main.With("x.gni", call).With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\ndefault_args = { import(\"//x.gni\") }\n"),
+		"expansion in .gn":         main.With(".gn", "buildconfig = \"//build/BUILDCONFIG.gn\"\nroot = \"${exec_script(\"//evil.py\")}\"\n"),
+		"another whitelist":        add(".gn", "exec_script_whitelist = [ \"//d/BUILD.gn\" ]\n").With("d/BUILD.gn", call),
+		"interpreter":              main.With(".gn", strings.Replace(main.Content(".gn"), "python3", "//evil", 1)).With("d/BUILD.gn", call),
+		"exec in a text file":      main.With("x.txt", call).With("d/BUILD.gn", "import(\"//x.txt\")\n"),
+		"computed import":          main.With("d/BUILD.gn", "f = \"//x.gni\"\nimport(f)\n"),
+		"expanded import":          main.With("d/BUILD.gn", "f = \"x\"\nimport(\"//$f.gni\")\n"),
+		"absolute import":          main.With("d/BUILD.gn", "import(\""+secret+"\")\n"),
+		"import from above":        main.With("d/BUILD.gn", "import(\"//../../../../"+secret+"\")\n"),
+		"import through a link":    main.WithMode("l", conflict.ModeLink, dir).With("d/BUILD.gn", "import(\"//l/secret.gni\")\n"),
+		"a link as import":         main.WithMode("l.gni", conflict.ModeLink, secret).With("d/BUILD.gn", "import(\"//l.gni\")\n"),
+		"absolute read":            main.With("d/BUILD.gn", read),
+		"computed read":            main.With("d/BUILD.gn", "f = \""+secret+"\"\nassert(false, read_file(f, \"string\"))\n"),
+		"read in an import":        main.With("d/x.gni", read).With("d/BUILD.gn", "import(\"x.gni\")\n"),
+		"read in a written import": main.With("d/BUILD.gn", "write_file(\"//.submitqueue-gn/x.gni\", \"x = read_\" + \"file("+strings.ReplaceAll(strconv.Quote(secret), `"`, `\"`)+", \\\"string\\\")\")\nimport(\"//.submitqueue-gn/x.gni\")\n"),
+		"written arguments":        main.With("d/BUILD.gn", "write_file(\"//.submitqueue-gn/args.gn\", \"s = 1\")\n"),
+		"import of what is made":   main.With("d/BUILD.gn", "import(\"//.submitqueue-gn/x.gni\")\n"),
+		"buildconfig elsewhere":    main.With(".gn", "buildconfig = \""+secret+"\"\n"),
+		"buildconfig from above":   main.With(".gn", "buildconfig = \"//../"+secret+"\"\n"),
+		"buildconfig a text":       main.With("x.txt", call).With(".gn", "buildconfig = \"//x.txt\"\n"),
+		"another source":           add(".gn", "secondary_source = \"//a/\"\n"),
+		"a link as .gn":            main.WithMode(".gn", conflict.ModeLink, "x.gn").With("x.gn", call),
 	} {
 		s := analyze(t, p, tree)
 		if s.Unknown == "" {
@@ -240,6 +245,13 @@ func TestNothingOfTheTreeIsRun(t *testing.T) {
 		if _, err := os.Stat(marker); err == nil {
 			t.Fatalf("%s: it was run", name)
 		}
+	}
+	// Arguments that the run itself has made are not those of the next.
+	made := analyze(t, p, main.With("d/BUILD.gn", main.Content("d/BUILD.gn")+"declare_args() { who = \"nobody\" }\ngroup(\"by-$who\") {}\n"+
+		"generated_file(\"made\") { outputs = [ \"$root_build_dir/args.gn\" ]\n contents = \"who = \\\"somebody\\\"\" }\n"))
+	mustKnow(t, made)
+	if names := fmt.Sprint(made.Targets); !strings.Contains(names, "//d:by-nobody") || strings.Contains(names, "somebody") {
+		t.Errorf("arguments that a run has made are used: %s", names)
 	}
 	// One that nothing leads to does no harm, and stops nobody.
 	mustKnow(t, analyze(t, p, main.With("third/BUILD.gn", call+read)))

@@ -77,6 +77,9 @@ func needs(file, src string) ([]string, error) {
 		if t.kind == text && strings.Contains(t.text, "exec_script") || t.kind == word && t.text == "exec_script" {
 			return nil, fmt.Errorf("line %d: exec_script would run a program of the tree on the server", t.line)
 		}
+		if t.kind == word && t.text == "write_file" {
+			return nil, fmt.Errorf("line %d: write_file could write definitions that nobody has looked at", t.line)
+		}
 		if t.kind != word || t.text != "import" && t.text != "read_file" && t.text != "path_exists" {
 			continue
 		}
@@ -102,6 +105,9 @@ func resolve(dir, name string) (string, bool) {
 		file = path.Join(dir, name)
 	}
 	file = path.Clean(file)
+	if file == buildDir || strings.HasPrefix(file, buildDir+"/") {
+		return "", false // what a run has made is not the tree's
+	}
 	return file, file != "." && file != ".." && !strings.HasPrefix(file, "../") && !strings.HasPrefix(file, "/")
 }
 
@@ -159,7 +165,7 @@ func (s *scanned) checkRead(depfile, dotfile string) error {
 			full = name
 		}
 		rel, err := filepath.Rel(filepath.Dir(build), full)
-		if full == dotfile || full == filepath.Join(build, "args.gn") {
+		if full == dotfile || full == filepath.Join(build, "args.gn") { // named whether or not it is there; at first it is not
 			continue
 		}
 		if err != nil || !may[filepath.ToSlash(rel)] {
