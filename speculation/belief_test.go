@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -132,6 +133,12 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 		t.Errorf("it has failed on what has landed, alone, and lands by %.3g", q)
 	}
 	rec := w.core.belief(ch.ID)
+	gone := *rec
+	gone.Pairs, gone.Met, gone.Doubts = maps.Clone(rec.Pairs), maps.Clone(rec.Met), slices.Clone(rec.Doubts)
+	w.core.forgetPair(&gone, landed.ID, &queue.Change{Phase: queue.Rejected})
+	if slices.ContainsFunc(gone.Doubts, func(d queue.Doubt) bool { return d.Pair != "" || d.Chance > 0.5 }) {
+		t.Errorf("the other has been turned down, and of the blame there is %+v", gone.Doubts)
+	}
 	w.core.forgetPair(rec, landed.ID, landed)
 	if q := w.core.expect(n, nil); q > 0.05 {
 		t.Errorf("the other is forgotten, and it lands by %.3g", q)

@@ -76,6 +76,9 @@ func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, even
 		return
 	}
 	for _, g := range guesses {
+		if g.w == 0 {
+			continue
+		}
 		d := queue.Doubt{Chance: min(g.w/(1-none), 1-minChance), Weight: g.w, Event: event}
 		for _, id := range suspects {
 			if id != g.a && id != g.b {

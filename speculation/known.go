@@ -121,6 +121,7 @@ func (c *Core) refresh(k *known) {
 		return
 	}
 	k.status = st
+	c.news++
 	for _, s := range k.from {
 		switch {
 		case st == verified:

@@ -171,6 +171,9 @@ func (c *Core) newCost(t int) {
 // newRules takes in that the configuration has changed.
 func (c *Core) newRules() {
 	clear(c.costs)
+	for _, n := range c.nodes {
+		n.weighed = false
+	}
 	c.assumed.stale, c.toldAll = true, false
 	for _, f := range c.facts {
 		c.changed(f)

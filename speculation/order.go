@@ -300,7 +300,7 @@ func (c *Core) recall(landed, ch *queue.Change) float64 {
 	if x == nil || y == nil || len(common(y, x)) == 0 {
 		return 0
 	}
-	c.keepPair(landed.ID, ch.ID, q)
+	c.keepPair(landed.ID, ch.ID, c.pairBase(landed.ID, ch.ID))
 	return q
 }
 

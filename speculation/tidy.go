@@ -103,14 +103,16 @@ func (c *Core) tidyChanges() {
 
 // forgetPair forgets the chance of a pair. Of one that has landed, and of which
 // it is not known any more what it did, the fault that it may have made is the
-// other's, and so is the blame.
+// other's, and so is the blame; of one that has been turned down there is none.
 func (c *Core) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
 	if ch != nil && ch.Phase == queue.Landed {
 		b.Good = clampChance(b.Good * (1 - b.Pairs[other]))
+		takeOver(b, other)
+	} else {
+		b.Doubts = slices.DeleteFunc(b.Doubts, func(d queue.Doubt) bool { return d.Pair == other })
 	}
 	delete(b.Pairs, other)
 	delete(b.Met, other)
-	takeOver(b, other)
 }
 
 // Of the paths of a change that do not stand where main is, the latest are kept,
