@@ -60,7 +60,7 @@ func TestDescribeSaysWhereEachFileIs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for i, target := range d.Targets {
+	for i, target := range d.Targets() {
 		if d.Nodes[i].Name != target.Target || d.Nodes[i].Hash != target.Hash {
 			t.Errorf("node %d is %s, the target %s", i, d.Nodes[i].Name, target.Target)
 		}
@@ -124,7 +124,7 @@ func TestEveryAffectedTargetHasACause(t *testing.T) {
 			t.Fatalf("the delta has %v, the footprint %v", got, affected)
 		}
 		causes := conflict.NewCauses(from, to)
-		for _, target := range to.Targets {
+		for _, target := range to.Targets() {
 			cause := causes.Of(target.Target)
 			if (cause != nil) != slices.Contains(affected, target.Target) {
 				t.Fatalf("%s: cause %+v, affected %v", target.Target, cause, affected)

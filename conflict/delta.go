@@ -12,11 +12,11 @@ type Delta struct{ Added, Changed, Removed []string }
 // DeltaOf compares the targets of two trees.
 func DeltaOf(from, to *Snapshot) Delta {
 	var d Delta
-	had := make(map[string]queue.Digest, len(from.Targets))
-	for _, t := range from.Targets {
+	had := make(map[string]queue.Digest, len(from.Targets()))
+	for _, t := range from.Targets() {
 		had[t.Target] = t.Hash
 	}
-	for _, t := range changedTargets(from.Targets, to.Targets) {
+	for _, t := range changedTargets(from.Targets(), to.Targets()) {
 		if _, ok := had[t.Target]; ok {
 			d.Changed = append(d.Changed, t.Target)
 		} else {

@@ -19,7 +19,7 @@ const maxWitnesses = 5
 // people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
-	for _, t := range changedTargets(main.Targets, change.Targets) {
+	for _, t := range changedTargets(main.Targets(), change.Targets()) {
 		f.Affected = append(f.Affected, t.Target)
 	}
 	switch {
@@ -53,9 +53,9 @@ func (s *Snapshot) all() []node {
 	if s.nodes != nil {
 		return s.nodes
 	}
-	nodes := make([]node, len(s.Targets))
+	nodes := make([]node, len(s.Targets()))
 	var f framer
-	for i, t := range s.Targets {
+	for i, t := range s.Targets() {
 		nodes[i] = node{name: t.Target, hash: f.reset("whole1").text(string(t.Hash)).done()}
 	}
 	return nodes

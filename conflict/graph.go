@@ -28,6 +28,7 @@ type Graph struct {
 	Definitions []Definition
 	Barrier     []Entry  // files that every target depends on, beside the built-in and configured ones
 	Salt        []string // further facts that every target depends on; here order counts
+	Memo        any      // what a Follower wants back in Follow; it never changes once it is returned
 }
 
 // Target is one node of the graph.

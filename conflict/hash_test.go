@@ -19,7 +19,7 @@ func TestHashDoesNotDependOnOrder(t *testing.T) {
 		conflict.Target{Name: "t", Sources: []conflict.Entry{one, two}, Deps: []string{"u", "v"}}, conflict.Target{Name: "u"}, conflict.Target{Name: "v"}))
 	b := graphSnapshot(t, graphOf(
 		conflict.Target{Name: "v"}, conflict.Target{Name: "u"}, conflict.Target{Name: "t", Sources: []conflict.Entry{two, one, two}, Deps: []string{"v", "u", "v"}}))
-	if d := cmp.Diff(a.Targets, b.Targets); d != "" {
+	if d := cmp.Diff(a.Targets(), b.Targets()); d != "" {
 		t.Error(d)
 	}
 }
@@ -91,12 +91,12 @@ func TestUnreachableClaimsAreUnowned(t *testing.T) {
 	lib := conflict.Target{Name: "lib", Internal: true, Sources: files}
 	s := queue.Analysis{Unowned: queue.UnownedTarget}
 	alone := mustAnalyze(t, fixed{id: "f", graph: graphOf(lib)}, s, tree)
-	if len(alone.Targets) != 1 || alone.Targets[0].Target != queue.TargetUnowned {
-		t.Errorf("targets of a lonely library: %v", alone.Targets)
+	if len(alone.Targets()) != 1 || alone.Targets()[0].Target != queue.TargetUnowned {
+		t.Errorf("targets of a lonely library: %v", alone.Targets())
 	}
 	used := mustAnalyze(t, fixed{id: "f", graph: graphOf(lib, conflict.Target{Name: "app", Deps: []string{"lib"}})}, s, tree)
-	if len(used.Targets) != 1 || used.Targets[0].Target != "app" {
-		t.Errorf("targets with a user of the library: %v", used.Targets)
+	if len(used.Targets()) != 1 || used.Targets()[0].Target != "app" {
+		t.Errorf("targets with a user of the library: %v", used.Targets())
 	}
 }
 

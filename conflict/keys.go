@@ -19,10 +19,10 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key
 	for _, s := range parentSteps {
 		had[s.Digest()] = true
 	}
-	changed := changedTargets(parent.Targets, commit.Targets)
+	changed := changedTargets(parent.Targets(), commit.Targets())
 	var keys []queue.Key
 	for _, s := range steps {
-		targets := commit.Targets
+		targets := commit.Targets()
 		if had[s.Digest()] {
 			targets = changed
 			if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {
@@ -55,11 +55,11 @@ func changedTargets(from, to []queue.TargetHash) []queue.TargetHash {
 func Gone(parent, commit *Snapshot) []string {
 	var gone []string
 	i := 0
-	for _, t := range parent.Targets {
-		for i < len(commit.Targets) && commit.Targets[i].Target < t.Target {
+	for _, t := range parent.Targets() {
+		for i < len(commit.Targets()) && commit.Targets()[i].Target < t.Target {
 			i++
 		}
-		if i == len(commit.Targets) || commit.Targets[i].Target != t.Target {
+		if i == len(commit.Targets()) || commit.Targets()[i].Target != t.Target {
 			gone = append(gone, t.Target)
 		}
 	}

@@ -16,21 +16,21 @@ import (
 // made, and holds no reference to the tree.
 type Snapshot struct {
 	Tree     queue.TreeID
-	Analyzer string             // id of the analyzer
-	Targets  []queue.TargetHash // what can be verified, sorted by name
-	Cycles   [][]string         // targets that depend on themselves, each list sorted; they are hashed as one
-	Unknown  string             // why the graph could not be computed; Targets is the whole tree then
+	Analyzer string     // id of the analyzer
+	Cycles   [][]string // targets that depend on themselves, each list sorted; they are hashed as one
+	Unknown  string     // why the graph could not be computed; the one target is the whole tree then
 
 	// Provisional says that Unknown rests on more than the tree: whoever keeps
 	// snapshots does not keep this one.
 	Provisional bool
 
-	salt    sum
-	barrier []Entry           // the files of the salt, sorted by path
-	nodes   []node            // sorted by name, internal ones included
-	defs    map[string]sum    // definition nodes and listings
-	targets map[string]string // alias → target
-	aliases map[string]string // target → alias
+	salt     sum
+	barrier  []Entry            // the files of the salt, sorted by path
+	verified []queue.TargetHash // what Targets returns
+	nodes    []node             // sorted by name, internal ones included
+	defs     map[string]sum     // definition nodes and listings
+	targets  map[string]string  // alias → target
+	aliases  map[string]string  // target → alias
 }
 
 // none is the id of the analysis without an analyzer.
@@ -98,7 +98,7 @@ func analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (analysi
 // whole is the snapshot of a tree without a graph.
 func whole(tree queue.TreeID, id, unknown string) *Snapshot {
 	return &Snapshot{Tree: tree, Analyzer: id, Unknown: unknown,
-		Targets: []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(tree)}}}
+		verified: []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(tree)}}}
 }
 
 func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []Entry) analysis {
@@ -126,7 +126,7 @@ func graphed(tree queue.TreeID, id string, s queue.Analysis, g *Graph, files []E
 		if n.internal {
 			continue
 		}
-		snap.Targets = append(snap.Targets, queue.TargetHash{Target: n.name, Hash: n.hash.digest()})
+		snap.verified = append(snap.verified, queue.TargetHash{Target: n.name, Hash: n.hash.digest()})
 		if n.alias != "" {
 			snap.name(n.name, n.alias)
 		}
@@ -246,6 +246,10 @@ func parent(file string) (dir, name string) {
 	}
 	return "", path.Base(file)
 }
+
+// Targets returns what can be verified, sorted by name. The caller does not
+// modify it.
+func (s *Snapshot) Targets() []queue.TargetHash { return s.verified }
 
 // Alias returns the name under which reports speak of a target, such as the
 // import path of a Go package: the target's own name if it has no other.

@@ -67,12 +67,12 @@ func graphSnapshot(t testing.TB, g *conflict.Graph) *conflict.Snapshot {
 
 func hashOf(t testing.TB, s *conflict.Snapshot, target string) queue.Digest {
 	t.Helper()
-	for _, h := range s.Targets {
+	for _, h := range s.Targets() {
 		if h.Target == target {
 			return h.Hash
 		}
 	}
-	t.Fatalf("no target %s in %v", target, s.Targets)
+	t.Fatalf("no target %s in %v", target, s.Targets())
 	return ""
 }
 
@@ -219,7 +219,7 @@ func TestWholeTree(t *testing.T) {
 				t.Errorf("unknown: %q, want %q", snap.Unknown, tt.unknown)
 			}
 			want := []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(tree.ID())}}
-			if d := cmp.Diff(want, snap.Targets); d != "" {
+			if d := cmp.Diff(want, snap.Targets()); d != "" {
 				t.Error(d)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 // print writes the report for people.
 func (c *affectedCommand) print(p sheet, in *inspection, ch app.Change, r affectedReport) {
 	n := len(r.Added) + len(r.Changed)
-	verified := fmt.Sprintf("%d of %s would be verified", n, counted(len(ch.Targets), "target"))
+	verified := fmt.Sprintf("%d of %s would be verified", n, counted(len(ch.Targets()), "target"))
 	switch {
 	case r.Unknown != "":
 		verified = "everything would be verified"

@@ -97,14 +97,14 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 	r := &targetsReport{Revision: c.Rev, Commit: in.commit, Configuration: in.rules, Analyzer: d.Analyzer, Unknown: d.Unknown,
 		Targets: []targetRow{}, Internal: []targetRow{}, Cycles: orEmpty(d.Cycles),
 		Barrier: pathsOf(d.Barrier), Unowned: pathsOf(d.Unowned), Ignored: pathsOf(d.Ignored), UnownedIn: d.Config.Analysis.Unowned,
-		all: len(d.Targets)}
+		all: len(d.Targets())}
 	if r.UnownedIn == "" {
 		r.UnownedIn = queue.UnownedAll
 	}
 	steps, whole := stepNames(d.Config.Steps)
 	r.steps, r.RepositorySteps = orEmpty(steps), orEmpty(whole)
 	if d.Nodes == nil {
-		for _, t := range d.Targets {
+		for _, t := range d.Targets() {
 			r.Targets = append(r.Targets, targetRow{Name: t.Target, Kind: "whole tree", Files: d.Files, Dependencies: []string{}, Hash: t.Hash, Steps: r.steps})
 		}
 	}
@@ -193,7 +193,7 @@ func fileOf(d *conflict.Description, r *targetsReport, file string) *fileReport 
 	f := &fileReport{Path: file, Place: "owned", Owners: []string{}, Affected: []string{}}
 	every := func(place string) {
 		f.Place = place
-		for _, t := range d.Targets {
+		for _, t := range d.Targets() {
 			f.Affected = append(f.Affected, t.Target)
 		}
 	}

@@ -81,7 +81,7 @@ func affected(t testing.TB, from, to conflict.Tree) []string {
 func TestTargets(t *testing.T) {
 	snap := mustAnalyze(t, settings, conflicttest.New(workspace))
 	var names []string
-	for _, target := range snap.Targets {
+	for _, target := range snap.Targets() {
 		names = append(names, target.Target)
 	}
 	want := []string{"./crates/odd/inner", "base", "gen", "helper", "odd", "plain", "top", queue.TargetUnowned, "win"}

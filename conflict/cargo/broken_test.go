@@ -46,8 +46,8 @@ func TestTreesWithoutAGraph(t *testing.T) {
 		"a long key":             {base.With("a/Cargo.toml", strings.Repeat("a.", 1<<20)+"a = 1"), "a/Cargo.toml:1: nested too deeply"},
 	} {
 		snap := mustAnalyze(t, settings, tt.tree)
-		if !strings.Contains(snap.Unknown, tt.unknown) || len(snap.Targets) != 1 || snap.Targets[0].Target != queue.TargetTree {
-			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets)
+		if !strings.Contains(snap.Unknown, tt.unknown) || len(snap.Targets()) != 1 || snap.Targets()[0].Target != queue.TargetTree {
+			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets())
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestNamesAndWorkspaces(t *testing.T) {
 	} {
 		var names []string
 		snap := mustAnalyze(t, queue.Analysis{}, conflicttest.New(tt.files))
-		for _, target := range snap.Targets {
+		for _, target := range snap.Targets() {
 			names = append(names, target.Target)
 		}
 		if d := cmp.Diff(tt.want, names); d != "" {
@@ -193,7 +193,7 @@ func TestAnalyzerIsSafeForConcurrentUse(t *testing.T) {
 			t.Parallel()
 			got, err := conflict.Analyze(t.Context(), a, settings, tree)
 			must(t, err)
-			if d := cmp.Diff(want.Targets, got.Targets); d != "" {
+			if d := cmp.Diff(want.Targets(), got.Targets()); d != "" {
 				t.Error(d)
 			}
 		})
@@ -222,7 +222,7 @@ func FuzzManifest(f *testing.F) {
 		tree := conflicttest.New(map[string]string{"Cargo.toml": string(src), "a/Cargo.toml": string(src), "Cargo.lock": string(src), "a/src/lib.rs": string(src)})
 		snap, err := conflict.Analyze(t.Context(), cargo.New(), queue.Analysis{}, tree)
 		must(t, err)
-		if len(snap.Targets) == 0 {
+		if len(snap.Targets()) == 0 {
 			t.Error("no target at all")
 		}
 	})

@@ -75,7 +75,7 @@ func TestCachesChangeNothing(t *testing.T) {
 			got, err := conflict.Analyze(t.Context(), old, settings, tree)
 			must(t, err)
 			want := mustAnalyze(t, settings, tree)
-			if d := cmp.Diff(want.Targets, got.Targets); d != "" || want.Unknown != got.Unknown {
+			if d := cmp.Diff(want.Targets(), got.Targets()); d != "" || want.Unknown != got.Unknown {
 				t.Fatalf("%q, %q: %s", want.Unknown, got.Unknown, d)
 			}
 		}
@@ -122,8 +122,8 @@ func BenchmarkGraph(b *testing.B) {
 	for b.Loop() {
 		snap, err := conflict.Analyze(b.Context(), a, queue.Analysis{}, tree)
 		must(b, err)
-		if len(snap.Targets) != 2000 {
-			b.Fatalf("%d targets: %s", len(snap.Targets), snap.Unknown)
+		if len(snap.Targets()) != 2000 {
+			b.Fatalf("%d targets: %s", len(snap.Targets()), snap.Unknown)
 		}
 	}
 }

@@ -104,12 +104,12 @@ func TestNoConflictMeansNoNewHash(t *testing.T) {
 		independent++
 		known := map[queue.TargetHash]bool{}
 		for _, s := range []*conflict.Snapshot{main, first, second} {
-			for _, h := range s.Targets {
+			for _, h := range s.Targets() {
 				known[h] = true
 			}
 		}
 		merged := analyze(two.on(one.on(base)))
-		for _, h := range merged.Targets {
+		for _, h := range merged.Targets() {
 			if !known[h] {
 				t.Errorf("round %d: %s was never built: %v | %v %s", round, h.Target, one, two, merged.Unknown)
 			}

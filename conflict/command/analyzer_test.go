@@ -144,8 +144,8 @@ func TestPlacesAreInNoHash(t *testing.T) {
 	two := l.analyze(main)
 	held.Release()
 	other := newLine(t, main).analyze(main)
-	if one.Unknown != "" || !slices.Equal(one.Targets, two.Targets) || !slices.Equal(one.Targets, other.Targets) {
-		t.Errorf("%v, %v, %v: %s", one.Targets, two.Targets, other.Targets, one.Unknown)
+	if one.Unknown != "" || !slices.Equal(one.Targets(), two.Targets()) || !slices.Equal(one.Targets(), other.Targets()) {
+		t.Errorf("%v, %v, %v: %s", one.Targets(), two.Targets(), other.Targets(), one.Unknown)
 	}
 }
 
@@ -167,8 +167,8 @@ func TestNothingOfAPullRequestRuns(t *testing.T) {
 		"none at all":     main.Without("tools"),
 	} {
 		s := l.analyze(tree)
-		if s.Unknown == "" || !s.Provisional || len(s.Targets) != 1 || s.Targets[0].Target != queue.TargetTree {
-			t.Errorf("%s: %v, unknown %q", name, s.Targets, s.Unknown)
+		if s.Unknown == "" || !s.Provisional || len(s.Targets()) != 1 || s.Targets()[0].Target != queue.TargetTree {
+			t.Errorf("%s: %v, unknown %q", name, s.Targets(), s.Unknown)
 		}
 		if f := l.footprint(tree); !f.All {
 			t.Errorf("%s: the footprint is not All", name)
@@ -204,7 +204,7 @@ func TestTheProgramIsAlone(t *testing.T) {
 	main := shop().With("tools/graph.sh", `for f in * */*; do printf '{"target":"%s"}\n' "$f"; done`)
 	l := newLine(t, main)
 	var names []string
-	for _, target := range l.analyze(main).Targets {
+	for _, target := range l.analyze(main).Targets() {
 		names = append(names, target.Target)
 	}
 	if !slices.Equal(names, []string{"tools", "tools/graph.sh"}) {

@@ -162,7 +162,7 @@ func TestSameTreeSameHashes(t *testing.T) {
 	must(t, err)
 	two := mustKnow(t, analyze(t, p, tree))
 	held.Release()
-	if other := mustKnow(t, analyze(t, mustOpen(t, 1), tree)); !slices.Equal(one.Targets, two.Targets) || !slices.Equal(one.Targets, other.Targets) {
+	if other := mustKnow(t, analyze(t, mustOpen(t, 1), tree)); !slices.Equal(one.Targets(), two.Targets()) || !slices.Equal(one.Targets(), other.Targets()) {
 		t.Error("the place is in the hashes")
 	}
 }
@@ -185,7 +185,7 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		"odd names":     {main.With("d/BUILD.gn", "group(\"d\") {}\ngroup(\"a$0x0Ab\") {}\n"), "plain characters"},
 	} {
 		s := analyze(t, p, x.tree)
-		if !strings.Contains(s.Unknown, x.want) || s.Provisional || len(s.Targets) != 1 {
+		if !strings.Contains(s.Unknown, x.want) || s.Provisional || len(s.Targets()) != 1 {
 			t.Errorf("%s: unknown %q, want %q", name, s.Unknown, x.want)
 		}
 	}
@@ -250,7 +250,7 @@ func TestNothingOfTheTreeIsRun(t *testing.T) {
 	made := analyze(t, p, main.With("d/BUILD.gn", main.Content("d/BUILD.gn")+"declare_args() { who = \"nobody\" }\ngroup(\"by-$who\") {}\n"+
 		"generated_file(\"made\") { outputs = [ \"$root_build_dir/args.gn\" ]\n contents = \"who = \\\"somebody\\\"\" }\n"))
 	mustKnow(t, made)
-	if names := fmt.Sprint(made.Targets); !strings.Contains(names, "//d:by-nobody") || strings.Contains(names, "somebody") {
+	if names := fmt.Sprint(made.Targets()); !strings.Contains(names, "//d:by-nobody") || strings.Contains(names, "somebody") {
 		t.Errorf("arguments that a run has made are used: %s", names)
 	}
 	// One that nothing leads to does no harm, and stops nobody.

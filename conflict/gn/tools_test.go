@@ -83,7 +83,7 @@ func TestNinjaTakesTheTargets(t *testing.T) {
 	main := layers(5)
 	s := mustKnow(t, analyze(t, mustOpen(t, 1), main))
 	var names []string
-	for _, x := range s.Targets {
+	for _, x := range s.Targets() {
 		names = append(names, "'"+x.Target+"'")
 	}
 	tool(t, write(t, main), "sh", "-ec", "gn gen out && ninja -C out $(printf '%s\\n' "+strings.Join(names, " ")+" | sed 's,^//,,')")

@@ -37,7 +37,7 @@ func affected(t testing.TB, s queue.Analysis, from, to conflict.Tree) []string {
 func TestTargets(t *testing.T) {
 	snap := mustAnalyze(t, settings, conflicttest.New(workspace))
 	var names []string
-	for _, target := range snap.Targets {
+	for _, target := range snap.Targets() {
 		names = append(names, target.Target)
 	}
 	want := []string{".", "./a", "./alone", "./b", "./c", "./d", "./nested/m", "./nested/n", queue.TargetUnowned}
@@ -102,8 +102,8 @@ func TestUnownedFilesAreInEveryHash(t *testing.T) {
 	main := mustAnalyze(t, queue.Analysis{}, base)
 	change := mustAnalyze(t, queue.Analysis{}, base.With("config/prod.yaml", "port: 2\n"))
 	f := conflict.FootprintOf(main, change, "m")
-	if !f.All || len(f.Affected) != len(main.Targets) {
-		t.Errorf("all %v, %d of %d targets affected", f.All, len(f.Affected), len(main.Targets))
+	if !f.All || len(f.Affected) != len(main.Targets()) {
+		t.Errorf("all %v, %d of %d targets affected", f.All, len(f.Affected), len(main.Targets()))
 	}
 	if d := cmp.Diff([]string{"def:config/prod.yaml"}, f.Write); d != "" {
 		t.Error(d)
@@ -285,8 +285,8 @@ func TestTreesWithoutAGraph(t *testing.T) {
 		"broken workspace": {"go.mod": "module m\n", "go.work": "us"},
 	} {
 		snap := mustAnalyze(t, settings, conflicttest.New(files))
-		if snap.Unknown == "" || len(snap.Targets) != 1 || snap.Targets[0].Target != queue.TargetTree {
-			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets)
+		if snap.Unknown == "" || len(snap.Targets()) != 1 || snap.Targets()[0].Target != queue.TargetTree {
+			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets())
 		}
 	}
 }
@@ -359,7 +359,7 @@ func TestAnalyzerIsSafeForConcurrentUse(t *testing.T) {
 			t.Parallel()
 			got, err := conflict.Analyze(context.Background(), a, settings, tree)
 			must(t, err)
-			if d := cmp.Diff(want.Targets, got.Targets); d != "" {
+			if d := cmp.Diff(want.Targets(), got.Targets()); d != "" {
 				t.Error(d)
 			}
 		})
@@ -383,8 +383,8 @@ func BenchmarkGraph(b *testing.B) {
 	for b.Loop() {
 		snap, err := conflict.Analyze(context.Background(), a, queue.Analysis{}, tree)
 		must(b, err)
-		if len(snap.Targets) != 1300 {
-			b.Fatalf("%d targets: %s", len(snap.Targets), snap.Unknown)
+		if len(snap.Targets()) != 1300 {
+			b.Fatalf("%d targets: %s", len(snap.Targets()), snap.Unknown)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestLinesOfAModuleThatAreInEveryHash(t *testing.T) {
 		"ignore": "ignore ./node_modules", "replace": "replace plain => ./std", "replace away": "replace plain => ../std", "replace by a version": "replace plain => plain v1.1.0",
 	} {
 		got := affected(t, settings, base, base.With("go.mod", external["go.mod"]+"\n"+line+"\n"))
-		all = len(mustAnalyze(t, settings, base).Targets)
+		all = len(mustAnalyze(t, settings, base).Targets())
 		if global := len(got) == all; global != !strings.Contains(name, " ") {
 			t.Errorf("%s affects %v", name, got)
 		}

@@ -51,7 +51,7 @@ func targets(t testing.TB, tree conflict.Tree) string {
 		t.Fatal(snap.Unknown)
 	}
 	var names []string
-	for _, x := range snap.Targets {
+	for _, x := range snap.Targets() {
 		names = append(names, x.Target)
 	}
 	return strings.Join(names, " ")
@@ -131,8 +131,8 @@ func TestABrokenManifestIsUnknownWithItsLine(t *testing.T) {
 		"{\n\n\"devDependencies\": {\n\"a\": 1}}": "packages/ui/package.json:4: a is no string",
 	} {
 		snap := mustAnalyze(t, settings, shop().With("packages/ui/package.json", content))
-		if !strings.HasPrefix(snap.Unknown, want) || len(snap.Targets) != 1 {
-			t.Errorf("%q: %q with %d targets, want %q", content, snap.Unknown, len(snap.Targets), want)
+		if !strings.HasPrefix(snap.Unknown, want) || len(snap.Targets()) != 1 {
+			t.Errorf("%q: %q with %d targets, want %q", content, snap.Unknown, len(snap.Targets()), want)
 		}
 	}
 }

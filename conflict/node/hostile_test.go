@@ -39,7 +39,7 @@ func TestHostileTrees(t *testing.T) {
 			if (snap.Unknown == "") != (tt.unknown == "") || !strings.HasPrefix(snap.Unknown, tt.unknown) {
 				t.Errorf("unknown is %q", snap.Unknown)
 			}
-			if len(snap.Targets) == 0 {
+			if len(snap.Targets()) == 0 {
 				t.Error("no targets")
 			}
 		})

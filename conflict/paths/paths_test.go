@@ -89,14 +89,14 @@ func TestUnreadableTree(t *testing.T) {
 func TestNone(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"a": ""})
 	s, err := conflict.Analyze(context.Background(), none.Analyzer{}, queue.Analysis{}, tree)
-	if err != nil || s.Unknown != "" || len(s.Targets) != 1 || s.Targets[0].Hash != queue.Digest(tree.ID()) {
+	if err != nil || s.Unknown != "" || len(s.Targets()) != 1 || s.Targets()[0].Hash != queue.Digest(tree.ID()) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	without, err := conflict.Analyze(context.Background(), nil, queue.Analysis{}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(without.Targets, s.Targets); d != "" || without.Analyzer != s.Analyzer {
+	if d := cmp.Diff(without.Targets(), s.Targets()); d != "" || without.Analyzer != s.Analyzer {
 		t.Errorf("none is not the same as no analyzer: %s", d)
 	}
 }
