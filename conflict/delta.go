@@ -1,10 +1,6 @@
 package conflict
 
-import (
-	"slices"
-
-	"github.com/submitqueue/submitqueue/queue"
-)
+import "slices"
 
 // Delta is how the targets of two trees differ, each list sorted by name.
 type Delta struct{ Added, Changed, Removed []string }
@@ -12,18 +8,19 @@ type Delta struct{ Added, Changed, Removed []string }
 // DeltaOf compares the targets of two trees.
 func DeltaOf(from, to *Snapshot) Delta {
 	var d Delta
-	had := make(map[string]queue.Digest, len(from.Targets()))
-	for _, t := range from.Targets() {
-		had[t.Target] = t.Hash
-	}
-	for _, t := range changedTargets(from.Targets(), to.Targets()) {
-		if _, ok := had[t.Target]; ok {
-			d.Changed = append(d.Changed, t.Target)
-		} else {
-			d.Added = append(d.Added, t.Target)
+	diff := compare(from, to)
+	var added, changed []uint32
+	for _, id := range diff.write {
+		switch {
+		case !diff.change.verifiable(id):
+		case diff.main.verifiable(id):
+			changed = append(changed, id)
+		default:
+			added = append(added, id)
 		}
 	}
-	d.Removed = Gone(from, to)
+	n := diff.main.names
+	d.Added, d.Changed, d.Removed = n.texts(added), n.texts(changed), n.texts(diff.gone())
 	return d
 }
 
@@ -58,3 +55,17 @@ func ShapeOf(from, to *Description) Shape {
 
 // Altered reports whether there is any difference.
 func (s Shape) Altered() bool { return s.Nodes || len(s.Added)+len(s.Gone) > 0 }
+
+// missing returns what the sorted list has and the other sorted list has not.
+func missing(list, other []string) []string {
+	var out []string
+	for _, s := range list {
+		for len(other) > 0 && other[0] < s {
+			other = other[1:]
+		}
+		if len(other) == 0 || other[0] != s {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -31,7 +31,7 @@ type Node struct {
 
 // Describe is Analyze that keeps what it saw.
 func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Description, error) {
-	v, err := analyze(ctx, a, s, t)
+	v, err := analyze(ctx, a, s, nil, t)
 	if err != nil {
 		return nil, err
 	}
@@ -41,18 +41,16 @@ func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Descr
 		return d, nil
 	}
 	d.facts = v.graph.Salt
-	byName := make(map[string]*Target, len(v.targets))
-	for i := range v.targets {
-		byName[v.targets[i].Name] = &v.targets[i]
-	}
-	d.Nodes = make([]Node, len(v.snapshot.nodes))
-	for i := range v.snapshot.nodes {
-		n := &v.snapshot.nodes[i]
-		t := *byName[n.name]
+	d.Nodes = make([]Node, 0, len(v.targets))
+	for _, t := range v.targets {
+		id, _ := d.names.find(t.Name)
 		t.Sources, t.Inputs = canonical(t.Sources), canonical(t.Inputs)
-		t.Deps, t.Reads = n.deps, n.reads
-		d.Nodes[i] = Node{t, n.hash.digest()}
-		d.index[n.name] = i
+		t.Deps, t.Reads = canonicalNames(t.Deps), canonicalNames(t.Reads)
+		d.Nodes = append(d.Nodes, Node{t, d.hash(id)})
+	}
+	slices.SortFunc(d.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	for i := range d.Nodes {
+		d.index[d.Nodes[i].Name] = i
 	}
 	return d, nil
 }
@@ -89,14 +87,14 @@ func (d *Description) Holding(path string) []string {
 // Above returns the targets whose hashes move with any of the given nodes, the
 // targets among these included, sorted.
 func (d *Description) Above(nodes []string) []string {
-	rdeps := map[string][]string{}
-	for i := range d.Nodes {
-		for _, to := range d.Nodes[i].Deps {
-			rdeps[to] = append(rdeps[to], d.Nodes[i].Name)
+	var from []uint32
+	for _, name := range nodes {
+		if id, ok := d.names.find(name); ok {
+			from = append(from, id)
 		}
 	}
-	return slices.DeleteFunc(above(nodes, rdeps), func(name string) bool {
-		n := d.Node(name)
-		return n == nil || n.Internal
-	})
+	seen := d.names.borrow(len(d.names.all()))
+	defer d.names.giveBack(seen)
+	up := above(from, d.reverse().at, seen)
+	return d.names.texts(slices.DeleteFunc(up, func(id uint32) bool { return !d.verifiable(id) }))
 }

@@ -2,7 +2,6 @@ package conflict
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -19,7 +18,8 @@ const maxWitnesses = 5
 // people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
-	for _, t := range changedTargets(main.Targets(), change.Targets()) {
+	d := compare(main, change)
+	for _, t := range d.change.targetsOf(d.altered()) {
 		f.Affected = append(f.Affected, t.Target)
 	}
 	switch {
@@ -34,31 +34,17 @@ func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footpr
 	if f.All {
 		return f
 	}
-	d := difference{main: main.all(), change: change.all()}
-	d.compare()
-	f.Write = append(d.write, changedDefinitions(main.defs, change.defs)...)
+	n := d.main.names
+	f.Write = n.texts(d.write)
 	f.Edges = d.edges()
-	f.Read = d.read
+	read := d.reads()
 	for _, e := range f.Edges {
-		f.Read = append(f.Read, e.To)
+		id, _ := n.find(e.To)
+		read = append(read, id)
 	}
-	slices.Sort(f.Write)
-	slices.Sort(f.Read)
-	f.Read = slices.Compact(f.Read)
+	slices.Sort(read)
+	f.Read = n.texts(slices.Compact(read))
 	return f
-}
-
-// all returns the nodes of a snapshot; one without a graph has its targets.
-func (s *Snapshot) all() []node {
-	if s.nodes != nil {
-		return s.nodes
-	}
-	nodes := make([]node, len(s.Targets()))
-	var f framer
-	for i, t := range s.Targets() {
-		nodes[i] = node{name: t.Target, hash: f.reset("whole1").text(string(t.Hash)).done()}
-	}
-	return nodes
 }
 
 // changedFiles returns the names of up to maxWitnesses definition nodes for
@@ -83,123 +69,132 @@ func changedFiles(from, to []Entry) []string {
 	return names
 }
 
-func changedDefinitions(from, to map[string]sum) []string {
-	var names []string
-	for name, s := range to {
-		if old, ok := from[name]; !ok || old != s {
-			names = append(names, name)
-		}
-	}
-	for name := range from {
-		if _, ok := to[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// difference compares two graphs.
+// difference is how two snapshots under the same names differ.
 type difference struct {
-	main, change []node
-	write, read  []string
-	changed      []*node // of change: what has another hash there
-	added        []addition
+	main, change *Snapshot
+	write        []uint32 // what has another hash, came or went, definition nodes and listings too; in order
 }
 
-// addition is a target with dependencies that it does not have on main.
-type addition struct {
-	from string
-	to   []string
+func compare(main, change *Snapshot) *difference {
+	if main.names != change.names {
+		change = change.under(main.names)
+	}
+	d := &difference{main: main, change: change}
+	differing(&main.sums, &change.sums, func(id uint32) {
+		if main.sums.at(id) != change.sums.at(id) {
+			d.write = append(d.write, id)
+		}
+	})
+	return d
 }
 
-func (d *difference) compare() {
-	i := 0
-	for j := range d.change {
-		n := &d.change[j]
-		for i < len(d.main) && d.main[i].name < n.name {
-			d.write = append(d.write, d.main[i].name)
-			i++
-		}
-		old := &node{}
-		if i < len(d.main) && d.main[i].name == n.name {
-			old = &d.main[i]
-			i++
-		}
-		d.read = append(d.read, missing(n.reads, old.reads)...)
-		if old.name != "" && old.hash == n.hash {
-			continue
-		}
-		d.write = append(d.write, n.name)
-		d.changed = append(d.changed, n)
-		if to := missing(n.deps, old.deps); len(to) > 0 {
-			d.added = append(d.added, addition{n.name, to})
+// altered returns the targets of the change that main has not at the same
+// hash, internal ones included, in order.
+func (d *difference) altered() []uint32 {
+	ids := make([]uint32, 0, len(d.write))
+	for _, id := range d.write {
+		if d.change.recs.at(id) != nil {
+			ids = append(ids, id)
 		}
 	}
-	for ; i < len(d.main); i++ {
-		d.write = append(d.write, d.main[i].name)
-	}
+	return ids
 }
 
-// missing returns what the sorted list has and the other sorted list has not.
-func missing(list, other []string) []string {
-	var out []string
-	for _, s := range list {
-		for len(other) > 0 && other[0] < s {
-			other = other[1:]
-		}
-		if len(other) == 0 || other[0] != s {
-			out = append(out, s)
+// gone returns the targets that the change does not have.
+func (d *difference) gone() []uint32 {
+	var ids []uint32
+	for _, id := range d.write {
+		if d.main.verifiable(id) && !d.change.verifiable(id) {
+			ids = append(ids, id)
 		}
 	}
-	return out
+	return ids
+}
+
+// reads returns the definition inputs that targets newly read.
+func (d *difference) reads() []uint32 {
+	var read []uint32
+	differing(&d.main.recs, &d.change.recs, func(id uint32) {
+		if now := d.change.recs.at(id).reads(); len(now) > 0 {
+			read = append(read, minus(now, d.main.recs.at(id).reads())...)
+		}
+	})
+	return read
 }
 
 // edges returns the added edges, those with one head joined, sorted by head.
 func (d *difference) edges() []queue.AddedEdge {
-	if len(d.added) == 0 {
+	tails := map[uint32][]uint32{}
+	var heads []uint32
+	changed := d.altered()
+	for _, id := range changed {
+		now, old := d.change.recs.at(id), d.main.recs.at(id)
+		if now == old {
+			continue
+		}
+		for _, to := range minus(now.deps, old.dependencies()) {
+			if tails[to] == nil {
+				heads = append(heads, to)
+			}
+			tails[to] = append(tails[to], id)
+		}
+	}
+	if len(heads) == 0 {
 		return nil
 	}
-	// Whatever depends on a tail has another hash, as the tail has.
-	rdeps := map[string][]string{}
-	for _, n := range d.changed {
-		for _, to := range n.deps {
-			rdeps[to] = append(rdeps[to], n.name)
+	n := d.change.names
+	n.sort(heads)
+	up := d.dependents(changed)
+	work := n.borrow(len(n.all()))
+	defer n.giveBack(work)
+	memo := map[string][]string{} // edges with the same tails share what is above them
+	edges := make([]queue.AddedEdge, 0, len(heads))
+	list := n.all()
+	for _, to := range heads {
+		var f framer
+		for _, id := range tails[to] {
+			f.count(int(id))
 		}
-	}
-	tails := map[string][]string{}
-	for _, a := range d.added {
-		for _, to := range a.to {
-			tails[to] = append(tails[to], a.from)
+		key := string(f.buf)
+		if _, ok := memo[key]; !ok {
+			work.begin()
+			memo[key] = n.texts(above(tails[to], up, work))
 		}
+		edges = append(edges, queue.AddedEdge{To: list[to], Up: memo[key]})
 	}
-	// Edges with the same tails share what is above them.
-	memo := map[string][]string{}
-	edges := make([]queue.AddedEdge, 0, len(tails))
-	for to, from := range tails {
-		id := strings.Join(from, "\x00")
-		if _, ok := memo[id]; !ok {
-			memo[id] = above(from, rdeps)
-		}
-		edges = append(edges, queue.AddedEdge{To: to, Up: memo[id]})
-	}
-	slices.SortFunc(edges, func(a, b queue.AddedEdge) int { return strings.Compare(a.To, b.To) })
 	return edges
 }
 
-// above returns the given targets and all that depend on them, sorted.
-func above(from []string, rdeps map[string][]string) []string {
-	seen := make(map[string]bool, len(from))
-	var up []string
-	for todo := slices.Clone(from); len(todo) > 0; {
-		t := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[t] {
-			continue
-		}
-		seen[t] = true
-		up = append(up, t)
-		todo = append(todo, rdeps[t]...)
+// dependents returns who depends on whom among the changed: whatever depends
+// on a tail has another hash, as the tail has.
+func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
+	if d.change.filing != nil {
+		return d.change.reverse().at
 	}
-	slices.Sort(up)
-	return up
+	rdeps := map[uint32][]uint32{}
+	for _, id := range changed {
+		for _, to := range d.change.recs.at(id).deps {
+			rdeps[to] = append(rdeps[to], id)
+		}
+	}
+	return func(id uint32) []uint32 { return rdeps[id] }
+}
+
+// above returns the given numbers and all that depend on them, in order.
+func above(from []uint32, up func(uint32) []uint32, seen *scratch) []uint32 {
+	var out []uint32
+	for _, id := range from {
+		if seen.add(id) {
+			out = append(out, id)
+		}
+	}
+	for i := 0; i < len(out); i++ {
+		for _, id := range up(out[i]) {
+			if seen.add(id) {
+				out = append(out, id)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }

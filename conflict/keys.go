@@ -1,10 +1,6 @@
 package conflict
 
-import (
-	"strings"
-
-	"github.com/submitqueue/submitqueue/queue"
-)
+import "github.com/submitqueue/submitqueue/queue"
 
 // Keys returns what a commit asks to be verified that its parent does not: the
 // keys of the commit under its own steps without those of the parent under the
@@ -12,56 +8,40 @@ import (
 // a parent (nil) they are all keys of the commit.
 func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key {
 	if parent == nil {
-		parent = &Snapshot{}
 		parentSteps = nil
 	}
 	had := make(map[queue.Digest]bool, len(parentSteps))
 	for _, s := range parentSteps {
 		had[s.Digest()] = true
 	}
-	changed := changedTargets(parent.Targets(), commit.Targets())
+	var changed []queue.TargetHash
+	if len(had) > 0 {
+		changed = changedTargets(parent, commit)
+	}
 	var keys []queue.Key
 	for _, s := range steps {
-		targets := commit.Targets()
-		if had[s.Digest()] {
-			targets = changed
-			if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {
-				continue
-			}
+		if !had[s.Digest()] {
+			keys = append(keys, s.Keys(commit.Tree, commit.Targets())...)
+			continue
 		}
-		keys = append(keys, s.Keys(commit.Tree, targets)...)
+		if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {
+			continue
+		}
+		keys = append(keys, s.Keys(commit.Tree, changed)...)
 	}
 	return keys
 }
 
 // changedTargets returns the targets of `to` that `from` has not at the same
-// hash. Both are sorted by name.
-func changedTargets(from, to []queue.TargetHash) []queue.TargetHash {
-	var changed []queue.TargetHash
-	i := 0
-	for _, t := range to {
-		for i < len(from) && strings.Compare(from[i].Target, t.Target) < 0 {
-			i++
-		}
-		if i == len(from) || from[i] != t {
-			changed = append(changed, t)
-		}
-	}
-	return changed
+// hash, by name.
+func changedTargets(from, to *Snapshot) []queue.TargetHash {
+	d := compare(from, to)
+	return d.change.targetsOf(d.altered())
 }
 
 // Gone returns the targets of a parent that a commit does not have, sorted: a
 // build of the commit can tell nothing of them, whatever their keys.
 func Gone(parent, commit *Snapshot) []string {
-	var gone []string
-	i := 0
-	for _, t := range parent.Targets() {
-		for i < len(commit.Targets()) && commit.Targets()[i].Target < t.Target {
-			i++
-		}
-		if i == len(commit.Targets()) || commit.Targets()[i].Target != t.Target {
-			gone = append(gone, t.Target)
-		}
-	}
-	return gone
+	d := compare(parent, commit)
+	return d.main.names.texts(d.gone())
 }

@@ -37,7 +37,7 @@ func validGlobs(field string, globs []string) error {
 // never meet. Order counts; it costs a rebuild to shuffle globs.
 func settingsSum(id string, s queue.Analysis) sum {
 	var f framer
-	f.reset("settings1").text(id).text(string(s.Unowned)).texts(s.Ignore).texts(s.Barrier)
+	f.reset("settings2").text(id).text(string(s.Unowned)).texts(s.Ignore).texts(s.Barrier)
 	f.count(len(s.Areas))
 	for _, a := range s.Areas {
 		f.text(a.Name).texts(a.Files).texts(a.Needs)

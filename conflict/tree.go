@@ -40,7 +40,12 @@ type watchedTree struct {
 	err   error
 }
 
-func (t *watchedTree) Files(context.Context) ([]Entry, error) { return t.files, nil }
+func (t *watchedTree) Files(ctx context.Context) ([]Entry, error) {
+	if t.files != nil {
+		return t.files, nil
+	}
+	return t.Tree.Files(ctx)
+}
 
 func (t *watchedTree) Blob(ctx context.Context, oid string) ([]byte, error) {
 	b, err := t.Tree.Blob(ctx, oid)

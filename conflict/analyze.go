@@ -1,0 +1,134 @@
+package conflict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// none is the id of the analysis without an analyzer.
+const none = "none/1"
+
+// Analyze computes the snapshot of a tree under the settings written in it.
+//
+// Without an analyzer (nil, or one that gives no graph) the tree is the one
+// target queue.TargetTree, whose hash is the tree's id. So it is when the
+// settings or the graph are broken; then Unknown says why. The error is kept
+// for a tree that could not be read: it says nothing about the tree, and
+// trying again may help.
+func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapshot, error) {
+	return Advance(ctx, a, s, nil, t, nil)
+}
+
+// Advance is Analyze at the cost of what differs from a tree nearby, as far as
+// that can be: the same snapshot, which shares memory with near. files are all
+// paths at which the tree differs from near's, sorted; nil says that nobody
+// has looked. A nil near is nowhere.
+func Advance(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
+	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && near.settings == settingsSum(a.ID(), s) {
+		if f, ok := a.(Follower); ok {
+			snap, err := follow(ctx, f, &s, near, t, files)
+			if snap != nil || err != nil {
+				return snap, err
+			}
+		}
+	}
+	v, err := analyze(ctx, a, s, near, t)
+	return v.snapshot, err
+}
+
+// analysis is a snapshot with what it was made from; no graph where the tree
+// is one target.
+type analysis struct {
+	snapshot *Snapshot
+	graph    *Graph
+	targets  []Target // the graph's and the one of unowned files
+	parts    parts
+	files    int // of the tree
+}
+
+func analyze(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree) (analysis, error) {
+	id := none
+	if a != nil {
+		id = a.ID()
+	}
+	files, err := t.Files(ctx)
+	if err != nil {
+		return analysis{}, fmt.Errorf("list tree %s: %w", t.ID(), err)
+	}
+	if err := Validate(s); err != nil {
+		return analysis{snapshot: wholeTree(t.ID(), id, err.Error()), files: len(files)}, nil
+	}
+	var g *Graph
+	if a != nil {
+		watched := &watchedTree{Tree: t, files: files}
+		g, err = a.Graph(ctx, watched)
+		if watched.err != nil {
+			return analysis{}, fmt.Errorf("read tree %s: %w", t.ID(), watched.err)
+		}
+		if ctx.Err() != nil {
+			return analysis{}, ctx.Err()
+		}
+	}
+	if err == nil && g != nil {
+		err = g.check()
+	}
+	switch {
+	case err != nil:
+		return analysis{snapshot: failed(t.ID(), id, err), files: len(files)}, nil
+	case g == nil:
+		return analysis{snapshot: wholeTree(t.ID(), id, ""), files: len(files)}, nil
+	}
+	_, follows := a.(Follower)
+	return graphed(t.ID(), id, &s, near, g, files, follows && g.Memo != nil), nil
+}
+
+// failed is the snapshot of a tree whose graph an analyzer could not compute.
+func failed(tree queue.TreeID, id string, err error) *Snapshot {
+	snap := wholeTree(tree, id, err.Error())
+	snap.Provisional = errors.Is(err, ErrProvisional)
+	return snap
+}
+
+func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
+	reached := reachable(g.Targets)
+	claims, extra := claimsOf(g.Targets, reached), extraOf(g)
+	p := partition(s, extra, claims, files)
+	targets := g.Targets
+	if len(p.unowned) > 0 && s.Unowned == queue.UnownedTarget {
+		targets = append(targets[:len(targets):len(targets)], unownedTarget(p.unowned))
+		reached = append(reached, true)
+	}
+	barrier := p.barrier
+	if s.Unowned != queue.UnownedTarget {
+		barrier = append(barrier, p.unowned...)
+	}
+	barrier = canonical(barrier)
+	var f framer
+	settings := settingsSum(id, *s)
+	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settings, barrier: barrier, memo: g.Memo,
+		salt: f.reset("salt2").sum(&settings).texts(g.Salt).entries(barrier).done()}
+	b := builder{snapshot: snap, near: near, sources: follows, defs: map[string]sum{}}
+	dirs := directories(p.listed)
+	for dir, names := range dirs {
+		b.defs[ListingOf(dir)] = f.listing(names)
+	}
+	for _, d := range g.Definitions {
+		b.defs[d.Name] = f.definition(d)
+	}
+	b.build(targets, reached)
+	if follows {
+		snap.filing = &filing{extra: extra, claims: layered[int32]{base: claims}, dirs: layered[[]string]{base: dirs}, unowned: p.unowned}
+	}
+	return analysis{snap, g, targets, p, len(files)}
+}
+
+// definition digests a definition node.
+func (f *framer) definition(d Definition) sum { return f.reset("def2").text(string(d.Digest)).done() }
+
+// unownedTarget is the target of all files that nobody claims.
+func unownedTarget(files []Entry) Target {
+	return Target{Name: queue.TargetUnowned, Kind: "unowned", Sources: files}
+}

@@ -1,0 +1,147 @@
+package conflict
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// filing is where the files of a snapshot are, for who follows the tree. It
+// never changes.
+type filing struct {
+	extra   map[string]bool   // the analyzer's barrier files
+	claims  layered[int32]    // how many reached targets own a file
+	dirs    layered[[]string] // the names in a directory; none: no such directory
+	unowned []Entry           // sorted
+}
+
+// refiling is a filing that is being made from another.
+type refiling struct {
+	*filing
+	s       *queue.Analysis
+	claimed map[string]int32 // new counts
+	entries map[string]Entry // of files that are as they were, where known
+	names   map[string][]string
+	gone    []string         // paths that are not unowned any more, or other ones
+	came    map[string]Entry // unowned now
+}
+
+func (f *filing) edit(s *queue.Analysis) *refiling {
+	return &refiling{filing: f, s: s, claimed: map[string]int32{}, entries: map[string]Entry{},
+		names: map[string][]string{}, came: map[string]Entry{}}
+}
+
+// claim counts what a target owns, by +1, or what it owned, by -1.
+func (r *refiling) claim(sources []Entry, by int32) {
+	for _, e := range sources {
+		n, ok := r.claimed[e.Path]
+		if !ok {
+			n = r.claims.get(e.Path)
+		}
+		r.claimed[e.Path] = n + by
+		r.entries[e.Path] = e
+	}
+}
+
+// barred reports whether a file is in every hash.
+func (r *refiling) barred(file string) bool {
+	return placeOf(r.s, file, r.extra, true) == inBarrier
+}
+
+// move files everything that has changed, or whose owners have. It reports
+// whether that leaves what is in every hash as it was.
+func (r *refiling) move(files []FileChange) bool {
+	changed := make(map[string]*FileChange, len(files))
+	for i := range files {
+		if r.barred(files[i].Path) {
+			return false
+		}
+		changed[files[i].Path] = &files[i]
+	}
+	for path, now := range r.claimed {
+		if _, ok := changed[path]; !ok && (now > 0) != (r.claims.get(path) > 0) {
+			e := r.entries[path]
+			changed[path] = &FileChange{Path: path, From: e, To: e}
+		}
+	}
+	for path, c := range changed {
+		now, ok := r.claimed[path]
+		if !ok {
+			now = r.claims.get(path)
+		}
+		from, to := r.place(path, c.From, r.claims.get(path) > 0), r.place(path, c.To, now > 0)
+		if from == inUnowned || to == inUnowned {
+			if r.s.Unowned != queue.UnownedTarget {
+				return false
+			}
+			if from == inUnowned {
+				r.gone = append(r.gone, path)
+			}
+			if to == inUnowned {
+				r.came[path] = c.To
+			}
+		}
+		if was, is := from != nowhere && from != inNothing, to != nowhere && to != inNothing; was != is {
+			r.enlist(path, is)
+		}
+	}
+	return true
+}
+
+func (r *refiling) place(path string, e Entry, claimed bool) place {
+	if e.Path == "" {
+		return nowhere
+	}
+	return placeOf(r.s, path, r.extra, claimed)
+}
+
+// enlist writes a path into the listing of its directory, or takes it out.
+func (r *refiling) enlist(path string, in bool) {
+	for path != "" {
+		dir, name := parent(strings.TrimSuffix(path, "/"))
+		if strings.HasSuffix(path, "/") {
+			name += "/"
+		}
+		names, ok := r.names[dir]
+		if !ok {
+			names = r.dirs.get(dir)
+		}
+		at, there := slices.BinarySearch(names, name)
+		if there == in {
+			return
+		}
+		was := len(names)
+		if names = slices.Clone(names); in {
+			names = slices.Insert(names, at, name)
+		} else {
+			names = slices.Delete(names, at, at+1)
+		}
+		r.names[dir] = names
+		if dir == "" || was > 0 && len(names) > 0 {
+			return
+		}
+		path = dir + "/"
+	}
+}
+
+// done returns the new filing, and whether the unowned files are other ones.
+func (r *refiling) done() (f *filing, unowned bool) {
+	f = &filing{extra: r.extra, unowned: r.filing.unowned}
+	f.claims, f.dirs = r.claims.with(r.claimed), r.dirs.with(r.names)
+	if len(r.gone)+len(r.came) == 0 {
+		return f, false
+	}
+	kept := make([]Entry, 0, len(f.unowned)+len(r.came))
+	slices.Sort(r.gone)
+	for _, e := range f.unowned {
+		if _, out := slices.BinarySearch(r.gone, e.Path); !out {
+			kept = append(kept, e)
+		}
+	}
+	for _, e := range r.came {
+		kept = append(kept, e)
+	}
+	f.unowned = canonical(kept)
+	return f, true
+}

@@ -1,0 +1,32 @@
+package conflict
+
+import "maps"
+
+// layered is a map that never changes; what is made from it shares the large
+// part. A zero value is as good as none.
+type layered[V any] struct{ base, over map[string]V }
+
+func (l *layered[V]) get(key string) V {
+	if v, ok := l.over[key]; ok {
+		return v
+	}
+	return l.base[key]
+}
+
+// with returns the map with some values replaced. It takes the argument over.
+func (l *layered[V]) with(edits map[string]V) layered[V] {
+	if len(edits) == 0 {
+		return *l
+	}
+	if len(l.over)+len(edits) <= len(l.base)/8+64 {
+		over := make(map[string]V, len(l.over)+len(edits))
+		maps.Copy(over, l.over)
+		maps.Copy(over, edits)
+		return layered[V]{l.base, over}
+	}
+	base := make(map[string]V, len(l.base)+len(edits))
+	maps.Copy(base, l.base)
+	maps.Copy(base, l.over)
+	maps.Copy(base, edits)
+	return layered[V]{base: base}
+}

@@ -1,0 +1,128 @@
+package conflict
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// names gives the nodes of near snapshots one number each: a target, a name
+// that only dependencies mention, a definition node or a listing. A number
+// never changes its meaning, so snapshots share it while others are made.
+type names struct {
+	mu     sync.RWMutex
+	ids    map[string]uint32
+	list   []string // by number; what is written in it stays
+	sorted uint32   // numbers below this one are in the order of their names
+	spare  sync.Pool
+}
+
+// newNames numbers a sorted list without repetitions.
+func newNames(sorted []string) *names {
+	n := &names{ids: make(map[string]uint32, len(sorted)+len(sorted)/8), list: sorted, sorted: uint32(len(sorted))}
+	for i, s := range sorted {
+		n.ids[s] = uint32(i)
+	}
+	n.spare.New = func() any { return &scratch{} }
+	return n
+}
+
+// number returns the number of a name, a new one if need be.
+func (n *names) number(s string) uint32 {
+	if id, ok := n.find(s); ok {
+		return id
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id, ok := n.ids[s]
+	if !ok {
+		id = uint32(len(n.list))
+		n.ids[s] = id
+		n.list = append(n.list, s)
+	}
+	return id
+}
+
+func (n *names) find(s string) (uint32, bool) {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	id, ok := n.ids[s]
+	return id, ok
+}
+
+// all returns the names by number, as far as they are given now.
+func (n *names) all() []string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.list
+}
+
+// sort orders numbers by their names.
+func (n *names) sort(ids []uint32) {
+	list := n.all()
+	slices.SortFunc(ids, func(a, b uint32) int {
+		if a < n.sorted && b < n.sorted {
+			return int(a) - int(b)
+		}
+		return strings.Compare(list[a], list[b])
+	})
+}
+
+// texts returns the names of numbers that are sorted by number, by name.
+func (n *names) texts(ids []uint32) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	if ids[len(ids)-1] >= n.sorted {
+		ids = slices.Clone(ids)
+		n.sort(ids)
+	}
+	list := n.all()
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = list[id]
+	}
+	return out
+}
+
+// scratch is memory by number that is used again without being cleared: an
+// entry counts when its mark is the present round.
+type scratch struct {
+	round uint32
+	mark  []uint32
+	slot  []uint32
+	low   []uint32
+}
+
+// borrow returns scratch for numbers below n. Give it back.
+func (n *names) borrow(size int) *scratch {
+	s := n.spare.Get().(*scratch)
+	if len(s.mark) < size {
+		grown := size + size/8
+		*s = scratch{mark: make([]uint32, grown), slot: make([]uint32, grown), low: make([]uint32, grown)}
+	}
+	s.begin()
+	return s
+}
+
+func (n *names) giveBack(s *scratch) { n.spare.Put(s) }
+
+// begin starts another round.
+func (s *scratch) begin() {
+	s.round++
+	if s.round == 0 {
+		clear(s.mark)
+		s.round = 1
+	}
+}
+
+func (s *scratch) has(id uint32) bool { return s.mark[id] == s.round }
+
+// add reports whether the number was not there yet.
+func (s *scratch) add(id uint32) bool {
+	if s.mark[id] == s.round {
+		return false
+	}
+	s.mark[id] = s.round
+	return true
+}

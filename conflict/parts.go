@@ -1,0 +1,147 @@
+package conflict
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// parts says where each file of a tree is hashed.
+type parts struct {
+	barrier []Entry // in every hash
+	unowned []Entry // claimed by no target, nor ignored
+	ignored []Entry // in no hash
+	listed  []Entry // all but the ignored: what listings show
+}
+
+// place is where a file is hashed.
+type place int
+
+const (
+	nowhere place = iota // there is no such file
+	inBarrier
+	inTarget
+	inUnowned
+	inNothing // ignored
+)
+
+// placeOf says where a file is hashed. extra are the analyzer's barrier files.
+func placeOf(s *queue.Analysis, file string, extra map[string]bool, claimed bool) place {
+	switch {
+	case extra[file] || builtinBarrier(file) || matches(s.Barrier, file):
+		return inBarrier
+	case claimed:
+		return inTarget
+	case matches(s.Ignore, file):
+		return inNothing
+	}
+	return inUnowned
+}
+
+// partition sorts the files.
+func partition(s *queue.Analysis, extra map[string]bool, claims map[string]int32, files []Entry) parts {
+	var p parts
+	for _, e := range files {
+		switch placeOf(s, e.Path, extra, claims[e.Path] > 0) {
+		case inBarrier:
+			p.barrier = append(p.barrier, e)
+		case inNothing:
+			p.ignored = append(p.ignored, e)
+			continue
+		case inUnowned:
+			p.unowned = append(p.unowned, e)
+		}
+		p.listed = append(p.listed, e)
+	}
+	return p
+}
+
+// reachable reports for each target whether it can be verified, or something
+// that can be depends on it. What only other nodes claim is unowned: it is in
+// the hash of nothing that is ever verified.
+func reachable(targets []Target) []bool {
+	index := make(map[string]int, len(targets))
+	for i := range targets {
+		index[targets[i].Name] = i
+	}
+	seen := make([]bool, len(targets))
+	var todo []int
+	for i := range targets {
+		if !targets[i].Internal {
+			seen[i] = true
+			todo = append(todo, i)
+		}
+	}
+	for len(todo) > 0 {
+		t := &targets[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		for _, d := range t.Deps {
+			if j, ok := index[d]; ok && !seen[j] {
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	return seen
+}
+
+// claimsOf counts for each file how many reached targets own it.
+func claimsOf(targets []Target, reached []bool) map[string]int32 {
+	claims := map[string]int32{}
+	for i := range targets {
+		if !reached[i] {
+			continue
+		}
+		for _, e := range canonical(targets[i].Sources) {
+			claims[e.Path]++
+		}
+	}
+	return claims
+}
+
+// extraOf returns the paths of the analyzer's barrier files.
+func extraOf(g *Graph) map[string]bool {
+	extra := make(map[string]bool, len(g.Barrier))
+	for _, e := range g.Barrier {
+		extra[e.Path] = true
+	}
+	return extra
+}
+
+// directories returns the names in each directory of the sorted files, sorted.
+// Whether a name is a file or a directory is part of it.
+func directories(files []Entry) map[string][]string {
+	names := map[string][]string{"": nil}
+	add := func(dir, name string) {
+		if list := names[dir]; len(list) == 0 || list[len(list)-1] != name {
+			names[dir] = append(list, name)
+		}
+	}
+	for _, e := range files {
+		dir, name := parent(e.Path)
+		add(dir, name)
+		for dir != "" {
+			up, name := parent(dir)
+			add(up, name+"/")
+			dir = up
+		}
+	}
+	for dir, list := range names {
+		slices.Sort(list)
+		names[dir] = slices.Compact(list)
+	}
+	return names
+}
+
+// listing digests the names in a directory.
+func (f *framer) listing(names []string) sum { return f.reset("list2").texts(names).done() }
+
+// parent splits a path into its directory, "" for the root, and its last name.
+func parent(file string) (dir, name string) {
+	if i := strings.LastIndexByte(file, '/'); i >= 0 {
+		return file[:i], file[i+1:]
+	}
+	return "", path.Base(file)
+}

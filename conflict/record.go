@@ -1,0 +1,78 @@
+package conflict
+
+import "slices"
+
+// record is what a snapshot knows of a target beside its hash. It never
+// changes, so near snapshots share it.
+type record struct {
+	own      sum      // digest of all that the target says of itself
+	deps     []uint32 // by name, each once
+	more     *details // nil: nothing of it
+	internal bool
+	reached  bool // can be verified, or something that can be depends on it
+}
+
+// details are what most targets have little of.
+type details struct {
+	reads   []uint32 // by name, each once
+	alias   string
+	sources []Entry // for who follows the tree
+}
+
+func (r *record) reads() []uint32 {
+	if r == nil || r.more == nil {
+		return nil
+	}
+	return r.more.reads
+}
+
+func (r *record) alias() string {
+	if r == nil || r.more == nil {
+		return ""
+	}
+	return r.more.alias
+}
+
+func (r *record) sources() []Entry {
+	if r == nil || r.more == nil {
+		return nil
+	}
+	return r.more.sources
+}
+
+func (r *record) dependencies() []uint32 {
+	if r == nil {
+		return nil
+	}
+	return r.deps
+}
+
+// equal reports whether two records say the same.
+func (r *record) equal(o *record) bool {
+	return r == o || r != nil && o != nil && r.own == o.own && r.internal == o.internal && r.reached == o.reached &&
+		slices.Equal(r.deps, o.deps) && slices.Equal(r.reads(), o.reads()) && r.alias() == o.alias()
+}
+
+// minus returns what a list has and another has not, in its order.
+func minus(list, other []uint32) []uint32 {
+	if len(other) == 0 || len(list) == 0 {
+		return list
+	}
+	var has func(uint32) bool
+	if len(list)*len(other) <= 256 {
+		has = func(id uint32) bool { return slices.Contains(other, id) }
+	} else {
+		set := make(map[uint32]bool, len(other))
+		for _, id := range other {
+			set[id] = true
+		}
+		has = func(id uint32) bool { return set[id] }
+	}
+	var out []uint32
+	for _, id := range list {
+		if !has(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
