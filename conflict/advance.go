@@ -128,7 +128,7 @@ func (n *successor) diff(targets []Target, there int) []revision {
 		v := revision{id: n.snap.names.number(t.Name)}
 		v.from = n.recs.at(v.id)
 		if i < there {
-			v.to = &record{own: n.frame.record(&n.snap.salt, t), internal: t.Internal, reached: true, more: n.snap.names.details(t, true)}
+			v.to = &record{own: n.frame.record(&n.snap.salt, t), internal: t.Internal, reached: true, more: detailsOf(t, true, n.snap.names.number)}
 			for _, d := range canonicalNames(t.Deps) {
 				v.to.deps = append(v.to.deps, n.snap.names.number(d))
 			}
@@ -234,28 +234,21 @@ func (n *successor) plain(id uint32) bool {
 func (n *successor) finish() *Snapshot {
 	s := n.snap
 	list := s.names.all()
-	closure, work := s.names.borrow(len(list)), s.names.borrow(len(list))
+	closure := s.names.borrow(len(list))
 	s.recs = n.recs.vector
 	moved := n.above(closure)
-	m := merkle{list: list, recs: &s.recs, sums: &n.sums, work: work,
-		inside: func(id uint32) bool { return closure.has(id) && n.recs.at(id) != nil }}
-	for _, id := range moved {
-		if m.inside(id) {
-			m.visit(id)
-		}
-	}
+	cycles := s.rehash(&n.sums, moved, func(id uint32) bool { return closure.has(id) && s.recs.at(id) != nil })
 	for _, c := range n.near.Cycles {
 		if id, _ := s.names.find(c[0]); !closure.has(id) {
 			s.Cycles = append(s.Cycles, c)
 		}
 	}
-	s.Cycles = append(s.Cycles, m.named()...)
+	s.Cycles = append(s.Cycles, cycles...)
 	sortCycles(s.Cycles)
 	s.names.giveBack(closure)
-	s.names.giveBack(work)
 	s.sums, s.up.vector = n.sums.vector, n.up.vector
 	s.size = n.recs.copied*pageSize*8 + n.sums.copied*pageSize*len(sum{}) + n.up.copied*pageSize*24 +
-		(len(s.recs.pages)+len(s.sums.pages)+len(s.up.pages))*8 + len(n.seeds)*recordBytes
+		len(n.seeds)*recordBytes
 	return s
 }
 

@@ -93,36 +93,34 @@ func failed(tree queue.TreeID, id string, err error) *Snapshot {
 }
 
 func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
-	reached := reachable(g.Targets)
-	claims, extra := claimsOf(g.Targets, reached), extraOf(g)
+	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo}
+	b := builder{snapshot: snap, near: near, sources: follows, targets: g.Targets}
+	b.number()
+	b.reach()
+	claims, extra := b.claims(), extraOf(g)
 	p := partition(s, extra, claims, files)
-	targets := g.Targets
-	if len(p.unowned) > 0 && s.Unowned == queue.UnownedTarget {
-		targets = append(targets[:len(targets):len(targets)], unownedTarget(p.unowned))
-		reached = append(reached, true)
-	}
-	barrier := p.barrier
+	snap.barrier = p.barrier
 	if s.Unowned != queue.UnownedTarget {
-		barrier = append(barrier, p.unowned...)
+		snap.barrier = append(snap.barrier, p.unowned...)
+	} else if len(p.unowned) > 0 {
+		b.add(unownedTarget(p.unowned))
 	}
-	barrier = canonical(barrier)
+	snap.barrier = canonical(snap.barrier)
 	var f framer
-	settings := settingsSum(id, *s)
-	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settings, barrier: barrier, memo: g.Memo,
-		salt: f.reset("salt2").sum(&settings).texts(g.Salt).entries(barrier).done()}
-	b := builder{snapshot: snap, near: near, sources: follows, defs: map[string]sum{}}
-	dirs := directories(p.listed)
+	snap.salt = f.reset("salt2").sum(&snap.settings).texts(g.Salt).entries(snap.barrier).done()
+
+	defs, dirs := map[string]sum{}, directories(p.listed)
 	for dir, names := range dirs {
-		b.defs[ListingOf(dir)] = f.listing(names)
+		defs[ListingOf(dir)] = f.listing(names)
 	}
 	for _, d := range g.Definitions {
-		b.defs[d.Name] = f.definition(d)
+		defs[d.Name] = f.definition(d)
 	}
-	b.build(targets, reached)
+	b.build(defs)
 	if follows {
 		snap.filing = &filing{extra: extra, claims: layered[int32]{base: claims}, dirs: layered[[]string]{base: dirs}, unowned: p.unowned}
 	}
-	return analysis{snap, g, targets, p, len(files)}
+	return analysis{snap, g, b.targets, p, len(files)}
 }
 
 // definition digests a definition node.

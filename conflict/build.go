@@ -1,47 +1,145 @@
 package conflict
 
 import (
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
 )
 
-// builder makes the nodes of a snapshot from a whole graph.
+// builder makes the nodes of a snapshot from a whole graph. The graph is
+// checked.
 type builder struct {
 	snapshot *Snapshot
 	near     *Snapshot // shares its numbers and what is equal; may be nil
 	sources  bool      // keep them
-	defs     map[string]sum
+	targets  []Target
+	ids      []uint32 // of the targets
+	slab     []record // of the targets
+	edges    int
 }
 
-// build gives every target its number, record and hash. The graph is checked.
-func (b *builder) build(targets []Target, reached []bool) {
+// number gives the targets, and all that they speak of, their numbers.
+func (b *builder) number() {
 	s := b.snapshot
-	ids := b.number(targets)
-	slab := make([]record, len(targets))
-	recs, sums := blank[*record](len(s.names.all())), blank[sum](len(s.names.all()))
-	b.records(slab, targets)
-	edges := b.edges(slab, targets, reached)
-	for i := range slab {
-		r := &slab[i]
+	if b.near != nil && (b.near.whole || len(b.near.names.all()) > 4*len(b.targets)+1024) {
+		b.near = nil
+	}
+	if b.near != nil {
+		s.names = b.near.names
+	} else {
+		list := make([]string, len(b.targets))
+		for i := range b.targets {
+			list[i] = b.targets[i].Name
+		}
+		if !slices.IsSorted(list) {
+			slices.Sort(list)
+		}
+		s.names = newNames(list)
+	}
+	for i := range b.targets {
+		b.edges += len(b.targets[i].Deps)
+	}
+	b.ids, b.slab = make([]uint32, len(b.targets), len(b.targets)+1), make([]record, len(b.targets), len(b.targets)+1)
+	room := make([]uint32, 0, b.edges)
+	s.names.many(func(number func(string) uint32) {
+		for i := range b.targets {
+			t, r := &b.targets[i], &b.slab[i]
+			b.ids[i] = number(t.Name)
+			from := len(room)
+			for _, d := range canonicalNames(t.Deps) {
+				room = append(room, number(d))
+			}
+			r.deps, r.internal = room[from:len(room):len(room)], t.Internal
+			r.more = detailsOf(t, b.sources, number)
+		}
+	})
+}
+
+// detailsOf returns what a record keeps of a target's details.
+func detailsOf(t *Target, sources bool, number func(string) uint32) *details {
+	sources = sources && len(t.Sources) > 0
+	if t.Alias == "" && len(t.Reads) == 0 && !sources {
+		return nil
+	}
+	d := &details{alias: t.Alias}
+	for _, name := range canonicalNames(t.Reads) {
+		d.reads = append(d.reads, number(name))
+	}
+	if sources {
+		d.sources = canonical(t.Sources)
+	}
+	return d
+}
+
+// reach finds what can be verified, and what that depends on. What only other
+// nodes claim is unowned: it is in the hash of nothing that is ever verified.
+func (b *builder) reach() {
+	at := make([]int32, len(b.snapshot.names.all())) // place in the slab, from 1 on
+	var todo []int32
+	for i, id := range b.ids {
+		at[id] = int32(i + 1)
+		if !b.slab[i].internal {
+			b.slab[i].reached = true
+			todo = append(todo, int32(i))
+		}
+	}
+	for len(todo) > 0 {
+		r := &b.slab[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		for _, d := range r.deps {
+			if i := at[d] - 1; i >= 0 && !b.slab[i].reached {
+				b.slab[i].reached = true
+				todo = append(todo, i)
+			}
+		}
+	}
+}
+
+// claims counts for each file how many reached targets own it.
+func (b *builder) claims() map[string]int32 {
+	claims := map[string]int32{}
+	for i := range b.targets {
+		if b.slab[i].reached {
+			for _, e := range canonical(b.targets[i].Sources) {
+				claims[e.Path]++
+			}
+		}
+	}
+	return claims
+}
+
+// add adds a target without dependencies that can be verified.
+func (b *builder) add(t Target) {
+	b.targets = append(b.targets[:len(b.targets):len(b.targets)], t)
+	b.ids = append(b.ids, b.snapshot.names.number(t.Name))
+	b.slab = append(b.slab, record{reached: true})
+}
+
+// build writes records, definition nodes and hashes.
+func (b *builder) build(defs map[string]sum) {
+	s := b.snapshot
+	b.records()
+	size := len(s.names.all())
+	recs, sums := blank[*record](size), blank[sum](size+len(defs))
+	for i := range b.slab {
+		r := &b.slab[i]
 		if b.near != nil {
-			if old := b.near.recs.at(ids[i]); old.equal(r) {
+			if old := b.near.recs.at(b.ids[i]); old.equal(r) {
 				r = old
 			}
 		}
-		recs.set(ids[i], r)
+		recs.set(b.ids[i], r)
 	}
-	for name, d := range b.defs {
-		id, _ := s.names.find(name)
-		sums.set(id, d)
-	}
-	s.live = len(targets)
-	s.recs = recs.vector
-	slices.Sort(ids)
-	s.hashAll(&sums, ids)
+	s.names.many(func(number func(string) uint32) {
+		for name, d := range defs {
+			sums.set(number(name), d)
+		}
+	})
+	s.live, s.recs = len(b.targets), recs.vector
+	slices.Sort(b.ids)
+	s.Cycles = s.rehash(&sums, b.ids, func(id uint32) bool { return s.recs.at(id) != nil })
 	s.sums = sums.vector
-	s.size = len(slab)*recordBytes + edges*4
+	s.size = len(b.slab)*recordBytes + b.edges*4
 	if b.near != nil {
 		s.size = share(&s.recs, &b.near.recs)*pageSize*recordBytes + share(&s.sums, &b.near.sums)*pageSize*len(sum{})
 	}
@@ -50,89 +148,14 @@ func (b *builder) build(targets []Target, reached []bool) {
 // recordBytes is roughly what a target takes, its name included.
 const recordBytes = 240
 
-// number returns the numbers of the targets and sees that everything that the
-// graph speaks of has one.
-func (b *builder) number(targets []Target) []uint32 {
-	s := b.snapshot
-	if b.near != nil && !b.near.whole && len(b.near.names.all()) <= 4*(len(targets)+len(b.defs))+1024 {
-		s.names = b.near.names
-	} else {
-		b.near = nil
-		list := make([]string, 0, len(targets)+len(b.defs))
-		for i := range targets {
-			list = append(list, targets[i].Name)
-		}
-		list = slices.AppendSeq(list, maps.Keys(b.defs))
-		slices.Sort(list)
-		s.names = newNames(list)
-	}
-	ids := make([]uint32, len(targets))
-	for i := range targets {
-		ids[i] = s.names.number(targets[i].Name)
-	}
-	for name := range b.defs {
-		s.names.number(name)
-	}
-	return ids
-}
-
 // records digests what the targets say of themselves.
-func (b *builder) records(slab []record, targets []Target) {
-	parallel(len(slab), func(from, to int) {
+func (b *builder) records() {
+	parallel(len(b.slab), func(from, to int) {
 		var f framer
 		for i := from; i < to; i++ {
-			slab[i].own = f.record(&b.snapshot.salt, &targets[i])
+			b.slab[i].own = f.record(&b.snapshot.salt, &b.targets[i])
 		}
 	})
-}
-
-// edges fills in the rest of the records and returns the number of edges.
-func (b *builder) edges(slab []record, targets []Target, reached []bool) int {
-	n := b.snapshot.names
-	edges := 0
-	for i := range targets {
-		edges += len(targets[i].Deps)
-	}
-	room := make([]uint32, 0, edges)
-	for i := range targets {
-		t, r := &targets[i], &slab[i]
-		r.internal, r.reached = t.Internal, reached[i]
-		from := len(room)
-		for _, d := range canonicalNames(t.Deps) {
-			room = append(room, n.number(d))
-		}
-		r.deps = room[from:len(room):len(room)]
-		r.more = n.details(t, b.sources)
-	}
-	return edges
-}
-
-// details returns what a record keeps of a target's details.
-func (n *names) details(t *Target, sources bool) *details {
-	sources = sources && len(t.Sources) > 0
-	if t.Alias == "" && len(t.Reads) == 0 && !sources {
-		return nil
-	}
-	d := &details{alias: t.Alias}
-	for _, name := range canonicalNames(t.Reads) {
-		d.reads = append(d.reads, n.number(name))
-	}
-	if sources {
-		d.sources = canonical(t.Sources)
-	}
-	return d
-}
-
-// hashAll hashes all targets, given in order.
-func (s *Snapshot) hashAll(sums *draft[sum], ids []uint32) {
-	list := s.names.all()
-	work := s.names.borrow(len(list))
-	m := merkle{list: list, recs: &s.recs, sums: sums, work: work, inside: func(id uint32) bool { return s.recs.at(id) != nil }}
-	for _, id := range ids {
-		m.visit(id)
-	}
-	s.names.giveBack(work)
-	s.Cycles = m.named()
 }
 
 // parallel splits a range over the processors. What f does of one number does

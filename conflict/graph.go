@@ -91,6 +91,11 @@ func (g *Graph) check() error {
 		case seen[name]:
 			return fmt.Errorf("two targets are named %q", name)
 		}
+		for _, d := range g.Targets[i].Deps {
+			if definitional(d) {
+				return fmt.Errorf("the target %q depends on %q, which is no name of a target", name, d)
+			}
+		}
 		seen[name] = true
 	}
 	for _, d := range g.Definitions {

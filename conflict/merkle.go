@@ -12,14 +12,23 @@ type merkle struct {
 	list   []string
 	recs   *vector[*record]
 	sums   *draft[sum]
-	inside func(id uint32) bool // whose hashes are to be computed; all others have theirs
-	cycles [][]uint32           // each by name
+	cycles [][]uint32 // each by name
 	frame  framer
+}
 
-	work  *scratch // Tarjan's algorithm: mark says visited
-	next  uint32
-	stack []uint32
-	calls []call
+// components finds the strongly connected components of a graph, by Tarjan's
+// algorithm: each is emitted after all that it depends on.
+type components struct {
+	recs   *vector[*record]
+	inside func(id uint32) bool // the others are no part of the graph
+	emit   func(unit []uint32)  // the slice is used again
+
+	// places say in which order nodes were entered, from first on; first itself
+	// says that a node needs no second look.
+	places, low []uint32
+	first, next uint32
+	stack       []uint32
+	calls       []call
 }
 
 // call is a visit that waits for another.
@@ -28,68 +37,76 @@ type call struct {
 	deps []uint32 // not yet looked at
 }
 
-// finished is the place of a node whose component is complete.
-const finished = ^uint32(0)
+// newComponents borrows from work until it is given back.
+func newComponents(work *scratch, recs *vector[*record], inside func(uint32) bool, emit func([]uint32)) *components {
+	first := work.reserve()
+	return &components{recs: recs, inside: inside, emit: emit, places: work.slot, low: work.low, first: first, next: first + 1}
+}
 
-// visit hashes a node and all below it that is inside and not visited yet.
-func (m *merkle) visit(id uint32) {
-	if m.work.has(id) {
+// visit finds the components of a node inside and of all that it needs.
+func (c *components) visit(id uint32) {
+	if c.places[id] >= c.first {
 		return
 	}
-	m.enter(id)
-	for len(m.calls) > 0 {
-		c := &m.calls[len(m.calls)-1]
-		if len(c.deps) > 0 {
-			d := c.deps[0]
-			c.deps = c.deps[1:]
-			switch {
-			case !m.inside(d):
-			case !m.work.has(d):
-				m.enter(d)
-			case m.work.slot[d] != finished:
-				m.work.low[c.id] = min(m.work.low[c.id], m.work.slot[d])
+	c.enter(id)
+	for len(c.calls) > 0 {
+		top := &c.calls[len(c.calls)-1]
+		if len(top.deps) > 0 {
+			d := top.deps[0]
+			top.deps = top.deps[1:]
+			switch at := c.places[d]; {
+			case at > c.first:
+				c.low[top.id] = min(c.low[top.id], at)
+			case at == c.first:
+			case c.inside(d):
+				c.enter(d)
+			default:
+				c.places[d] = c.first
 			}
 			continue
 		}
-		id := c.id
-		m.calls = m.calls[:len(m.calls)-1]
-		if m.work.low[id] == m.work.slot[id] {
-			m.complete(id)
+		id := top.id
+		c.calls = c.calls[:len(c.calls)-1]
+		if c.low[id] == c.places[id] {
+			c.complete(id)
 		} else {
-			above := m.calls[len(m.calls)-1].id
-			m.work.low[above] = min(m.work.low[above], m.work.low[id])
+			above := c.calls[len(c.calls)-1].id
+			c.low[above] = min(c.low[above], c.low[id])
 		}
 	}
 }
 
-func (m *merkle) enter(id uint32) {
-	m.work.add(id)
-	m.work.slot[id], m.work.low[id] = m.next, m.next
-	m.next++
-	m.stack = append(m.stack, id)
-	m.calls = append(m.calls, call{id, m.recs.at(id).deps})
+func (c *components) enter(id uint32) {
+	c.places[id], c.low[id] = c.next, c.next
+	c.next++
+	c.stack = append(c.stack, id)
+	c.calls = append(c.calls, call{id, c.recs.at(id).deps})
 }
 
-// complete takes a strongly connected component from the stack. All
-// dependencies outside of it have their hashes.
-func (m *merkle) complete(id uint32) {
-	at := len(m.stack) - 1
-	for m.stack[at] != id {
+func (c *components) complete(id uint32) {
+	at := len(c.stack) - 1
+	for c.stack[at] != id {
 		at--
 	}
-	unit := m.stack[at:]
+	unit := c.stack[at:]
 	for _, member := range unit {
-		m.work.slot[member] = finished
+		c.places[member] = c.first
 	}
-	if len(unit) == 1 {
-		m.put(id, m.node(id, nil))
-		if slices.Contains(m.recs.at(id).deps, id) {
-			m.cycles = append(m.cycles, []uint32{id})
-		}
-	} else {
+	c.emit(unit)
+	c.stack = c.stack[:at]
+}
+
+// hash hashes a component. All that it depends on has its hash.
+func (m *merkle) hash(unit []uint32) {
+	if len(unit) > 1 {
 		m.unit(slices.Clone(unit))
+		return
 	}
-	m.stack = m.stack[:at]
+	id := unit[0]
+	m.put(id, m.node(id, nil))
+	if slices.Contains(m.recs.at(id).deps, id) {
+		m.cycles = append(m.cycles, []uint32{id})
+	}
 }
 
 // put keeps a page as it is where the hash is as it was.
@@ -122,22 +139,22 @@ func (m *merkle) unit(unit []uint32) {
 
 // node digests a target's own record with its dependencies: the hash of one
 // that exists, which covers its name; the name of one that does not, or that
-// is in the same cycle.
+// is in the same cycle. A target that exists never has a zero hash.
 func (m *merkle) node(id uint32, unit map[uint32]bool) sum {
 	r := m.recs.at(id)
 	m.frame.reset("node2").sum(&r.own).count(len(r.deps))
 	for _, d := range r.deps {
+		s := m.sums.page(d)
 		switch {
-		case m.recs.at(d) == nil:
-			m.frame.buf = append(m.frame.buf, 'M')
-			m.frame.text(m.list[d])
 		case d == id || unit[d]:
 			m.frame.buf = append(m.frame.buf, 'C')
 			m.frame.text(m.list[d])
+		case s == nil || s[d%pageSize] == (sum{}):
+			m.frame.buf = append(m.frame.buf, 'M')
+			m.frame.text(m.list[d])
 		default:
 			m.frame.buf = append(m.frame.buf, 'H')
-			s := m.sums.at(d)
-			m.frame.sum(&s)
+			m.frame.sum(&s[d%pageSize])
 		}
 	}
 	return m.frame.done()
@@ -159,4 +176,60 @@ func (m *merkle) named() [][]string {
 
 func sortCycles(cycles [][]string) {
 	slices.SortFunc(cycles, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+}
+
+// rehash computes the hashes of the given targets, and returns their cycles.
+// What else they depend on has its hash.
+func (s *Snapshot) rehash(sums *draft[sum], ids []uint32, inside func(uint32) bool) [][]string {
+	list := s.names.all()
+	work := s.names.borrow(len(list))
+	defer s.names.giveBack(work)
+	m := merkle{list: list, recs: &s.recs, sums: sums}
+	each := func(emit func(unit []uint32)) {
+		c := newComponents(work, &s.recs, inside, emit)
+		for _, id := range ids {
+			if inside(id) {
+				c.visit(id)
+			}
+		}
+	}
+	if len(ids) < aside {
+		each(m.hash)
+	} else {
+		units := beside(each)
+		for batch := range units {
+			for _, unit := range batch {
+				m.hash(unit)
+			}
+		}
+	}
+	return m.named()
+}
+
+// aside is from how many targets on it pays to look for components on another
+// processor than the one that hashes.
+const aside = 20_000
+
+// beside runs a search of its own accord and returns what it emits.
+func beside(search func(emit func([]uint32))) <-chan [][]uint32 {
+	const size = 4096
+	found := make(chan [][]uint32, 4)
+	go func() {
+		defer close(found)
+		room, batch := make([]uint32, 0, size), make([][]uint32, 0, size)
+		flush := func() {
+			found <- batch
+			room, batch = make([]uint32, 0, size), make([][]uint32, 0, size)
+		}
+		search(func(unit []uint32) {
+			if len(room)+len(unit) > size && len(batch) > 0 {
+				flush()
+			}
+			from := len(room)
+			room = append(room, unit...)
+			batch = append(batch, room[from:len(room):len(room)])
+		})
+		flush()
+	}()
+	return found
 }

@@ -43,6 +43,21 @@ func (n *names) number(s string) uint32 {
 	return id
 }
 
+// many lets f ask for the numbers of many names, which it alone does now.
+func (n *names) many(f func(number func(string) uint32)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f(func(s string) uint32 {
+		id, ok := n.ids[s]
+		if !ok {
+			id = uint32(len(n.list))
+			n.ids[s] = id
+			n.list = append(n.list, s)
+		}
+		return id
+	})
+}
+
 func (n *names) find(s string) (uint32, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -73,14 +88,23 @@ func (n *names) texts(ids []uint32) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	if ids[len(ids)-1] >= n.sorted {
-		ids = slices.Clone(ids)
-		n.sort(ids)
-	}
 	list := n.all()
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = list[id]
+	late := len(ids)
+	for late > 0 && ids[late-1] >= n.sorted {
+		late--
+	}
+	tail := slices.Clone(ids[late:])
+	n.sort(tail)
+	out := make([]string, 0, len(ids))
+	for _, id := range ids[:late] {
+		for len(tail) > 0 && list[tail[0]] < list[id] {
+			out = append(out, list[tail[0]])
+			tail = tail[1:]
+		}
+		out = append(out, list[id])
+	}
+	for _, id := range tail {
+		out = append(out, list[id])
 	}
 	return out
 }
@@ -90,8 +114,21 @@ func (n *names) texts(ids []uint32) []string {
 type scratch struct {
 	round uint32
 	mark  []uint32
-	slot  []uint32
+	slot  []uint32 // entries below used count as nothing
 	low   []uint32
+	used  uint32
+}
+
+// reserve returns a number above all entries of slot, with room for as many
+// more as there are entries.
+func (s *scratch) reserve() uint32 {
+	first := s.used + 1
+	if s.used > 1<<31 {
+		clear(s.slot)
+		first = 1
+	}
+	s.used = first + uint32(len(s.slot))
+	return first
 }
 
 // borrow returns scratch for numbers below n. Give it back.

@@ -58,49 +58,6 @@ func partition(s *queue.Analysis, extra map[string]bool, claims map[string]int32
 	return p
 }
 
-// reachable reports for each target whether it can be verified, or something
-// that can be depends on it. What only other nodes claim is unowned: it is in
-// the hash of nothing that is ever verified.
-func reachable(targets []Target) []bool {
-	index := make(map[string]int, len(targets))
-	for i := range targets {
-		index[targets[i].Name] = i
-	}
-	seen := make([]bool, len(targets))
-	var todo []int
-	for i := range targets {
-		if !targets[i].Internal {
-			seen[i] = true
-			todo = append(todo, i)
-		}
-	}
-	for len(todo) > 0 {
-		t := &targets[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		for _, d := range t.Deps {
-			if j, ok := index[d]; ok && !seen[j] {
-				seen[j] = true
-				todo = append(todo, j)
-			}
-		}
-	}
-	return seen
-}
-
-// claimsOf counts for each file how many reached targets own it.
-func claimsOf(targets []Target, reached []bool) map[string]int32 {
-	claims := map[string]int32{}
-	for i := range targets {
-		if !reached[i] {
-			continue
-		}
-		for _, e := range canonical(targets[i].Sources) {
-			claims[e.Path]++
-		}
-	}
-	return claims
-}
-
 // extraOf returns the paths of the analyzer's barrier files.
 func extraOf(g *Graph) map[string]bool {
 	extra := make(map[string]bool, len(g.Barrier))

@@ -161,7 +161,7 @@ func (s *Snapshot) call() {
 // reverse returns who depends on each number.
 func (s *Snapshot) reverse() *vector[[]uint32] {
 	s.up.Do(func() {
-		if s.up.pages != nil {
+		if s.up.blocks != nil {
 			return
 		}
 		ids := s.nodes()
@@ -178,13 +178,13 @@ func (s *Snapshot) reverse() *vector[[]uint32] {
 		at := uint32(0)
 		for id, n := range counts {
 			if n > 0 {
-				v.pages[id>>pageBits][id%pageSize] = slab[at : at : at+n]
+				v.set(uint32(id), slab[at:at:at+n])
 				at += n
 			}
 		}
 		for _, id := range ids {
 			for _, d := range s.recs.at(id).deps {
-				list := &v.pages[d>>pageBits][d%pageSize]
+				list := v.own(d)
 				*list = append(*list, id)
 			}
 		}

@@ -1,93 +1,131 @@
 package conflict
 
-// pageSize is how many entries of a vector are copied to change one of them.
+// A vector is a list in pages, and pages in blocks: to change one entry is to
+// copy its page, its block and the list of blocks.
 const (
-	pageBits = 7
-	pageSize = 1 << pageBits
+	pageBits  = 7
+	pageSize  = 1 << pageBits
+	blockBits = 6
+	blockSize = 1 << blockBits
 )
 
-type page[T any] [pageSize]T
+type (
+	page[T any]  [pageSize]T
+	block[T any] [blockSize]*page[T]
+)
 
 // vector is a list that never changes; what is made from it by a draft shares
 // the pages that are as they were. So snapshots of trees that differ little
 // cost little, and what differs is found by looking at the other pages only.
-type vector[T any] struct{ pages []*page[T] }
+type vector[T any] struct{ blocks []*block[T] }
 
-// blank returns a draft of so many zero entries, to be set in place.
-func blank[T any](size int) draft[T] {
-	slab := make([]page[T], (size+pageSize-1)/pageSize)
-	d := draft[T]{vector: vector[T]{pages: make([]*page[T], len(slab))}, own: make([]bool, len(slab)), copied: len(slab)}
-	for i := range slab {
-		d.pages[i], d.own[i] = &slab[i], true
+// page returns the page of an entry; nil if none was ever set there.
+func (v *vector[T]) page(i uint32) *page[T] {
+	if b := int(i >> (pageBits + blockBits)); b < len(v.blocks) && v.blocks[b] != nil {
+		return v.blocks[b][i>>pageBits%blockSize]
 	}
-	return d
+	return nil
 }
 
 // at returns an entry; what was never set is zero.
 func (v *vector[T]) at(i uint32) T {
-	if p := int(i >> pageBits); p < len(v.pages) && v.pages[p] != nil {
-		return v.pages[p][i%pageSize]
+	if p := v.page(i); p != nil {
+		return p[i%pageSize]
 	}
 	var zero T
 	return zero
 }
 
-// differing calls f with the number of each entry that may differ.
-func differing[T any](v, w *vector[T], f func(i uint32)) {
-	for p := range max(len(v.pages), len(w.pages)) {
-		var a, b *page[T]
-		if p < len(v.pages) {
-			a = v.pages[p]
+// differingPages calls f with the first number and the two pages wherever those differ.
+func differingPages[T any](v, w *vector[T], f func(first uint32, a, b *page[T])) {
+	for n := range max(len(v.blocks), len(w.blocks)) {
+		var a, b *block[T]
+		if n < len(v.blocks) {
+			a = v.blocks[n]
 		}
-		if p < len(w.pages) {
-			b = w.pages[p]
+		if n < len(w.blocks) {
+			b = w.blocks[n]
 		}
 		if a == b {
 			continue
 		}
-		for i := range uint32(pageSize) {
-			f(uint32(p)<<pageBits + i)
+		first := uint32(n) << (pageBits + blockBits)
+		for range blockSize {
+			if p, q := v.page(first), w.page(first); p != q {
+				f(first, p, q)
+			}
+			first += pageSize
 		}
 	}
+}
+
+// differing calls f with the number of each entry that may differ, in order.
+func differing[T any](v, w *vector[T], f func(i uint32)) {
+	differingPages(v, w, func(first uint32, _, _ *page[T]) {
+		for i := range uint32(pageSize) {
+			f(first + i)
+		}
+	})
 }
 
 // draft is a vector that is being made from another.
 type draft[T any] struct {
 	vector[T]
-	own    []bool // pages that nobody else has
-	copied int    // how many those are
+	from   vector[T]
+	copied int // pages that are not shared
 }
 
 func (v vector[T]) edit() draft[T] {
-	return draft[T]{vector: vector[T]{pages: append([]*page[T](nil), v.pages...)}, own: make([]bool, len(v.pages))}
+	return draft[T]{vector: vector[T]{blocks: append([]*block[T](nil), v.blocks...)}, from: v}
 }
 
-func (d *draft[T]) set(i uint32, x T) {
-	p := int(i >> pageBits)
-	for p >= len(d.pages) {
-		d.pages = append(d.pages, nil)
-		d.own = append(d.own, false)
+// blank returns a draft of so many zero entries.
+func blank[T any](size int) draft[T] {
+	pages := make([]page[T], (size+pageSize-1)/pageSize)
+	blocks := make([]block[T], (len(pages)+blockSize-1)/blockSize)
+	d := draft[T]{copied: len(pages)}
+	for i := range blocks {
+		d.blocks = append(d.blocks, &blocks[i])
 	}
-	if !d.own[p] {
-		fresh := new(page[T])
-		if old := d.pages[p]; old != nil {
-			*fresh = *old
+	for i := range pages {
+		blocks[i/blockSize][i%blockSize] = &pages[i]
+	}
+	return d
+}
+
+func (d *draft[T]) set(i uint32, x T) { *d.own(i) = x }
+
+// own returns where to write an entry.
+func (d *draft[T]) own(i uint32) *T {
+	b, p := int(i>>(pageBits+blockBits)), i>>pageBits%blockSize
+	for b >= len(d.blocks) {
+		d.blocks = append(d.blocks, nil)
+	}
+	if old := d.blocks[b]; old == nil || b < len(d.from.blocks) && old == d.from.blocks[b] {
+		d.blocks[b] = new(block[T])
+		if old != nil {
+			*d.blocks[b] = *old
 		}
-		d.pages[p], d.own[p] = fresh, true
+	}
+	if old := d.blocks[b][p]; old == nil || old == d.from.page(i) {
+		d.blocks[b][p] = new(page[T])
+		if old != nil {
+			*d.blocks[b][p] = *old
+		}
 		d.copied++
 	}
-	d.pages[p][i%pageSize] = x
+	return &d.blocks[b][p][i%pageSize]
 }
 
 // share takes over the pages of another vector that are as they are here, and
-// reports how many are not.
+// returns how many are not. Nobody else has the vector yet.
 func share[T comparable](v, w *vector[T]) (differ int) {
-	for p := range v.pages {
-		if p < len(w.pages) && w.pages[p] != nil && v.pages[p] != w.pages[p] && *v.pages[p] == *w.pages[p] {
-			v.pages[p] = w.pages[p]
-			continue
+	differingPages(v, w, func(first uint32, a, b *page[T]) {
+		if a == nil || b == nil || *a != *b {
+			differ++
+			return
 		}
-		differ++
-	}
+		v.blocks[first>>(pageBits+blockBits)][first>>pageBits%blockSize] = b
+	})
 	return differ
 }
