@@ -14,6 +14,9 @@ import (
 // hexadecimal form that leaves the package.
 type sum [sha256.Size]byte
 
+// none reports whether there is no hash.
+func (s *sum) none() bool { return binary.NativeEndian.Uint64(s[:8]) == 0 && *s == (sum{}) }
+
 func (s sum) digest() queue.Digest { return queue.Digest(hex.EncodeToString(s[:])) }
 
 // framer gathers fields, each preceded by its length where that is not fixed,

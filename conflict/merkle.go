@@ -34,7 +34,8 @@ type components struct {
 // call is a visit that waits for another.
 type call struct {
 	id   uint32
-	deps []uint32 // not yet looked at
+	next int32 // dependency to look at
+	deps []uint32
 }
 
 // newComponents borrows from work until it is given back.
@@ -51,9 +52,9 @@ func (c *components) visit(id uint32) {
 	c.enter(id)
 	for len(c.calls) > 0 {
 		top := &c.calls[len(c.calls)-1]
-		if len(top.deps) > 0 {
-			d := top.deps[0]
-			top.deps = top.deps[1:]
+		if int(top.next) < len(top.deps) {
+			d := top.deps[top.next]
+			top.next++
 			switch at := c.places[d]; {
 			case at > c.first:
 				c.low[top.id] = min(c.low[top.id], at)
@@ -80,7 +81,7 @@ func (c *components) enter(id uint32) {
 	c.places[id], c.low[id] = c.next, c.next
 	c.next++
 	c.stack = append(c.stack, id)
-	c.calls = append(c.calls, call{id, c.recs.at(id).deps})
+	c.calls = append(c.calls, call{id: id, deps: c.recs.at(id).deps})
 }
 
 func (c *components) complete(id uint32) {
@@ -146,15 +147,14 @@ func (m *merkle) node(id uint32, unit map[uint32]bool) sum {
 	for _, d := range r.deps {
 		s := m.sums.page(d)
 		switch {
-		case d == id || unit[d]:
+		case d == id || unit != nil && unit[d]:
 			m.frame.buf = append(m.frame.buf, 'C')
 			m.frame.text(m.list[d])
-		case s == nil || s[d%pageSize] == (sum{}):
+		case s == nil || s[d%pageSize].none():
 			m.frame.buf = append(m.frame.buf, 'M')
 			m.frame.text(m.list[d])
 		default:
-			m.frame.buf = append(m.frame.buf, 'H')
-			m.frame.sum(&s[d%pageSize])
+			m.frame.buf = append(append(m.frame.buf, 'H'), s[d%pageSize][:]...)
 		}
 	}
 	return m.frame.done()
