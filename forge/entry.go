@@ -247,7 +247,10 @@ func (m *Mirror) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta,
 					next = append(next, pair{path + "/", s.from.id, s.to.id})
 					continue
 				}
-				deltas = append(deltas, Delta{Path: path, Old: s.from.id, New: s.to.id, Mode: fileMode(s.to.mode)})
+				d := Delta{Path: path, Old: s.from.id, OldMode: fileMode(s.from.mode), New: s.to.id, Mode: fileMode(s.to.mode)}
+				if d.Old != d.New || d.OldMode != d.Mode {
+					deltas = append(deltas, d)
+				}
 			}
 		}
 		level = next

@@ -138,14 +138,18 @@ func (m *Mirror) list(ctx context.Context, id queue.TreeID) ([]File, error) {
 
 // Delta is one file that two trees do not have in common as it is.
 type Delta struct {
-	Path string
-	Old  string // object id before; "" when it is new
-	New  string // object id after; "" when it is gone
-	Mode string // mode after; "" when it is gone
+	Path    string
+	Old     string // object id before; "" when it is new
+	OldMode string // mode before, as in File; "" when it is new
+	New     string // object id after; "" when it is gone
+	Mode    string // mode after; "" when it is gone
 }
 
 // Diff returns what differs between two trees by path in byte order. A moved
-// file is one that is gone and one that is new.
+// file is one that is gone and one that is new. It costs what differs: only
+// directories that differ are read, each once, by the process that reads all
+// objects, and what the mirror has merged is read from memory. ErrNotFound:
+// the mirror lacks one of the trees or a part of it.
 func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	if !isID(string(from)) || !isID(string(to)) {
 		return nil, fmt.Errorf("%q or %q is not a tree id", from, to)

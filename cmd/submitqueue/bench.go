@@ -16,6 +16,7 @@ import (
 type benchCommand struct {
 	Land   benchLand   `cmd:"" help:"Land many changes as fast as they go: real Redis, real git, builds that pass at once."`
 	Merges benchMerges `cmd:"" help:"Speculative merges in a large repository: independent ones, and a chain."`
+	Go     benchGo     `cmd:"" help:"Graphs of a large Go repository: of one commit, and of those after it, without a checkout."`
 	Turn   benchTurn   `cmd:"" help:"Turns of a long queue: their time, and what they send to Redis."`
 	Server benchServer `cmd:"" hidden:"" help:"The server that bench land measures."`
 }

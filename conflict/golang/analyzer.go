@@ -32,7 +32,7 @@ type Analyzer struct {
 	scans    *lru.Cache[string, scan] // by object id
 }
 
-var _ conflict.Analyzer = (*Analyzer)(nil)
+var _ conflict.Follower = (*Analyzer)(nil)
 
 // New returns an analyzer.
 func New(o Options) *Analyzer {
@@ -50,17 +50,26 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if err != nil {
 		return nil, err
 	}
-	l := newLayout(files)
-	mods, err := readModules(ctx, t, l)
+	mods, err := readModules(ctx, t, files)
 	if err != nil {
 		return nil, err
 	}
 	if len(mods.byDir) == 0 {
 		return nil, errors.New("the tree has no go.mod")
 	}
-	b := &builder{analyzer: a, tree: t, layout: l, modules: mods, packages: map[string]*pkg{}}
+	b := a.builder(t, &state{layout: newLayout(files), modules: mods})
+	for dir := range b.now.layout.dirs.all() {
+		b.dirty[dir] = true
+	}
 	if err := b.load(ctx); err != nil {
 		return nil, fmt.Errorf("read packages: %w", err)
 	}
-	return b.graph(), nil
+	targets, _ := b.targets(&state{})
+	for _, dir := range mods.dirs() {
+		targets = append(targets, b.external(dir))
+	}
+	if b.now.natives > 0 {
+		targets = append(targets, b.native())
+	}
+	return &conflict.Graph{Targets: targets, Barrier: mods.barrier, Salt: mods.salt, Memo: b.now}, nil
 }

@@ -2,7 +2,6 @@ package golang
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
@@ -15,75 +14,61 @@ const (
 	nativeNode = "native" // the files that C compilers, assemblers and linkers may read
 )
 
-// graph makes the nodes of all loaded packages.
-func (b *builder) graph() *conflict.Graph {
-	g := &conflict.Graph{Barrier: b.modules.barrier, Salt: b.modules.salt}
-	cgo := false
-	for _, p := range b.packages {
-		lib := b.node(p, &p.lib)
-		lib.Name, lib.Kind, lib.Internal = nodeName(libPrefix, p.dir), "go library", true
-		g.Targets = append(g.Targets, lib)
-		cgo = cgo || slices.Contains(lib.Deps, nativeNode)
-		if !p.target {
-			continue
+// nodes makes the nodes of a package. It reports whether what one of them
+// depends on cannot be told.
+func (b *builder) nodes(p *pkg) (list []conflict.Target, unknown bool) {
+	for i, h := range p.halves() {
+		t, broken := b.node(p, h)
+		unknown = unknown || broken
+		if i == 0 {
+			t.Name, t.Kind, t.Internal = nodeName(libPrefix, p.dir), "go library", true
+		} else {
+			t.Name, t.Kind, t.Alias = dotted(p.dir), "go package", p.in.importPath(p.dir)
+			t.Deps = append(t.Deps, nodeName(libPrefix, p.dir))
 		}
-		test := b.node(p, &p.test)
-		test.Name, test.Kind, test.Alias = dotted(p.dir), "go package", p.in.importPath(p.dir)
-		test.Deps = append(test.Deps, lib.Name)
-		g.Targets = append(g.Targets, test)
-		cgo = cgo || slices.Contains(test.Deps, nativeNode)
+		list = append(list, t)
 	}
-	for _, dir := range b.modules.dirs() {
-		g.Targets = append(g.Targets, b.external(dir))
-	}
-	if cgo {
-		g.Targets = append(g.Targets, b.native())
-	}
-	return g
+	return list, unknown
 }
 
 // node makes a node of one half of a package.
-func (b *builder) node(p *pkg, h *half) conflict.Target {
-	t := conflict.Target{Sources: h.sources, Inputs: h.inputs, Reads: h.reads}
-	attrs := []string{"go1", p.in.importPath(p.dir)}
-	imports := slices.Clone(h.imports)
-	slices.Sort(imports)
-	for _, imp := range slices.Compact(imports) {
-		if imp == "C" {
-			t.Deps = append(t.Deps, nativeNode)
-			continue
-		}
-		if b.depend(p, imp, &t) {
-			h.broken = true
+func (b *builder) node(p *pkg, h *half) (t conflict.Target, unknown bool) {
+	t = conflict.Target{Sources: h.sources, Inputs: slices.Clip(h.inputs), Reads: h.reads}
+	if h.native {
+		t.Deps = append(t.Deps, nativeNode)
+	}
+	unknown = h.broken
+	for _, g := range h.goals {
+		if b.depend(p, g, &t) {
+			unknown = true
 		}
 	}
-	if h.broken {
+	attrs := []string{"go1", p.in.importPath(p.dir)}
+	if unknown {
 		attrs = append(attrs, string(b.tree.ID()))
 	}
 	t.Attrs = queue.DigestOf(attrs...)
-	return t
+	return t, unknown
 }
 
 // depend adds what an import leads to. It reports whether that cannot be told.
-func (b *builder) depend(p *pkg, imp string, t *conflict.Target) (unknown bool) {
-	g := p.in.resolve(imp)
-	found := false
+func (b *builder) depend(p *pkg, g goals, t *conflict.Target) (unknown bool) {
+	found, external := false, g.external
 	for _, dir := range g.dirs {
-		if b.packages[dir] != nil {
+		if b.now.packages.get(dir) != nil {
 			found = true
 			if dir != p.dir {
 				t.Deps = append(t.Deps, nodeName(libPrefix, dir))
 			}
 			continue
 		}
-		if e, ok := b.layout.across(dir); ok {
-			found = true
+		if e, ok := b.now.layout.across(dir); ok {
+			found, external = true, true
 			t.Inputs = append(t.Inputs, e)
-			g.external = true
 			unknown = unknown || e.Mode == conflict.ModeLink
 		}
 	}
-	if g.external {
+	if external {
 		t.Deps = append(t.Deps, p.in.exts...)
 	}
 	if !found && len(g.dirs) > 0 {
@@ -98,11 +83,11 @@ func (b *builder) depend(p *pkg, imp string, t *conflict.Target) (unknown bool) 
 func (b *builder) external(dir string) conflict.Target {
 	t := conflict.Target{Name: nodeName(extPrefix, dir), Kind: "go external modules", Internal: true}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		if e, ok := b.layout.byPath[strings.TrimPrefix(dir+"/"+name, "/")]; ok {
+		if e, ok := b.now.layout.entry(below(dir, name)); ok {
 			t.Sources = append(t.Sources, e)
 		}
 	}
-	t.Sources = append(t.Sources, b.layout.under(strings.TrimPrefix(dir+"/vendor", "/"))...)
+	t.Sources = slices.AppendSeq(t.Sources, b.now.layout.under(below(dir, "vendor")))
 	return t
 }
 
@@ -110,7 +95,7 @@ func (b *builder) external(dir string) conflict.Target {
 // packages with cgo, C or assembly. Who owns them stays as it is.
 func (b *builder) native() conflict.Target {
 	t := conflict.Target{Name: nativeNode, Kind: "native files", Internal: true}
-	for _, e := range b.layout.sorted {
+	for e := range b.now.layout.under("") {
 		if linkable(e.Path) {
 			t.Inputs = append(t.Inputs, e)
 		}

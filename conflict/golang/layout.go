@@ -1,29 +1,125 @@
 package golang
 
 import (
+	"iter"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// layout is the tree by path and by directory. The root is "".
-type layout struct {
-	sorted []conflict.Entry
-	byPath map[string]conflict.Entry
-	byDir  map[string][]conflict.Entry // the entries directly in a directory
+// layout is the tree by directory. The root is "".
+type layout struct{ dirs shards[*folder] }
+
+// folder is one directory. It never changes: a change makes another.
+type folder struct {
+	files []conflict.Entry // directly in it, by path
+	subs  []string         // the directories directly in it, by path
 }
 
 func newLayout(files []conflict.Entry) *layout {
-	l := &layout{sorted: files, byPath: make(map[string]conflict.Entry, len(files)), byDir: map[string][]conflict.Entry{}}
-	for _, e := range files {
-		l.byPath[e.Path] = e
-		dir := dirOf(e.Path)
-		l.byDir[dir] = append(l.byDir[dir], e)
+	l := &layout{}
+	l.dirs.set("", &folder{})
+	for len(files) > 0 {
+		dir, n := run(files, entryPath)
+		f := l.make(dir)
+		f.files = append(f.files, files[:n]...)
+		files = files[n:]
+	}
+	for _, f := range l.dirs.all() {
+		slices.Sort(f.subs)
 	}
 	return l
+}
+
+// make returns a directory of a layout that is being made.
+func (l *layout) make(dir string) *folder {
+	f := l.dirs.get(dir)
+	if f == nil {
+		f = &folder{}
+		l.dirs.set(dir, f)
+		up := l.make(dirOf(dir))
+		up.subs = append(up.subs, dir)
+	}
+	return f
+}
+
+// run returns the directory of the first of a list, and how many of the list
+// follow on one another in it.
+func run[T any](list []T, pathOf func(T) string) (dir string, n int) {
+	dir = dirOf(pathOf(list[0]))
+	for n = 1; n < len(list) && dirOf(pathOf(list[n])) == dir; n++ {
+	}
+	return dir, n
+}
+
+func entryPath(e conflict.Entry) string       { return e.Path }
+func changePath(c conflict.FileChange) string { return c.Path }
+
+// apply changes the layout to that of another tree. It reports whether the
+// layout was what the changes are changes of.
+func (l *layout) apply(changes []conflict.FileChange) bool {
+	for len(changes) > 0 {
+		dir, n := run(changes, changePath)
+		next := &folder{}
+		if f := l.dirs.get(dir); f != nil {
+			next.subs, next.files = f.subs, slices.Clone(f.files)
+		}
+		for _, c := range changes[:n] {
+			if !next.apply(c) {
+				return false
+			}
+		}
+		l.put(dir, next)
+		changes = changes[n:]
+	}
+	return true
+}
+
+func (f *folder) apply(c conflict.FileChange) bool {
+	i, found := f.find(c.Path)
+	if found != (c.From.Path != "") || found && f.files[i] != c.From || c.To.Path != "" && c.To.Path != c.Path {
+		return false
+	}
+	switch {
+	case found && c.To.Path != "":
+		f.files[i] = c.To
+	case found:
+		f.files = slices.Delete(f.files, i, i+1)
+	case c.To.Path != "":
+		f.files = slices.Insert(f.files, i, c.To)
+	}
+	return true
+}
+
+// put replaces a directory. One without anything in it is none.
+func (l *layout) put(dir string, f *folder) {
+	was := l.dirs.get(dir)
+	if len(f.files)+len(f.subs) > 0 || dir == "" {
+		l.dirs.set(dir, f)
+		if was == nil {
+			l.list(dir, true)
+		}
+	} else if was != nil {
+		l.dirs.remove(dir)
+		l.list(dir, false)
+	}
+}
+
+// list has a directory in the one above, or not.
+func (l *layout) list(dir string, there bool) {
+	up := &folder{}
+	if f := l.dirs.get(dirOf(dir)); f != nil {
+		*up = *f
+	}
+	i, _ := slices.BinarySearch(up.subs, dir)
+	if up.subs = slices.Clone(up.subs); there {
+		up.subs = slices.Insert(up.subs, i, dir)
+	} else {
+		up.subs = slices.Delete(up.subs, i, i+1)
+	}
+	l.put(dirOf(dir), up)
 }
 
 // dirOf is path.Dir with "" for the root.
@@ -34,20 +130,72 @@ func dirOf(file string) string {
 	return ""
 }
 
-// under returns all entries below a directory.
-func (l *layout) under(dir string) []conflict.Entry {
+// below returns the path of a name in a directory.
+func below(dir, name string) string {
 	if dir == "" {
-		return l.sorted
+		return name
 	}
-	from := sort.Search(len(l.sorted), func(i int) bool { return l.sorted[i].Path >= dir+"/" })
-	to := from + sort.Search(len(l.sorted)-from, func(i int) bool { return !strings.HasPrefix(l.sorted[from+i].Path, dir+"/") })
-	return l.sorted[from:to]
+	return dir + "/" + name
+}
+
+func (f *folder) find(path string) (int, bool) {
+	return slices.BinarySearchFunc(f.files, path, func(e conflict.Entry, path string) int { return strings.Compare(e.Path, path) })
+}
+
+// files returns the entries directly in a directory.
+func (l *layout) files(dir string) []conflict.Entry {
+	if f := l.dirs.get(dir); f != nil {
+		return f.files
+	}
+	return nil
+}
+
+// subs returns the directories directly in a directory.
+func (l *layout) subs(dir string) []string {
+	if f := l.dirs.get(dir); f != nil {
+		return f.subs
+	}
+	return nil
+}
+
+// entry returns what is at a path, unless it is a directory.
+func (l *layout) entry(path string) (conflict.Entry, bool) {
+	if f := l.dirs.get(dirOf(path)); f != nil {
+		if i, ok := f.find(path); ok {
+			return f.files[i], true
+		}
+	}
+	return conflict.Entry{}, false
+}
+
+// under returns all entries below a directory, in no order.
+func (l *layout) under(dir string) iter.Seq[conflict.Entry] {
+	return func(yield func(conflict.Entry) bool) { l.walk(dir, yield) }
+}
+
+func (l *layout) walk(dir string, yield func(conflict.Entry) bool) bool {
+	f := l.dirs.get(dir)
+	if f == nil {
+		return true
+	}
+	for _, e := range f.files {
+		if !yield(e) {
+			return false
+		}
+	}
+	for _, sub := range f.subs {
+		if !l.walk(sub, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // follow returns what a symbolic link leads to within the tree: a file, or all
 // that is below a directory. What leads out of the tree, or in a circle, leads
-// to nothing.
-func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error)) ([]conflict.Entry, error) {
+// to nothing. The answer holds as long as nothing changes at or below the
+// paths that look was called with.
+func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string)) ([]conflict.Entry, error) {
 	const most = 8
 	at := link
 	for range most {
@@ -59,11 +207,12 @@ func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, 
 			return nil, nil
 		}
 		to := path.Join(dirOf(at.Path), goal)
-		if e, ok := l.byPath[to]; !ok {
-			if to == "." {
-				to = ""
-			}
-			return l.under(to), nil
+		if to == "." {
+			to = ""
+		}
+		look(to)
+		if e, ok := l.entry(to); !ok {
+			return slices.Collect(l.under(to)), nil
 		} else if e.Mode != conflict.ModeLink {
 			return []conflict.Entry{e}, nil
 		} else {
@@ -76,15 +225,20 @@ func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, 
 // across returns the link or submodule that a path leads through or to.
 func (l *layout) across(dir string) (conflict.Entry, bool) {
 	for d := dir; d != ""; d = dirOf(d) {
-		if e, ok := l.byPath[d]; ok && (e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule) {
+		if e, ok := l.entry(d); ok && crossing(e) {
 			return e, true
 		}
 	}
 	return conflict.Entry{}, false
 }
 
+// crossing reports whether what is below the entry's path is elsewhere.
+func crossing(e conflict.Entry) bool {
+	return e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule
+}
+
 // hasGo reports whether a directory has Go files of its own.
-func (l *layout) hasGo(dir string) bool { return slices.ContainsFunc(l.byDir[dir], isGo) }
+func (l *layout) hasGo(dir string) bool { return slices.ContainsFunc(l.files(dir), isGo) }
 
 // isGo reports whether the go command takes the entry for a Go file.
 func isGo(e conflict.Entry) bool {

@@ -34,15 +34,15 @@ type modules struct {
 // readModules reads each go.mod outside of directories that the go command
 // skips, and each go.work. A module that does not parse has no packages; at
 // the top it is an error.
-func readModules(ctx context.Context, t conflict.Tree, l *layout) (*modules, error) {
+func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*modules, error) {
 	m := &modules{byDir: map[string]*goModule{}}
 	broken := []string{}
 	var works []conflict.Entry
-	for _, e := range l.sorted {
-		dir, base := dirOf(e.Path), path.Base(e.Path)
-		if base != "go.mod" && base != "go.work" && base != "go.work.sum" || hidden(dir) {
+	for _, e := range files {
+		if !setsModules(e.Path) {
 			continue
 		}
+		dir, base := dirOf(e.Path), path.Base(e.Path)
 		if base != "go.mod" {
 			m.barrier = append(m.barrier, e)
 			if base == "go.work" {
@@ -87,6 +87,31 @@ func readModules(ctx context.Context, t conflict.Tree, l *layout) (*modules, err
 	}
 	m.salt = append(m.salt, broken...)
 	return m, nil
+}
+
+// setsModules reports whether the modules of a tree may depend on a file.
+func setsModules(file string) bool {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	return (base == "go.mod" || base == "go.work" || base == "go.work.sum") && !hidden(dirOf(file))
+}
+
+// same reports whether another go.mod makes the same of all modules but for the
+// versions of external ones: the same salt, and the same meaning of imports.
+func (m *goModule) same(f *modfile.File) bool {
+	alone := func(f *modfile.File) *goModule {
+		a := &goModule{dir: m.dir, path: f.Module.Mod.Path, file: f}
+		a.locals = a.own()
+		return a
+	}
+	required := func(f *modfile.File) map[string]bool {
+		paths := map[string]bool{}
+		for _, r := range f.Require {
+			paths[r.Mod.Path] = true
+		}
+		return paths
+	}
+	return f.Module != nil && slices.Equal(alone(m.file).salt(), alone(f).salt()) &&
+		maps.Equal(replaced(m.dir, m.file.Replace), replaced(m.dir, f.Replace)) && maps.Equal(required(m.file), required(f))
 }
 
 // anyVersion keeps versions as they are written; which of them exist is the

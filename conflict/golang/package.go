@@ -3,7 +3,9 @@ package golang
 import (
 	"context"
 	"fmt"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -12,13 +14,14 @@ import (
 )
 
 // pkg is a directory with Go files: its library, which others import, and its
-// tests, which nobody does.
+// tests, which nobody does. It never changes once it is read.
 type pkg struct {
-	dir    string
-	in     *goModule
-	target bool // it can be tested on the platform
-	lib    half
-	test   half
+	dir     string
+	in      *goModule
+	target  bool // it can be tested on the platform
+	lib     half
+	test    half
+	watches []string // what is at these paths and below has part in it, wherever they are
 }
 
 // half is one of the two nodes of a package.
@@ -26,56 +29,53 @@ type half struct {
 	sources []conflict.Entry
 	inputs  []conflict.Entry
 	imports []string
+	goals   []goals // of those imports that leave the standard library
 	reads   []string
+	native  bool // cgo, C or assembly
 	broken  bool // what it depends on cannot be told
 }
 
-// builder makes the graph of one tree.
-type builder struct {
-	analyzer *Analyzer
-	tree     conflict.Tree
-	layout   *layout
-	modules  *modules
-	packages map[string]*pkg
-	todo     []string // directories with Go files that are not loaded yet
+// halves are those that nodes are made of.
+func (p *pkg) halves() []*half {
+	if p.target {
+		return []*half{&p.lib, &p.test}
+	}
+	return []*half{&p.lib}
 }
 
-// load reads the packages of all modules, and of skipped directories those
-// that somebody imports.
-func (b *builder) load(ctx context.Context) error {
-	for dir := range b.layout.byDir {
-		if b.isPackage(dir) && !hidden(dir) {
-			b.todo = append(b.todo, dir)
-		}
-	}
-	for len(b.todo) > 0 {
-		dir := b.todo[len(b.todo)-1]
-		b.todo = b.todo[:len(b.todo)-1]
-		if b.packages[dir] != nil {
-			continue
-		}
-		p, err := b.read(ctx, dir)
-		if err != nil {
-			return err
-		}
-		b.packages[dir] = p
-		for _, imports := range [][]string{p.lib.imports, p.test.imports} {
-			for _, imp := range imports {
-				for _, d := range p.in.resolve(imp).dirs {
-					if b.packages[d] == nil && b.isPackage(d) {
-						b.todo = append(b.todo, d)
+// goals are all directories that its imports may mean.
+func (p *pkg) goals() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, h := range []*half{&p.lib, &p.test} {
+			for _, g := range h.goals {
+				for _, dir := range g.dirs {
+					if dir != p.dir && !yield(dir) {
+						return
 					}
 				}
 			}
 		}
 	}
-	return nil
+}
+
+// odd reports whether other changes than those in its directory may change
+// what the package is, or whether it is there.
+func (p *pkg) odd() bool {
+	if len(p.watches) > 0 || hidden(p.dir) {
+		return true
+	}
+	for dir := range p.goals() {
+		if hidden(dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // isPackage reports whether a directory can be imported or tested.
 func (b *builder) isPackage(dir string) bool {
-	in := b.modules.of(dir)
-	return in != nil && b.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
+	in := b.now.modules.of(dir)
+	return in != nil && b.now.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
 }
 
 func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
@@ -92,23 +92,24 @@ func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
 }
 
 // linked returns what a symbolic link leads to.
-func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entry, error) {
+func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]conflict.Entry, error) {
 	if e.Mode != conflict.ModeLink {
 		return nil, nil
 	}
-	return b.layout.follow(e, func(link conflict.Entry) (string, error) {
+	read := func(link conflict.Entry) (string, error) {
 		goal, err := b.tree.Blob(ctx, link.OID)
 		return string(goal), err
-	})
+	}
+	return b.now.layout.follow(e, read, func(path string) { p.watches = append(p.watches, path) })
 }
 
 // read makes the package of one directory.
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
-	p := &pkg{dir: dir, in: b.modules.of(dir)}
+	p := &pkg{dir: dir, in: b.now.modules.of(dir)}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
-	for _, e := range b.layout.byDir[dir] {
+	for _, e := range b.now.layout.files(dir) {
 		base := path.Base(e.Path)
-		to, err := b.linked(ctx, e)
+		to, err := b.linked(ctx, p, e)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +122,7 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 		case native(base):
 			p.lib.sources = append(p.lib.sources, e)
 			p.lib.inputs = append(p.lib.inputs, to...)
-			p.lib.imports = append(p.lib.imports, "C")
+			p.lib.native = true
 		case base[0] == '.' || dir == p.in.dir:
 			// Settings of tools that look at more than this package.
 		default:
@@ -135,7 +136,34 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	if hidden(dir) {
 		p.target = false
 	}
+	b.resolve(p, &p.lib)
+	b.resolve(p, &p.test)
 	return p, nil
+}
+
+// resolve finds what the imports may mean, each once.
+func (b *builder) resolve(p *pkg, h *half) {
+	known := b.resolved[p.in]
+	if known == nil {
+		known = map[string]goals{}
+		b.resolved[p.in] = known
+	}
+	slices.Sort(h.imports)
+	for _, imp := range slices.Compact(h.imports) {
+		if imp == "C" {
+			h.native = true
+			continue
+		}
+		g, ok := known[imp]
+		if !ok {
+			g = p.in.resolve(imp)
+			known[imp] = g
+		}
+		if g.external || len(g.dirs) > 0 {
+			h.goals = append(h.goals, g)
+		}
+	}
+	h.imports = nil
 }
 
 // readGo adds one Go file, with what it leads to if it is a link.
@@ -164,7 +192,7 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	h.imports = append(h.imports, s.imports...)
 	h.broken = h.broken || s.broken
 	for _, pattern := range s.embeds {
-		b.embed(p.dir, pattern, h)
+		b.embed(p, pattern, h)
 	}
 	p.target = p.target || s.builds && b.analyzer.platform.named(path.Base(e.Path))
 	return nil
@@ -174,29 +202,34 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 // of their own by name, testdata and those that begin with an underscore.
 func (b *builder) readTestdata(ctx context.Context, p *pkg) error {
 	seen := map[string]bool{}
-	for _, e := range b.layout.under(p.dir) {
-		sub := strings.TrimPrefix(strings.TrimPrefix(e.Path, p.dir), "/")
-		first, _, deeper := strings.Cut(sub, "/")
-		if !deeper || first != "testdata" && (first[0] != '_' || p.dir == p.in.dir) {
+	for _, sub := range b.now.layout.subs(p.dir) {
+		if !p.holds(path.Base(sub)) {
 			continue
 		}
-		to, err := b.linked(ctx, e)
-		if err != nil {
-			return err
-		}
-		p.test.sources = append(p.test.sources, e)
-		p.test.inputs = append(p.test.inputs, to...)
-		for d := dirOf(e.Path); d != p.dir && !seen[d]; d = dirOf(d) {
-			seen[d] = true
-			p.test.reads = append(p.test.reads, conflict.ListingOf(d))
+		for e := range b.now.layout.under(sub) {
+			to, err := b.linked(ctx, p, e)
+			if err != nil {
+				return err
+			}
+			p.test.sources = append(p.test.sources, e)
+			p.test.inputs = append(p.test.inputs, to...)
+			for d := dirOf(e.Path); d != p.dir && !seen[d]; d = dirOf(d) {
+				seen[d] = true
+				p.test.reads = append(p.test.reads, conflict.ListingOf(d))
+			}
 		}
 	}
 	return nil
 }
 
+// holds reports whether all below a directory of this name is test data.
+func (p *pkg) holds(name string) bool {
+	return name == "testdata" || name[0] == '_' && p.dir != p.in.dir
+}
+
 // embed adds the files that a pattern of //go:embed matches, with more than
 // the compiler would take: files that begin with a dot, too.
-func (b *builder) embed(dir, pattern string, h *half) {
+func (b *builder) embed(p *pkg, pattern string, h *half) {
 	pattern = path.Clean(strings.TrimPrefix(pattern, "all:"))
 	if pattern == ".." || strings.HasPrefix(pattern, "../") || path.IsAbs(pattern) {
 		return
@@ -209,15 +242,16 @@ func (b *builder) embed(dir, pattern string, h *half) {
 	for fixed < len(elems) && !strings.ContainsAny(elems[fixed], `*?[\`) {
 		fixed++
 	}
-	base := strings.TrimPrefix(path.Join(dir, path.Join(elems[:fixed]...)), "/")
+	base := strings.TrimPrefix(path.Join(p.dir, path.Join(elems[:fixed]...)), "/")
 	h.reads = append(h.reads, conflict.ListingOf(dirOf(base)), conflict.ListingOf(base))
-	if e, ok := b.layout.byPath[base]; ok && fixed == len(elems) {
+	p.watches = append(p.watches, base)
+	if e, ok := b.now.layout.entry(base); ok && fixed == len(elems) {
 		h.sources = append(h.sources, e)
 		return
 	}
 	globs := elems[fixed:]
 	seen := map[string]bool{base: true}
-	for _, e := range b.layout.under(base) {
+	for e := range b.now.layout.under(base) {
 		for d := dirOf(e.Path); !seen[d]; d = dirOf(d) {
 			seen[d] = true
 			h.reads = append(h.reads, conflict.ListingOf(d))

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/golang"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// benchGo makes the graphs of a Go repository through the mirror that the
+// server reads from: of one commit, and of each of the commits after it. Beside
+// it stands what the go command takes to say the same of one commit.
+type benchGo struct {
+	Packages int    `default:"1300" help:"Go packages on main."`
+	Commits  int    `default:"200" help:"Commits to follow."`
+	Rounds   int    `default:"3" help:"Do it all again; the figures are the best."`
+	JSON     string `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
+}
+
+// goFigures are the figures of `bench go`, the best of its rounds, in seconds.
+type goFigures struct {
+	Packages int     `json:"packages"`
+	Files    int     `json:"files"`
+	GoFiles  int     `json:"go_files"`
+	Cold     float64 `json:"cold_seconds"`        // the graph of a tree of which nothing is known
+	Warm     float64 `json:"warm_seconds"`        // the same when each file has been read once
+	Commit   spread  `json:"commit_seconds"`      // from one commit to the next: what differs, and the graph's patch
+	Diff     spread  `json:"commit_diff_seconds"` // the part of it that finds what differs
+	Whole    int     `json:"commits_made_whole"`  // commits whose graph had to be made as a whole
+	// What the go command takes, where there is one.
+	Checkout float64 `json:"worktree_seconds,omitempty"`
+	List     float64 `json:"go_list_seconds,omitempty"`
+	Machine  machine `json:"machine"`
+}
+
+// Run implements the command.
+func (b *benchGo) Run(ctx context.Context) error {
+	if b.Packages < 1 || b.Commits < 1 || b.Rounds < 1 {
+		return errors.New("all counts are at least 1")
+	}
+	dir, err := os.MkdirTemp("", "submitqueue-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	repo := filepath.Join(dir, "bench.git")
+	commits, err := makeGoRepo(ctx, repo, b.Packages, b.Commits)
+	if err != nil {
+		return err
+	}
+	best := goFigures{Machine: machineOf(dir)}
+	fmt.Printf("graphs of %d Go packages; %s\n", b.Packages, best.Machine)
+	for i := range b.Rounds {
+		r := goRound{repo: repo, commits: commits}
+		if err := r.run(ctx, filepath.Join(dir, fmt.Sprintf("mirror-%d", i))); err != nil {
+			return err
+		}
+		if err := r.goCommand(ctx, filepath.Join(dir, fmt.Sprintf("work-%d", i))); err != nil {
+			return err
+		}
+		f := r.goFigures
+		fmt.Printf("  cold %.3f s, warm %.4f s, a commit %.2f ms (p95 %.2f ms), %.2f ms of it for what differs; %d of %d made whole; git worktree add %.2f s + go list %.2f s\n",
+			f.Cold, f.Warm, 1000*f.Commit.P50, 1000*f.Commit.P95, 1000*f.Diff.P50, f.Whole, b.Commits, f.Checkout, f.List)
+		if f.Machine = best.Machine; i > 0 {
+			f.Cold, f.Warm = min(f.Cold, best.Cold), min(f.Warm, best.Warm)
+			f.Checkout, f.List = min(f.Checkout, best.Checkout), min(f.List, best.List)
+			f.Commit = slices.MinFunc([]spread{f.Commit, best.Commit}, spread.compare)
+			f.Diff = slices.MinFunc([]spread{f.Diff, best.Diff}, spread.compare)
+		}
+		best = f
+	}
+	return writeFigures(b.JSON, best)
+}
+
+func (s spread) compare(t spread) int { return cmp.Compare(s.P50, t.P50) }
+
+// goRound measures once.
+type goRound struct {
+	goFigures
+	repo    string
+	commits []queue.CommitID // the first is analyzed, the others are followed
+}
+
+func (r *goRound) run(ctx context.Context, dir string) (err error) {
+	m, err := forge.Borrow(ctx, dir, filepath.Join(r.repo, "objects"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	trees := make([]*forge.Tree, len(r.commits))
+	for i, c := range r.commits {
+		if trees[i], err = m.Tree(ctx, c); err != nil {
+			return err
+		}
+	}
+	a := golang.New(golang.Options{})
+	begun := time.Now()
+	g, err := a.Graph(ctx, goTree{trees[0]})
+	if err != nil {
+		return err
+	}
+	r.Cold = seconds(time.Since(begun))
+	r.count(ctx, trees[0], g)
+	var warm []time.Duration
+	for range 5 {
+		begun = time.Now()
+		if g, err = a.Graph(ctx, goTree{trees[0]}); err != nil {
+			return err
+		}
+		warm = append(warm, time.Since(begun))
+	}
+	r.Warm = spreadOf(warm).P50
+	return r.follow(ctx, m, a, g, trees)
+}
+
+// follow goes from commit to commit, and looks in the end whether it has come
+// to the graph of the last one.
+func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a *golang.Analyzer, g *conflict.Graph, trees []*forge.Tree) error {
+	var all, diffs []time.Duration
+	memo, names := g.Memo, targetNames(g.Targets)
+	for i, t := range trees[1:] {
+		begun := time.Now()
+		deltas, err := m.Diff(ctx, trees[i].ID(), t.ID())
+		if err != nil {
+			return err
+		}
+		files := fileChanges(deltas)
+		diffs = append(diffs, time.Since(begun))
+		p, err := a.Follow(ctx, memo, files, goTree{t})
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			whole, err := a.Graph(ctx, goTree{t})
+			if err != nil {
+				return err
+			}
+			r.Whole++
+			p, names = &conflict.Patch{Targets: whole.Targets, Memo: whole.Memo}, map[string]bool{}
+		}
+		all = append(all, time.Since(begun))
+		memo = p.Memo
+		maps.Copy(names, targetNames(p.Targets))
+		for _, name := range p.Gone {
+			delete(names, name)
+		}
+	}
+	r.Commit, r.Diff = spreadOf(all), spreadOf(diffs)
+	last, err := a.Graph(ctx, goTree{trees[len(trees)-1]})
+	if err == nil && !maps.Equal(names, targetNames(last.Targets)) {
+		err = errors.New("following the commits did not lead to the graph of the last one")
+	}
+	return err
+}
+
+func targetNames(targets []conflict.Target) map[string]bool {
+	names := make(map[string]bool, len(targets))
+	for i := range targets {
+		names[targets[i].Name] = true
+	}
+	return names
+}
+
+func (r *goRound) count(ctx context.Context, t *forge.Tree, g *conflict.Graph) {
+	files, _ := t.Files(ctx) // the graph has just been made of them
+	r.Files = len(files)
+	for _, f := range files {
+		if strings.HasSuffix(f.Path, ".go") {
+			r.GoFiles++
+		}
+	}
+	for _, target := range g.Targets {
+		if !target.Internal {
+			r.Packages++
+		}
+	}
+}
+
+// goCommand measures what a checkout takes, and what the go command takes there.
+func (r *goRound) goCommand(ctx context.Context, dir string) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return nil
+	}
+	begun := time.Now()
+	if _, err := runGit(ctx, r.repo, nil, "worktree", "add", "--quiet", "--detach", dir, string(r.commits[0])); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r.Checkout = seconds(time.Since(begun))
+	cmd := exec.CommandContext(ctx, "go", "list", "-test", "-deps", "-json", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOTOOLCHAIN=local")
+	begun = time.Now()
+	if out, err := cmd.Output(); err != nil || len(out) == 0 {
+		return fmt.Errorf("go list in the bench's repository: %w", err)
+	}
+	r.List = seconds(time.Since(begun))
+	return nil
+}
+
+// goTree lets the analyzer read a tree of the mirror.
+type goTree struct{ *forge.Tree }
+
+func (t goTree) Files(ctx context.Context) ([]conflict.Entry, error) {
+	files, err := t.Tree.Files(ctx)
+	entries := make([]conflict.Entry, len(files))
+	for i, f := range files {
+		entries[i] = conflict.Entry(f)
+	}
+	return entries, err
+}
+
+func fileChanges(deltas []forge.Delta) []conflict.FileChange {
+	changes := make([]conflict.FileChange, len(deltas))
+	for i, d := range deltas {
+		changes[i].Path = d.Path
+		if d.Old != "" {
+			changes[i].From = conflict.Entry{Path: d.Path, Mode: d.OldMode, OID: d.Old}
+		}
+		if d.New != "" {
+			changes[i].To = conflict.Entry{Path: d.Path, Mode: d.Mode, OID: d.New}
+		}
+	}
+	return changes
+}

@@ -1,0 +1,171 @@
+package golang
+
+import (
+	"context"
+	"maps"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// state is all that the graph of one tree is made of. It is the graph's memo,
+// and does not change once it is handed out: the states of trees near it are
+// forks that share with it what they have in common.
+type state struct {
+	layout   *layout
+	modules  *modules
+	packages shards[*pkg]    // by directory
+	odd      map[string]bool // the packages that are odd
+	broken   map[string]bool // the packages that depend on the whole tree
+	natives  int             // nodes that depend on the native one
+}
+
+// fork returns a copy to change.
+func (s *state) fork() *state {
+	return &state{layout: &layout{s.layout.dirs.fork()}, modules: s.modules, packages: s.packages.fork(),
+		odd: maps.Clone(s.odd), broken: maps.Clone(s.broken), natives: s.natives}
+}
+
+// put makes p the package of a directory; nil: there is none.
+func (s *state) put(dir string, p *pkg) {
+	if was := s.packages.get(dir); was != nil {
+		s.natives -= natives(was)
+	}
+	delete(s.odd, dir)
+	if p == nil {
+		s.packages.remove(dir)
+		return
+	}
+	s.packages.set(dir, p)
+	s.natives += natives(p)
+	if p.odd() {
+		s.odd[dir] = true
+	}
+}
+
+func natives(p *pkg) int {
+	n := 0
+	for _, h := range p.halves() {
+		if h.native {
+			n++
+		}
+	}
+	return n
+}
+
+// builder brings a state to what its layout and modules say.
+type builder struct {
+	analyzer *Analyzer
+	tree     conflict.Tree
+	now      *state
+	dirty    map[string]bool // directories whose package is to be read again
+	remake   map[string]bool // directories whose nodes are to be made again
+	moved    map[string]bool // directories that are packages now, or were
+	resolved map[*goModule]map[string]goals
+}
+
+func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
+	if now.odd == nil {
+		now.odd = map[string]bool{}
+	}
+	if now.broken == nil {
+		now.broken = map[string]bool{}
+	}
+	return &builder{analyzer: a, tree: t, now: now, dirty: map[string]bool{}, remake: map[string]bool{},
+		moved: map[string]bool{}, resolved: map[*goModule]map[string]goals{}}
+}
+
+// load reads the dirty packages of all modules, and of skipped directories
+// those that somebody imports.
+func (b *builder) load(ctx context.Context) error {
+	for dir := range b.dirty {
+		if hidden(dir) {
+			continue
+		}
+		if err := b.reload(ctx, dir); err != nil {
+			return err
+		}
+	}
+	var todo, loaded []string
+	for dir := range b.now.odd {
+		if hidden(dir) {
+			loaded = append(loaded, dir)
+		} else {
+			todo = append(todo, dir)
+		}
+	}
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if hidden(dir) && (b.dirty[dir] || b.now.packages.get(dir) == nil) {
+			if err := b.reload(ctx, dir); err != nil {
+				return err
+			}
+		}
+		if p := b.now.packages.get(dir); p != nil {
+			for goal := range p.goals() {
+				if hidden(goal) {
+					todo = append(todo, goal)
+				}
+			}
+		}
+	}
+	for _, dir := range loaded {
+		if !seen[dir] {
+			b.put(dir, nil)
+		}
+	}
+	return nil
+}
+
+func (b *builder) reload(ctx context.Context, dir string) error {
+	if !b.isPackage(dir) {
+		b.put(dir, nil)
+		return nil
+	}
+	p, err := b.read(ctx, dir)
+	if err == nil {
+		b.put(dir, p)
+	}
+	return err
+}
+
+func (b *builder) put(dir string, p *pkg) {
+	was := b.now.packages.get(dir)
+	if was == nil && p == nil {
+		return
+	}
+	b.now.put(dir, p)
+	b.remake[dir] = true
+	if was == nil || p == nil {
+		b.moved[dir] = true
+	}
+}
+
+// targets makes the nodes that are to be made, and tells which nodes of the
+// state before are no more.
+func (b *builder) targets(was *state) (made []conflict.Target, gone []string) {
+	for dir := range b.remake {
+		p, old := b.now.packages.get(dir), was.packages.get(dir)
+		delete(b.now.broken, dir)
+		if old != nil && p == nil {
+			gone = append(gone, nodeName(libPrefix, dir))
+		}
+		if old != nil && old.target && (p == nil || !p.target) {
+			gone = append(gone, dotted(dir))
+		}
+		if p == nil {
+			continue
+		}
+		nodes, broken := b.nodes(p)
+		made = append(made, nodes...)
+		if broken {
+			b.now.broken[dir] = true
+		}
+	}
+	return made, gone
+}
