@@ -96,11 +96,11 @@ func TestInspectorIsTheJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		main, err := judge.commit(t.Context(), base, i.now)
+		main, err := judge.commit(t.Context(), base, i.now, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := judge.commit(t.Context(), analyzedOn(merged, heads[name]), i.now)
+		with, err := judge.commit(t.Context(), analyzedOn(merged, heads[name]), i.now, base)
 		if err != nil {
 			t.Fatal(err)
 		}

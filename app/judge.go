@@ -21,6 +21,7 @@ type Analyzers func(queue.Analysis) (conflict.Analyzer, error)
 type judged struct {
 	snapshot *conflict.Snapshot
 	steps    queue.StepSet
+	config   *queue.Config // in its own tree
 }
 
 // judge reads commits: configuration, steps, targets, keys. What it finds
@@ -32,6 +33,7 @@ type judge struct {
 	mu       sync.Mutex
 	byTree   map[queue.TreeID]judged
 	order    []queue.TreeID // oldest first
+	size     int            // bytes of the snapshots, roughly
 	configs  map[string]parsed
 	analyzer map[string]conflict.Analyzer
 }
@@ -43,6 +45,7 @@ type parsed struct {
 
 const (
 	keptTrees   = 2048
+	keptBytes   = 512 << 20 // of snapshots; the latest is kept, however large
 	keptConfigs = 64
 )
 
@@ -106,8 +109,10 @@ func (b *brokenConfig) Unwrap() error { return b.error }
 
 // commit judges a commit. A tree without a usable configuration of its own is
 // judged by what is in force, if its file is the target branch's; a change that
-// breaks the file itself meets a step that fails and says where.
-func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (judged, error) {
+// breaks the file itself meets a step that fails and says where. It costs what
+// differs from near, a commit that was judged a moment ago, where that is known
+// ("": the latest) and the analyzer can tell.
+func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
 	t, err := j.mirror.Tree(ctx, id)
 	if err != nil {
 		return judged{}, err
@@ -118,9 +123,15 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (jud
 	if ok {
 		return known, nil
 	}
-	r, err := j.rules(ctx, t, id, now)
+	base, files, err := j.from(ctx, near, t.ID())
 	if err != nil {
 		return judged{}, err
+	}
+	r := rules{config: base.config, own: true}
+	if files == nil || slices.ContainsFunc(files, func(c conflict.FileChange) bool { return c.Path == queue.ConfigPath }) {
+		if r, err = j.rules(ctx, t, id, now); err != nil {
+			return judged{}, err
+		}
 	}
 	a, err := j.analyzerOf(r.config.Analysis)
 	if err != nil {
@@ -129,11 +140,11 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce) (jud
 	if a, err = j.trusting(ctx, a, now.tip); err != nil {
 		return judged{}, err
 	}
-	snap, err := conflict.Analyze(ctx, a, r.config.Analysis, tree{t})
+	snap, err := conflict.Advance(ctx, a, r.config.Analysis, base.snapshot, tree{t}, files)
 	if err != nil {
 		return judged{}, err
 	}
-	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps)}
+	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps), config: r.config}
 	if r.own && !snap.Provisional {
 		j.keep(t.ID(), out)
 	}
@@ -186,20 +197,6 @@ func asBroken(err error, out **brokenConfig) bool {
 		*out = b
 	}
 	return ok
-}
-
-func (j *judge) keep(id queue.TreeID, v judged) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if _, ok := j.byTree[id]; ok {
-		return
-	}
-	if len(j.order) >= keptTrees {
-		delete(j.byTree, j.order[0])
-		j.order = j.order[1:]
-	}
-	j.byTree[id] = v
-	j.order = append(j.order, id)
 }
 
 // sameConfig reports whether a tree's configuration file is that of a commit.

@@ -68,7 +68,7 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
 		return nil, err
 	}
-	j, err := p.judge.commit(ctx, t.Commit, now)
+	j, err := p.judge.commit(ctx, t.Commit, now, "")
 	if err != nil {
 		return nil, err
 	}
@@ -179,11 +179,11 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 }
 
 func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merged, now inForce) (queue.Footprint, error) {
-	main, err := p.judge.commit(ctx, t.Main, now)
+	main, err := p.judge.commit(ctx, t.Main, now, "")
 	if err != nil {
 		return queue.Footprint{}, err
 	}
-	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now)
+	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now, t.Main)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
@@ -314,11 +314,11 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 
 // merged fills in what a link's commit asks for that its parent does not.
 func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m forge.Merged) (queue.Link, error) {
-	before, err := p.judge.commit(ctx, l.Parent, r.now)
+	before, err := p.judge.commit(ctx, l.Parent, r.now, "")
 	if err != nil {
 		return l, err
 	}
-	after, err := p.judge.commit(ctx, m.Commit, r.now)
+	after, err := p.judge.commit(ctx, m.Commit, r.now, l.Parent)
 	if err != nil {
 		return l, err
 	}

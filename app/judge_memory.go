@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// from returns what is known of a tree close to another, and what differs;
+// nothing where nothing is known.
+func (j *judge) from(ctx context.Context, near queue.CommitID, to queue.TreeID) (judged, []conflict.FileChange, error) {
+	var at queue.TreeID
+	if near != "" {
+		t, err := j.mirror.Tree(ctx, near)
+		if err != nil {
+			return judged{}, nil, err
+		}
+		at = t.ID()
+	}
+	j.mu.Lock()
+	base, ok := j.byTree[at]
+	if !ok && len(j.order) > 0 {
+		at = j.order[len(j.order)-1]
+		base, ok = j.byTree[at]
+	}
+	j.mu.Unlock()
+	if !ok {
+		return judged{}, nil, nil
+	}
+	deltas, err := j.mirror.Diff(ctx, at, to)
+	if err != nil {
+		return judged{}, nil, err
+	}
+	files := make([]conflict.FileChange, len(deltas))
+	for i, d := range deltas {
+		files[i].Path = d.Path
+		if d.Old != "" {
+			files[i].From = conflict.Entry{Path: d.Path, Mode: d.OldMode, OID: d.Old}
+		}
+		if d.New != "" {
+			files[i].To = conflict.Entry{Path: d.Path, Mode: d.Mode, OID: d.New}
+		}
+	}
+	return base, files, nil
+}
+
+// keep remembers what a tree is judged by; the oldest make room.
+func (j *judge) keep(id queue.TreeID, v judged) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, ok := j.byTree[id]; ok {
+		return
+	}
+	for len(j.order) > 0 && (len(j.order) >= keptTrees || j.size+v.snapshot.Size() > keptBytes) {
+		j.size -= j.byTree[j.order[0]].snapshot.Size()
+		delete(j.byTree, j.order[0])
+		j.order = j.order[1:]
+	}
+	j.byTree[id] = v
+	j.order = append(j.order, id)
+	j.size += v.snapshot.Size()
+}
