@@ -8,9 +8,9 @@
 // dependencies. [Analyze] hashes it into a [Snapshot]. The hash of a target is
 // a SHA-256 over
 //
-//	analyzer id, salt, kind, name, attributes,
+//	salt (analyzer id and settings among it), kind, name, attributes,
 //	(path, mode, object id) of its files,
-//	(name, hash) of its dependencies
+//	hash of each dependency, in the order of their names
 //
 // each field framed by its length, each list sorted and counted, nothing
 // shortened. So a hash moves exactly with what the target is made of: equal
@@ -20,6 +20,20 @@
 //
 // [Keys] is the difference of two snapshots under their steps: what a commit
 // asks to be verified that its parent does not.
+//
+// # From one tree to the next
+//
+// Trees come in families: main, main with a change, the links of a train. So a
+// snapshot is made from one nearby, by [Advance]. Names have numbers that the
+// family shares; records, hashes and reverse edges are lists by number in
+// pages, and what is as it was is the same page. A [Follower] says which
+// targets of the graph differ; those and all above them are hashed again, and
+// nothing else is looked at or copied. The difference of two snapshots of a
+// family is the difference of their pages. Nothing is updated in place, so
+// nothing has to be told when a change lands: main has become the snapshot
+// that was made for it. Whatever touches what is in every hash, or is not seen
+// through at once, falls back to the whole graph; the result is the same, and
+// a test holds the two against each other.
 //
 // # Every file is in some hash
 //
