@@ -182,6 +182,30 @@ func stepNames(steps []queue.Step) (targets, whole []string) {
 	return targets, whole
 }
 
+// stepsOf returns the names of the steps that verify a target.
+func stepsOf(steps []queue.Step, target string) []string {
+	names := []string{}
+	for _, s := range steps {
+		if s.Scope != queue.ScopeRepository && s.Covers(target) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// stepsByAnalyzer says for each of several analyzers which steps verify its
+// targets.
+func stepsByAnalyzer(c *queue.Config) (out []string) {
+	for _, a := range c.Analysis.Analyzers {
+		if steps := stepsOf(c.Steps, queue.TargetOf(a.Name, "")); len(steps) > 0 {
+			out = append(out, a.Name+" by "+strings.Join(steps, ", "))
+		} else {
+			out = append(out, a.Name+" by none")
+		}
+	}
+	return out
+}
+
 // say prints the notes where they do not get into what is printed.
 func (in *inspection) say() {
 	for _, n := range in.notes {
