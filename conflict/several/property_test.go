@@ -116,7 +116,7 @@ func TestTogetherAsAlone(t *testing.T) {
 			rt.Fatalf("targets (-alone +together): %s", d)
 		}
 		for _, path := range after.tree.Paths() {
-			if next := mustAnalyze(t, a, s, after.tree.With(path, "x y")); len(moved(with, next)) == 0 {
+			if next := mustAnalyze(t, a, s, after.tree.With(path, after.tree.Content(path)+" x")); len(moved(with, next)) == 0 {
 				rt.Fatalf("%s is in no hash", path)
 			}
 		}
