@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -167,7 +168,17 @@ func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 
 // analyzedBy prints how targets were found.
 func (in *inspection) analyzedBy(p sheet, analyzer string) {
-	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzer, in.rules), "")
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(analyzer), in.rules), "")
+}
+
+// analyzerText is an analyzer's id without the digest of its settings, which
+// tells people nothing.
+func analyzerText(id string) string {
+	words := strings.Fields(id)
+	if last := len(words) - 1; last > 0 && len(words[last]) == 2*sha256.Size {
+		words = words[:last]
+	}
+	return strings.Join(words, " ")
 }
 
 // stepNames returns the steps on targets and those on the whole tree.

@@ -149,6 +149,8 @@ func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow 
 		slices.Sort(row.needs)
 		row.needs = slices.Compact(row.needs)
 	}
+	// The node that all of one analyzer's depend on tells nothing of this one.
+	row.needs = slices.DeleteFunc(slices.Clone(row.needs), func(dep string) bool { return strings.HasPrefix(n.Name, queue.TargetOf(dep, "")) })
 	return row
 }
 

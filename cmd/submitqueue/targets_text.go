@@ -11,7 +11,7 @@ import (
 // print writes the report for people.
 func (c *targetsCommand) print(p sheet, r *targetsReport) {
 	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), counted(r.all, "target")))
-	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", r.Analyzer, r.Configuration), "")
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	if r.Unknown != "" {
 		p.text("The tree cannot be analyzed, so it is one target and every change conflicts with every other: "+r.Unknown, "")
 	}
