@@ -212,6 +212,7 @@ func TestLinks(t *testing.T) {
 		{"web/ui/l", "../site", nil},
 		{"web/ui/l", "/etc/passwd", nil},
 		{"web/ui/l", "../../../etc/passwd", nil},
+		{"web/ui/l", "/../../Makefile", nil},
 		{"web/l", "../outer/link/b", []string{"Makefile", "Makefile2", "outer/a/b", "outer/a/new"}}, // through a link
 		{"web/l", "../outer/link", []string{"Makefile", "Makefile2", "outer/a/b", "outer/a/new"}},
 		{"web/l", "../outer", []string{"Makefile", "Makefile2", "outer/a/b", "outer/a/new"}}, // with a link in it
@@ -240,6 +241,27 @@ func TestLinks(t *testing.T) {
 	failed := errors.New("gone")
 	if _, err := mustNew(t, web).Graph(t.Context(), link.Failing(failed)); !errors.Is(err, failed) {
 		t.Errorf("a link that cannot be read: %v", err)
+	}
+}
+
+// TestTreeOfAFolder holds that the tree that an analyzer sees has another id
+// whenever one of its files is another, and for nothing else.
+func TestTreeOfAFolder(t *testing.T) {
+	base := shop.With("web/vague", "")
+	a, s := mustNew(t, server, web), queue.Analysis{Unowned: queue.UnownedTarget}
+	main := mustAnalyze(t, a, s, base)
+	for name, tt := range map[string]struct {
+		tree *conflicttest.Tree
+		want []string
+	}{
+		"content":   {base.With("web/.nvmrc", "20"), []string{queue.TargetUnowned, "web:site", "web:ui"}},
+		"mode":      {base.WithMode("web/.nvmrc", "100755", ""), []string{queue.TargetUnowned, "web:site", "web:ui"}},
+		"name":      {base.With("web/new", ""), []string{queue.TargetUnowned, "web:site", "web:ui"}},
+		"elsewhere": {base.With("server/new", ""), []string{queue.TargetUnowned}},
+	} {
+		if d := cmp.Diff(tt.want, moved(main, mustAnalyze(t, a, s, tt.tree))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 
