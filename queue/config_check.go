@@ -128,7 +128,11 @@ func checkStep(r *configReader, path string, s Step, a Analysis) {
 		case s.Scope == ScopeRepository:
 			r.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
 		case a.of(s) != AnalyzerGo && known:
-			r.report(path+".report", "%s.report go-test-json names Go packages: set analysis.analyzer to go, or use report: exit-code", path)
+			whose := "set analysis.analyzer to go"
+			if len(a.Analyzers) > 0 {
+				whose = "let the step verify the targets of an analyzer go"
+			}
+			r.report(path+".report", "%s.report go-test-json names Go packages: %s, or use report: exit-code", path, whose)
 		}
 	}
 	checkStepPart(r, path, s, a)

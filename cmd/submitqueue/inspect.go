@@ -205,14 +205,18 @@ func stepsOf(steps []queue.Step, target string) []string {
 }
 
 // stepsByAnalyzer says for each of several analyzers which steps verify its
-// targets.
-func stepsByAnalyzer(c *queue.Config) (out []string) {
+// targets, and which have none: a folder may be misspelt.
+func stepsByAnalyzer(c *queue.Config, targets []queue.TargetHash) (out []string) {
 	for _, a := range c.Analysis.Analyzers {
-		if steps := stepsOf(c.Steps, queue.TargetOf(a.Name, "")); len(steps) > 0 {
-			out = append(out, a.Name+" by "+strings.Join(steps, ", "))
-		} else {
-			out = append(out, a.Name+" by none")
+		prefix := queue.TargetOf(a.Name, "")
+		text := a.Name + " by none"
+		if steps := stepsOf(c.Steps, prefix); len(steps) > 0 {
+			text = a.Name + " by " + strings.Join(steps, ", ")
 		}
+		if !slices.ContainsFunc(targets, func(t queue.TargetHash) bool { return strings.HasPrefix(t.Target, prefix) }) {
+			text += " (it has no targets)"
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -107,6 +107,8 @@ func monoShop(commit func(branch, from string, files map[string]string), last fu
 	commit("mono-root", mono, map[string]string{"front/package.json": `{"private": true, "workspaces": ["ui", "site"], "overrides": {}}`})
 	commit("mono-money", mono, map[string]string{"money/money.go": "package money\n"})
 	commit("mono-make", mono, map[string]string{"Makefile": "lint:\n\ttrue\n"})
+	commit("mono-typo", mono, map[string]string{".submitqueue.yml": "version: 1\nanalysis:\n  analyzers:\n    - {analyzer: go, under: sevrer}\n" + front + rest})
+	commit("mono-broken", mono, map[string]string{"front/package.json": "{"})
 	commit("mono-needs", mono, map[string]string{".submitqueue.yml": "version: 1\nanalysis:\n  analyzers:\n    - {analyzer: go, needs: [front]}\n" + front + rest})
 	commit("mono-needs-ui", last(), map[string]string{"front/ui/button.js": "export const button = 2\n"})
 }

@@ -104,7 +104,9 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 	}
 	steps, whole := stepNames(d.Config.Steps)
 	r.steps, r.RepositorySteps = orEmpty(steps), orEmpty(whole)
-	r.byAnalyzer = stepsByAnalyzer(d.Config)
+	if d.Nodes != nil {
+		r.byAnalyzer = stepsByAnalyzer(d.Config, d.Targets())
+	}
 	if d.Nodes == nil {
 		for _, t := range d.Targets() {
 			r.Targets = append(r.Targets, targetRow{Name: t.Target, Kind: "whole tree", Files: d.Files, Dependencies: []string{}, Hash: t.Hash, Steps: r.steps})

@@ -105,7 +105,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 			err = p.check(g)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("analyzer %s: %w", p.Name, err)
+			return nil, p.failed(err)
 		}
 		links, err := linksOf(ctx, t, p.Under, files)
 		if err != nil {
@@ -120,6 +120,14 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	}
 	out.Memo = m
 	return out, nil
+}
+
+// failed says which part has no graph, and where the names in its reason begin.
+func (p Part) failed(err error) error {
+	if p.Under != "" {
+		return fmt.Errorf("analyzer %s in %s/: %w", p.Name, p.Under, err)
+	}
+	return fmt.Errorf("analyzer %s: %w", p.Name, err)
 }
 
 // base is the node below all others of the part.

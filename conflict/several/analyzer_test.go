@@ -133,14 +133,14 @@ func TestOneFails(t *testing.T) {
 		unknown     string
 		provisional bool
 	}{
-		"an error":       {toy{}, shop.With("web/broken", "line 3"), "analyzer web: line 3", false},
-		"for now":        {fixed{err: conflict.ErrProvisional}, shop, "analyzer web: " + conflict.ErrProvisional.Error(), true},
-		"no graph":       {fixed{}, shop, "analyzer web: it has no targets", false},
-		"a name of ours": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "tree"}}}}, shop, `analyzer web: the target name "tree" is reserved`, false},
+		"an error":       {toy{}, shop.With("web/broken", "line 3"), "analyzer web in web/: line 3", false},
+		"for now":        {fixed{err: conflict.ErrProvisional}, shop, "analyzer web in web/: " + conflict.ErrProvisional.Error(), true},
+		"no graph":       {fixed{}, shop, "analyzer web in web/: it has no targets", false},
+		"a name of ours": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "tree"}}}}, shop, `analyzer web in web/: the target name "tree" is reserved`, false},
 		"a name that is a definition's": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "def:x"}}}}, shop,
-			`analyzer web: the target name "def:x" is reserved`, false},
+			`analyzer web in web/: the target name "def:x" is reserved`, false},
 		"a definition without prefix": {fixed{graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "x"}}}}, shop,
-			`analyzer web: the definition node "x" does not begin with "def:"`, false},
+			`analyzer web in web/: the definition node "x" does not begin with "def:"`, false},
 		"a name twice": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "a"}, {Name: "a"}}}}, shop, `two targets are named "web:a"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package several
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileCh
 			err = p.check(&conflict.Graph{Targets: patch.Targets, Definitions: patch.Definitions})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("analyzer %s: %w", p.Name, err)
+			return nil, p.failed(err)
 		}
 		if patch == nil {
 			return nil, nil

@@ -70,8 +70,8 @@ func TestFollowingFails(t *testing.T) {
 		tree     conflict.Tree
 		want     string
 	}{
-		"an error":          {scripted{err: broken}, next, "analyzer web: line 3"},
-		"a reserved name":   {scripted{patch: &conflict.Patch{Targets: []conflict.Target{{Name: "tree"}}}}, next, `analyzer web: the target name "tree" is reserved`},
+		"an error":          {scripted{err: broken}, next, "analyzer web in web/: line 3"},
+		"a reserved name":   {scripted{patch: &conflict.Patch{Targets: []conflict.Target{{Name: "tree"}}}}, next, `analyzer web in web/: the target name "tree" is reserved`},
 		"files not listed":  {scripted{patch: &conflict.Patch{}}, unlisted{next, gone}, gone.Error()},
 		"only as a whole":   {scripted{}, next, ""},
 		"not a follower":    {toy{}, next, ""},
