@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
@@ -77,7 +78,11 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	}
 	if i.analyzer != "" {
 		config := *r.config
-		config.Analysis.Analyzer = i.analyzer
+		config.Analysis.Analyzer, config.Analysis.Analyzers = i.analyzer, nil
+		config.Steps = slices.Clone(config.Steps)
+		for k := range config.Steps {
+			config.Steps[k].Analyzer = "" // of those that it takes the place of
+		}
 		r.config = &config
 	}
 	a, err := i.judge.analyzerOf(r.config.Analysis)

@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
+	"github.com/submitqueue/submitqueue/conflict/several"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/local"
 	"github.com/submitqueue/submitqueue/queue"
@@ -66,6 +67,13 @@ func newRig(t *testing.T, files map[string]string) *rig {
 }
 
 func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
+	if len(s.Analyzers) > 0 {
+		var parts []several.Part
+		for _, p := range s.Analyzers {
+			parts = append(parts, several.Part{Name: p.Name, Under: p.Under, Needs: p.Needs, Barrier: p.Barrier, Analyzer: must(analyzers(p.Analysis()))})
+		}
+		return several.New(parts)
+	}
 	switch s.Analyzer {
 	case "go":
 		return golang.New(golang.Options{}), nil

@@ -47,7 +47,9 @@
 //   - ignored, by a glob written down in `ignore`: the only files that are
 //     left out, and only where nobody claims them;
 //   - unowned: in the salt of every hash (`unowned: all`, the default), or a
-//     source of the one target queue.TargetUnowned (`unowned: target`).
+//     source of the one target queue.TargetUnowned (`unowned: target`). With
+//     `unowned: ignore` there must be globs in `ignore`, and what they do not
+//     name is in the salt: nothing is left out that nobody has written down.
 //
 // A tree whose graph cannot be computed is the one target queue.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in

@@ -15,8 +15,12 @@ import (
 func Validate(s queue.Analysis) error {
 	switch s.Unowned {
 	case "", queue.UnownedAll, queue.UnownedTarget:
+	case queue.UnownedIgnore:
+		if len(s.Ignore) == 0 {
+			return fmt.Errorf("analysis.unowned: %q needs globs in analysis.ignore: nothing is left out that is not written down", s.Unowned)
+		}
 	default:
-		return fmt.Errorf("analysis.unowned: %q is neither %q nor %q", s.Unowned, queue.UnownedAll, queue.UnownedTarget)
+		return fmt.Errorf("analysis.unowned: %q is none of %q, %q and %q", s.Unowned, queue.UnownedAll, queue.UnownedTarget, queue.UnownedIgnore)
 	}
 	if err := validGlobs("analysis.ignore", s.Ignore); err != nil {
 		return err

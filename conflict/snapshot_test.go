@@ -98,6 +98,7 @@ func TestEveryFileIsInAKeyOrIgnored(t *testing.T) {
 	base := conflicttest.New(repository)
 	for _, s := range []queue.Analysis{
 		{},
+		{Unowned: queue.UnownedIgnore, Ignore: []string{"docs/**"}},
 		{Unowned: queue.UnownedAll},
 		{Unowned: queue.UnownedTarget, Ignore: []string{"docs/**", "**/*.md"}, Barrier: []string{"toolchain/**"}},
 		{Ignore: []string{"**"}},
@@ -210,7 +211,8 @@ func TestWholeTree(t *testing.T) {
 		{"a definition twice", fixed{id: "f", graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "def:x"}, {Name: "def:x"}}}}, queue.Analysis{}, `two definition nodes are named "def:x"`},
 		{"a bad glob", folders{}, queue.Analysis{Ignore: []string{"a", "[b"}}, `analysis.ignore[1]: "[b" is not a valid glob`},
 		{"a bad barrier", folders{}, queue.Analysis{Barrier: []string{"[b"}}, `analysis.barrier[0]: "[b" is not a valid glob`},
-		{"a bad policy", folders{}, queue.Analysis{Unowned: "none"}, `analysis.unowned: "none" is neither "all" nor "target"`},
+		{"a bad policy", folders{}, queue.Analysis{Unowned: "none"}, `analysis.unowned: "none" is none of "all", "target" and "ignore"`},
+		{"nothing to ignore", folders{}, queue.Analysis{Unowned: queue.UnownedIgnore}, `analysis.unowned: "ignore" needs globs in analysis.ignore: nothing is left out that is not written down`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,6 +28,8 @@ type Config struct {
 type Analysis struct {
 	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN) or command (the targets that the command below prints). Default none.
 	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=command,default=none"`
+	// Analyzers are what reads the tree where one analyzer is not enough; it takes the place of analyzer. Default none.
+	Analyzers []SubAnalysis `json:"analyzers,omitempty" yaml:"analyzers,omitempty" jsonschema:"minItems=1,maxItems=20"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
 	// Command is the shell command of the analyzer command, required there and refused elsewhere: it prints the targets of $SUBMITQUEUE_TREE, one JSON object a line.
@@ -38,9 +40,9 @@ type Analysis struct {
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
 	// Timeout ends the tool of the analyzers command and gn when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
-	// Unowned is what happens to files that no target claims: all (they are in every target's hash) or target (they are one target of their own). Default all.
-	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,default=all"`
-	// Ignore are globs of unclaimed files that no step reads, e.g. docs/**. Default none.
+	// Unowned is what happens to files that no target claims and ignore does not name: all (they are in every target's hash), target (they are one target of their own), or ignore (ignore must name some; the others are in every target's hash). Default all.
+	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,enum=ignore,default=all"`
+	// Ignore are globs of unclaimed files that no step reads, e.g. docs/**; ** is all of them. Default none.
 	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
 	// Barrier are globs of files that every target depends on, beside the built-in ones. Default none.
 	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
@@ -63,6 +65,7 @@ type Unowned string
 const (
 	UnownedAll    Unowned = "all"    // their content is in every target's hash
 	UnownedTarget Unowned = "target" // they are one target, TargetUnowned, that every step must pass
+	UnownedIgnore Unowned = "ignore" // those that Analysis.Ignore names are in no hash, the others in every one
 )
 
 // Order says who is ahead of whom.

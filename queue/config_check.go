@@ -36,10 +36,14 @@ func checkConfig(r *configReader, c *Config) {
 	for i, s := range c.Steps {
 		path := fmt.Sprintf("steps[%d]", i)
 		r.name(path+".name", s.Name, names)
-		checkStep(r, path, s, c.Analysis.Analyzer)
+		checkStep(r, path, s, c.Analysis)
 	}
-	checkAreas(r, c.Analysis)
-	checkTools(r, c.Analysis)
+	if len(c.Analysis.Analyzers) == 0 {
+		checkAreas(r, "analysis", c.Analysis)
+		checkTools(r, "analysis", c.Analysis)
+	}
+	checkParts(r, c)
+	checkUnowned(r, c.Analysis)
 	r.globs("analysis.ignore", c.Analysis.Ignore)
 	r.globs("analysis.barrier", c.Analysis.Barrier)
 	r.globs("permissions.protected_paths", c.Permissions.Protected)
@@ -102,13 +106,12 @@ func (r *configReader) once(path, name string, seen map[string]int) {
 	seen[name] = r.place(path).line
 }
 
-func checkStep(r *configReader, path string, s Step, analyzer string) {
+func checkStep(r *configReader, path string, s Step, a Analysis) {
 	if !r.bad[path+".run"] && r.at[path+".run"] != (configPos{}) && strings.TrimSpace(s.Run) == "" {
 		r.report(path+".run", "%s.run is empty: write the command to run", path)
 	}
 	perTarget := strings.Contains(s.Run, "{targets}")
-	noTargets := analyzer == "" || analyzer == AnalyzerNone
-	known := !r.bad["analysis.analyzer"] && !r.bad["analysis"]
+	noTargets, known := !a.HasTargets(), r.read("analysis")
 	switch {
 	case s.Scope == ScopeRepository && perTarget:
 		r.report(path+".run", "%s.run names {targets}, but a step with scope: repository runs on the whole tree: take {targets} out", path)
@@ -124,10 +127,15 @@ func checkStep(r *configReader, path string, s Step, analyzer string) {
 		switch {
 		case s.Scope == ScopeRepository:
 			r.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
-		case analyzer != AnalyzerGo && known:
-			r.report(path+".report", "%s.report go-test-json names Go packages: set analysis.analyzer to go, or use report: exit-code", path)
+		case a.of(s) != AnalyzerGo && known:
+			whose := "set analysis.analyzer to go"
+			if len(a.Analyzers) > 0 {
+				whose = "let the step verify the targets of an analyzer go"
+			}
+			r.report(path+".report", "%s.report go-test-json names Go packages: %s, or use report: exit-code", path, whose)
 		}
 	}
+	checkStepPart(r, path, s, a)
 	r.word(path+".image", s.Image)
 	r.word(path+".os", s.OS)
 	r.word(path+".arch", s.Arch)
@@ -151,27 +159,28 @@ func (r *configReader) word(path, s string) {
 	}
 }
 
-func checkAreas(r *configReader, a Analysis) {
-	if r.bad["analysis"] || r.bad["analysis.analyzer"] || r.bad["analysis.areas"] {
+// checkAreas checks the areas of the analysis, or of one of its parts, at a path.
+func checkAreas(r *configReader, at string, a Analysis) {
+	if r.bad[at] || r.bad[at+".analyzer"] || r.bad[at+".areas"] {
 		return
 	}
 	if a.Analyzer == AnalyzerPaths && len(a.Areas) == 0 {
-		r.report("analysis.areas", "analysis.areas is missing: the analyzer paths needs at least one area with name and files")
+		r.report(at+".areas", "%s.areas is missing: the analyzer paths needs at least one area with name and files", at)
 		return
 	}
 	if a.Analyzer != AnalyzerPaths && len(a.Areas) > 0 {
-		r.report("analysis.areas", "analysis.areas is read by the analyzer paths only: set analysis.analyzer to paths, or delete areas")
+		r.report(at+".areas", "%s.areas is read by the analyzer paths only: set %s.analyzer to paths, or delete areas", at, at)
 		return
 	}
 	names := map[string]int{}
 	for i, area := range a.Areas {
-		path := fmt.Sprintf("analysis.areas[%d]", i)
+		path := fmt.Sprintf("%s.areas[%d]", at, i)
 		r.areaName(path+".name", area.Name, names)
 		r.globs(path+".files", area.Files)
 	}
 	for i, area := range a.Areas {
 		for j, need := range area.Needs {
-			path := fmt.Sprintf("analysis.areas[%d].needs[%d]", i, j)
+			path := fmt.Sprintf("%s.areas[%d].needs[%d]", at, i, j)
 			if _, ok := names[need]; !ok && !r.bad[path] {
 				known := make([]string, 0, len(a.Areas))
 				for _, x := range a.Areas {
@@ -181,7 +190,17 @@ func checkAreas(r *configReader, a Analysis) {
 			}
 		}
 	}
-	checkCycles(r, a.Areas)
+	list := make([]needing, len(a.Areas))
+	for i, area := range a.Areas {
+		list[i] = needing{area.Name, area.Needs}
+	}
+	checkCycles(r, at+".areas", "areas need one another in a circle (%s): take one need out, or make them one area", list)
+}
+
+// needing is something in a list that needs others of the list.
+type needing struct {
+	name  string
+	needs []string
 }
 
 func didYouMean(word string, names []string) string {
@@ -206,22 +225,23 @@ func (r *configReader) areaName(path, name string, seen map[string]int) {
 	r.once(path, name, seen)
 }
 
-// checkCycles reports each circle of needs once, at the entry that closes it.
-func checkCycles(r *configReader, areas []Area) {
+// checkCycles reports each circle of needs in the list at a path once, at the
+// entry that closes it.
+func checkCycles(r *configReader, at, format string, list []needing) {
 	index := map[string]int{}
-	for i, a := range areas {
-		if _, dup := index[a.Name]; !dup {
-			index[a.Name] = i
+	for i, a := range list {
+		if _, dup := index[a.name]; !dup {
+			index[a.name] = i
 		}
 	}
 	const unseen, open, done = 0, 1, 2
-	state := make([]int, len(areas))
+	state := make([]int, len(list))
 	var trail []string
 	var visit func(i int)
 	visit = func(i int) {
 		state[i] = open
-		trail = append(trail, areas[i].Name)
-		for j, need := range areas[i].Needs {
+		trail = append(trail, list[i].name)
+		for j, need := range list[i].needs {
 			k, ok := index[need]
 			if !ok {
 				continue
@@ -231,18 +251,17 @@ func checkCycles(r *configReader, areas []Area) {
 				visit(k)
 			case open:
 				from := 0
-				for trail[from] != areas[k].Name {
+				for trail[from] != list[k].name {
 					from++
 				}
 				circle := append(append([]string{}, trail[from:]...), need)
-				r.report(fmt.Sprintf("analysis.areas[%d].needs[%d]", i, j),
-					"areas need one another in a circle (%s): take one need out, or make them one area", clip(strings.Join(circle, " → "), 200))
+				r.report(fmt.Sprintf("%s[%d].needs[%d]", at, i, j), format, clip(strings.Join(circle, " → "), 200))
 			}
 		}
 		trail = trail[:len(trail)-1]
 		state[i] = done
 	}
-	for i := range areas {
+	for i := range list {
 		if state[i] == unseen {
 			visit(i)
 		}

@@ -131,8 +131,7 @@ func checkProjects(r *configReader, c *Config) {
 			}
 		}
 	}
-	none := c.Analysis.Analyzer == "" || c.Analysis.Analyzer == AnalyzerNone
-	if len(c.Queue.Projects) > 0 && none && !r.bad["analysis.analyzer"] && !r.bad["analysis"] {
+	if len(c.Queue.Projects) > 0 && !c.Analysis.HasTargets() && r.read("analysis") {
 		r.report("queue.projects", "queue.projects name targets, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or delete projects")
 	}
 }

@@ -214,7 +214,10 @@ func (c *Config) Defaults() {
 		orDefault(&s.Report, ReportExitCode)
 		orDefault(&s.Timeout, time.Hour)
 	}
-	orDefault(&c.Analysis.Analyzer, AnalyzerNone)
+	if len(c.Analysis.Analyzers) == 0 {
+		orDefault(&c.Analysis.Analyzer, AnalyzerNone)
+	}
+	c.partDefaults()
 	orDefault(&c.Analysis.Unowned, UnownedAll)
 	q := &c.Queue
 	orDefault(&q.Label, "land")

@@ -129,7 +129,11 @@ func drawConfig(t *rapid.T) *queue.Config {
 	seconds := func(low, high int, label string) time.Duration {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Second
 	}
-	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "command"}).Draw(t, "analyzer")
+	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "command", "several"}).Draw(t, "analyzer")
+	var parts []string // of several
+	if analyzer == "several" {
+		parts = rapid.SliceOfNDistinct(word, 1, 3, func(w string) string { return w }).Draw(t, "parts")
+	}
 	c := &queue.Config{Version: 1}
 	for i, name := range rapid.SliceOfNDistinct(word, 1, 4, rapid.ID).Draw(t, "steps") {
 		s := queue.Step{Name: name, Run: line.Draw(t, "run"),
@@ -144,6 +148,12 @@ func drawConfig(t *rapid.T) *queue.Config {
 		}
 		if analyzer != "" && analyzer != "none" && s.Scope != queue.ScopeRepository {
 			s.Run += " {targets}"
+		}
+		if len(parts) > 0 && s.Scope != queue.ScopeRepository {
+			s.Analyzer = "x-" + rapid.SampledFrom(parts).Draw(t, "of")
+		}
+		if rapid.Bool().Draw(t, "dir?") && analyzer != "go" {
+			s.Dir = rapid.SampledFrom([]string{".", "a", "a b/c", "é", "'"}).Draw(t, "dir")
 		}
 		if analyzer == "go" && s.Scope != queue.ScopeRepository {
 			s.Report = queue.ReportGoTestJSON
@@ -161,6 +171,21 @@ func drawConfig(t *rapid.T) *queue.Config {
 	}
 	c.Analysis = queue.Analysis{Analyzer: analyzer, Ignore: globs("ignore"), Barrier: globs("barrier"),
 		Unowned: rapid.SampledFrom([]queue.Unowned{"", queue.UnownedAll, queue.UnownedTarget}).Draw(t, "unowned")}
+	if len(parts) > 0 {
+		c.Analysis.Analyzer = ""
+		for i, name := range parts {
+			p := queue.SubAnalysis{Analyzer: rapid.SampledFrom([]string{"go", "cargo", "node"}).Draw(t, "kind"), Name: "x-" + name,
+				Under: rapid.SampledFrom([]string{"", "a", "a b/c", "é"}).Draw(t, "under"), Barrier: globs("part barrier")}
+			if i > 0 && rapid.Bool().Draw(t, "part needs?") {
+				p.Needs = []string{"x-" + parts[i-1]}
+			}
+			c.Analysis.Analyzers = append(c.Analysis.Analyzers, p)
+		}
+		c.Steps = append(c.Steps, queue.Step{Name: "Whole", Run: "make", Scope: queue.ScopeRepository})
+	}
+	if len(c.Analysis.Ignore) > 0 && rapid.Bool().Draw(t, "ignore the rest?") {
+		c.Analysis.Unowned = queue.UnownedIgnore
+	}
 	if analyzer == "command" {
 		c.Analysis.Command, c.Analysis.Program, c.Analysis.Definitions = line.Draw(t, "command"), globs("program"), globs("definitions")
 		c.Analysis.Timeout = seconds(1, 600, "limit")

@@ -14,11 +14,12 @@ const (
 // maxToolTimeout bounds how long an analysis may wait for a tool.
 const maxToolTimeout = 10 * time.Minute
 
-// checkTools reports settings of tools that are missing, or not for the analyzer.
-func checkTools(r *configReader, a Analysis) {
-	r.globs("analysis.program", a.Program)
-	r.globs("analysis.definitions", a.Definitions)
-	if r.bad["analysis"] || r.bad["analysis.analyzer"] {
+// checkTools reports settings of tools that are missing, or not for the
+// analyzer, in the analysis or one of its parts.
+func checkTools(r *configReader, at string, a Analysis) {
+	r.globs(at+".program", a.Program)
+	r.globs(at+".definitions", a.Definitions)
+	if r.bad[at] || r.bad[at+".analyzer"] {
 		return
 	}
 	command := a.Analyzer == AnalyzerCommand
@@ -27,17 +28,17 @@ func checkTools(r *configReader, a Analysis) {
 		given bool
 	}{{"command", a.Command != ""}, {"program", len(a.Program) > 0}, {"definitions", len(a.Definitions) > 0}} {
 		if f.given && !command {
-			r.report("analysis."+f.name, "analysis.%s is read by the analyzer command only: set analysis.analyzer to command, or delete %s", f.name, f.name)
+			r.report(at+"."+f.name, "%s.%s is read by the analyzer command only: set %s.analyzer to command, or delete %s", at, f.name, at, f.name)
 		}
 	}
 	if command && strings.TrimSpace(a.Command) == "" {
-		r.report("analysis.command", "analysis.command is missing: the analyzer command needs a command that prints the targets")
+		r.report(at+".command", "%s.command is missing: the analyzer command needs a command that prints the targets", at)
 	}
 	switch {
 	case a.Timeout == 0:
 	case !command && a.Analyzer != AnalyzerGN:
-		r.report("analysis.timeout", "analysis.timeout is read by the analyzers command and gn only: delete timeout")
+		r.report(at+".timeout", "%s.timeout is read by the analyzers command and gn only: delete timeout", at)
 	case a.Timeout > maxToolTimeout:
-		r.report("analysis.timeout", "analysis.timeout must be from 1s to %s, found %s", shortDuration(maxToolTimeout), shortDuration(a.Timeout))
+		r.report(at+".timeout", "%s.timeout must be from 1s to %s, found %s", at, shortDuration(maxToolTimeout), shortDuration(a.Timeout))
 	}
 }

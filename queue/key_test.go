@@ -84,6 +84,7 @@ func TestStepDigest(t *testing.T) {
 	mustDifferByField(t, queue.Step{}, queue.Step.Digest)
 	mustDifferByField(t, queue.Step{Name: "unit", Run: "go test", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Image: "i",
 		OS: "linux", Arch: "arm64", Tags: []string{"a"}, Env: map[string]string{"A": "1"}, Timeout: 1}, queue.Step.Digest)
+	mustDifferByField(t, queue.Step{Name: "unit", Analyzer: "web", Dir: "web"}, queue.Step.Digest)
 
 	same := func(a, b queue.Step) bool { return a.Digest() == b.Digest() }
 	if !same(queue.Step{Tags: []string{"a", "b"}}, queue.Step{Tags: []string{"b", "a"}}) {
@@ -99,6 +100,9 @@ func TestStepDigest(t *testing.T) {
 		{{Env: map[string]string{"a": "b", "c": "d"}}, {Env: map[string]string{"a": "d", "c": "b"}}},
 		{{Env: map[string]string{"a": "b"}}, {Env: map[string]string{"ab": ""}}},
 		{{Name: "ab"}, {Name: "a", Run: "b"}},
+		{{Analyzer: "a"}, {Dir: "a"}},
+		{{Analyzer: "a", Dir: "b"}, {Env: map[string]string{"a": "b"}}},
+		{{Analyzer: "a", Dir: "b"}, {Tags: []string{"a", "b"}}},
 	} {
 		if same(pair[0], pair[1]) {
 			t.Errorf("%+v and %+v have one digest", pair[0], pair[1])
@@ -161,5 +165,43 @@ func TestCommandFor(t *testing.T) {
 	want := `test 'a' 'b'\''; rm -rf /' '$(x)' && lint 'a' 'b'\''; rm -rf /' '$(x)'`
 	if got := s.CommandFor([]string{"a", "b'; rm -rf /", "$(x)"}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestStepOfAnAnalyzer(t *testing.T) {
+	s := queue.Step{Run: "test {targets}", Analyzer: "web", Dir: "it's/web"}
+	targets := []queue.TargetHash{{Target: "go:./x", Hash: "1"}, {Target: "tree", Hash: "2"}, {Target: "unowned", Hash: "3"}, {Target: "web:@shop/ui", Hash: "4"}, {Target: "web:go:x", Hash: "5"}, {Target: "webx:y", Hash: "6"}}
+	var names []string
+	for _, k := range s.Keys("t", targets) {
+		if k.Step != s.Digest() {
+			t.Errorf("the key of %s is of another step", k.Target)
+		}
+		names = append(names, k.Target)
+	}
+	if want := []string{"tree", "unowned", "web:@shop/ui", "web:go:x"}; !slices.Equal(names, want) {
+		t.Errorf("keys of %q", names)
+	}
+	if got, want := s.ToolNames(names), []string{"tree", "unowned", "@shop/ui", "go:x"}; !slices.Equal(got, want) {
+		t.Errorf("tool names %q", got)
+	}
+	for _, c := range []struct {
+		targets []string
+		want    string
+	}{
+		{[]string{"web:@shop/ui", "web:it's"}, `cd './it'\''s/web' || exit 1` + "\n" + `test '@shop/ui' 'it'\''s'`},
+		{[]string{"tree"}, `cd './it'\''s/web' || exit 1` + "\ntest ./..."},
+		{[]string{"web:a", "unowned"}, `cd './it'\''s/web' || exit 1` + "\ntest ./..."},
+	} {
+		if got := s.CommandFor(c.targets); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+	s.Dir = "."
+	if got := s.CommandFor([]string{"web:tree"}); got != "test 'tree'" {
+		t.Errorf("got %s", got)
+	}
+	s.Scope = queue.ScopeRepository
+	if keys := s.Keys("t", targets); len(keys) != 1 || keys[0].Target != queue.TargetTree {
+		t.Errorf("keys of the whole tree: %v", keys)
 	}
 }

@@ -34,6 +34,10 @@ type Step struct {
 	Run string `json:"run" yaml:"run" jsonschema:"required,minLength=1"`
 	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
 	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
+	// Analyzer is the name of the one of analysis.analyzers whose targets the step verifies: required where several run, refused elsewhere.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"maxLength=32"`
+	// Dir is the folder of the repository that the command runs in. Default: the folder that the step's analyzer is under, or the repository's root.
+	Dir string `json:"dir,omitempty" yaml:"dir,omitempty" jsonschema:"minLength=1,maxLength=300"`
 	// Report is how results are read: exit-code (for all targets of the run) or go-test-json (go test -json names each package). Default exit-code.
 	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,default=exit-code"`
 	// Image is the container image to run in, where the runner uses containers. Default: the runner's own.
@@ -55,6 +59,10 @@ type Step struct {
 func (s Step) Digest() Digest {
 	fields := []string{"step1", s.Name, s.Run, string(s.Scope), string(s.Report), s.Image, s.OS, s.Arch,
 		strconv.FormatInt(int64(s.Timeout), 10), strconv.Itoa(len(s.Tags))}
+	if s.Analyzer != "" || s.Dir != "" {
+		fields[0] = "step2" // so that steps without these keep what has passed
+		fields = append(fields, s.Analyzer, s.Dir)
+	}
 	tags := append([]string(nil), s.Tags...)
 	sort.Strings(tags)
 	fields = append(fields, tags...)
@@ -69,36 +77,47 @@ func (s Step) Digest() Digest {
 	return DigestOf(fields...)
 }
 
-// Keys returns the keys of this step for the targets of a tree: one per target,
-// or one for the whole tree when the step's scope is the repository.
+// Keys returns the keys of this step for the targets of a tree: one for each
+// that it covers, or one for the whole tree when the step's scope is the
+// repository.
 func (s Step) Keys(tree TreeID, targets []TargetHash) []Key {
 	d := s.Digest()
 	if s.Scope == ScopeRepository {
 		return []Key{{Step: d, Target: TargetTree, Hash: Digest(tree)}}
 	}
-	keys := make([]Key, len(targets))
-	for i, t := range targets {
-		keys[i] = Key{Step: d, Target: t.Target, Hash: t.Hash}
+	keys := make([]Key, 0, len(targets))
+	for _, t := range targets {
+		if s.Covers(t.Target) {
+			keys = append(keys, Key{Step: d, Target: t.Target, Hash: t.Hash})
+		}
 	}
 	return keys
 }
 
-// CommandFor returns the step's shell command with `{targets}` replaced by the
-// targets' names, each quoted for a POSIX shell. A command that does not name
+// CommandFor returns the step's shell command, to be run in the root of a
+// checkout, with `{targets}` replaced by the names that its tool has for the
+// targets, each quoted for a POSIX shell. A command that does not name
 // `{targets}` gets them in SUBMITQUEUE_TARGETS only. Targets that stand for the
 // whole tree, or for what no analyzer claims, are written `./...`: everything.
 func (s Step) CommandFor(targets []string) string {
 	var quoted []string
 	whole := false
 	for _, t := range targets {
-		if t == TargetTree || t == TargetUnowned {
+		if undivided(t) {
 			whole = true
 			continue
 		}
-		quoted = append(quoted, "'"+strings.ReplaceAll(t, "'", `'\''`)+"'")
+		quoted = append(quoted, shellQuoted(s.ToolName(t)))
 	}
 	if whole {
 		quoted = []string{"./..."}
 	}
-	return strings.ReplaceAll(s.Run, "{targets}", strings.Join(quoted, " "))
+	run := strings.ReplaceAll(s.Run, "{targets}", strings.Join(quoted, " "))
+	if s.Dir != "" && s.Dir != "." {
+		// In the command, so that a folder that is gone fails the step: it is the change's fault.
+		run = "cd " + shellQuoted("./"+s.Dir) + " || exit 1\n" + run
+	}
+	return run
 }
+
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

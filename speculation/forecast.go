@@ -133,6 +133,9 @@ func (c *Core) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 			targets = []string{queue.TargetTree}
 		}
 		for _, t := range targets {
+			if !s.Covers(t) {
+				continue
+			}
 			keys++
 			if c.s.Durations[durationID(s.Name, t)] != nil {
 				known++

@@ -130,3 +130,26 @@ func TestForecastIsBounded(t *testing.T) {
 		t.Errorf("%d forecasts", n)
 	}
 }
+
+// Where several analyzers run, a target takes the time of its own steps.
+func TestDurationsOfOneAnalyzer(t *testing.T) {
+	c, _ := foreseen(2, "go:a", "go:a")
+	steps := c.s.Main.Config.Steps
+	steps[0].Analyzer = "go"
+	c.s.Main.Config.Steps = append(steps, queue.Step{Name: "web", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"})
+	d := durationID("web", "go:a")
+	c.s.Durations[d] = &queue.Duration{ID: d, Mean: time.Hour, N: 3}
+	ch, f := c.s.Changes["2.x"], c.s.Footprints["2.x"]
+	if got := c.predict(ch, f); got != 2*time.Minute {
+		t.Errorf("predicted %s", got)
+	}
+	if got := c.targetCost(c.assumed.number("go:a")); got != (2*time.Minute + time.Millisecond).Seconds() {
+		t.Errorf("cost %v", got)
+	}
+	delete(c.s.Durations, d)
+	steps = append(c.s.Main.Config.Steps, queue.Step{Name: "site", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"}, queue.Step{Name: "api", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"})
+	c.s.Main.Config.Steps = steps
+	if took, seen := c.foreseeBuild("2.x"); took != 2*time.Minute || !seen {
+		t.Errorf("foreseen %s, seen %v: steps that never run on it count", took, seen)
+	}
+}

@@ -196,7 +196,7 @@ func (c *Core) targetCost(t int) float64 {
 	if c.costs[t] == 0 {
 		d := time.Millisecond
 		for _, s := range c.s.Main.Config.Steps {
-			if s.Scope != queue.ScopeRepository {
+			if s.Scope != queue.ScopeRepository && s.Covers(c.assumed.names[t]) {
 				d += c.duration(s.Name, c.assumed.names[t])
 			}
 		}

@@ -327,7 +327,9 @@ func (c *Core) predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 			continue
 		}
 		for _, t := range f.Affected {
-			total += c.duration(s.Name, t)
+			if s.Covers(t) {
+				total += c.duration(s.Name, t)
+			}
 		}
 	}
 	return total

@@ -59,7 +59,7 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 	for name, value := range j.Step.Env {
 		env[name] = value
 	}
-	targets := strings.Join(j.Targets(), "\n")
+	targets := strings.Join(j.Step.ToolNames(j.Targets()), "\n")
 	env["CI"] = "true"
 	env["PWD"] = files.checkout
 	env["SUBMITQUEUE"] = "1"

@@ -144,7 +144,7 @@ func TestJudgeReadsDurations(t *testing.T) {
 	} {
 		g.line(line, clean)
 	}
-	v := judge(1, []string{"./a", "./b"}, g)
+	v := judge(1, queue.Step{}, []string{"./a", "./b"}, g)
 	if len(v.perTarget) != 1 || v.perTarget["./a"].Seconds() != 1.5 {
 		t.Errorf("durations %v", v.perTarget)
 	}
@@ -173,7 +173,7 @@ func TestTailsShareABudget(t *testing.T) {
 		g.line(`{"Action":"fail","Package":"`+p+`"}`, clean)
 	}
 	total := 0
-	for _, f := range judge(1, asked, g).failed {
+	for _, f := range judge(1, queue.Step{}, asked, g).failed {
 		total += len(f.Tail)
 		if !utf8.ValidString(f.Tail) || f.Tail == "" {
 			t.Fatalf("tail %q", f.Tail)
@@ -201,7 +201,7 @@ func FuzzGoTest(f *testing.F) {
 				}
 			}
 		}
-		v := judge(code, asked, g)
+		v := judge(code, queue.Step{}, asked, g)
 		seen := map[string]bool{"./a": true, "./b": true, "tree": true}
 		for _, name := range v.passed {
 			if !seen[name] {

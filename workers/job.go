@@ -54,7 +54,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	}
 	if done.Outcome == "" {
 		text.finishReading()
-		v := judge(e.code, asked, report)
+		v := judge(e.code, step, asked, report)
 		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.outcome, v.passed, v.failed, v.perTarget
 		switch {
 		case len(v.unknown) > 0:
@@ -77,7 +77,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 // shell runs the step's command.
 func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error) {
 	targets := t.job.Targets()
-	if err := os.WriteFile(r.files.targets, lines(targets), 0o600); err != nil {
+	if err := os.WriteFile(r.files.targets, lines(t.job.Step.ToolNames(targets)), 0o600); err != nil {
 		return exit{}, err
 	}
 	argv := append([]string(nil), r.o.Shell...)

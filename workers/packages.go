@@ -8,19 +8,21 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // maxGoMod is the largest go.mod that is read.
 const maxGoMod = 1 << 20
 
 // packagesOf maps the import paths of the targets that are packages of a Go
-// module to the targets. A target is a directory from the root of the checkout:
-// "." or "./dir". Its module is that of the nearest go.mod above it, whether or
+// module to the targets. To the step's tool a target is a directory from the
+// folder that the step runs in: "." or "./dir". Its module is that of the nearest go.mod above it, whether or
 // not a go.work names it. Left out are targets without one, and those that
 // share an import path: no report can tell them apart.
 //
 // It is called before any step has run, while the files are still the commit's.
-func packagesOf(checkout string, targets []string) (map[string]string, error) {
+func packagesOf(checkout string, step queue.Step, targets []string) (map[string]string, error) {
 	root, err := os.OpenRoot(checkout) // no symbolic link leads out of it
 	if err != nil {
 		return nil, err
@@ -30,10 +32,11 @@ func packagesOf(checkout string, targets []string) (map[string]string, error) {
 	found := map[string]string{}
 	twice := map[string]bool{}
 	for _, target := range targets {
-		dir, ok := packageDir(target)
+		dir, ok := packageDir(step.ToolName(target))
 		if !ok {
 			continue
 		}
+		dir = path.Join(step.Dir, dir)
 		importPath := importPathOf(root, modules, dir)
 		if other, ok := found[importPath]; ok && other != target {
 			twice[importPath] = true

@@ -128,7 +128,7 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 		if j.Step.Report != queue.ReportGoTestJSON {
 			continue
 		}
-		if packages[i], err = packagesOf(r.files.checkout, j.Targets()); err != nil {
+		if packages[i], err = packagesOf(r.files.checkout, j.Step, j.Targets()); err != nil {
 			return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 		}
 	}

@@ -223,3 +223,38 @@ func TestTimeoutKeepsTheTail(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// TestStepOfAnAnalyzer holds that a step of one of several analyzers runs in
+// its folder, is told the names that its tool knows, and has its results under
+// the names that the queue knows.
+func TestStepOfAnAnalyzer(t *testing.T) {
+	files := tree{"server/go.mod": "module m\n", "server/a/a.go": "package a\n", "go.mod": "module other\n", "a/a.go": "package a\n"}
+	say := func(lines ...string) string {
+		return "printf '%s\\n' '" + strings.Join(lines, "' '") + "'"
+	}
+	s := step(`pwd -P | sed 's|.*/||'; echo {targets}; echo "$SUBMITQUEUE_TARGETS" | tr '\n' ' '; cat "$SUBMITQUEUE_TARGETS_FILE" | tr '\n' ' '`)
+	s.Analyzer, s.Dir = "go", "server"
+	done, res := one(t, slot(t, files), job(s, "go:./a", "go:./it's"))
+	if want := "server\n./a ./it's\n./a ./it's ./a ./it's"; done.Outcome != queue.JobPassed || !strings.Contains(res.log, want) {
+		t.Errorf("%s, not %q in\n%s", done.Outcome, want, res.log)
+	}
+
+	s.Report = queue.ReportGoTestJSON
+	s.Run = say(`{"Action":"pass","Package":"m/a","Elapsed":2}`, `{"Action":"fail","Package":"m/b"}`, `{"Action":"pass","Package":"other/a"}`) + "; exit 1"
+	done, _ = one(t, slot(t, files), job(s, "go:./a", "go:./b"))
+	if !reflect.DeepEqual(done.Passed, []string{"go:./a"}) || len(done.Failed) != 1 || done.Failed[0].Target != "go:./b" || done.PerTarget["go:./a"] != 2*time.Second {
+		t.Errorf("%+v", done)
+	}
+	// What a report does not name has not passed, for all that its name is no folder to the queue.
+	s.Run = say(`{"Action":"pass","Package":"m/a"}`)
+	done, _ = one(t, slot(t, files), job(s, "go:./a", "go:./c", "unowned"))
+	if want := []string{"go:./a", "unowned"}; done.Outcome != queue.JobPassed || !reflect.DeepEqual(done.Passed, want) {
+		t.Errorf("%+v", done)
+	}
+
+	gone := step("true")
+	gone.Dir = "no/such"
+	if done, res := one(t, slot(t, files), job(gone, "tree")); done.Outcome != queue.JobFailed || !strings.Contains(res.log, "no/such") {
+		t.Errorf("a folder that is gone: %s in\n%s", done.Outcome, res.log)
+	}
+}

@@ -30,7 +30,7 @@ type verdict struct {
 // A pass counts whatever the command would have done after `go test`, so that
 // should be its last part. A target that is no package (the whole tree, the
 // unowned files) passes by exit status 0 when no package at all has failed.
-func judge(code int, asked []string, g *goTest) verdict {
+func judge(code int, step queue.Step, asked []string, g *goTest) verdict {
 	if g == nil {
 		if code == 0 {
 			return verdict{outcome: queue.JobPassed}
@@ -52,7 +52,7 @@ func judge(code int, asked []string, g *goTest) verdict {
 	}
 	for _, target := range asked {
 		p := byTarget[target]
-		_, isDir := packageDir(target)
+		_, isDir := packageDir(step.ToolName(target))
 		switch {
 		case p != nil && p.failed:
 			v.failed = append(v.failed, queue.TargetFailure{Target: target, Tail: lastBytes(g.tailOf(p), limit)})

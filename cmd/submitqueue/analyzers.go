@@ -12,12 +12,16 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/conflict/paths"
+	"github.com/submitqueue/submitqueue/conflict/several"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // analyzers makes the analyzer that settings name. Here is the one place that
 // knows which build systems there are.
 func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
+	if len(s.Analyzers) > 0 {
+		return severalAnalyzers(s, analyzers)
+	}
 	switch s.Analyzer {
 	case "", "none":
 		return nil, nil
@@ -39,7 +43,11 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 
 // toolAnalyzers is analyzers with a place for those that run tools.
 func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
-	return func(s queue.Analysis) (conflict.Analyzer, error) {
+	var one app.Analyzers
+	one = func(s queue.Analysis) (conflict.Analyzer, error) {
+		if len(s.Analyzers) > 0 {
+			return severalAnalyzers(s, one)
+		}
 		switch s.Analyzer {
 		case command.Name:
 			return command.New(s, pool)
@@ -48,4 +56,18 @@ func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
 		}
 		return analyzers(s)
 	}
+	return one
+}
+
+// severalAnalyzers makes the analyzers of a list into one.
+func severalAnalyzers(s queue.Analysis, one app.Analyzers) (conflict.Analyzer, error) {
+	parts := make([]several.Part, len(s.Analyzers))
+	for i, p := range s.Analyzers {
+		a, err := one(p.Analysis())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		parts[i] = several.Part{Name: p.Name, Under: p.Under, Needs: p.Needs, Barrier: p.Barrier, Analyzer: a}
+	}
+	return several.New(parts)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -167,7 +168,17 @@ func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 
 // analyzedBy prints how targets were found.
 func (in *inspection) analyzedBy(p sheet, analyzer string) {
-	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzer, in.rules), "")
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(analyzer), in.rules), "")
+}
+
+// analyzerText is an analyzer's id without the digest of its settings, which
+// tells people nothing.
+func analyzerText(id string) string {
+	words := strings.Fields(id)
+	if last := len(words) - 1; last > 0 && len(words[last]) == 2*sha256.Size {
+		words = words[:last]
+	}
+	return strings.Join(words, " ")
 }
 
 // stepNames returns the steps on targets and those on the whole tree.
@@ -180,6 +191,34 @@ func stepNames(steps []queue.Step) (targets, whole []string) {
 		}
 	}
 	return targets, whole
+}
+
+// stepsOf returns the names of the steps that verify a target.
+func stepsOf(steps []queue.Step, target string) []string {
+	names := []string{}
+	for _, s := range steps {
+		if s.Scope != queue.ScopeRepository && s.Covers(target) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// stepsByAnalyzer says for each of several analyzers which steps verify its
+// targets, and which have none: a folder may be misspelt.
+func stepsByAnalyzer(c *queue.Config, targets []queue.TargetHash) (out []string) {
+	for _, a := range c.Analysis.Analyzers {
+		prefix := queue.TargetOf(a.Name, "")
+		text := a.Name + " by none"
+		if steps := stepsOf(c.Steps, prefix); len(steps) > 0 {
+			text = a.Name + " by " + strings.Join(steps, ", ")
+		}
+		if !slices.ContainsFunc(targets, func(t queue.TargetHash) bool { return strings.HasPrefix(t.Target, prefix) }) {
+			text += " (it has no targets)"
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // say prints the notes where they do not get into what is printed.

@@ -81,11 +81,36 @@ func newShop(t *testing.T) string {
 	commit("clash", ":1", map[string]string{"cart/cart.go": "package cart\n"})
 	commit("main", ":1", map[string]string{"cart/cart.go": "package cart\n\nimport _ \"example.com/shop/money\"\n\nvar Open bool\n"})
 	commit("later", fmt.Sprintf(":%d", mark), map[string]string{"web/web.go": "package web\n\nimport _ \"embed\"\n\n//go:embed pages/*\nvar pages []byte\n"})
+	monoShop(commit, func() string { return fmt.Sprintf(":%d", mark) })
 	shopGit(t, "", nil, "init", "--quiet", "--initial-branch=main", dir)
 	shopGit(t, dir, &in, "fast-import", "--quiet")
 	shopGit(t, dir, nil, "update-ref", "refs/heads/-odd", "refs/heads/vat")
 	shopGit(t, dir, nil, "config", "uploadpack.allowFilter", "true")
 	return dir
+}
+
+// monoShop makes the branches of a shop with a second build system.
+func monoShop(commit func(branch, from string, files map[string]string), last func() string) {
+	const rest = "steps:\n  - {name: unit, analyzer: go, run: \"go test {targets}\"}\n  - {name: web, analyzer: front, run: \"npm test -w {targets}\"}\n" +
+		"  - {name: lint, run: make lint, scope: repository}\n"
+	const front = "    - {analyzer: node, name: front, under: front}\n  ignore: [\"docs/**\"]\n"
+	commit("mono", ":1", map[string]string{
+		".submitqueue.yml":        "version: 1\nanalysis:\n  analyzers:\n    - analyzer: go\n" + front + rest,
+		"front/package.json":      `{"private": true, "workspaces": ["ui", "site"]}`,
+		"front/ui/package.json":   `{"name": "@shop/ui", "version": "1.0.0"}`,
+		"front/ui/button.js":      "export const button = 1\n",
+		"front/site/package.json": `{"name": "@shop/site", "dependencies": {"@shop/ui": "1.0.0"}}`,
+		"front/site/index.js":     "import '@shop/ui'\n",
+	})
+	mono := last()
+	commit("mono-ui", mono, map[string]string{"front/ui/button.js": "export const button = 2\n"})
+	commit("mono-root", mono, map[string]string{"front/package.json": `{"private": true, "workspaces": ["ui", "site"], "overrides": {}}`})
+	commit("mono-money", mono, map[string]string{"money/money.go": "package money\n"})
+	commit("mono-make", mono, map[string]string{"Makefile": "lint:\n\ttrue\n"})
+	commit("mono-typo", mono, map[string]string{".submitqueue.yml": "version: 1\nanalysis:\n  analyzers:\n    - {analyzer: go, under: sevrer}\n" + front + rest})
+	commit("mono-broken", mono, map[string]string{"front/package.json": "{"})
+	commit("mono-needs", mono, map[string]string{".submitqueue.yml": "version: 1\nanalysis:\n  analyzers:\n    - {analyzer: go, needs: [front]}\n" + front + rest})
+	commit("mono-needs-ui", last(), map[string]string{"front/ui/button.js": "export const button = 2\n"})
 }
 
 func shopGit(t *testing.T, dir string, in *bytes.Buffer, args ...string) string {

@@ -58,8 +58,9 @@ type targetsReport struct {
 	Ignored         []string       `json:"ignored"`
 	File            *fileReport    `json:"file,omitempty"`
 
-	all   int // targets before a filter
-	steps []string
+	all        int // targets before a filter
+	steps      []string
+	byAnalyzer []string // the same as text, where several run
 }
 
 // fileReport is where one file is hashed.
@@ -103,6 +104,9 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 	}
 	steps, whole := stepNames(d.Config.Steps)
 	r.steps, r.RepositorySteps = orEmpty(steps), orEmpty(whole)
+	if d.Nodes != nil {
+		r.byAnalyzer = stepsByAnalyzer(d.Config, d.Targets())
+	}
 	if d.Nodes == nil {
 		for _, t := range d.Targets() {
 			r.Targets = append(r.Targets, targetRow{Name: t.Target, Kind: "whole tree", Files: d.Files, Dependencies: []string{}, Hash: t.Hash, Steps: r.steps})
@@ -110,7 +114,7 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 	}
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		row := rowOf(d.Description, n, r.steps)
+		row := rowOf(d.Description, n, stepsOf(d.Config.Steps, n.Name))
 		if n.Internal {
 			row.Steps = []string{}
 			r.Internal = append(r.Internal, row)
@@ -126,7 +130,11 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 // ./cart. For people the two are one.
 func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 	for _, dep := range n.Deps {
-		if _, of, _ := strings.Cut(dep, ":"); of == n.Name {
+		prefix, of, _ := strings.Cut(dep, ":")
+		if _, inner, ok := strings.Cut(of, ":"); ok && of != n.Name {
+			of = queue.TargetOf(prefix, inner) // go:lib:./cart, where several analyzers run
+		}
+		if of == n.Name {
 			if half := d.Node(dep); half != nil && half.Internal {
 				return half
 			}
@@ -143,6 +151,8 @@ func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow 
 		slices.Sort(row.needs)
 		row.needs = slices.Compact(row.needs)
 	}
+	// The node that all of one analyzer's depend on tells nothing of this one.
+	row.needs = slices.DeleteFunc(slices.Clone(row.needs), func(dep string) bool { return strings.HasPrefix(n.Name, queue.TargetOf(dep, "")) })
 	return row
 }
 
@@ -205,7 +215,7 @@ func fileOf(d *conflict.Description, r *targetsReport, file string) *fileReport 
 		every("barrier")
 	case slices.Contains(r.Ignored, file):
 		f.Place = "ignored"
-	case slices.Contains(r.Unowned, file) && r.UnownedIn == queue.UnownedAll:
+	case slices.Contains(r.Unowned, file) && r.UnownedIn != queue.UnownedTarget:
 		every("unowned")
 	default:
 		if slices.Contains(r.Unowned, file) {

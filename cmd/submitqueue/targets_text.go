@@ -11,7 +11,7 @@ import (
 // print writes the report for people.
 func (c *targetsCommand) print(p sheet, r *targetsReport) {
 	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), counted(r.all, "target")))
-	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", r.Analyzer, r.Configuration), "")
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	if r.Unknown != "" {
 		p.text("The tree cannot be analyzed, so it is one target and every change conflicts with every other: "+r.Unknown, "")
 	}
@@ -56,7 +56,10 @@ func (c *targetsCommand) print(p sheet, r *targetsReport) {
 // stepsText says what verifies the targets.
 func stepsText(r *targetsReport) string {
 	var parts []string
-	if len(r.steps) > 0 {
+	switch {
+	case len(r.byAnalyzer) > 0:
+		parts = append(parts, "Targets are verified by their analyzer's steps: "+oneLine(strings.Join(r.byAnalyzer, "; "))+".")
+	case len(r.steps) > 0:
 		parts = append(parts, "Each is verified by "+oneLine(strings.Join(r.steps, ", "))+".")
 	}
 	if len(r.RepositorySteps) > 0 {
@@ -110,7 +113,7 @@ func (f *fileReport) text(r *targetsReport) string {
 		if r.UnownedIn == queue.UnownedTarget {
 			return f.Path + " is claimed by no target: in the target " + queue.TargetUnowned + "."
 		}
-		return f.Path + " is claimed by no target: in the hash of every one (analysis.unowned: all)."
+		return f.Path + " is claimed by no target: in the hash of every one (analysis.unowned: " + string(r.UnownedIn) + ")."
 	}
 	return fmt.Sprintf("%s belongs to %s, and is in the hash of %s:", f.Path, examples(f.Owners, 4), counted(len(f.Affected), "target"))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -30,8 +31,31 @@ func (c *validateCommand) Run() error {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return exitCode(1)
 	}
-	fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(config.Steps), "step"), config.Analysis.Analyzer)
+	if len(config.Analysis.Analyzers) == 0 {
+		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(config.Steps), "step"), config.Analysis.Analyzer)
+		return nil
+	}
+	fmt.Printf("%s is valid: %s, %s\n", c.File, counted(len(config.Steps), "step"), counted(len(config.Analysis.Analyzers), "analyzer"))
+	for _, a := range config.Analysis.Analyzers {
+		fmt.Println("  " + partText(config, a))
+	}
 	return nil
+}
+
+// partText says what one of several analyzers does, and who verifies it.
+func partText(c *queue.Config, a queue.SubAnalysis) string {
+	text := a.Name + ": " + a.Analyzer + " in the whole repository"
+	if a.Under != "" {
+		text = a.Name + ": " + a.Analyzer + " in " + a.Under + "/"
+	}
+	if len(a.Needs) > 0 {
+		text += ", needs " + strings.Join(a.Needs, ", ")
+	}
+	steps := stepsOf(c.Steps, queue.TargetOf(a.Name, ""))
+	if len(steps) == 0 {
+		return text + "; verified by steps on the whole tree alone"
+	}
+	return text + "; verified by " + strings.Join(steps, ", ")
 }
 
 // schemaCommand prints the schema that editors complete and check with.

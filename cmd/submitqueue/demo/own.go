@@ -224,6 +224,7 @@ func ownCheck(ctx context.Context, bare, base string, config *queue.Config) (Che
 		if s.Report == queue.ReportGoTestJSON {
 			run = strings.ReplaceAll(run, "go test -json", "go test") // people read it
 		}
+		run = queue.Step{Run: run, Dir: s.Dir}.CommandFor(nil)
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.Env))) {
 			run = "export " + name + "='" + strings.ReplaceAll(s.Env[name], "'", `'\''`) + "'\n" + run
 		}

@@ -1,0 +1,200 @@
+package several
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Part is one of the analyzers.
+type Part struct {
+	Name     string // without ":" and "/", unique
+	Under    string // folder, "" for the whole tree
+	Needs    []string
+	Barrier  []string // globs from the root of the whole tree
+	Analyzer conflict.Analyzer
+}
+
+// Analyzer is several analyzers as one.
+type Analyzer struct {
+	parts  []Part
+	needed map[string]bool // by part
+	id     string
+}
+
+var _ conflict.Follower = (*Analyzer)(nil)
+
+// New returns the analyzer of the given parts; it is a conflict.Guarded if one
+// of them is, else a conflict.Follower. An error says which part is wrong.
+func New(parts []Part) (conflict.Analyzer, error) {
+	a := &Analyzer{parts: parts, needed: map[string]bool{}}
+	names := map[string]bool{}
+	for _, p := range parts {
+		switch {
+		case p.Name == "" || strings.ContainsAny(p.Name, ":/"), slices.Contains([]string{queue.TargetTree, queue.TargetUnowned, "def", "list"}, p.Name):
+			return nil, fmt.Errorf("%q cannot be the name of an analyzer", p.Name)
+		case names[p.Name]:
+			return nil, fmt.Errorf("two analyzers are named %q", p.Name)
+		case p.Under != "" && (!fs.ValidPath(p.Under) || p.Under == "."):
+			return nil, fmt.Errorf("analyzer %s: %q is no folder of a tree", p.Name, p.Under)
+		case p.Analyzer == nil:
+			return nil, fmt.Errorf("analyzer %s has no targets: take it out", p.Name)
+		}
+		for _, g := range p.Barrier {
+			if !doublestar.ValidatePattern(g) {
+				return nil, fmt.Errorf("analyzer %s: barrier %q is not a valid glob", p.Name, g)
+			}
+		}
+		names[p.Name] = true
+	}
+	guards := false
+	fields := []string{"several1"}
+	for _, p := range parts {
+		for _, n := range p.Needs {
+			if !names[n] {
+				return nil, fmt.Errorf("analyzer %s needs %q, and there is no such analyzer", p.Name, n)
+			}
+			a.needed[n] = true
+		}
+		_, guarded := p.Analyzer.(conflict.Guarded)
+		guards = guards || guarded
+		fields = append(fields, p.Name, p.Analyzer.ID(), p.Under, string(queue.DigestOf(p.Needs...)), string(queue.DigestOf(p.Barrier...)))
+	}
+	a.id = a.label() + " " + string(queue.DigestOf(fields...))
+	if guards {
+		return guarded{a}, nil
+	}
+	return a, nil
+}
+
+// label names the parts for people, by the first word of each one's id.
+func (a *Analyzer) label() string {
+	words := make([]string, len(a.parts))
+	for i, p := range a.parts {
+		id, _, _ := strings.Cut(p.Analyzer.ID(), " ")
+		words[i] = p.Name + "=" + id
+	}
+	return "several/1 " + strings.Join(words, " ")
+}
+
+// ID returns the name and version with the ids of the parts, and a digest of
+// all that makes them what they are.
+func (a *Analyzer) ID() string { return a.id }
+
+// Graph returns the graphs of all parts as one.
+func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &conflict.Graph{}
+	m := &memo{parts: make([]partMemo, len(a.parts))}
+	for i, p := range a.parts {
+		g, err := p.Analyzer.Graph(ctx, viewOf(ctx, t, p.Under, files))
+		if err == nil && g == nil {
+			err = fmt.Errorf("it has no targets")
+		}
+		if err == nil {
+			err = p.check(g)
+		}
+		if err != nil {
+			return nil, p.failed(err)
+		}
+		links, err := linksOf(ctx, t, p.Under, files)
+		if err != nil {
+			return nil, err
+		}
+		m.parts[i] = partMemo{memo: g.Memo, links: links}
+		p.add(out, g, p.base(g, t, links, files))
+		if a.needed[p.Name] {
+			m.parts[i].targets = verifiable(g.Targets)
+			out.Targets = append(out.Targets, p.all(m.parts[i].targets))
+		}
+	}
+	out.Memo = m
+	return out, nil
+}
+
+// failed says which part has no graph, and where the names in its reason begin.
+func (p Part) failed(err error) error {
+	if p.Under != "" {
+		return fmt.Errorf("analyzer %s in %s/: %w", p.Name, p.Under, err)
+	}
+	return fmt.Errorf("analyzer %s: %w", p.Name, err)
+}
+
+// base is the node below all others of the part.
+func (p Part) base(g *conflict.Graph, t conflict.Tree, links links, files []conflict.Entry) conflict.Target {
+	n := conflict.Target{Name: p.Name, Kind: "analyzer", Internal: true}
+	salt := []string{"several1", p.Under}
+	if links.lost {
+		salt = append(salt, string(t.ID()))
+	}
+	n.Attrs = queue.DigestOf(append(salt, g.Salt...)...)
+	for _, e := range g.Barrier {
+		n.Sources = append(n.Sources, p.entry(e))
+	}
+	for _, e := range files {
+		if matches(p.Barrier, e.Path) {
+			n.Sources = append(n.Sources, e)
+		}
+	}
+	n.Inputs = links.entries(files)
+	for _, need := range p.Needs {
+		n.Deps = append(n.Deps, allOf(need))
+	}
+	return n
+}
+
+// allOf names the node above all targets of a part; no other is called so, as
+// the names of parts are without "/" and others begin with that of a part and
+// ":".
+func allOf(part string) string { return part + "/*" }
+
+func (p Part) all(targets map[string]bool) conflict.Target {
+	n := conflict.Target{Name: allOf(p.Name), Kind: "all of an analyzer", Internal: true, Deps: []string{p.Name}}
+	for t := range targets {
+		n.Deps = append(n.Deps, p.name(t))
+	}
+	slices.Sort(n.Deps)
+	return n
+}
+
+func verifiable(targets []conflict.Target) map[string]bool {
+	names := map[string]bool{}
+	for i := range targets {
+		if !targets[i].Internal {
+			names[targets[i].Name] = true
+		}
+	}
+	return names
+}
+
+// check refuses names in a part's graph that would have another meaning under
+// the part's name than without it.
+func (p Part) check(g *conflict.Graph) error {
+	for i := range g.Targets {
+		switch n := g.Targets[i].Name; {
+		case n == "", n == queue.TargetTree, n == queue.TargetUnowned,
+			strings.HasPrefix(n, conflict.DefinitionPrefix), strings.HasPrefix(n, conflict.ListingPrefix):
+			return fmt.Errorf("the target name %q is reserved", n)
+		}
+	}
+	for _, d := range g.Definitions {
+		if !strings.HasPrefix(d.Name, conflict.DefinitionPrefix) {
+			return fmt.Errorf("the definition node %q does not begin with %q", d.Name, conflict.DefinitionPrefix)
+		}
+	}
+	return nil
+}
+
+func matches(globs []string, file string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return doublestar.MatchUnvalidated(g, file) })
+}

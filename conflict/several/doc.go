@@ -1,0 +1,58 @@
+// Package several runs several analyzers on one repository: Go in server/, a
+// JavaScript workspace in web/, and areas for the rest.
+//
+//	analysis:
+//	  analyzers:
+//	    - {analyzer: go, under: server, needs: [web]}
+//	    - {analyzer: node, name: web, under: web}
+//	steps:
+//	  - {name: unit, analyzer: go, run: "go test -json {targets}", report: go-test-json}
+//	  - {name: web, analyzer: web, run: "for t in {targets}; do npm test -w \"$t\" || exit 1; done"}
+//
+// # Names
+//
+// What an analyzer calls ./cart is go:./cart in hashes, conflicts and reports,
+// and "def:web:x" is the definition node that the analyzer web calls "def:x".
+// Only commands are given the names without the analyzer's. What an analyzer
+// finds is hashed by the rules of package conflict; a file that two of them
+// claim is in the hashes of both, and one that none claims follows `unowned`,
+// as does one that is claimed by targets of an analyzer that has none to verify.
+//
+// # What moves all targets of one analyzer
+//
+// The node named after an analyzer, "web", is below each of its nodes. It holds
+// what the analyzer puts into every hash (its barrier files and its salt) and
+// the files of the entry's `barrier`. So go.work moves all of go: and nothing
+// of web:. Files that no analyzer reads by itself, `barrier` of the analysis
+// and the built-in ones are in the hashes of all.
+//
+// # Needs
+//
+// With `needs: [web]` the node "go" is above "web/*", which is above every
+// target of web: a change to any of these reaches all of go:. That is coarse;
+// it is for programs that embed or read what the others build. Analyzers do not
+// see one another: without it a Go test that reads ../web/index.html, a file
+// that web: claims, is not run when that file changes.
+//
+// # Folders
+//
+// Under a folder an analyzer sees a tree that has only what is in there, named
+// from there, and the tree's id is that of these files. A path in a manifest that
+// leaves the folder (replace => ../lib) leads nowhere: say `needs`, name the
+// files in the entry's `barrier`, or let the analyzer begin further up. A
+// symbolic link that leaves the folder is followed: what it leads to is in the
+// hashes of all targets of the analyzer.
+//
+// # When one fails
+//
+// A tree that one analyzer has no graph of is one target, whatever the others
+// say of it: nobody knows what of it depends on what.
+//
+// # Worked example
+//
+// Under the configuration above a change to web/ui/button.ts moves web:@shop/ui,
+// what depends on it, and by `needs` all of go:. One to server/cart/cart.go
+// moves go:./cart and what imports it. One to server/go.work moves all of go:.
+// The first conflicts with the two others, as each moves targets of go:; without
+// `needs` it would not.
+package several
