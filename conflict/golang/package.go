@@ -78,19 +78,6 @@ func (b *builder) isPackage(dir string) bool {
 	return in != nil && b.now.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
 }
 
-func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
-	if s, ok := b.analyzer.scans.Get(oid); ok {
-		return s, nil
-	}
-	src, err := b.tree.Blob(ctx, oid)
-	if err != nil {
-		return scan{}, err
-	}
-	s := b.analyzer.platform.scan(src)
-	b.analyzer.scans.Add(oid, s)
-	return s, nil
-}
-
 // linked returns what a symbolic link leads to.
 func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]conflict.Entry, error) {
 	if e.Mode != conflict.ModeLink {
@@ -179,7 +166,7 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	s := scan{broken: true, builds: true}
 	if !broken {
 		var err error
-		if s, err = b.scan(ctx, oid); err != nil {
+		if s, err = b.scanOf(ctx, oid); err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}
