@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -17,6 +16,7 @@ import (
 // tests, which nobody does. It never changes once it is read.
 type pkg struct {
 	dir     string
+	libName string // the name of its library's node
 	in      *goModule
 	target  bool // it can be tested on the platform
 	lib     half
@@ -92,7 +92,7 @@ func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]confl
 
 // read makes the package of one directory.
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
-	p := &pkg{dir: dir, in: b.now.modules.of(dir)}
+	p := &pkg{dir: dir, libName: nodeName(libPrefix, dir), in: b.now.modules.of(dir)}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
 	for _, e := range b.now.layout.files(dir) {
 		base := path.Base(e.Path)
@@ -132,25 +132,31 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 func (b *builder) resolve(p *pkg, h *half) {
 	known := b.resolved[p.in]
 	if known == nil {
-		known = map[string]goals{}
+		known = map[string]*resolved{}
 		b.resolved[p.in] = known
 	}
-	slices.Sort(h.imports)
-	for _, imp := range slices.Compact(h.imports) {
+	for _, imp := range h.imports {
 		if imp == "C" {
 			h.native = true
 			continue
 		}
-		g, ok := known[imp]
-		if !ok {
-			g = p.in.resolve(imp)
-			known[imp] = g
+		r := known[imp]
+		if r == nil {
+			r = &resolved{goals: p.in.resolve(imp)}
+			known[imp] = r
 		}
-		if g.external || len(g.dirs) > 0 {
-			h.goals = append(h.goals, g)
+		if r.last != h && (r.external || len(r.dirs) > 0) {
+			r.last = h
+			h.goals = append(h.goals, r.goals)
 		}
 	}
 	h.imports = nil
+}
+
+// resolved is what an import means to a module.
+type resolved struct {
+	goals
+	last *half // the one that has it last
 }
 
 // readGo adds one Go file, with what it leads to if it is a link.

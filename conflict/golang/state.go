@@ -61,7 +61,7 @@ type builder struct {
 	remake   map[string]bool // directories whose nodes are to be made again
 	moved    map[string]bool // directories that are packages now, or were
 	scans    map[string]scan // by object id
-	resolved map[*goModule]map[string]goals
+	resolved map[*goModule]map[string]*resolved
 }
 
 func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
@@ -72,7 +72,7 @@ func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
 		now.broken = map[string]bool{}
 	}
 	return &builder{analyzer: a, tree: t, now: now, dirty: map[string]bool{}, remake: map[string]bool{},
-		moved: map[string]bool{}, scans: map[string]scan{}, resolved: map[*goModule]map[string]goals{}}
+		moved: map[string]bool{}, scans: map[string]scan{}, resolved: map[*goModule]map[string]*resolved{}}
 }
 
 // load reads the dirty packages of all modules, and of skipped directories
