@@ -3,7 +3,6 @@ package golang
 import (
 	"context"
 	"fmt"
-	"iter"
 	"path"
 	"strings"
 
@@ -21,6 +20,7 @@ type pkg struct {
 	target  bool // it can be tested on the platform
 	lib     half
 	test    half
+	goals   []string // all directories that its imports may mean
 	watches []string // what is at these paths and below has part in it, wherever they are
 }
 
@@ -43,28 +43,13 @@ func (p *pkg) halves() []*half {
 	return []*half{&p.lib}
 }
 
-// goals are all directories that its imports may mean.
-func (p *pkg) goals() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, h := range []*half{&p.lib, &p.test} {
-			for _, g := range h.goals {
-				for _, dir := range g.dirs {
-					if dir != p.dir && !yield(dir) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
 // odd reports whether other changes than those in its directory may change
 // what the package is, or whether it is there.
 func (p *pkg) odd() bool {
 	if len(p.watches) > 0 || hidden(p.dir) {
 		return true
 	}
-	for dir := range p.goals() {
+	for _, dir := range p.goals {
 		if hidden(dir) {
 			return true
 		}
@@ -145,9 +130,12 @@ func (b *builder) resolve(p *pkg, h *half) {
 			r = &resolved{goals: p.in.resolve(imp)}
 			known[imp] = r
 		}
-		if r.last != h && (r.external || len(r.dirs) > 0) {
-			r.last = h
+		if r.half != h && (r.external || len(r.dirs) > 0) {
 			h.goals = append(h.goals, r.goals)
+			if r.pkg != p {
+				p.goals = append(p.goals, r.dirs...)
+			}
+			r.half, r.pkg = h, p
 		}
 	}
 	h.imports = nil
@@ -156,7 +144,8 @@ func (b *builder) resolve(p *pkg, h *half) {
 // resolved is what an import means to a module.
 type resolved struct {
 	goals
-	last *half // the one that has it last
+	half *half // the one that had it last
+	pkg  *pkg  // the same
 }
 
 // readGo adds one Go file, with what it leads to if it is a link.

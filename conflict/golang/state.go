@@ -111,7 +111,7 @@ func (b *builder) load(ctx context.Context) error {
 			}
 		}
 		if p := b.now.packages.get(dir); p != nil {
-			for goal := range p.goals() {
+			for _, goal := range p.goals {
 				if hidden(goal) {
 					todo = append(todo, goal)
 				}
