@@ -32,6 +32,29 @@ type Tree interface {
 	Blob(ctx context.Context, oid string) ([]byte, error)
 }
 
+// BatchTree is a Tree that reads many blobs for less than one after the other.
+type BatchTree interface {
+	Tree
+	// Blobs is Blob of many, in their order.
+	Blobs(ctx context.Context, oids []string) ([][]byte, error)
+}
+
+// Blobs returns the contents of blobs of a tree, in their order: at once, if
+// the tree can.
+func Blobs(ctx context.Context, t Tree, oids []string) ([][]byte, error) {
+	if b, ok := t.(BatchTree); ok {
+		return b.Blobs(ctx, oids)
+	}
+	contents := make([][]byte, len(oids))
+	for i, oid := range oids {
+		var err error
+		if contents[i], err = t.Blob(ctx, oid); err != nil {
+			return nil, err
+		}
+	}
+	return contents, nil
+}
+
 // watchedTree remembers the first failure to read, so that Analyze can tell an
 // analyzer that could not read from one that could not understand.
 type watchedTree struct {
@@ -53,4 +76,13 @@ func (t *watchedTree) Blob(ctx context.Context, oid string) ([]byte, error) {
 		t.err = err
 	}
 	return b, err
+}
+
+// Blobs implements BatchTree.
+func (t *watchedTree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
+	contents, err := Blobs(ctx, t.Tree, oids)
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+	return contents, err
 }

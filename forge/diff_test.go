@@ -141,6 +141,34 @@ func TestDiffOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestBlobsAreRead(t *testing.T) {
+	r := newRepo(t)
+	commit := r.commit("main", "m", files{"one": "1", "two": "2\x00\n", "empty": ""})
+	m := r.fetched()
+	tree := must(m.Tree(t.Context(), commit))(t)
+	var oids []string
+	for _, f := range must(tree.Files(t.Context()))(t) {
+		oids = append(oids, f.OID)
+	}
+	oids = append(oids, oids[0])
+	var got []string
+	for _, content := range must(tree.Blobs(t.Context(), oids))(t) {
+		got = append(got, string(content))
+	}
+	if d := cmp.Diff([]string{"", "1", "2\x00\n", ""}, got); d != "" {
+		t.Error(d)
+	}
+	if _, err := tree.Blobs(t.Context(), append(oids, strings.Repeat("2", 40))); !errors.Is(err, forge.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if _, err := tree.Blobs(t.Context(), []string{oids[0], string(tree.ID())}); err == nil {
+		t.Error("a tree was read as a blob")
+	}
+	if none, err := tree.Blobs(t.Context(), nil); len(none) > 0 || err != nil {
+		t.Errorf("%v %v", none, err)
+	}
+}
+
 // Some tools write modes that git shows as others: what git shows alike is alike.
 func TestDiffOfOddModes(t *testing.T) {
 	r := newRepo(t)

@@ -42,19 +42,40 @@ func (t *Tree) Files(ctx context.Context) ([]File, error) { return t.mirror.file
 // Blob returns the content of a file by its OID. ErrNotFound: the mirror has no
 // such object.
 func (t *Tree) Blob(ctx context.Context, oid string) ([]byte, error) {
-	objects, err := t.mirror.read(ctx, oid)
+	contents, err := t.Blobs(ctx, []string{oid})
 	if err != nil {
 		return nil, err
 	}
-	switch objects[0].kind {
+	return contents[0], nil
+}
+
+// Blobs is Blob of many at once, in order: one exchange with git. All of them
+// are in memory at the same time.
+func (t *Tree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
+	objects, err := t.mirror.read(ctx, oids...)
+	if err != nil {
+		return nil, err
+	}
+	contents := make([][]byte, len(oids))
+	for i, oid := range oids {
+		if contents[i], err = objects[i].blob(oid); err != nil {
+			return nil, err
+		}
+	}
+	return contents, nil
+}
+
+// blob returns the content of an object that is one.
+func (o object) blob(oid string) ([]byte, error) {
+	switch o.kind {
 	case "blob":
-		return objects[0].data, nil
+		return o.data, nil
 	case "":
 		return nil, fmt.Errorf("%w: blob %s is not in the mirror", ErrNotFound, oid)
 	case "oversized":
 		return nil, fmt.Errorf("blob %s is larger than %d bytes", oid, maxObject)
 	}
-	return nil, fmt.Errorf("%s is a %s, not a blob", oid, objects[0].kind)
+	return nil, fmt.Errorf("%s is a %s, not a blob", oid, o.kind)
 }
 
 // files lists a tree: from memory, or by what differs from a tree that is in

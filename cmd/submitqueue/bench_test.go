@@ -95,6 +95,14 @@ func TestBenchMerges(t *testing.T) {
 	has(t, f, "files", "wave.merges", "wave.wall_seconds", "chain.merges", "chain.wall_seconds", "machine.cpus")
 }
 
+func TestBenchGo(t *testing.T) {
+	f := bench(t, "go", "--packages", "30", "--commits", "25", "--rounds", "2")
+	has(t, f, "packages", "files", "go_files", "cold_seconds", "warm_seconds", "commit_seconds.p50", "machine.cpus")
+	if f["packages"] != 30.0 || f["commits_made_whole"] != 0.0 {
+		t.Errorf("%v", f)
+	}
+}
+
 func TestBenchTurn(t *testing.T) {
 	needRedis(t)
 	f := bench(t, "turn", "--pending", "40", "--turns", "60", "--slots", "4", "--areas", "7,1")

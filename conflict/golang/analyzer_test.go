@@ -329,6 +329,8 @@ func (b brittle) Blob(ctx context.Context, oid string) ([]byte, error) {
 func TestEveryFailureToReadIsAnError(t *testing.T) {
 	tree := conflicttest.New(workspace).With("go.work", "use .\n").
 		WithMode("a/l.go", conflict.ModeLink, "a.go").WithMode("a/l.txt", conflict.ModeLink, "a.go").
+		With("config/k.txt", "package a\n\nimport _ \"example.com/mod/d/testdata/h\"\n").WithMode("a/k.go", conflict.ModeLink, "../config/k.txt").
+		With("d/testdata/h/h.go", "package h\n").
 		WithMode("a/testdata/l", conflict.ModeLink, "../a.go").WithMode("d/h.h", conflict.ModeLink, "../b")
 	for n := 0; ; n++ {
 		left := n

@@ -3,6 +3,13 @@
 // imports of each Go file, remembers what it has read by object id, and so
 // takes milliseconds for the next tree.
 //
+// From one tree to the next it goes by what differs (Follow): it reads again
+// the packages whose directory, test data or embedded files differ, or a link
+// of which leads to what differs, and makes the nodes of these and of whoever
+// imports a package, link or submodule that has come or gone. The new version
+// of an external module is one node. What changes the modules, what is in
+// every hash or what imports mean, such as a new requirement, needs the whole.
+//
 // # Nodes
 //
 // Each directory with Go files is up to two nodes:

@@ -3,6 +3,7 @@ package golang
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (b *builder) touchImporters(files []conflict.FileChange) {
 	for dir := range b.now.broken {
 		b.remake[dir] = true
 	}
-	crossings := map[string]bool{}
+	crossings := pathSet{}
 	for _, c := range files {
 		if crossing(c.From) || crossing(c.To) {
 			crossings[c.Path] = true
@@ -118,20 +119,25 @@ func (b *builder) touchImporters(files []conflict.FileChange) {
 	if len(crossings)+len(b.moved) == 0 {
 		return
 	}
+	isMoved := func(dir string) bool { return b.moved[dir] }
+	if len(b.moved) <= 8 {
+		few := slices.Collect(maps.Keys(b.moved))
+		isMoved = func(dir string) bool { return slices.Contains(few, dir) } // a look at most lengths
+	}
 	for dir, p := range b.now.packages.all() {
-		for goal := range p.goals() {
-			if b.moved[goal] || len(crossings) > 0 && crosses(crossings, goal) {
-				b.remake[dir] = true
-				break
-			}
+		if slices.ContainsFunc(p.goals, isMoved) || len(crossings) > 0 && slices.ContainsFunc(p.goals, crossings.cross) {
+			b.remake[dir] = true
 		}
 	}
 }
 
-// crosses reports whether a directory is at or below one of the paths.
-func crosses(paths map[string]bool, dir string) bool {
+// pathSet is a set of paths.
+type pathSet map[string]bool
+
+// cross reports whether a directory is at or below one of the paths.
+func (s pathSet) cross(dir string) bool {
 	for ; dir != ""; dir = dirOf(dir) {
-		if paths[dir] {
+		if s[dir] {
 			return true
 		}
 	}

@@ -192,6 +192,10 @@ func TestFollow(t *testing.T) {
 		With("a/testdata/x/x.go", "package x\n\nimport _ \"example.com/mod/c\"\n")
 	graph, err := golang.New(golang.Options{}).Graph(t.Context(), base)
 	must(t, err)
+	many := base.With("new/n.go", "package n")
+	for i := range 9 {
+		many = many.With(fmt.Sprintf("m%d/m.go", i), "package m")
+	}
 	tests := []struct {
 		name string
 		to   *conflicttest.Tree
@@ -203,6 +207,7 @@ func TestFollow(t *testing.T) {
 		{"a plain file that nobody has", base.With("config/prod.json", "2"), ""},
 		{"a new package", base.With("e/e.go", "package e"), "./e lib:./e"},
 		{"a new package that was imported", base.With("new/n.go", "package n"), "./new ./via lib:./new lib:./via"},
+		{"many new packages", many, "./m0 ./m1 ./m2 ./m3 ./m4 ./m5 ./m6 ./m7 ./m8 ./new ./via lib:./m0 lib:./m1 lib:./m2 lib:./m3 lib:./m4 lib:./m5 lib:./m6 lib:./m7 lib:./m8 lib:./new lib:./via"},
 		{"a package is gone", base.Without("d/d.go"), "./c lib:./c -./d -lib:./d"},
 		{"a package is no target any more", base.Without("b/b.go").Without("b/gen.go"), "lib:./b -./b"},
 		{"test data", base.With("d/testdata/src/y/z", ""), "./d lib:./d"},

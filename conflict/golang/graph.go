@@ -21,10 +21,10 @@ func (b *builder) nodes(p *pkg) (list []conflict.Target, unknown bool) {
 		t, broken := b.node(p, h)
 		unknown = unknown || broken
 		if i == 0 {
-			t.Name, t.Kind, t.Internal = nodeName(libPrefix, p.dir), "go library", true
+			t.Name, t.Kind, t.Internal = p.libName, "go library", true
 		} else {
 			t.Name, t.Kind, t.Alias = dotted(p.dir), "go package", p.in.importPath(p.dir)
-			t.Deps = append(t.Deps, nodeName(libPrefix, p.dir))
+			t.Deps = append(t.Deps, p.libName)
 		}
 		list = append(list, t)
 	}
@@ -55,10 +55,10 @@ func (b *builder) node(p *pkg, h *half) (t conflict.Target, unknown bool) {
 func (b *builder) depend(p *pkg, g goals, t *conflict.Target) (unknown bool) {
 	found, external := false, g.external
 	for _, dir := range g.dirs {
-		if b.now.packages.get(dir) != nil {
+		if to := b.now.packages.get(dir); to != nil {
 			found = true
-			if dir != p.dir {
-				t.Deps = append(t.Deps, nodeName(libPrefix, dir))
+			if to != p {
+				t.Deps = append(t.Deps, to.libName)
 			}
 			continue
 		}

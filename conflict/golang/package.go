@@ -3,9 +3,7 @@ package golang
 import (
 	"context"
 	"fmt"
-	"iter"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -17,10 +15,12 @@ import (
 // tests, which nobody does. It never changes once it is read.
 type pkg struct {
 	dir     string
+	libName string // the name of its library's node
 	in      *goModule
 	target  bool // it can be tested on the platform
 	lib     half
 	test    half
+	goals   []string // all directories that its imports may mean
 	watches []string // what is at these paths and below has part in it, wherever they are
 }
 
@@ -43,28 +43,13 @@ func (p *pkg) halves() []*half {
 	return []*half{&p.lib}
 }
 
-// goals are all directories that its imports may mean.
-func (p *pkg) goals() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, h := range []*half{&p.lib, &p.test} {
-			for _, g := range h.goals {
-				for _, dir := range g.dirs {
-					if dir != p.dir && !yield(dir) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
 // odd reports whether other changes than those in its directory may change
 // what the package is, or whether it is there.
 func (p *pkg) odd() bool {
 	if len(p.watches) > 0 || hidden(p.dir) {
 		return true
 	}
-	for dir := range p.goals() {
+	for _, dir := range p.goals {
 		if hidden(dir) {
 			return true
 		}
@@ -76,19 +61,6 @@ func (p *pkg) odd() bool {
 func (b *builder) isPackage(dir string) bool {
 	in := b.now.modules.of(dir)
 	return in != nil && b.now.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
-}
-
-func (b *builder) scan(ctx context.Context, oid string) (scan, error) {
-	if s, ok := b.analyzer.scans.Get(oid); ok {
-		return s, nil
-	}
-	src, err := b.tree.Blob(ctx, oid)
-	if err != nil {
-		return scan{}, err
-	}
-	s := b.analyzer.platform.scan(src)
-	b.analyzer.scans.Add(oid, s)
-	return s, nil
 }
 
 // linked returns what a symbolic link leads to.
@@ -105,7 +77,7 @@ func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]confl
 
 // read makes the package of one directory.
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
-	p := &pkg{dir: dir, in: b.now.modules.of(dir)}
+	p := &pkg{dir: dir, libName: nodeName(libPrefix, dir), in: b.now.modules.of(dir)}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
 	for _, e := range b.now.layout.files(dir) {
 		base := path.Base(e.Path)
@@ -145,25 +117,35 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 func (b *builder) resolve(p *pkg, h *half) {
 	known := b.resolved[p.in]
 	if known == nil {
-		known = map[string]goals{}
+		known = map[string]*resolved{}
 		b.resolved[p.in] = known
 	}
-	slices.Sort(h.imports)
-	for _, imp := range slices.Compact(h.imports) {
+	for _, imp := range h.imports {
 		if imp == "C" {
 			h.native = true
 			continue
 		}
-		g, ok := known[imp]
-		if !ok {
-			g = p.in.resolve(imp)
-			known[imp] = g
+		r := known[imp]
+		if r == nil {
+			r = &resolved{goals: p.in.resolve(imp)}
+			known[imp] = r
 		}
-		if g.external || len(g.dirs) > 0 {
-			h.goals = append(h.goals, g)
+		if r.half != h && (r.external || len(r.dirs) > 0) {
+			h.goals = append(h.goals, r.goals)
+			if r.pkg != p {
+				p.goals = append(p.goals, r.dirs...)
+			}
+			r.half, r.pkg = h, p
 		}
 	}
 	h.imports = nil
+}
+
+// resolved is what an import means to a module.
+type resolved struct {
+	goals
+	half *half // the one that had it last
+	pkg  *pkg  // the same
 }
 
 // readGo adds one Go file, with what it leads to if it is a link.
@@ -179,7 +161,7 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	s := scan{broken: true, builds: true}
 	if !broken {
 		var err error
-		if s, err = b.scan(ctx, oid); err != nil {
+		if s, err = b.scanOf(ctx, oid); err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}

@@ -34,6 +34,9 @@ func newPlatform(os, arch string) platform {
 
 // named reports whether a file's name lets it build.
 func (p *platform) named(base string) bool {
+	if name, _, _ := strings.Cut(base, "."); !strings.Contains(name, "_") {
+		return true
+	}
 	ok, err := p.context.MatchFile("", base)
 	return ok && err == nil
 }

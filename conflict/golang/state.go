@@ -60,7 +60,8 @@ type builder struct {
 	dirty    map[string]bool // directories whose package is to be read again
 	remake   map[string]bool // directories whose nodes are to be made again
 	moved    map[string]bool // directories that are packages now, or were
-	resolved map[*goModule]map[string]goals
+	scans    map[string]scan // by object id
+	resolved map[*goModule]map[string]*resolved
 }
 
 func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
@@ -71,12 +72,15 @@ func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
 		now.broken = map[string]bool{}
 	}
 	return &builder{analyzer: a, tree: t, now: now, dirty: map[string]bool{}, remake: map[string]bool{},
-		moved: map[string]bool{}, resolved: map[*goModule]map[string]goals{}}
+		moved: map[string]bool{}, scans: map[string]scan{}, resolved: map[*goModule]map[string]*resolved{}}
 }
 
 // load reads the dirty packages of all modules, and of skipped directories
 // those that somebody imports.
 func (b *builder) load(ctx context.Context) error {
+	if err := b.scanDirty(ctx); err != nil {
+		return err
+	}
 	for dir := range b.dirty {
 		if hidden(dir) {
 			continue
@@ -107,7 +111,7 @@ func (b *builder) load(ctx context.Context) error {
 			}
 		}
 		if p := b.now.packages.get(dir); p != nil {
-			for goal := range p.goals() {
+			for _, goal := range p.goals {
 				if hidden(goal) {
 					todo = append(todo, goal)
 				}
