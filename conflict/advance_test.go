@@ -184,7 +184,7 @@ func TestAdvanceIsAnalyze(t *testing.T) {
 				next = drawSmallEdit(t, next)
 			}
 			a.whole = 0
-			files := conflicttest.Diff(tree, next)
+			files := conflicttest.Changes(tree, next)
 			if rapid.IntRange(0, 9).Draw(t, "blind") == 0 {
 				files = nil
 			}
@@ -240,11 +240,11 @@ func TestAdvanceFails(t *testing.T) {
 	a := &small{}
 	near := mustAdvance(t, a, s, nil, tree, nil)
 	broken := tree.With("b/BUILD", "broken\n")
-	if snap := mustAdvance(t, a, s, near, broken, conflicttest.Diff(tree, broken)); snap.Unknown != "b/BUILD is broken" || len(snap.Targets()) != 1 {
+	if snap := mustAdvance(t, a, s, near, broken, conflicttest.Changes(tree, broken)); snap.Unknown != "b/BUILD is broken" || len(snap.Targets()) != 1 {
 		t.Errorf("%q with %d targets", snap.Unknown, len(snap.Targets()))
 	}
 	gone := errors.New("gone")
-	if _, err := conflict.Advance(t.Context(), a, s, near, broken.Failing(gone), conflicttest.Diff(tree, broken)); !errors.Is(err, gone) {
+	if _, err := conflict.Advance(t.Context(), a, s, near, broken.Failing(gone), conflicttest.Changes(tree, broken)); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	if a.whole != 1 {
@@ -262,7 +262,7 @@ func TestAdvanceShares(t *testing.T) {
 	a, s := &small{}, queue.Analysis{Unowned: queue.UnownedTarget}
 	near := mustAdvance(t, a, s, nil, tree, nil)
 	next := tree.With("d1999/x", "")
-	snap := mustAdvance(t, a, s, near, next, conflicttest.Diff(tree, next))
+	snap := mustAdvance(t, a, s, near, next, conflicttest.Changes(tree, next))
 	if a.whole != 1 || snap.Size()*10 > near.Size() {
 		t.Errorf("%d of %d bytes are its own; looked at all %d times", snap.Size(), near.Size(), a.whole)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,11 +33,11 @@ type goFigures struct {
 	Packages int     `json:"packages"`
 	Files    int     `json:"files"`
 	GoFiles  int     `json:"go_files"`
-	Cold     float64 `json:"cold_seconds"`        // the graph of a tree of which nothing is known
+	Cold     float64 `json:"cold_seconds"`        // the hashes of a tree of which nothing is known
 	Warm     float64 `json:"warm_seconds"`        // the same when each file has been read once
-	Commit   spread  `json:"commit_seconds"`      // from one commit to the next: what differs, and the graph's patch
+	Commit   spread  `json:"commit_seconds"`      // from one commit to the next: what differs, the hashes, the footprint
 	Diff     spread  `json:"commit_diff_seconds"` // the part of it that finds what differs
-	Whole    int     `json:"commits_made_whole"`  // commits whose graph had to be made as a whole
+	Whole    int     `json:"commits_made_whole"`  // commits that were not followed
 	// What the go command takes, where there is one.
 	Checkout float64 `json:"worktree_seconds,omitempty"`
 	List     float64 `json:"go_list_seconds,omitempty"`
@@ -105,87 +104,82 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 			return err
 		}
 	}
-	a := golang.New(golang.Options{})
+	a := &countedGo{Analyzer: golang.New(golang.Options{})}
 	begun := time.Now()
-	g, err := a.Graph(ctx, goTree{trees[0]})
+	at, err := conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[0]})
 	if err != nil {
 		return err
 	}
 	r.Cold = seconds(time.Since(begun))
-	r.count(ctx, trees[0], g)
+	r.count(ctx, trees[0], at)
 	var warm []time.Duration
 	for range 5 {
 		begun = time.Now()
-		if g, err = a.Graph(ctx, goTree{trees[0]}); err != nil {
+		if at, err = conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[0]}); err != nil {
 			return err
 		}
 		warm = append(warm, time.Since(begun))
 	}
 	r.Warm = spreadOf(warm).P50
-	return r.follow(ctx, m, a, g, trees)
-}
-
-// follow goes from commit to commit, and looks in the end whether it has come
-// to the graph of the last one.
-func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a *golang.Analyzer, g *conflict.Graph, trees []*forge.Tree) error {
-	var all, diffs []time.Duration
-	memo, names := g.Memo, targetNames(g.Targets)
-	for i, t := range trees[1:] {
-		begun := time.Now()
-		deltas, err := m.Diff(ctx, trees[i].ID(), t.ID())
-		if err != nil {
-			return err
-		}
-		files := fileChanges(deltas)
-		diffs = append(diffs, time.Since(begun))
-		p, err := a.Follow(ctx, memo, files, goTree{t})
-		if err != nil {
-			return err
-		}
-		if p == nil {
-			whole, err := a.Graph(ctx, goTree{t})
-			if err != nil {
-				return err
-			}
-			r.Whole++
-			p, names = &conflict.Patch{Targets: whole.Targets, Memo: whole.Memo}, map[string]bool{}
-		}
-		all = append(all, time.Since(begun))
-		memo = p.Memo
-		maps.Copy(names, targetNames(p.Targets))
-		for _, name := range p.Gone {
-			delete(names, name)
-		}
+	a.whole = 0
+	if at, err = r.follow(ctx, m, a, at, trees); err != nil {
+		return err
 	}
-	r.Commit, r.Diff = spreadOf(all), spreadOf(diffs)
-	last, err := a.Graph(ctx, goTree{trees[len(trees)-1]})
-	if err == nil && !maps.Equal(names, targetNames(last.Targets)) {
-		err = errors.New("following the commits did not lead to the graph of the last one")
+	r.Whole = a.whole
+	last, err := conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[len(trees)-1]})
+	if err == nil && !slices.Equal(at.Targets(), last.Targets()) {
+		err = errors.New("following the commits did not lead to the hashes of the last one")
 	}
 	return err
 }
 
-func targetNames(targets []conflict.Target) map[string]bool {
-	names := make(map[string]bool, len(targets))
-	for i := range targets {
-		names[targets[i].Name] = true
-	}
-	return names
+// benchAnalysis is what the bench's repository is analyzed under.
+var benchAnalysis = queue.Analysis{Analyzer: golang.Name, Unowned: queue.UnownedTarget}
+
+// countedGo counts how often it looks at a whole tree.
+type countedGo struct {
+	*golang.Analyzer
+	whole int
 }
 
-func (r *goRound) count(ctx context.Context, t *forge.Tree, g *conflict.Graph) {
-	files, _ := t.Files(ctx) // the graph has just been made of them
+func (a *countedGo) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	a.whole++
+	return a.Analyzer.Graph(ctx, t)
+}
+
+// follow goes from commit to commit as the server does: what differs, the
+// snapshot, and what the commit can influence.
+func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a conflict.Analyzer, at *conflict.Snapshot, trees []*forge.Tree) (*conflict.Snapshot, error) {
+	var all, diffs []time.Duration
+	for i, t := range trees[1:] {
+		begun := time.Now()
+		deltas, err := m.Diff(ctx, trees[i].ID(), t.ID())
+		if err != nil {
+			return nil, err
+		}
+		files := fileChanges(deltas)
+		diffs = append(diffs, time.Since(begun))
+		next, err := conflict.Advance(ctx, a, benchAnalysis, at, goTree{t}, files)
+		if err != nil {
+			return nil, err
+		}
+		conflict.FootprintOf(at, next, "")
+		all = append(all, time.Since(begun))
+		at = next
+	}
+	r.Commit, r.Diff = spreadOf(all), spreadOf(diffs)
+	return at, nil
+}
+
+func (r *goRound) count(ctx context.Context, t *forge.Tree, at *conflict.Snapshot) {
+	files, _ := t.Files(ctx) // the snapshot has just been made of them
 	r.Files = len(files)
 	for _, f := range files {
 		if strings.HasSuffix(f.Path, ".go") {
 			r.GoFiles++
 		}
 	}
-	for _, target := range g.Targets {
-		if !target.Internal {
-			r.Packages++
-		}
-	}
+	r.Packages = len(at.Targets())
 }
 
 // goCommand measures what a checkout takes, and what the go command takes there.

@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// Changes returns the paths at which two trees differ, sorted.
+// Changes returns the paths at which two trees differ, sorted; never nil.
 func Changes(from, to *Tree) []conflict.FileChange {
-	var changes []conflict.FileChange
+	changes := []conflict.FileChange{}
 	for path, e := range from.entries {
 		if to.entries[path] != e {
 			changes = append(changes, conflict.FileChange{Path: path, From: e, To: to.entries[path]})

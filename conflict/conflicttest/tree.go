@@ -106,16 +106,3 @@ func (t *Tree) Blob(ctx context.Context, oid string) ([]byte, error) {
 	}
 	return b, ctx.Err()
 }
-
-// Diff returns the paths at which two trees differ.
-func Diff(from, to *Tree) []conflict.FileChange {
-	changes := []conflict.FileChange{}
-	paths := maps.Clone(from.entries)
-	maps.Copy(paths, to.entries)
-	for _, p := range slices.Sorted(maps.Keys(paths)) {
-		if a, b := from.entries[p], to.entries[p]; a != b {
-			changes = append(changes, conflict.FileChange{Path: p, From: a, To: b})
-		}
-	}
-	return changes
-}
