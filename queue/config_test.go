@@ -129,7 +129,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 	seconds := func(low, high int, label string) time.Duration {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Second
 	}
-	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "command"}).Draw(t, "analyzer")
+	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "bazel", "command"}).Draw(t, "analyzer")
 	c := &queue.Config{Version: 1}
 	for i, name := range rapid.SliceOfNDistinct(word, 1, 4, rapid.ID).Draw(t, "steps") {
 		s := queue.Step{Name: name, Run: line.Draw(t, "run"),

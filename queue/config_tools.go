@@ -9,6 +9,7 @@ import (
 const (
 	AnalyzerCommand = "command" // the targets that the configured command prints
 	AnalyzerGN      = "gn"      // the targets of GN
+	AnalyzerBazel   = "bazel"   // the targets of Bazel
 )
 
 // maxToolTimeout bounds how long an analysis may wait for a tool.
@@ -35,8 +36,8 @@ func checkTools(r *configReader, a Analysis) {
 	}
 	switch {
 	case a.Timeout == 0:
-	case !command && a.Analyzer != AnalyzerGN:
-		r.report("analysis.timeout", "analysis.timeout is read by the analyzers command and gn only: delete timeout")
+	case !command && a.Analyzer != AnalyzerGN && a.Analyzer != AnalyzerBazel:
+		r.report("analysis.timeout", "analysis.timeout is read by the analyzers command, gn and bazel only: delete timeout")
 	case a.Timeout > maxToolTimeout:
 		r.report("analysis.timeout", "analysis.timeout must be from 1s to %s, found %s", shortDuration(maxToolTimeout), shortDuration(a.Timeout))
 	}

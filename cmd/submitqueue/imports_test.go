@@ -29,6 +29,7 @@ var arrows = []struct {
 	{"speculation/sim", []string{"speculation", "speculation/predict", "queue"}, "the simulator plays the world for the very core that the server runs; no adapter may help it"},
 	{"speculation", []string{"speculation/predict", "conflict", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
 	{"conflict/conflicttest", []string{"conflict", "queue"}, "a fake of the port"},
+	{"conflict/bazel", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/command", []string{"conflict", "conflict/checkout", "queue"}, "it runs a program, in a checkout"},
 	{"conflict/gn", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
