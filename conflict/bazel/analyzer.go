@@ -38,7 +38,8 @@ type Analyzer struct {
 
 	mu       sync.Mutex
 	versions map[string]string // of programs
-	fetched  *externals        // of the target branch, the last ones
+	last     *targeted         // the target branch's last tree
+	fetched  *fetched          // its repositories; they are of who has the turn
 }
 
 var _ conflict.Guarded = (*Analyzer)(nil)
@@ -108,7 +109,7 @@ type scanned struct {
 	tree      conflict.Tree
 	layout    *layout
 	workspace string   // its name
-	repos     []string // that BUILD files and what they load load from
+	outer     []string // labels in other repositories that packages load
 	version   string   // Bazel's
 	externals *externals
 	records   map[string]*record // by folder
@@ -137,7 +138,7 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	if s.workspace, err = s.workspaceName(ctx); err != nil {
 		return nil, err
 	}
-	s.repos, err = a.loadedRepos(ctx, s)
+	s.outer, err = a.outerLoads(ctx, s)
 	return s, err
 }
 
@@ -170,7 +171,7 @@ func (a *Analyzer) load(ctx context.Context, program string, s *scanned) error {
 	}
 	out, err := bazel.query(ctx, ask)
 	if err != nil {
-		return err
+		return a.doubt(s, err)
 	}
 	records, err := parse(out, s.workspace)
 	if err != nil {

@@ -17,6 +17,7 @@ type layout struct {
 	byPath   map[string]conflict.Entry
 	goals    map[string]string // link → where it leads, "" if that is nowhere in the tree
 	packages map[string]*place // by folder
+	repos    map[string]string // repositories that are folders of the tree, by name
 }
 
 // place is where a package is.
@@ -52,6 +53,12 @@ func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*l
 	ignored, err := l.ignored(ctx, t)
 	if err != nil {
 		return nil, err
+	}
+	if l.repos, err = l.innerRepos(ctx, t); err != nil {
+		return nil, err
+	}
+	for _, dir := range l.repos {
+		ignored = append(ignored, dir)
 	}
 	for _, e := range files {
 		if name := path.Base(e.Path); name != "BUILD" && name != "BUILD.bazel" {

@@ -49,9 +49,9 @@ func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source,
 }
 
 // closure returns the files of the tree that the given ones load, and
-// themselves, and the repositories that they load from.
-func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (files, repos map[string]bool, err error) {
-	files, repos = map[string]bool{}, map[string]bool{}
+// themselves, and the labels outside of it that they load.
+func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (files, outer map[string]bool, err error) {
+	files, outer = map[string]bool{}, map[string]bool{}
 	for todo := slices.Clone(from); len(todo) > 0; {
 		file := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -66,30 +66,44 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 		for _, load := range src.loads {
 			l, ok := parseLabel(load, s.workspace)
 			switch {
+			case (!ok || l.repo == "") && inner(file, s.layout.repos) != "": // all of them are looked at
 			case !ok: // :name, in the package of this file
 				dir, _ := s.layout.owner(file)
 				todo = append(todo, path.Join(dir, strings.TrimPrefix(load, ":")))
 			case l.repo == "":
 				todo = append(todo, l.file())
-			case l.repo != toolsRepo:
-				repos[l.repo] = true
+			case l.repo == toolsRepo || inner(file, s.layout.repos) == l.repo:
+			case s.layout.repos[l.repo] != "":
+				todo = append(todo, s.layout.scripts(s.layout.repos[l.repo])...)
+			default:
+				outer[l.String()] = true
 			}
 		}
 	}
-	return files, repos, nil
+	return files, outer, nil
+}
+
+// inner returns the repository that a file of the tree is in, "" if none.
+func inner(file string, repos map[string]string) string {
+	for name, dir := range repos {
+		if strings.HasPrefix(file, dir+"/") {
+			return name
+		}
+	}
+	return ""
 }
 
 // toolsRepo is a part of Bazel.
 const toolsRepo = "bazel_tools"
 
-// loadedRepos returns the repositories that packages load from.
-func (a *Analyzer) loadedRepos(ctx context.Context, s *scanned) ([]string, error) {
+// outerLoads returns the labels outside of the tree that its packages load.
+func (a *Analyzer) outerLoads(ctx context.Context, s *scanned) ([]string, error) {
 	var builds []string
 	for _, p := range s.layout.packages {
 		builds = append(builds, p.build)
 	}
-	_, repos, err := a.closure(ctx, s, builds)
-	return slices.Sorted(maps.Keys(repos)), err
+	_, outer, err := a.closure(ctx, s, builds)
+	return slices.Sorted(maps.Keys(outer)), err
 }
 
 var nameStatement = regexp.MustCompile(`(?m)^workspace\s*\(\s*name\s*=\s*["']([A-Za-z0-9_.-]+)["']`)

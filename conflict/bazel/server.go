@@ -35,7 +35,7 @@ type server struct {
 // newServer returns the server of a checkout. It starts with the first query.
 func newServer(program string, d *checkout.Dir, timeout time.Duration) (*server, error) {
 	s := &server{program: program, dir: d, timeout: timeout}
-	keep, err := d.Keep(Name, func() error { return kill(s.keep) })
+	keep, err := d.Keep(Name, func() error { return kill(filepath.Join(s.keep, "base")) })
 	s.keep = keep
 	return s, err
 }
@@ -44,7 +44,7 @@ func newServer(program string, d *checkout.Dir, timeout time.Duration) (*server,
 // read, and all that the server keeps is in its own folder.
 func (s *server) startup(base string) []string {
 	return []string{s.program, "--nohome_rc", "--noworkspace_rc", "--output_user_root=" + filepath.Join(s.keep, "root"),
-		"--output_base=" + filepath.Join(s.keep, base), "--host_jvm_args=-Xmx" + heap, "--max_idle_secs=" + strconv.Itoa(idle)}
+		"--output_base=" + base, "--host_jvm_args=-Xmx" + heap, "--max_idle_secs=" + strconv.Itoa(idle)}
 }
 
 // asking are the options of every query: nothing is downloaded, and nothing that
@@ -64,7 +64,7 @@ func (s *server) query(ctx context.Context, dirs []string) ([]byte, error) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		return nil, fmt.Errorf("bazel: %w: %w", conflict.ErrProvisional, err)
 	}
-	argv := append(append(s.startup("base"), "query", "--query_file="+file), asking...)
+	argv := append(append(s.startup(filepath.Join(s.keep, "base")), "query", "--query_file="+file), asking...)
 	out, err := s.run(ctx, argv)
 	if failed := (*checkout.RunError)(nil); errors.As(err, &failed) && failed.Failed {
 		out, err = s.run(ctx, argv) // a server's first start on a busy machine may fail
@@ -77,7 +77,7 @@ func (s *server) run(ctx context.Context, argv []string) ([]byte, error) {
 		Env: []string{"BAZELISK_SKIP_WRAPPER=true"}}
 	out, err := s.dir.Run(ctx, p)
 	if failed := (*checkout.RunError)(nil); err != nil && !(errors.As(err, &failed) && failed.Failed) {
-		err = errors.Join(err, kill(s.keep)) // it would go on without anybody who listens
+		err = errors.Join(err, kill(filepath.Join(s.keep, "base"))) // it would go on without anybody who listens
 	}
 	return out, err
 }
@@ -121,10 +121,9 @@ func clean(said string) string {
 	return strings.Join(lines, "\n")
 }
 
-// kill ends the server whose state is in a folder, if there is one. What it
-// has in memory only saves time.
-func kill(keep string) error {
-	base := filepath.Join(keep, "base")
+// kill ends the server of an output base, if there is one. What it has in
+// memory only saves time.
+func kill(base string) error {
 	text, err := os.ReadFile(filepath.Join(base, "server", "server.pid.txt"))
 	if err != nil {
 		return nil // there is none, or it has ended

@@ -28,11 +28,7 @@ var silenced = []string{".bazelrc", ".bazelversion", ".bazeliskrc", "tools/bazel
 func (s *scanned) shown() conflict.Tree {
 	t := shown{s.tree, map[string]string{}}
 	for _, file := range silenced {
-		if e, ok := s.layout.byPath[file]; ok && e.Mode != conflict.ModeSubmodule {
-			t.texts[file] = ""
-		} else if to, ok := s.layout.resolve(file); ok { // its folder is a link
-			t.texts[to.Path] = ""
-		}
+		t.silence(s, file)
 	}
 	main := "WORKSPACE"
 	if _, ok := t.texts["WORKSPACE.bazel"]; ok {
@@ -52,6 +48,16 @@ func (s *scanned) shown() conflict.Tree {
 	}
 	t.texts[main] = b.String()
 	return t
+}
+
+// silence leaves nothing of the text of a file. Where its folder is a link, the
+// file that Bazel would find there is another one.
+func (t shown) silence(s *scanned, file string) {
+	if e, ok := s.layout.byPath[file]; ok && e.Mode != conflict.ModeSubmodule {
+		t.texts[file] = ""
+	} else if to, ok := s.layout.resolve(file); ok {
+		t.texts[to.Path] = ""
+	}
 }
 
 // Files returns the entries with other ids for what has another text.
