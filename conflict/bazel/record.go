@@ -169,6 +169,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 	var r rule
 	var attrs, facts []string
 	code := false // a digest of its implementation is among the attributes
+	scripted := false
 	err := fields(msg, func(f field) error {
 		switch f.number {
 		case ruleClass:
@@ -196,7 +197,10 @@ func readRule(msg []byte, workspace string) (rule, error) {
 		case ruleCode:
 			code = code || len(f.text) > 0
 			facts = append(facts, written(f))
-		case ruleOutput, ruleSetting, ruleKey:
+		case ruleKey: // file%name of what is defined in a .bzl file
+			scripted = strings.Contains(string(f.text), "%")
+			facts = append(facts, written(f))
+		case ruleOutput, ruleSetting:
 			facts = append(facts, written(f))
 		}
 		return nil
@@ -204,7 +208,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 	slices.Sort(attrs)
 	slices.Sort(r.inputs)
 	r.inputs = slices.Compact(r.inputs)
-	r.native = code || nativeClasses[r.class]
+	r.native = code || nativeClasses[r.class] && !scripted
 	r.attrs = queue.DigestOf("rule1", r.class, string(queue.DigestOf(attrs...)), string(queue.DigestOf(facts...)))
 	return r, err
 }

@@ -216,7 +216,7 @@ func (d *Dir) scratch() error {
 
 // neutral replaces the places of the directory.
 func (d *Dir) neutral(s string) string {
-	return strings.NewReplacer(d.Tree, "/tree", d.Program, "/program", d.home, "/home", d.tmp, "/tmp").Replace(s)
+	return strings.NewReplacer(d.Tree, "/tree", d.Program, "/program", d.home, "/home", d.tmp, "/tmp", d.keep(), "/keep").Replace(s)
 }
 
 func provisional(err error) error {

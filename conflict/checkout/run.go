@@ -48,8 +48,8 @@ const (
 var errOutput = errors.New("it printed too much")
 
 // Run runs a program and returns its standard output with the places of the
-// directory made neutral, unless it is raw. The error is a *RunError, ctx's, or says that this
-// machine could not start it.
+// directory made neutral, unless it is raw. The error is a *RunError, ctx's, or
+// says that this machine could not start it.
 func (d *Dir) Run(ctx context.Context, p Program) ([]byte, error) {
 	if p.Timeout == 0 {
 		p.Timeout = defaultTimeout

@@ -10,7 +10,7 @@ import (
 // that stop, one for each name, is called before that. What Run has left
 // running in its own session is stop's to end.
 func (d *Dir) Keep(name string, stop func() error) (string, error) {
-	dir := filepath.Join(d.slot.path, "keep", name)
+	dir := filepath.Join(d.keep(), name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", provisional(err)
 	}
@@ -24,3 +24,6 @@ func (d *Dir) Keep(name string, stop func() error) (string, error) {
 	}
 	return dir, nil
 }
+
+// keep is where the state of servers is.
+func (d *Dir) keep() string { return filepath.Join(d.slot.path, "keep") }
