@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -146,15 +143,11 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 func (a *Analyzer) load(ctx context.Context, program string, s *scanned) error {
 	var ask []string
 	for dir, p := range s.layout.packages {
-		r, err := a.recall(ctx, s, p)
-		if err != nil {
-			return err
-		}
-		if r == nil {
+		if r := a.recall(s, p); r != nil {
+			s.records[dir] = r
+		} else {
 			ask = append(ask, dir)
-			continue
 		}
-		s.records[dir] = r
 	}
 	if len(ask) == 0 {
 		return nil
@@ -191,47 +184,4 @@ func (a *Analyzer) load(ctx context.Context, program string, s *scanned) error {
 		s.records[dir] = r
 	}
 	return nil
-}
-
-// version returns what Bazel says its version is. Debian's says that it has
-// none, and tells so without failing.
-func (a *Analyzer) version(ctx context.Context, program string, t conflict.Tree) (string, error) {
-	info, err := os.Stat(program)
-	if err != nil {
-		return "", fmt.Errorf("bazel cannot be run here: %w: %w", conflict.ErrProvisional, err)
-	}
-	key := fmt.Sprint(program, info.Size(), info.ModTime().UnixNano())
-	a.mu.Lock()
-	version, ok := a.versions[key]
-	a.mu.Unlock()
-	if ok {
-		return version, nil
-	}
-	d, err := a.pool.Checkout(ctx, empty{t}, nil)
-	if err != nil {
-		return "", err
-	}
-	defer d.Release()
-	out, err := d.Run(ctx, checkout.Program{Argv: []string{program, "--version"}, Dir: d.Program, Timeout: a.timeout})
-	if failed := (*checkout.RunError)(nil); err != nil && !errors.As(err, &failed) {
-		return "", err
-	} else if err != nil {
-		return "", fmt.Errorf("bazel --version: %w: %w", conflict.ErrProvisional, err)
-	}
-	version = strings.TrimSpace(string(out))
-	a.mu.Lock()
-	a.versions[key] = version
-	a.mu.Unlock()
-	return version, nil
-}
-
-// empty is a tree without files.
-type empty struct{ conflict.Tree }
-
-func (empty) Files(context.Context) ([]conflict.Entry, error) { return nil, nil }
-
-// isBuild reports whether a file's name is that of a BUILD file.
-func isBuild(file string) bool {
-	name := path.Base(file)
-	return name == "BUILD" || name == "BUILD.bazel"
 }

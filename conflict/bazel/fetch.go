@@ -90,7 +90,7 @@ func (a *Analyzer) fetchMore(ctx context.Context, program string, target *scanne
 		return err
 	}
 	defer d.Release()
-	s, err := newServer(program, d, a.timeout)
+	s, err := newServer(program, d, max(a.timeout, fetchTimeout))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,8 +58,11 @@ func mustOpen(t testing.TB) bench {
 	t.Helper()
 	_, err := exec.LookPath("bazel")
 	storetest.Need(t, "bazel", err == nil)
-	return bench{t, bazel.New(2*time.Minute, pool), pool}
+	return bench{t, shared(), pool}
 }
+
+// shared remembers for all tests what need not be asked twice.
+var shared = sync.OnceValue(func() *bazel.Analyzer { return bazel.New(2*time.Minute, pool) })
 
 // fresh is the same with nothing remembered.
 func (b bench) fresh() bench { return bench{b.TB, bazel.New(2*time.Minute, b.pool), b.pool} }

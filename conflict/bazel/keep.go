@@ -26,18 +26,18 @@ func (s *scanned) key(p *place) string {
 	return string(queue.DigestOf("package1", s.version, s.workspace, p.dir, p.build, s.layout.state(p.build)))
 }
 
-// recall returns the record of a package if it is known.
-func (a *Analyzer) recall(_ context.Context, s *scanned, p *place) (*record, error) {
+// recall returns the record of a package, nil if it is not known.
+func (a *Analyzer) recall(s *scanned, p *place) *record {
 	list, _ := a.records.Get(s.key(p))
 	for _, k := range list {
 		if k.boundary != p.boundary || k.names != "" && k.names != p.names {
 			continue
 		}
 		if slices.EqualFunc(k.record.loaded, k.states, func(label, state string) bool { return s.loadState(label) == state }) {
-			return k.record, nil
+			return k.record
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // remember keeps a new record.

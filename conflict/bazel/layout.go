@@ -61,7 +61,7 @@ func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*l
 		ignored = append(ignored, dir)
 	}
 	for _, e := range files {
-		if name := path.Base(e.Path); name != "BUILD" && name != "BUILD.bazel" {
+		if !isBuild(e.Path) {
 			continue
 		}
 		dir := folder(e.Path)
@@ -93,6 +93,12 @@ func (l *layout) ignored(ctx context.Context, t conflict.Tree) ([]string, error)
 		}
 	}
 	return out, nil
+}
+
+// isBuild reports whether a file's name is that of a BUILD file.
+func isBuild(file string) bool {
+	name := path.Base(file)
+	return name == "BUILD" || name == "BUILD.bazel"
 }
 
 // below reports whether a folder is one of a list, or in one.

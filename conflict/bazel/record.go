@@ -134,7 +134,7 @@ func (r *record) readSource(l label, msg []byte, workspace string) error {
 		}
 		return nil
 	})
-	if l.name == "BUILD" || l.name == "BUILD.bazel" {
+	if isBuild(l.name) && !strings.Contains(l.name, "/") {
 		r.build = l.String()
 	}
 	slices.Sort(facts)

@@ -22,6 +22,8 @@ const (
 	idle        = 900       // seconds after which a server that was forgotten ends by itself
 	maxOutput   = 512 << 20 // bytes of an answer
 	goneTimeout = 5 * time.Second
+
+	fetchTimeout = 10 * time.Minute // at least, of what may have to be downloaded
 )
 
 // server is the Bazel server that lives beside one checkout.
