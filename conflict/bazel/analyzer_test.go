@@ -181,6 +181,32 @@ func TestBrokenTrees(t *testing.T) {
 	b.know(main) // Bazel has not suffered
 }
 
+// A toolchain of the tree is below all that it is not made of.
+func TestToolchains(t *testing.T) {
+	b := mustOpen(t)
+	main := shop().With("t/BUILD", "toolchain_type(name = \"type\")\ntoolchain(name = \"t\", toolchain = \":tool\", toolchain_type = \":type\")\n"+
+		"filegroup(name = \"tool\", srcs = [\"tool.sh\"])\nfilegroup(name = \"other\", srcs = [\"o\"])\n").With("t/tool.sh", "").With("t/o", "")
+	for name, x := range map[string]struct{ main *conflicttest.Tree }{
+		"registered":   {main.With("WORKSPACE", "register_toolchains(\n    \"//t:t\",\n)\n")},
+		"by a pattern": {main.With("WORKSPACE", "register_toolchains(\"//t/...\")\n")},
+		"in an option": {main.With(".bazelrc", "build --extra_toolchains=//t:t\n")},
+	} {
+		got := strings.Join(b.affected(x.main, x.main.With("t/tool.sh", "1")), " ")
+		for _, target := range strings.Fields(all) {
+			if !strings.Contains(got+" ", target+" ") {
+				t.Errorf("%s: it does not affect %s", name, target)
+			}
+		}
+	}
+	registered := main.With("WORKSPACE", "register_toolchains(\"//t:t\")\n")
+	if got := strings.Join(b.affected(registered, registered.With("t/o", "1")), " "); got != "//t:other" {
+		t.Errorf("another file affects %s", got)
+	}
+	if got := strings.Join(b.affected(main, main.With("t/tool.sh", "1")), " "); got != "//t:tool" {
+		t.Errorf("one that is not registered affects %s", got)
+	}
+}
+
 func TestWithoutBazel(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := bazel.New(0, nil).Graph(context.Background(), shop())

@@ -30,6 +30,10 @@
 //   - the text of all .bzl files that its BUILD file loads, where Bazel does
 //     not say itself which code a rule is made of (it does in version 4).
 //
+// Which toolchain a rule uses is not known to a query: what register_toolchains
+// and its like name in the tree, and the rules that rc files name, are below
+// every rule that is not below them.
+//
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
 // without an effect, affect no target. .bazelrc with what it imports,
 // .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel and tools/bazel are in

@@ -50,11 +50,7 @@ func (x *externals) inTree(name string) (string, bool) {
 
 // imports returns the files of the tree that an rc file imports.
 func (s *scanned) imports(ctx context.Context, file string) ([]string, error) {
-	e, ok := s.layout.resolve(file)
-	if !ok || e.Mode == conflict.ModeSubmodule {
-		return nil, nil
-	}
-	text, err := s.tree.Blob(ctx, e.OID)
+	text, err := s.text(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +82,7 @@ func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
 	for todo := slices.Collect(maps.Keys(files)); len(todo) > 0; {
 		file := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		e, ok := s.layout.resolve(file)
-		if !ok || e.Mode == conflict.ModeSubmodule {
-			continue
-		}
-		text, err := s.tree.Blob(ctx, e.OID)
+		text, err := s.text(ctx, file)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,8 @@ func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
 	for file := range b.defined {
 		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("bzl1", s.layout.state(file))})
 	}
-	return b.g, b.addOutside(ctx)
+	b.addOutside()
+	return b.g, b.toolchains(ctx)
 }
 
 // add adds a package.
@@ -146,10 +147,7 @@ func (b *builder) external(repo string) string {
 const externalPrefix = "ext:"
 
 // addOutside adds the nodes of the repositories that are used.
-func (b *builder) addOutside(ctx context.Context) error {
-	if len(b.outside) == 0 {
-		return nil
-	}
+func (b *builder) addOutside() {
 	var made []conflict.Entry
 	for _, file := range b.externals.made {
 		if e := b.layout.entries(file); len(e) > 0 {
@@ -164,7 +162,6 @@ func (b *builder) addOutside(ctx context.Context) error {
 		}
 		b.g.Targets = append(b.g.Targets, t)
 	}
-	return nil
 }
 
 // globals are the files that every target depends on.

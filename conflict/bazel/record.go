@@ -44,7 +44,7 @@ const (
 
 	sourceLoaded, sourceErrors = 3, 9
 
-	attributeText, attributeTexts, attributeGlobs, attributeExplicit, attributeCriteria = 5, 6, 12, 13, 16
+	attributeText, attributeTexts, attributeGlobs, attributeExplicit, attributeCriteria, attributeLater = 5, 6, 12, 13, 16, 20
 )
 
 // parse reads a stream of targets into one record for each package.
@@ -180,11 +180,12 @@ func readRule(msg []byte, workspace string) (rule, error) {
 				return err
 			}
 			attrs = append(attrs, a.canonical)
+			if a.later { // package groups of the visibility, what a toolchain stands for
+				r.inputs = append(r.inputs, named(append(a.texts, a.text), workspace)...)
+			}
 			switch a.name {
 			case "tags":
 				r.manual = slices.Contains(a.texts, "manual")
-			case "visibility":
-				r.inputs = append(r.inputs, groups(a.texts, workspace)...)
 			case "$rule_implementation_hash":
 				code = code || a.text != ""
 			}
@@ -213,8 +214,8 @@ func readRule(msg []byte, workspace string) (rule, error) {
 	return r, err
 }
 
-// groups returns the package groups that a visibility names.
-func groups(list []string, workspace string) []string {
+// named returns the targets that labels name, which may be a visibility's.
+func named(list []string, workspace string) []string {
 	var out []string
 	for _, s := range list {
 		l, ok := parseLabel(s, workspace)
@@ -230,6 +231,7 @@ type attribute struct {
 	name, canonical string
 	text            string
 	texts           []string
+	later           bool // its labels are no inputs as Bazel counts them
 }
 
 // sets are the attributes whose order says nothing.
@@ -251,6 +253,8 @@ func readAttribute(msg []byte) (attribute, error) {
 			a.text = string(f.text)
 		case attributeTexts:
 			a.texts = append(a.texts, string(f.text))
+		case attributeLater:
+			a.later = f.value != 0
 		}
 		values = append(values, written(f))
 		return nil

@@ -161,7 +161,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: same is %t", name, !x.same)
 		}
 	}
-	if r := mustRule(t, ruleOf("//a:x", 4, attr("tags", 6, "manual"), 4, attr("visibility", 6, "//b:friends", 6, "//c:__pkg__", 6, "//visibility:public"))); !r.manual || fmt.Sprint(r.inputs) != "[//b:friends]" || r.native {
+	if r := mustRule(t, ruleOf("//a:x", 4, attr("tags", 6, "manual"), 4, attr("visibility", 20, 1, 6, "//b:friends", 6, "//c:__pkg__", 6, "//visibility:public"))); !r.manual || fmt.Sprint(r.inputs) != "[//b:friends]" || r.native {
 		t.Errorf("got %+v", r)
 	}
 	if r := mustRule(t, ruleOf("//a:x", 4, attr("$rule_implementation_hash", 5, "1f"))); !r.native {
