@@ -26,8 +26,8 @@ type Config struct {
 
 // Analysis says how a tree is turned into targets (DESIGN 7).
 type Analysis struct {
-	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN) or command (the targets that the command below prints). Default none.
-	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=command,default=none"`
+	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN), bazel (those of Bazel) or command (the targets that the command below prints). Default none.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=bazel,enum=command,default=none"`
 	// Analyzers are what reads the tree where one analyzer is not enough; it takes the place of analyzer. Default none.
 	Analyzers []SubAnalysis `json:"analyzers,omitempty" yaml:"analyzers,omitempty" jsonschema:"minItems=1,maxItems=20"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
@@ -38,7 +38,7 @@ type Analysis struct {
 	Program []string `json:"program,omitempty" yaml:"program,omitempty"`
 	// Definitions are globs of files that shape what the command prints: every target depends on them, unless each target says what it reads. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
-	// Timeout ends the tool of the analyzers command and gn when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
+	// Timeout ends the tool of the analyzers command, gn and bazel when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
 	// Unowned is what happens to files that no target claims and ignore does not name: all (they are in every target's hash), target (they are one target of their own), or ignore (ignore must name some; the others are in every target's hash). Default all.
 	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,enum=ignore,default=all"`

@@ -129,7 +129,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 	seconds := func(low, high int, label string) time.Duration {
 		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Second
 	}
-	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "command", "several"}).Draw(t, "analyzer")
+	analyzer := rapid.SampledFrom([]string{"", "none", "paths", "go", "cargo", "node", "gn", "bazel", "command", "several"}).Draw(t, "analyzer")
 	var parts []string // of several
 	if analyzer == "several" {
 		parts = rapid.SliceOfNDistinct(word, 1, 3, func(w string) string { return w }).Draw(t, "parts")

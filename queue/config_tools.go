@@ -9,6 +9,7 @@ import (
 const (
 	AnalyzerCommand = "command" // the targets that the configured command prints
 	AnalyzerGN      = "gn"      // the targets of GN
+	AnalyzerBazel   = "bazel"   // the targets of Bazel
 )
 
 // maxToolTimeout bounds how long an analysis may wait for a tool.
@@ -36,8 +37,8 @@ func checkTools(r *configReader, at string, a Analysis) {
 	}
 	switch {
 	case a.Timeout == 0:
-	case !command && a.Analyzer != AnalyzerGN:
-		r.report(at+".timeout", "%s.timeout is read by the analyzers command and gn only: delete timeout", at)
+	case !command && a.Analyzer != AnalyzerGN && a.Analyzer != AnalyzerBazel:
+		r.report(at+".timeout", "%s.timeout is read by the analyzers command, gn and bazel only: delete timeout", at)
 	case a.Timeout > maxToolTimeout:
 		r.report(at+".timeout", "%s.timeout must be from 1s to %s, found %s", at, shortDuration(maxToolTimeout), shortDuration(a.Timeout))
 	}

@@ -9,8 +9,8 @@ import (
 // SubAnalysis is one of several analyzers of a repository. Its targets are called
 // after it, NAME:TARGET, and it sees nothing outside of Under.
 type SubAnalysis struct {
-	// Analyzer is what reads the tree: paths, go, cargo, node, gn or command, as in analysis.analyzer.
-	Analyzer string `json:"analyzer" yaml:"analyzer" jsonschema:"required,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=command"`
+	// Analyzer is what reads the tree: paths, go, cargo, node, gn, bazel or command, as in analysis.analyzer.
+	Analyzer string `json:"analyzer" yaml:"analyzer" jsonschema:"required,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=bazel,enum=command"`
 	// Name begins the names of its targets, as in web:@shop/ui, and is what steps call it: letters, digits, ".", "_" and "-". Default: the analyzer's name.
 	Name string `json:"name,omitempty" yaml:"name,omitempty" jsonschema:"maxLength=32,pattern=^[a-zA-Z0-9._-]+$"`
 	// Under is the folder that it looks at as if it were the whole repository: names, areas, program and definitions are relative to it. Default: the whole repository.
@@ -27,7 +27,7 @@ type SubAnalysis struct {
 	Program []string `json:"program,omitempty" yaml:"program,omitempty"`
 	// Definitions are globs of files that shape what the command prints, as in analysis.definitions. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
-	// Timeout ends the tool of the analyzers command and gn, as in analysis.timeout. From 1s to 10m; default 1m.
+	// Timeout ends the tool of the analyzers command, gn and bazel, as in analysis.timeout. From 1s to 10m; default 1m.
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/command"
@@ -37,6 +38,8 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 		return command.New(s, nil) // without checkouts, to see whether the settings are right
 	case gn.Name:
 		return gn.New(s.Timeout, nil), nil
+	case bazel.Name:
+		return bazel.New(s.Timeout, nil), nil
 	}
 	return nil, fmt.Errorf("analyzer %q is not known to this version", s.Analyzer)
 }
@@ -53,6 +56,8 @@ func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
 			return command.New(s, pool)
 		case gn.Name:
 			return gn.New(s.Timeout, pool), nil
+		case bazel.Name:
+			return bazel.New(s.Timeout, pool), nil
 		}
 		return analyzers(s)
 	}

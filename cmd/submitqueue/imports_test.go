@@ -30,6 +30,7 @@ var arrows = []struct {
 	{"speculation", []string{"speculation/predict", "conflict", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
 	{"conflict/conflicttest", []string{"conflict", "queue"}, "a fake of the port"},
 	{"conflict/synth", nil, "graphs of numbers for benchmarks; what they are turned into is the benchmark's"},
+	{"conflict/bazel", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/command", []string{"conflict", "conflict/checkout", "queue"}, "it runs a program, in a checkout"},
 	{"conflict/gn", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},

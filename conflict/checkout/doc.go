@@ -40,7 +40,9 @@
 // its time is over, when it prints more than it may, or when it has ended, all
 // of the group is killed. Its output is returned with the places of the
 // directory replaced by /tree and /program, so that the same tree gives the
-// same output in each directory.
+// same output in each directory. What a program leaves in a session of its own
+// is a server: its state is in the folder of [Dir.Keep], and it is ended when
+// the pool is closed.
 //
 // This is no sandbox. A program sees what the server's user sees and may use
 // the network; who runs one decides that its text is trusted.

@@ -44,6 +44,7 @@ type slot struct {
 	path          string
 	tree, program *area
 	last          queue.TreeID
+	stops         map[string]func() error // what ends the servers that live beside it
 }
 
 // Open takes a directory for this process and empties it. It fails when
@@ -102,8 +103,17 @@ func (p *Pool) fill(dir string) error {
 	return nil
 }
 
-// Close gives the directory up. All checkouts must have been released.
-func (p *Pool) Close() error { return p.lock.Close() }
+// Close ends what Keep was told of and gives the directory up. All checkouts
+// must have been released.
+func (p *Pool) Close() error {
+	var errs []error
+	for _, s := range p.idle {
+		for _, stop := range s.stops {
+			errs = append(errs, stop())
+		}
+	}
+	return errors.Join(append(errs, p.lock.Close())...)
+}
 
 // Dir is a tree as files, until it is released.
 type Dir struct {
@@ -206,7 +216,7 @@ func (d *Dir) scratch() error {
 
 // neutral replaces the places of the directory.
 func (d *Dir) neutral(s string) string {
-	return strings.NewReplacer(d.Tree, "/tree", d.Program, "/program", d.home, "/home", d.tmp, "/tmp").Replace(s)
+	return strings.NewReplacer(d.Tree, "/tree", d.Program, "/program", d.home, "/home", d.tmp, "/tmp", d.keep(), "/keep").Replace(s)
 }
 
 func provisional(err error) error {

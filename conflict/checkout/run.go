@@ -19,6 +19,7 @@ type Program struct {
 	Timeout time.Duration // one minute if zero
 	Output  int           // bytes that it may print; 64 MiB if zero
 	Memory  int           // MiB of address space; unlimited if zero
+	Raw     bool          // standard output comes back as it is, places included
 }
 
 // RunError says why a run is worth nothing.
@@ -26,6 +27,7 @@ type RunError struct {
 	Reason string // one line
 	Last   string // the last lines of standard error, fit to print; may be empty
 	Failed bool   // the program has ended by itself
+	Code   int    // the exit status, if it has one; -1 if it ended by a signal
 }
 
 func (e *RunError) Error() string {
@@ -46,8 +48,8 @@ const (
 var errOutput = errors.New("it printed too much")
 
 // Run runs a program and returns its standard output with the places of the
-// directory made neutral. The error is a *RunError, ctx's, or says that this
-// machine could not start it.
+// directory made neutral, unless it is raw. The error is a *RunError, ctx's, or
+// says that this machine could not start it.
 func (d *Dir) Run(ctx context.Context, p Program) ([]byte, error) {
 	if p.Timeout == 0 {
 		p.Timeout = defaultTimeout
@@ -88,9 +90,11 @@ func (d *Dir) Run(ctx context.Context, p Program) ([]byte, error) {
 	case errors.Is(err, exec.ErrWaitDelay):
 		e.Reason = "it ended and left a process behind that held its output open"
 	case errors.As(err, &exit):
-		e.Reason, e.Failed = ended(exit.ProcessState), true
+		e.Reason, e.Failed, e.Code = ended(exit.ProcessState), true, exit.ExitCode()
 	case err != nil:
 		return nil, provisional(err)
+	case p.Raw:
+		return []byte(out.String()), nil
 	default:
 		return []byte(d.neutral(out.String())), nil
 	}

@@ -1,0 +1,216 @@
+package bazel_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/bazel"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+)
+
+// shop is a repository with what is easy to get wrong.
+func shop() *conflicttest.Tree {
+	return conflicttest.New(map[string]string{
+		"WORKSPACE": "workspace(name = \"shop\")\n",
+		"BUILD":     "",
+		"defs.bzl":  "load(\":flags.bzl\", \"FLAG\")\ndef lib(name):\n    native.filegroup(name = name, srcs = native.glob([\"*.txt\"]))\n",
+		"flags.bzl": "FLAG = False\n",
+		"rules.bzl": "def _impl(ctx):\n    return []\nown = rule(implementation = _impl, attrs = {\"deps\": attr.label_list()})\n",
+		"a/BUILD": `load("//:defs.bzl", "lib")
+load("//:flags.bzl", "FLAG")
+lib("a")
+genrule(name = "gen", outs = ["gen.h"], cmd = "touch $@", srcs = ["//b:b.cc"])
+config_setting(name = "opt", values = {"compilation_mode": "opt"})
+filegroup(name = "sel", srcs = select({":opt": ["o.in"], "//conditions:default": ["d.in"]}))
+filegroup(name = "hand", srcs = ["h.in"], tags = ["manual"])
+`,
+		"a/x.txt": "1", "a/o.in": "", "a/d.in": "", "a/h.in": "",
+		"b/BUILD": `load("//:rules.bzl", "own")
+exports_files(["b.cc"])
+package_group(name = "friends", packages = ["//c/..."])
+filegroup(name = "b", srcs = ["b.cc", "//a:gen.h"], visibility = [":friends"])
+own(name = "own", deps = [":b", "//zzz:later", "gone.txt"])
+`,
+		"b/b.cc":   "",
+		"c/BUILD":  "alias(name = \"c\", actual = \"//b\")\nfilegroup(name = \"dir\", srcs = [\"data\"])\ntest_suite(name = \"all_tests\")\n",
+		"c/data/1": "", "d/readme.md": "", "d/n": "",
+		"e/BUILD": "filegroup(name = \"e\", srcs = [\"e.in\", \"//c\"])\n", "e/e.in": "",
+	})
+}
+
+const all = "//a:a //a:gen //a:sel //b:b //b:own //c:all_tests //c:c //c:dir //e:e"
+
+func TestAffected(t *testing.T) {
+	b, main := mustOpen(t), shop()
+	if got := names(b.know(main)); got != all {
+		t.Fatalf("targets are %s", got)
+	}
+	add := func(file, text string) *conflicttest.Tree { return main.With(file, main.Content(file)+text) }
+	swap := func(file, old, new string) *conflicttest.Tree {
+		if !strings.Contains(main.Content(file), old) {
+			t.Fatalf("%s has no %q", file, old)
+		}
+		return main.With(file, strings.Replace(main.Content(file), old, new, 1))
+	}
+	for name, x := range map[string]struct {
+		tree *conflicttest.Tree
+		want string
+	}{
+		"a source":                    {main.With("e/e.in", "1"), "//e:e"},
+		"a source, through a chain":   {main.With("b/b.cc", "1"), "//a:gen //b:b //b:own //c:c //e:e"},
+		"exec bit":                    {main.WithMode("e/e.in", "100755", ""), "//e:e"},
+		"a removed empty source":      {main.Without("e/e.in"), "//e:e"},
+		"a missing file appears":      {main.With("b/gone.txt", ""), "//b:own"},
+		"a missing package appears":   {main.With("zzz/BUILD", "filegroup(name = \"later\")\n"), "//b:own //zzz:later"},
+		"a file in a source folder":   {main.With("c/data/2", ""), "//c:dir"},
+		"a globbed file":              {main.With("a/y.txt", ""), "//a:a"},
+		"one that no glob wants":      {main.With("a/y.md", ""), ""},
+		"an unrelated .bzl":           {main.With("more.bzl", "X = 1\n"), ""},
+		"lines and comments":          {main.With("a/BUILD", "# hi\n\n"+main.Content("a/BUILD")), ""},
+		"a macro without an effect":   {add("defs.bzl", "def other():\n    pass\n"), ""},
+		"a macro with one":            {swap("defs.bzl", "[\"*.txt\"])", "[\"*.txt\"]), tags = [\"x\"]"), "//a:a"},
+		"code of a rule":              {swap("rules.bzl", "return []", "return [DefaultInfo()]"), "//b:own"},
+		"swapped branches":            {main.With("a/BUILD", strings.NewReplacer("o.in", "d.in", "d.in", "o.in").Replace(main.Content("a/BUILD"))), "//a:sel"},
+		"a condition":                 {swap("a/BUILD", "\"opt\"}", "\"dbg\"}"), "//a:sel"},
+		"a group":                     {swap("b/BUILD", "//c/...", "//e/..."), "//b:b //b:own //c:c //e:e"},
+		"who may use files":           {add("a/BUILD", "package(default_visibility = [\"//visibility:public\"])\n"), "//a:a //a:gen //a:sel //b:b //b:own //c:c //e:e"},
+		"a command":                   {swap("a/BUILD", "touch $@", "touch -a $@"), "//a:gen //b:b //b:own //c:c //e:e"},
+		"test only by default":        {swap("e/BUILD", "file", "package(default_testonly = 1)\nfile"), "//e:e"},
+		"a manual target":             {swap("a/BUILD", "\"h.in\"", "\"h.in\", \"d.in\""), ""},
+		"a new target":                {add("e/BUILD", "filegroup(name = \"new\")\n"), "//e:new"},
+		"a removed target":            {swap("c/BUILD", "alias(name = \"c\"", "alias(name = \"d\""), "//c:d //e:e"},
+		"a moved file":                {main.Without("a/x.txt").With("c/data/x.txt", "1"), "//a:a //c:dir"},
+		"an inner package":            {main.With("c/data/BUILD", ""), "//c:dir"},
+		"an inner package of a glob":  {main.With("a/x/BUILD", "filegroup(name = \"x\")\n"), "//a/x:x"},
+		"another order of set":        {swap("b/BUILD", "visibility = [", "tags = [\"b\", \"a\"], visibility = ["), "//b:b //b:own //c:c //e:e"},
+		"everything, by .bazelrc":     {main.With(".bazelrc", "build -c opt\n"), all},
+		"everything, by an import":    {main.With(".bazelrc", "import %workspace%/x.rc\n").With("x.rc", ""), all},
+		"everything, by a version":    {main.With(".bazelversion", "9.9.9\n"), all},
+		"everything, by the wrapper":  {main.WithMode("tools/bazel", "100755", "#!/bin/sh\nexit 9\n"), all},
+		"everything, by .bazelignore": {main.With(".bazelignore", "x\n"), all},
+		"ignored":                     {main.With("d/readme.md", "1"), ""},
+		"nobody's":                    {main.With("d/n", "1"), all},
+	} {
+		if got := strings.Join(b.affected(main, x.tree), " "); got != x.want {
+			t.Errorf("%s: affected %s, want %s", name, got, x.want)
+		}
+	}
+	for _, list := range []string{`["b", "a"]`, `["a", "b"]`} {
+		one := swap("b/BUILD", "visibility = [", "tags = [\"a\", \"b\"], visibility = [")
+		other := swap("b/BUILD", "visibility = [", "tags = "+list+", visibility = [")
+		if got := b.affected(one, other); len(got) > 0 {
+			t.Errorf("the order of tags affects %q", got)
+		}
+	}
+}
+
+func names(s *conflict.Snapshot) string {
+	var list []string
+	for _, x := range s.Targets() {
+		list = append(list, x.Target)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestConflicts(t *testing.T) {
+	b, main := mustOpen(t), shop()
+	add := func(file, text string) *conflicttest.Tree { return main.With(file, main.Content(file)+text) }
+	for name, x := range map[string]struct {
+		one, other *conflicttest.Tree
+		want       bool
+	}{
+		"a flag and what asks for it":  {add("a/BUILD", "[filegroup(name = \"f\") for x in ([1] if FLAG else [])]\n"), main.With("flags.bzl", "FLAG = True\n"), true},
+		"a glob and a file for it":     {main.With("d/BUILD", "filegroup(name = \"d\", srcs = glob([\"*.in\"]))\n"), main.With("d/n.in", ""), true},
+		"the same new target":          {add("e/BUILD", "filegroup(name = \"new\", srcs = [\"e.in\"])\n"), add("e/BUILD", "filegroup(name = \"new\")\n"), true},
+		"one goes, the other uses it":  {main.With("b/BUILD", strings.Replace(main.Content("b/BUILD"), "name = \"own\"", "name = \"mine\"", 1)), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//b:own\"])\n"), true},
+		"one comes, the other uses it": {add("c/BUILD", "filegroup(name = \"later\")\n"), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//c:later\"])\n"), true},
+		"a circle made by two":         {add("a/BUILD", "filegroup(name = \"p\", srcs = [\"//e:q\"])\n"), add("e/BUILD", "filegroup(name = \"q\", srcs = [\"//a:p\"])\n"), true},
+		"sources of two packages":      {main.With("e/e.in", "1"), main.With("c/data/1", "1"), false},
+		"targets of two packages":      {add("e/BUILD", "filegroup(name = \"p\")\n"), add("c/BUILD", "filegroup(name = \"q\")\n"), false},
+		"a source and a comment":       {main.With("e/e.in", "1"), main.With("e/BUILD", "# x\n"+main.Content("e/BUILD")), false},
+	} {
+		if got := b.meet(main, x.one, x.other); got != x.want {
+			t.Errorf("%s: conflict is %t", name, got)
+		}
+		if got := b.meet(main, x.other, x.one); got != x.want {
+			t.Errorf("%s, the other way: conflict is %t", name, got)
+		}
+	}
+}
+
+// Dependencies may be turned around, and go in a circle.
+func TestCircles(t *testing.T) {
+	b, main := mustOpen(t), shop()
+	turned := main.With("c/BUILD", "alias(name = \"c\", actual = \"//e\")\nfilegroup(name = \"dir\", srcs = [\"data\"])\n").
+		With("e/BUILD", "filegroup(name = \"e\", srcs = [\"e.in\"])\n")
+	if got := b.affected(main, turned); !slices.Equal(got, []string{"//c:c", "//e:e"}) {
+		t.Errorf("affected %q", got)
+	}
+	if s := b.know(main.With("c/BUILD", "alias(name = \"c\", actual = \"//e\")\n")); len(s.Cycles) != 1 {
+		t.Errorf("circles are %q", s.Cycles)
+	}
+}
+
+func TestBrokenTrees(t *testing.T) {
+	b, main := mustOpen(t), shop()
+	for name, x := range map[string]struct {
+		tree *conflicttest.Tree
+		want string
+	}{
+		"syntax":        {main.With("e/BUILD", "filegroup(\n"), "e/BUILD"},
+		"no such .bzl":  {main.With("e/BUILD", "load(\"//:none.bzl\", \"x\")\n"), "none.bzl"},
+		"no such name":  {main.With("e/BUILD", "load(\"//:defs.bzl\", \"x\")\n"), "does not contain symbol"},
+		"fail":          {main.With("e/BUILD", "fail(\"because\")\n"), "because"},
+		"two of a name": {main.With("e/BUILD", "filegroup(name = \"x\")\nfilegroup(name = \"x\")\n"), "conflicts"},
+		"over a border": {main.With("c/data/BUILD", "").With("c/BUILD", "filegroup(name = \"c\", srcs = [\"data/1\"])\n"), "data"},
+		"no workspace":  {main.Without("WORKSPACE"), "no WORKSPACE"},
+		"a bad label":   {main.With("e/BUILD", "filegroup(name = \"x y\")\n"), "plain"},
+	} {
+		s := b.analyze(x.tree)
+		if !strings.Contains(s.Unknown, x.want) || s.Provisional {
+			t.Errorf("%s: provisional is %t, and it says %q", name, s.Provisional, s.Unknown)
+		}
+		if strings.Contains(s.Unknown, "/pool/") || strings.Contains(s.Unknown, "Starting") {
+			t.Errorf("%s: it says %q", name, s.Unknown)
+		}
+	}
+	b.know(main) // Bazel has not suffered
+}
+
+// A toolchain of the tree is below all that it is not made of.
+func TestToolchains(t *testing.T) {
+	b := mustOpen(t)
+	main := shop().With("t/BUILD", "toolchain_type(name = \"type\")\ntoolchain(name = \"t\", toolchain = \":tool\", toolchain_type = \":type\")\n"+
+		"filegroup(name = \"tool\", srcs = [\"tool.sh\"])\nfilegroup(name = \"other\", srcs = [\"o\"])\n").With("t/tool.sh", "").With("t/o", "")
+	for name, x := range map[string]struct{ main *conflicttest.Tree }{
+		"registered":   {main.With("WORKSPACE", "register_toolchains(\n    \"//t:t\",\n)\n")},
+		"by a pattern": {main.With("WORKSPACE", "register_toolchains(\"//t/...\")\n")},
+		"in an option": {main.With(".bazelrc", "build --extra_toolchains=//t:t\n")},
+	} {
+		got := strings.Join(b.affected(x.main, x.main.With("t/tool.sh", "1")), " ")
+		for _, target := range strings.Fields(all) {
+			if !strings.Contains(got+" ", target+" ") {
+				t.Errorf("%s: it does not affect %s", name, target)
+			}
+		}
+	}
+	registered := main.With("WORKSPACE", "register_toolchains(\"//t:t\")\n")
+	if got := strings.Join(b.affected(registered, registered.With("t/o", "1")), " "); got != "//t:other" {
+		t.Errorf("another file affects %s", got)
+	}
+	if got := strings.Join(b.affected(main, main.With("t/tool.sh", "1")), " "); got != "//t:tool" {
+		t.Errorf("one that is not registered affects %s", got)
+	}
+}
+
+func TestWithoutBazel(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := bazel.New(0, nil).Graph(context.Background(), shop())
+	if !errors.Is(err, conflict.ErrProvisional) || !strings.Contains(err.Error(), "install") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+// Package bazel analyzes a tree with Bazel: `bazel query` of the packages that
+// have changed, in a checkout beside which a server stays warm.
+//
+//	analysis:
+//	  analyzer: bazel
+//	  ignore: ["**/*.md", "**/BUILD", "**/BUILD.bazel", "**/*.bzl"]
+//	steps:
+//	  - name: test
+//	    run: bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them
+//
+// BUILD and .bzl files in `ignore` are those that nobody loads; what is loaded
+// is never ignored.
+//
+// # Targets
+//
+// Each rule is one, by its label: //a/b:c. Those tagged manual, which //... does
+// not stand for, and package groups take part as nodes and are verified by what
+// depends on them; sources of a manual rule that nothing depends on are nobody's
+// and follow `unowned`. A rule's hash is made of
+//
+//   - its class and all attributes, defaults and the branches of select
+//     included, without where in a file it stands;
+//   - the files among its inputs, those of a folder that is an input, and
+//     whether they are there at all; for a file of another package, who may
+//     use it;
+//   - the rules among its inputs, those that make the generated files among
+//     them, package groups of its visibility, and labels that do not exist;
+//   - a node ext:x for each external repository among its inputs, and for
+//     each that its BUILD file loads from, directly or not;
+//   - the text of all .bzl files that its BUILD file loads, where Bazel does
+//     not say itself which code a rule is made of (it does in version 4).
+//
+// Which toolchain a rule uses is not known to a query: what register_toolchains
+// and its like name in the tree, and the rules that rc files name, are below
+// every rule that is not below them.
+//
+// So a comment or a shifted line in a BUILD file, and a macro that is edited
+// without an effect, affect no target. .bazelrc with what it imports,
+// .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel and tools/bazel are in
+// every hash. Source files are sources of each rule that lists them.
+//
+// # Packages are remembered
+//
+// What Bazel has said of a package is kept with the object ids of its BUILD
+// file and of all .bzl files that were loaded, with the folders inside of it
+// that are packages, and, where glob can be read in one of those files, with
+// the names of its files. If these are the same in another tree, Bazel says the
+// same; so it is only asked for the others, in one query, and not at all where
+// nothing has changed but sources.
+//
+// The same things are definitions: def:a/BUILD stands for a BUILD file with all
+// that it loads, def:x.bzl for a .bzl file, and the listings of the folders that
+// a glob looks at are read by the package's targets. One change adds
+//
+//	[filegroup(name = "x") for _ in ([1] if FLAG else [])]
+//
+// to a/BUILD, and another turns FLAG on in x.bzl, which a/BUILD loads. Neither
+// changes a target; both write def:a/BUILD, and conflict. One adds a package
+// with glob(["*.md"]) in docs, another docs/new.md: the first newly reads
+// list:./docs, the second writes it, and they conflict.
+//
+// # Nothing of a pull request is run
+//
+// BUILD and .bzl files are programs, but can do nothing beside computing: Bazel
+// gives them neither files nor processes. Three things can do more, and all of
+// them are kept from trees that have not landed:
+//
+//   - Options and wrappers. .bazelrc can name startup options, repositories to
+//     override and files to import; tools/bazel, .bazelversion and .bazeliskrc
+//     choose what is run as Bazel. No rc file of the tree or of a home is read
+//     (that of the machine in /etc is: Debian's names the install base), and
+//     Bazel sees an empty file in place of each of these.
+//   - Repository rules and module extensions run any program. So Bazel never
+//     sees a tree's WORKSPACE or MODULE.bazel, but one with the workspace's name
+//     and plain folders: those in the tree that local_repository names in plain
+//     words, and the target branch's repositories. These have been fetched in a
+//     checkout of the target branch's tip (hence [conflict.Guarded]), where its
+//     own WORKSPACE runs, reviewed and landed, with the network. That happens
+//     once for each state of what they are made of, and only for what packages
+//     load from. A tree for which a file of that differs, be it WORKSPACE, a
+//     .bzl file or a lock file that a repository rule has read, has no graph
+//     until it has landed. A tree whose packages load nothing from elsewhere
+//     needs no target branch, and may change its WORKSPACE.
+//   - Links that lead out of the tree are not in checkouts.
+//
+// What is left is Bazel's own: its rules for @bazel_tools and the local
+// compiler, which depend on nothing in a tree. A BUILD file may compute for
+// long and print much: time, output and the server's memory (1 GiB) are
+// bounded, and a server whose client was stopped is killed. One server lives
+// beside each checkout; it ends with the pool, or after 15 minutes in which
+// nobody asks.
+//
+// # Errors
+//
+// A package that does not load (exit status 7) is asked for once more; then the
+// tree has no graph, and Bazel's message says why. Never is there a graph of a
+// part (exit status 3). All else, such as a crash, a lack of memory or time, or
+// a repository that could not be fetched, is provisional.
+//
+// # Limits
+//
+// Known by test is Bazel 4.2.3. Labels and fields as later versions print them
+// are understood, but repositories of MODULE.bazel are not fetched: a tree that
+// loads from one has no graph. Bazel is the program `bazel` of the server's
+// PATH, whatever .bazelversion says. Packages that --deleted_packages in a rc
+// file leaves out are loaded like all others.
+package bazel

@@ -1,0 +1,201 @@
+package bazel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// externals are the external repositories that packages may load from.
+type externals struct {
+	made  []string        // the files of the tree that say what they are
+	repos map[string]repo // by name
+}
+
+// repo is one external repository as files.
+type repo struct {
+	path   string // where it is, on this machine
+	dir    string // or in the tree
+	digest queue.Digest
+}
+
+// digest is one of what can be loaded from a repository.
+func (x *externals) digest(l *layout, name string) queue.Digest {
+	r, ok := x.repos[name]
+	switch {
+	case !ok:
+		return ""
+	case r.dir == "":
+		return r.digest
+	}
+	var all []string
+	for _, e := range l.under(r.dir) {
+		all = append(all, e.Path, e.Mode, e.OID)
+	}
+	return queue.DigestOf(all...)
+}
+
+// inTree returns the folder of a repository that is a part of the tree.
+func (x *externals) inTree(name string) (string, bool) {
+	r := x.repos[name]
+	return r.dir, r.dir != ""
+}
+
+// imports returns the files of the tree that an rc file imports.
+func (s *scanned) imports(ctx context.Context, file string) ([]string, error) {
+	text, err := s.text(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) > 1 && (words[0] == "import" || words[0] == "try-import") {
+			out = append(out, path.Clean(strings.TrimPrefix(strings.Trim(words[1], `"'`), "%workspace%/")))
+		}
+	}
+	return out, nil
+}
+
+// workspaceFiles are where repositories are declared.
+var workspaceFiles = []string{"WORKSPACE", "WORKSPACE.bazel", "WORKSPACE.bzlmod", "MODULE.bazel", "MODULE.bazel.lock"}
+
+// fileLabel finds texts that may be labels of files: a lock file, a patch, a
+// .bzl file with an extension.
+var fileLabel = regexp.MustCompile(`["']((?:@[A-Za-z0-9_.~+-]*)?//[^"'\s]*)["']`)
+
+// making returns the files of a tree that say what its repositories are: those
+// where they are declared, all .bzl files that these load, and all files that
+// one of them names by a label.
+func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
+	files, _, err := a.closure(ctx, s, workspaceFiles)
+	if err != nil {
+		return nil, err
+	}
+	for todo := slices.Collect(maps.Keys(files)); len(todo) > 0; {
+		file := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		text, err := s.text(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range fileLabel.FindAllSubmatch(text, -1) {
+			l, ok := parseLabel(string(m[1]), s.workspace)
+			if _, there := s.layout.resolve(l.file()); !ok || l.repo != "" || !there || files[l.file()] {
+				continue
+			}
+			files[l.file()] = true
+			if strings.HasSuffix(l.file(), ".bzl") || strings.HasSuffix(l.file(), "MODULE.bazel") {
+				more, _, err := a.closure(ctx, s, []string{l.file()})
+				if err != nil {
+					return nil, err
+				}
+				for f := range more {
+					files[f] = true
+					todo = append(todo, f)
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(files, func(file string, _ bool) bool { return s.layout.state(file) == s.layout.state("") })
+	return slices.Sorted(maps.Keys(files)), nil
+}
+
+// externals returns the repositories that a tree may load from: none if it
+// does not, else those of the target branch, if they are declared the same.
+func (a trusting) externals(ctx context.Context, program string, s *scanned) (*externals, error) {
+	made, err := a.making(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	x := &externals{made: made, repos: map[string]repo{}}
+	for name, dir := range s.layout.repos {
+		x.repos[name] = repo{dir: dir}
+	}
+	if len(s.outer) == 0 {
+		return x, nil
+	}
+	if a.target == nil {
+		return nil, fmt.Errorf("it loads %s, and the target branch, whose repositories are used, is not known: %w", s.outer[0], conflict.ErrProvisional)
+	}
+	target, err := a.targetScan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if file := differing(s, made, target.scanned, target.made); file != "" {
+		return nil, undecided(s, file)
+	}
+	key := []string{s.version, s.workspace}
+	for _, file := range made {
+		key = append(key, file, s.layout.state(file))
+	}
+	f, err := a.fetch(ctx, program, target.scanned, fetching{string(queue.DigestOf(key...)), s.outer})
+	if err != nil {
+		return nil, err
+	}
+	var inner []string
+	for _, file := range f.reads {
+		if !slices.Equal(s.layout.entries(file), target.layout.entries(file)) {
+			return nil, undecided(s, file)
+		}
+	}
+	x.made = append(x.made, f.reads...)
+	for name, r := range f.repos {
+		x.repos[name] = r
+		if r.dir != "" {
+			inner = append(inner, r.dir)
+		}
+	}
+	s.layout.exclude(inner)
+	return x, nil
+}
+
+func undecided(s *scanned, file string) error {
+	return fmt.Errorf("it loads %s, and %q is not what it is on the target branch; repositories are fetched as they are declared there, once it has landed: %w",
+		s.outer[0], file, conflict.ErrProvisional)
+}
+
+// differing returns a file that two trees do not have alike.
+func differing(s *scanned, made []string, t *scanned, target []string) string {
+	for _, file := range slices.Concat(made, target) {
+		if s.layout.state(file) != t.layout.state(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// targeted is a scanned target branch.
+type targeted struct {
+	*scanned
+	made []string
+}
+
+func (a trusting) targetScan(ctx context.Context) (*targeted, error) {
+	a.mu.Lock()
+	last := a.last
+	a.mu.Unlock()
+	if last != nil && last.tree.ID() == a.target.ID() {
+		return last, nil
+	}
+	s, err := a.scan(ctx, a.target)
+	if err != nil {
+		return nil, fmt.Errorf("the target branch: %w: %w", conflict.ErrProvisional, err)
+	}
+	made, err := a.making(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("the target branch: %w: %w", conflict.ErrProvisional, err)
+	}
+	last = &targeted{s, made}
+	a.mu.Lock()
+	a.last = last
+	a.mu.Unlock()
+	return last, nil
+}

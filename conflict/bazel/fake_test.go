@@ -1,0 +1,181 @@
+package bazel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+)
+
+// fake is a program in Bazel's place: it notes what it is asked and does what a
+// script says, in which $answer is a file with a stream and $n counts queries.
+type fake struct {
+	*Analyzer
+	dir string
+}
+
+func mustFake(t *testing.T, timeout time.Duration, script string, answer []byte) fake {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	text := "#!/bin/sh\nd=" + dir + `
+answer=$d/answer
+for a; do
+  case $a in
+  --version) echo "bazel 99"; exit ;;
+  --query_file=*) cat "${a#--query_file=}" >>$d/asked; echo >>$d/asked ;;
+  esac
+done
+echo "Starting local Bazel server and connecting to it..." >&2
+n=$(grep -c '^set' $d/asked)
+` + script + "\n"
+	must(t, os.WriteFile(filepath.Join(dir, "bazel"), []byte(text), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "answer"), answer, 0o600))
+	p, err := checkout.Open(filepath.Join(dir, "pool"), checkout.Options{Size: 1})
+	must(t, err)
+	t.Cleanup(func() { must(t, p.Close()) })
+	return fake{New(timeout, p), dir}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f fake) graph(t *conflicttest.Tree) (*conflict.Graph, error) {
+	return f.Graph(context.Background(), t)
+}
+
+// asked returns what the program was asked since the last time.
+func (f fake) asked(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(f.dir, "asked"))
+	if !errors.Is(err, os.ErrNotExist) {
+		must(t, err)
+	}
+	must(t, os.WriteFile(filepath.Join(f.dir, "asked"), nil, 0o600))
+	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+func fileOf(name string, loads ...string) []byte {
+	more := []any{1, name}
+	for _, l := range loads {
+		more = append(more, 3, l)
+	}
+	return message(1, 2, 3, message(more...))
+}
+
+var (
+	toyTree = conflicttest.New(map[string]string{"WORKSPACE": "", "a/BUILD": "load", "b/BUILD": "glob", "BUILD": "", "one.bzl": "1", "two.bzl": "2", "b/x": ""})
+	toyText = stream(fileOf("//a:BUILD", "//:one.bzl", "//:two.bzl"), ruleOf("//a:a", 5, "//b:b"), fileOf("//b:BUILD"), ruleOf("//b:b", 5, "//b:x"), fileOf("//:BUILD"))
+)
+
+// What is known is not asked for again, and what may be another is.
+func TestWhatIsAsked(t *testing.T) {
+	f := mustFake(t, 0, "cat $answer", toyText)
+	for _, x := range []struct {
+		name, want string
+		tree       *conflicttest.Tree
+	}{
+		{"at first", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree},
+		{"the same", "", toyTree},
+		{"a source", "", toyTree.With("b/x", "1")},
+		{"a BUILD file", `set("//a:all-targets" )`, toyTree.With("a/BUILD", "# load")},
+		{"what is loaded through another file", `set("//a:all-targets" )`, toyTree.With("two.bzl", "3")},
+		{"that is removed", `set("//a:all-targets" )`, toyTree.Without("two.bzl")},
+		{"a file nobody loads", "", toyTree.With("three.bzl", "")},
+		{"a new file where nothing looks", "", toyTree.With("a/y", "")},
+		{"a new file where something looks", `set("//b:all-targets" )`, toyTree.With("b/y", "")},
+		{"its exec bit", "", toyTree.With("b/y", "").WithMode("b/y", "100755", "")},
+		{"a new package", `set("//a:all-targets" "//a/c:all-targets" )`, toyTree.With("a/c/BUILD", "")},
+		{"a package that is ignored", "", toyTree.With(".bazelignore", "a/c\n# no\n").With("a/c/BUILD", "")},
+		{"BUILD.bazel before BUILD", `set("//a:all-targets" )`, toyTree.With("a/BUILD.bazel", "")},
+		{"another name of all", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree.With("WORKSPACE", "workspace(name = 'w')")},
+		{"the first again", "", toyTree},
+	} {
+		must(t, os.WriteFile(filepath.Join(f.dir, "answer"), append(slices.Clone(toyText), stream(fileOf("//a/c:BUILD"))...), 0o600))
+		if _, err := f.graph(x.tree); err != nil {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		if got := f.asked(t); got != x.want {
+			t.Errorf("%s: it was asked %s, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+func TestHowQueriesFail(t *testing.T) {
+	broken := "echo 'ERROR: '$PWD'/a/BUILD:1:1: no' >&2; "
+	for name, x := range map[string]struct {
+		script, want string
+		asked        int
+		provisional  bool
+	}{
+		"broken":            {broken + "exit 7", "bazel query: ERROR: /tree/a/BUILD:1:1: no", 2, false},
+		"broken at first":   {"if [ $n = 1 ]; then exit 7; fi; cat $answer", "", 2, false},
+		"parts left out":    {"cat $answer; exit 3", "exit status 3", 2, true},
+		"a bad option":      {"exit 2", "exit status 2", 2, true},
+		"a crash of Bazel":  {"exit 37", "exit status 37", 2, true},
+		"no memory":         {"echo 'FATAL: out of memory' >&2; exit 33", "exit status 33: FATAL: out of memory", 2, true},
+		"killed":            {"kill -9 $$", "by a signal", 2, true},
+		"it takes too long": {"exec sleep 600", "did not end within", 1, true},
+		"rubbish":           {"echo hello", "no protocol buffer", 1, false},
+		"nothing":           {"true", "has not said anything of the package //", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			timeout := time.Minute
+			if name == "it takes too long" {
+				timeout = 300 * time.Millisecond
+			}
+			f := mustFake(t, timeout, x.script, toyText)
+			_, err := f.graph(toyTree)
+			if got := fmt.Sprint(err); (x.want == "") != (err == nil) || err != nil && !strings.Contains(got, x.want) || strings.Contains(got, "Starting") {
+				t.Errorf("got %v", err)
+			}
+			if errors.Is(err, conflict.ErrProvisional) != x.provisional {
+				t.Errorf("provisional is %t: %v", !x.provisional, err)
+			}
+			if got := strings.Count(f.asked(t), "set("); got != x.asked {
+				t.Errorf("it was asked %d times", got)
+			}
+		})
+	}
+}
+
+// Bazel gets to see neither the options of a tree nor those of the server.
+func TestHowBazelIsCalled(t *testing.T) {
+	f := mustFake(t, 0, `echo "$@" >$d/args; cat WORKSPACE .bazelrc tools/bazel >$d/saw; cat $answer`, toyText)
+	_, err := f.graph(toyTree.With(".bazelrc", "evil").WithMode("tools/bazel", "100755", "evil").With("WORKSPACE", "workspace(name = 'w')\nevil()"))
+	must(t, err)
+	saw, err := os.ReadFile(filepath.Join(f.dir, "saw"))
+	must(t, err)
+	if string(saw) != "workspace(name = \"w\")\n" {
+		t.Errorf("it saw %q", saw)
+	}
+	args, err := os.ReadFile(filepath.Join(f.dir, "args"))
+	must(t, err)
+	for _, want := range []string{"--nohome_rc --noworkspace_rc --output_user_root=" + f.dir, "--host_jvm_args=-Xmx1g", "--max_idle_secs=", " query ",
+		"--experimental_repository_disable_download", "--output=streamed_proto", "--noproto:locations", "--noproto:flatten_selects", "--proto:default_values"} {
+		if !strings.Contains(string(args), want) {
+			t.Errorf("%q is not in %s", want, args)
+		}
+	}
+}
+
+func TestFailingTrees(t *testing.T) {
+	f := mustFake(t, 0, "cat $answer", toyText)
+	gone := errors.New("gone")
+	if _, err := f.graph(toyTree.Failing(gone)); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+}

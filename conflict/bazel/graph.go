@@ -1,0 +1,201 @@
+package bazel
+
+import (
+	"context"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// builder makes the graph of a tree's records.
+type builder struct {
+	*scanned
+	g       *conflict.Graph
+	nodes   map[string]string // label → the node that it is, for all but source files
+	outside map[string]bool   // repositories that are used
+	defined map[string]bool   // .bzl files of the tree that are loaded
+}
+
+// graph makes the graph.
+func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
+	b := &builder{scanned: s, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
+	var err error
+	if b.g.Barrier, err = s.barrier(ctx); err != nil {
+		return nil, err
+	}
+	b.g.Salt = []string{"bazel " + s.version}
+	for _, r := range s.records {
+		for i := range r.rules {
+			b.nodes[r.rules[i].name] = r.rules[i].name
+		}
+		for _, g := range r.groups {
+			b.nodes[g.name] = g.name
+		}
+		for file, rule := range r.generated {
+			b.nodes[file] = rule
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(s.records)) {
+		b.add(s.layout.packages[dir], s.records[dir])
+	}
+	for file := range b.defined {
+		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("bzl1", s.layout.state(file))})
+	}
+	b.addOutside()
+	return b.g, b.toolchains(ctx)
+}
+
+// add adds a package.
+func (b *builder) add(p *place, r *record) {
+	reads := []string{conflict.DefinitionPrefix + p.build}
+	states := []string{"package1", b.layout.state(p.build)}
+	claims := []conflict.Entry{claim(p.build)}
+	var repos []string
+	for _, name := range r.loaded {
+		states = append(states, name, b.loadState(name))
+		l, _ := parseLabel(name, b.workspace)
+		if l.repo != "" {
+			repos = append(repos, b.external(l.repo))
+			continue
+		}
+		b.defined[l.file()] = true
+		reads = append(reads, conflict.DefinitionPrefix+l.file())
+		claims = append(claims, claim(l.file()))
+		if at := b.layout.packages[l.dir]; at != nil {
+			claims = append(claims, claim(at.build))
+		}
+	}
+	if r.globs {
+		for _, dir := range slices.Concat(p.dirs, p.inner) {
+			reads = append(reads, conflict.ListingOf(dir))
+		}
+	}
+	definition := queue.DigestOf(states...)
+	b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + p.build, Digest: definition})
+	first := true
+	for i := range r.rules {
+		t := b.rule(p, &r.rules[i])
+		t.Reads = reads
+		t.Deps = append(t.Deps, repos...)
+		if !r.rules[i].native {
+			t.Attrs = queue.DigestOf(string(t.Attrs), string(definition))
+		}
+		if first && !t.Internal {
+			t.Sources, first = append(t.Sources, claims...), false
+		}
+		b.g.Targets = append(b.g.Targets, t)
+	}
+	for _, g := range r.groups {
+		b.g.Targets = append(b.g.Targets, conflict.Target{Name: g.name, Kind: "bazel group", Internal: true, Attrs: g.attrs, Deps: g.deps, Reads: reads})
+	}
+}
+
+// claim says that a definition file is in hashes already, by what Bazel has
+// made of it: its text shall not move them.
+func claim(file string) conflict.Entry { return conflict.Entry{Path: file, Mode: "definition"} }
+
+// rule makes the node of a rule.
+func (b *builder) rule(p *place, r *rule) conflict.Target {
+	t := conflict.Target{Name: r.name, Kind: "bazel " + r.class, Internal: r.manual, Attrs: r.attrs}
+	facts := []string{string(r.attrs)}
+	for _, name := range r.inputs {
+		if node, ok := b.nodes[name]; ok {
+			t.Deps = append(t.Deps, node)
+			continue
+		}
+		l, _ := parseLabel(name, b.workspace)
+		if l.repo != "" || l.dir == "external" {
+			t.Deps = append(t.Deps, b.external(l.repo))
+			continue
+		}
+		if l.dir != p.dir {
+			facts = append(facts, name, b.visible(l))
+		}
+		found := b.layout.entries(l.file())
+		t.Sources = append(t.Sources, found...)
+		if len(found) == 0 { // a file, or a rule, that may come one day
+			t.Sources = append(t.Sources, conflict.Entry{Path: l.file(), Mode: missingMode})
+			t.Deps = append(t.Deps, name)
+		}
+	}
+	t.Attrs = queue.DigestOf(facts...)
+	return t
+}
+
+// visible says who may use a file of another package.
+func (b *builder) visible(l label) string {
+	r := b.records[l.dir]
+	if r == nil {
+		return "no package"
+	}
+	return string(r.files[l.String()])
+}
+
+// external returns the node of a repository.
+func (b *builder) external(repo string) string {
+	if repo == "" {
+		repo = "external" // of what WORKSPACE binds
+	}
+	b.outside[repo] = true
+	return externalPrefix + repo
+}
+
+// externalPrefix begins the names of external repositories' nodes.
+const externalPrefix = "ext:"
+
+// addOutside adds the nodes of the repositories that are used.
+func (b *builder) addOutside() {
+	var made []conflict.Entry
+	for _, file := range b.externals.made {
+		if e := b.layout.entries(file); len(e) > 0 {
+			made = append(made, e...)
+		}
+	}
+	for repo := range b.outside {
+		t := conflict.Target{Name: externalPrefix + repo, Kind: "bazel repository", Internal: true,
+			Attrs: b.externals.digest(b.layout, repo), Sources: made}
+		if dir, ok := b.externals.inTree(repo); ok {
+			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
+		}
+		b.g.Targets = append(b.g.Targets, t)
+	}
+}
+
+// globals are the files that every target depends on.
+var globals = []string{".bazelversion", ".bazelignore", ".bazeliskrc", "REPO.bazel", "tools/bazel", "tools/bazel.rc"}
+
+// barrier returns the files that every target depends on: those, and the rc
+// files.
+func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
+	files := map[string]bool{}
+	for _, file := range globals {
+		files[file] = true
+	}
+	var todo []string
+	for _, e := range s.layout.files {
+		if path.Ext(e.Path) == ".bazelrc" {
+			todo = append(todo, e.Path)
+		}
+	}
+	for len(todo) > 0 {
+		file := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if files[file] {
+			continue
+		}
+		files[file] = true
+		more, err := s.imports(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, more...)
+	}
+	var out []conflict.Entry
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		out = append(out, s.layout.entries(file)...)
+	}
+	return out, nil
+}

@@ -1,0 +1,104 @@
+package bazel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/bazel"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bench is an analyzer with real Bazel, which ends with the test.
+type bench struct {
+	testing.TB
+	*bazel.Analyzer
+	pool *checkout.Pool
+}
+
+// pool has the one server of all tests: one takes seconds to start.
+var pool *checkout.Pool
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "bazel-test")
+	if err == nil {
+		pool, err = checkout.Open(filepath.Join(dir, "pool"), checkout.Options{Size: 1})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := errors.Join(pool.Close(), os.RemoveAll(dir)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func mustOpen(t testing.TB) bench {
+	t.Helper()
+	_, err := exec.LookPath("bazel")
+	storetest.Need(t, "bazel", err == nil)
+	return bench{t, shared(), pool}
+}
+
+// shared remembers for all tests what need not be asked twice.
+var shared = sync.OnceValue(func() *bazel.Analyzer { return bazel.New(2*time.Minute, pool) })
+
+// fresh is the same with nothing remembered.
+func (b bench) fresh() bench { return bench{b.TB, bazel.New(2*time.Minute, b.pool), b.pool} }
+
+// settings are what a repository with Bazel should say.
+var settings = queue.Analysis{Ignore: []string{"**/*.md", "**/*.bzl", "**/BUILD"}}
+
+// analyze analyzes a tree under itself as the target branch.
+func (b bench) analyze(tree conflict.Tree) *conflict.Snapshot {
+	b.Helper()
+	s, err := conflict.Analyze(context.Background(), b.Trusting(tree), settings, tree)
+	must(b, err)
+	return s
+}
+
+func (b bench) know(tree conflict.Tree) *conflict.Snapshot {
+	b.Helper()
+	s := b.analyze(tree)
+	if s.Unknown != "" {
+		b.Fatal(s.Unknown)
+	}
+	return s
+}
+
+// affected returns what the change from one tree to another affects.
+func (b bench) affected(from, to *conflicttest.Tree) []string {
+	b.Helper()
+	return slices.Sorted(slices.Values(conflict.FootprintOf(b.know(from), b.know(to), "main").Affected))
+}
+
+// meet reports whether two changes conflict.
+func (b bench) meet(main, one, other *conflicttest.Tree) bool {
+	b.Helper()
+	m := b.know(main)
+	x := conflict.NewIndex()
+	x.Put("one", conflict.FootprintOf(m, b.know(one), "main"))
+	x.Put("other", conflict.FootprintOf(m, b.know(other), "main"))
+	return x.Conflict("one", "other")
+}

@@ -1,0 +1,73 @@
+package bazel
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// Repositories that are folders of the tree, as they are declared in plain
+// words. What is declared in another way is found once it has been fetched.
+var (
+	innerStatement = regexp.MustCompile(`(?m)^(?:local_repository|local_path_override)\s*\(([^()]*)\)`)
+	innerName      = regexp.MustCompile(`\b(?:name|module_name)\s*=\s*["']([A-Za-z0-9_.~+-]+)["']`)
+	innerPath      = regexp.MustCompile(`\bpath\s*=\s*["']([A-Za-z0-9_./+=~-]+)["']`)
+)
+
+// innerRepos returns the folders of the tree that are repositories: name → folder.
+func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]string, error) {
+	out := map[string]string{}
+	for _, file := range roots {
+		e, ok := l.resolve(file)
+		if !ok || e.Mode == conflict.ModeSubmodule {
+			continue
+		}
+		text, err := t.Blob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range innerStatement.FindAllSubmatch(text, -1) {
+			name, at := innerName.FindSubmatch(m[1]), innerPath.FindSubmatch(m[1])
+			if name == nil || at == nil {
+				continue
+			}
+			if dir := inside("", path.Clean(string(at[1]))); dir != "" && string(name[1]) != toolsRepo {
+				out[string(name[1])] = dir
+			}
+		}
+	}
+	return out, nil
+}
+
+// exclude takes packages away that are in folders which Bazel does not count
+// as the tree's.
+func (l *layout) exclude(dirs []string) {
+	changed := false
+	for dir := range l.packages {
+		if below(dir, dirs) {
+			delete(l.packages, dir)
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	for _, p := range l.packages {
+		p.dirs, p.inner = nil, nil
+	}
+	l.fill()
+}
+
+// scripts returns the .bzl files below a folder.
+func (l *layout) scripts(dir string) []string {
+	var out []string
+	for _, e := range l.under(dir) {
+		if strings.HasSuffix(e.Path, ".bzl") {
+			out = append(out, e.Path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,264 @@
+package bazel
+
+import (
+	"context"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// layout is a tree's files as Bazel sees them.
+type layout struct {
+	files    []conflict.Entry // sorted by path
+	byPath   map[string]conflict.Entry
+	goals    map[string]string // link → where it leads, "" if that is nowhere in the tree
+	packages map[string]*place // by folder
+	repos    map[string]string // repositories that are folders of the tree, by name
+}
+
+// place is where a package is.
+type place struct {
+	dir      string
+	build    string         // path of its BUILD file
+	dirs     []string       // its folders that are no packages of their own
+	inner    []string       // the folders below that are
+	listing  []string       // names of all its files
+	names    queue.Digest   // digest of listing
+	boundary queue.Digest   // digest of inner
+	entry    conflict.Entry // the BUILD file
+}
+
+// maxLinks is how many links are followed in a row.
+const maxLinks = 40
+
+func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*layout, error) {
+	l := &layout{files: files, byPath: make(map[string]conflict.Entry, len(files)), goals: map[string]string{}, packages: map[string]*place{}}
+	for _, e := range files {
+		l.byPath[e.Path] = e
+	}
+	for _, e := range files {
+		if e.Mode != conflict.ModeLink {
+			continue
+		}
+		goal, err := t.Blob(ctx, e.OID)
+		if err != nil {
+			return nil, err
+		}
+		l.goals[e.Path] = inside(path.Dir(e.Path), string(goal))
+	}
+	ignored, err := l.ignored(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if l.repos, err = l.innerRepos(ctx, t); err != nil {
+		return nil, err
+	}
+	for _, dir := range l.repos {
+		ignored = append(ignored, dir)
+	}
+	for _, e := range files {
+		if !isBuild(e.Path) {
+			continue
+		}
+		dir := folder(e.Path)
+		if to, ok := l.resolve(e.Path); !ok || to.Mode == conflict.ModeSubmodule || !askable(dir) || below(dir, ignored) {
+			continue
+		}
+		if p := l.packages[dir]; p == nil || path.Base(e.Path) == "BUILD.bazel" {
+			l.packages[dir] = &place{dir: dir, build: e.Path, entry: e}
+		}
+	}
+	l.fill()
+	return l, nil
+}
+
+// ignored returns the folders that .bazelignore names.
+func (l *layout) ignored(ctx context.Context, t conflict.Tree) ([]string, error) {
+	e, ok := l.resolve(".bazelignore")
+	if !ok || e.Mode == conflict.ModeSubmodule {
+		return nil, nil
+	}
+	src, err := t.Blob(ctx, e.OID)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for line := range strings.Lines(string(src)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			out = append(out, path.Clean(line))
+		}
+	}
+	return out, nil
+}
+
+// isBuild reports whether a file's name is that of a BUILD file.
+func isBuild(file string) bool {
+	name := path.Base(file)
+	return name == "BUILD" || name == "BUILD.bazel"
+}
+
+// below reports whether a folder is one of a list, or in one.
+func below(dir string, list []string) bool {
+	return slices.ContainsFunc(list, func(in string) bool { return dir == in || strings.HasPrefix(dir, in+"/") })
+}
+
+// folder returns the folder of a path, "" for the root.
+func folder(file string) string {
+	if i := strings.LastIndexByte(file, '/'); i >= 0 {
+		return file[:i]
+	}
+	return ""
+}
+
+// inside returns where a link in a folder leads, "" if not into the tree.
+func inside(dir, goal string) string {
+	if goal == "" || goal[0] == '/' || strings.ContainsRune(goal, 0) {
+		return ""
+	}
+	to := path.Join(dir, goal)
+	if to == "." || to == ".." || strings.HasPrefix(to, "../") {
+		return ""
+	}
+	return to
+}
+
+// resolve returns the file that a path leads to through links.
+func (l *layout) resolve(file string) (conflict.Entry, bool) {
+	to, ok := l.follow(file)
+	e, there := l.byPath[to]
+	return e, ok && there && e.Mode != conflict.ModeLink
+}
+
+// follow returns the path without links that a path stands for.
+func (l *layout) follow(file string) (string, bool) {
+	if len(l.goals) == 0 {
+		return file, true
+	}
+	for range maxLinks {
+		link := ""
+		for at := file; at != ""; at = folder(at) {
+			if _, ok := l.goals[at]; ok {
+				link = at
+			}
+		}
+		if link == "" {
+			return file, true
+		}
+		if l.goals[link] == "" {
+			return "", false
+		}
+		file = path.Join(l.goals[link], strings.TrimPrefix(file, link))
+	}
+	return "", false
+}
+
+// fill finds what each package has.
+func (l *layout) fill() {
+	owners := map[string]*place{} // folder → the package that it is in
+	var owner func(dir string) *place
+	owner = func(dir string) *place {
+		if p, ok := owners[dir]; ok {
+			return p
+		}
+		p := l.packages[dir]
+		if dir != "" {
+			up := owner(folder(dir))
+			if p == nil {
+				p = up
+			} else if up != nil {
+				up.inner = append(up.inner, dir)
+			}
+		}
+		if p != nil {
+			p.dirs = append(p.dirs, dir)
+		}
+		owners[dir] = p
+		return p
+	}
+	for _, e := range l.files {
+		p := owner(folder(e.Path))
+		if p == nil {
+			continue
+		}
+		p.listing = append(p.listing, e.Path, l.kind(e))
+		if to := l.goals[e.Path]; to != "" { // a glob looks into folders behind links
+			for _, f := range l.under(to) {
+				p.listing = append(p.listing, f.Path, l.kind(f))
+				p.dirs = append(p.dirs, folder(f.Path))
+			}
+		}
+	}
+	for _, p := range l.packages {
+		slices.Sort(p.inner)
+		slices.Sort(p.dirs)
+		p.dirs = slices.Compact(p.dirs)
+		p.boundary = queue.DigestOf(p.inner...)
+		p.names = queue.DigestOf(p.listing...)
+		p.listing = nil
+	}
+}
+
+// kind is what a listing says of a file beside its name.
+func (l *layout) kind(e conflict.Entry) string {
+	if e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule {
+		return e.Mode + e.OID
+	}
+	return ""
+}
+
+// under returns the files below a folder.
+func (l *layout) under(dir string) []conflict.Entry {
+	dir += "/"
+	from := sort.Search(len(l.files), func(i int) bool { return l.files[i].Path >= dir })
+	to := from
+	for to < len(l.files) && strings.HasPrefix(l.files[to].Path, dir) {
+		to++
+	}
+	return l.files[from:to]
+}
+
+// owner returns the folder of the package that a file would belong to.
+func (l *layout) owner(file string) (string, bool) {
+	for dir := folder(file); ; dir = folder(dir) {
+		if _, ok := l.packages[dir]; ok || dir == "" {
+			return dir, ok
+		}
+	}
+}
+
+// missingMode marks a file that something names and the tree does not have.
+const missingMode = "missing"
+
+// entries returns what is at a path that a target names: a file, with the link
+// that leads to it, or all files of a folder; nil if there is nothing.
+func (l *layout) entries(file string) []conflict.Entry {
+	if e, ok := l.byPath[file]; ok && e.Mode != conflict.ModeLink {
+		return []conflict.Entry{e}
+	}
+	var out []conflict.Entry
+	if e, ok := l.byPath[file]; ok {
+		out = append(out, e)
+	}
+	to, ok := l.follow(file)
+	if !ok {
+		return out
+	}
+	if e, there := l.byPath[to]; there && to != file {
+		return append(out, e)
+	}
+	return append(out, l.under(to)...)
+}
+
+// state is a digest of what is at a path.
+func (l *layout) state(file string) string {
+	e, ok := l.byPath[file]
+	if ok && e.Mode != conflict.ModeLink {
+		return e.Mode + e.OID
+	}
+	to, there := l.resolve(file)
+	return e.Mode + e.OID + " " + to.Path + " " + to.Mode + to.OID + map[bool]string{true: "", false: missingMode}[there]
+}

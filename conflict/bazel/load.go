@@ -1,0 +1,128 @@
+package bazel
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// source is what the text of a BUILD or .bzl file says without Bazel.
+type source struct {
+	loads []string // labels as they are written
+	globs bool     // it may look at what files there are
+}
+
+// Both are guesses that err on one side: a load statement that is written in
+// another way is only found by Bazel, which then has no repository for it.
+var loadStatement = regexp.MustCompile(`(?m)^[ \t]*load[ \t]*\(\s*(?:#[^\n]*\n\s*)*["']([^"'\n]+)["']`)
+
+func readSource(text []byte) source {
+	s := source{globs: bytes.Contains(text, []byte("glob")) || bytes.Contains(text, []byte("subpackages"))}
+	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
+		s.loads = append(s.loads, string(m[1]))
+	}
+	return s
+}
+
+// source reads the text at a path; there may be none.
+func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source, error) {
+	e, ok := s.layout.resolve(file)
+	if !ok || e.Mode == conflict.ModeSubmodule {
+		return source{}, nil
+	}
+	if src, ok := a.scans.Get(e.OID); ok {
+		return src, nil
+	}
+	text, err := s.tree.Blob(ctx, e.OID)
+	if err != nil {
+		return source{}, err
+	}
+	src := readSource(text)
+	a.scans.Add(e.OID, src)
+	return src, nil
+}
+
+// closure returns the files of the tree that the given ones load, and
+// themselves, and the labels outside of it that they load.
+func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (files, outer map[string]bool, err error) {
+	files, outer = map[string]bool{}, map[string]bool{}
+	for todo := slices.Clone(from); len(todo) > 0; {
+		file := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if files[file] {
+			continue
+		}
+		files[file] = true
+		src, err := a.source(ctx, s, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, load := range src.loads {
+			l, ok := parseLabel(load, s.workspace)
+			switch {
+			case (!ok || l.repo == "") && inner(file, s.layout.repos) != "": // all of them are looked at
+			case !ok: // :name, in the package of this file
+				dir, _ := s.layout.owner(file)
+				todo = append(todo, path.Join(dir, strings.TrimPrefix(load, ":")))
+			case l.repo == "":
+				todo = append(todo, l.file())
+			case l.repo == toolsRepo || inner(file, s.layout.repos) == l.repo:
+			case s.layout.repos[l.repo] != "":
+				todo = append(todo, s.layout.scripts(s.layout.repos[l.repo])...)
+			default:
+				outer[l.String()] = true
+			}
+		}
+	}
+	return files, outer, nil
+}
+
+// inner returns the repository that a file of the tree is in, "" if none.
+func inner(file string, repos map[string]string) string {
+	for name, dir := range repos {
+		if strings.HasPrefix(file, dir+"/") {
+			return name
+		}
+	}
+	return ""
+}
+
+// toolsRepo is a part of Bazel.
+const toolsRepo = "bazel_tools"
+
+// outerLoads returns the labels outside of the tree that its packages load.
+func (a *Analyzer) outerLoads(ctx context.Context, s *scanned) ([]string, error) {
+	var builds []string
+	for _, p := range s.layout.packages {
+		builds = append(builds, p.build)
+	}
+	_, outer, err := a.closure(ctx, s, builds)
+	return slices.Sorted(maps.Keys(outer)), err
+}
+
+var nameStatement = regexp.MustCompile(`(?m)^workspace\s*\(\s*name\s*=\s*["']([A-Za-z0-9_.-]+)["']`)
+
+// workspaceName returns the name that a tree gives itself, "" if none.
+func (s *scanned) workspaceName(ctx context.Context) (string, error) {
+	for _, file := range roots[:2] {
+		e, ok := s.layout.resolve(file)
+		if !ok || e.Mode == conflict.ModeSubmodule {
+			continue
+		}
+		text, err := s.tree.Blob(ctx, e.OID)
+		if err != nil {
+			return "", err
+		}
+		if m := nameStatement.FindSubmatch(text); m != nil {
+			return string(m[1]), nil
+		}
+		return "", nil
+	}
+	return "", nil
+}

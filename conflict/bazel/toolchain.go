@@ -1,0 +1,114 @@
+package bazel
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+)
+
+// Toolchains and platforms are found when targets are analyzed: a query does
+// not show who uses them. So what WORKSPACE registers and what rc files name
+// are dependencies of all rules that they do not depend on themselves.
+
+// toolchainNode is their node.
+const toolchainNode = "cfg:toolchains"
+
+var (
+	registration = regexp.MustCompile(`\bregister_(?:toolchains|execution_platforms)\s*\(([^)]*)\)`)
+	innerLabel   = regexp.MustCompile(`(?:@[A-Za-z0-9_.~+-]*)?//[A-Za-z0-9_./+=~-]*(?::[A-Za-z0-9_./+=~*-]+)?`)
+)
+
+// toolchains adds the node and the edges to it.
+func (b *builder) toolchains(ctx context.Context) error {
+	registered := map[string]bool{}
+	note := func(text []byte) {
+		for _, found := range innerLabel.FindAll(text, -1) {
+			b.each(string(found), func(rule string) { registered[rule] = true })
+		}
+	}
+	for _, file := range b.externals.made {
+		text, err := b.text(ctx, file)
+		if err != nil {
+			return err
+		}
+		for _, m := range registration.FindAllSubmatch(text, -1) {
+			note(m[1])
+		}
+	}
+	for _, e := range b.g.Barrier {
+		if !strings.HasSuffix(e.Path, "rc") {
+			continue
+		}
+		text, err := b.text(ctx, e.Path)
+		if err != nil {
+			return err
+		}
+		note(text)
+	}
+	if len(registered) == 0 {
+		return nil
+	}
+	b.addToolchains(registered)
+	return nil
+}
+
+func (b *builder) addToolchains(registered map[string]bool) {
+	index := make(map[string]int, len(b.g.Targets))
+	for i := range b.g.Targets {
+		index[b.g.Targets[i].Name] = i
+	}
+	node := conflict.Target{Name: toolchainNode, Kind: "bazel toolchains", Internal: true}
+	below := map[string]bool{}
+	var todo []string
+	for name := range registered {
+		node.Deps = append(node.Deps, name)
+		todo = append(todo, name)
+	}
+	for len(todo) > 0 {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if i, ok := index[name]; ok && !below[name] {
+			below[name] = true
+			todo = append(todo, b.g.Targets[i].Deps...)
+		}
+	}
+	slices.Sort(node.Deps)
+	for i := range b.g.Targets {
+		if t := &b.g.Targets[i]; !below[t.Name] && strings.HasPrefix(t.Name, "//") {
+			t.Deps = append(t.Deps, toolchainNode)
+		}
+	}
+	b.g.Targets = append(b.g.Targets, node)
+}
+
+// each calls f with each rule that a label or a pattern of labels names.
+func (b *builder) each(pattern string, f func(rule string)) {
+	l, ok := parseLabel(pattern, b.workspace)
+	if !ok || l.repo != "" {
+		return
+	}
+	dir, deep := strings.CutSuffix(l.dir, "...")
+	dir = strings.TrimSuffix(dir, "/")
+	for at, r := range b.records {
+		if at != dir && !(deep && (dir == "" || strings.HasPrefix(at, dir+"/"))) {
+			continue
+		}
+		for i := range r.rules {
+			if name := r.rules[i].name; deep || l.name == "all" || l.name == "*" || l.name == "all-targets" || name == l.String() {
+				f(name)
+			}
+		}
+	}
+}
+
+// text returns the text at a path, nothing if there is none.
+func (s *scanned) text(ctx context.Context, file string) ([]byte, error) {
+	e, ok := s.layout.resolve(file)
+	if !ok || e.Mode == conflict.ModeSubmodule {
+		return nil, nil
+	}
+	return s.tree.Blob(ctx, e.OID)
+}
