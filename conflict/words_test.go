@@ -178,8 +178,8 @@ func TestNoConflictNoNewContent(t *testing.T) {
 		}
 	}
 	mustHaveSeen(t, seen, "conflict", "1 independent", "2 independent", "3 independent", "by def:", "by list", "left by all its owners",
-		"independent " + conflicttest.EditAddDep, "independent " + conflicttest.EditDropDep, "independent " + conflicttest.EditReverse,
-		"independent " + conflicttest.EditAdd, "independent " + conflicttest.EditDelete, "independent " + conflicttest.EditUse)
+		"independent "+conflicttest.EditAddDep, "independent "+conflicttest.EditDropDep, "independent "+conflicttest.EditReverse,
+		"independent "+conflicttest.EditAdd, "independent "+conflicttest.EditDelete, "independent "+conflicttest.EditUse)
 }
 
 // count notes which conflicts rest on definitions or listings alone.
