@@ -28,18 +28,19 @@ type words struct {
 	files map[string]string
 }
 
-func drawWords(t *testing.T, seed, stream int) *words {
+func drawWords(t *testing.T, seed, stream int, lean bool) *words {
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
 	w := &words{t: t, d: conflicttest.Drawer{Pick: r.IntN}, Places: places[queue.UnownedAll]}
 	if r.IntN(2) == 0 {
 		w.Places = places[queue.UnownedTarget]
 	}
+	w.Lean = lean && r.IntN(2) == 0
 	w.files = w.d.Tree()
 	return w
 }
 
 func (w *words) snapshot(files map[string]string) *conflict.Snapshot {
-	return mustAnalyze(w.t, conflicttest.Words{}, w.Settings(), conflicttest.New(files))
+	return mustAnalyze(w.t, w.Analyzer(), w.Settings(), conflicttest.New(files))
 }
 
 // TestHashesAreContents: over trees that are edited again and again, two targets
@@ -49,7 +50,7 @@ func TestHashesAreContents(t *testing.T) {
 	edits := map[string]int{}
 	kept := 0
 	for seed := range rounds(300) {
-		w := drawWords(t, seed, 4)
+		w := drawWords(t, seed, 4, true)
 		made := map[queue.TargetHash]string{}
 		note := func(files map[string]string) (*conflict.Snapshot, map[string]conflicttest.Content) {
 			s, contents := w.snapshot(files), w.Contents(files)
@@ -96,7 +97,7 @@ func TestHashesAreContents(t *testing.T) {
 // moved in its mode, some key moves, or a glob of `ignore` says that none has to.
 func TestEveryFileOfATree(t *testing.T) {
 	for seed := range rounds(100) {
-		w := drawWords(t, seed, 5)
+		w := drawWords(t, seed, 5, false)
 		tree := conflicttest.New(w.files)
 		main := w.snapshot(w.files)
 		for _, p := range tree.Paths() {
@@ -105,7 +106,7 @@ func TestEveryFileOfATree(t *testing.T) {
 				"word": tree.With(p, tree.Content(p)+" more"), "nothing": tree.Without(p), "bit": tree.WithMode(p, "100755", tree.Content(p)),
 				"link": tree.WithMode(p, conflict.ModeLink, tree.Content(p)),
 			} {
-				s := mustAnalyze(t, conflicttest.Words{}, w.Settings(), edited)
+				s := mustAnalyze(t, w.Analyzer(), w.Settings(), edited)
 				gone := conflict.Gone(main, s)
 				if moved := len(conflict.Keys(main, s, unit, unit)) > 0 || len(gone) > 0; moved == ignored {
 					t.Fatalf("seed %d: %s at %s: a key moves: %t", seed, how, p, moved)
@@ -125,7 +126,7 @@ func TestEveryFileOfATree(t *testing.T) {
 func TestNoConflictNoNewContent(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range rounds(2000) {
-		w := drawWords(t, seed, 6)
+		w := drawWords(t, seed, 6, false)
 		main := w.snapshot(w.files)
 		x := conflict.NewIndex()
 		known := map[string]bool{}

@@ -72,6 +72,7 @@ func newProof(rt *rapid.T, seen map[string]int) *proof {
 	if h.chance(50, "unowned target") {
 		places.Unowned = queue.UnownedTarget
 	}
+	places.Lean = h.chance(50, "lean")
 	p := &proof{history: h, built: &built{places, map[queue.TreeID]map[string]conflicttest.Content{}}, seen: seen,
 		verified: map[queue.Key]bool{}, excused: map[queue.Key]bool{}, outsider: map[queue.CommitID]bool{}, kinds: map[queue.CommitID][]string{}}
 	d := &conflicttest.Drawer{Pick: func(n int) int { return h.pick(n, "draw") }}
@@ -94,7 +95,7 @@ func newProof(rt *rapid.T, seen map[string]int) *proof {
 		r.BatchMax = 2 + h.pick(3, "batch-max")
 	}
 	h.world = newWorld(rt, l, files, r)
-	h.real = &analyst{settings: places.Settings(), memo: map[queue.TreeID]*conflict.Snapshot{}}
+	h.real = &analyst{places: places, memo: map[queue.TreeID]*conflict.Snapshot{}}
 	h.audit.brief = quick
 	h.good = files
 	h.passes, h.audit.lands = p.passed, p.lands

@@ -66,8 +66,8 @@ func (b *built) broken(t tree, target string) bool {
 
 // analyst answers as the service does, with package conflict.
 type analyst struct {
-	settings queue.Analysis
-	memo     map[queue.TreeID]*conflict.Snapshot
+	places conflicttest.Places
+	memo   map[queue.TreeID]*conflict.Snapshot
 }
 
 // named is a tree with the world's id.
@@ -82,7 +82,7 @@ func (a *analyst) snapshot(w *world, t tree) *conflict.Snapshot {
 	if s := a.memo[t.id()]; s != nil {
 		return s
 	}
-	analyzer, settings := conflict.Analyzer(conflicttest.Words{}), a.settings
+	analyzer, settings := conflict.Analyzer(a.places.Analyzer()), a.places.Settings()
 	if _, broken := configOf(t); broken != "" {
 		analyzer, settings = nil, queue.Analysis{}
 	}

@@ -15,7 +15,11 @@ type Places struct {
 	Barrier []string
 	Ignore  []string
 	Unowned queue.Unowned
+	Lean    bool // as of Words
 }
+
+// Analyzer is the one whose targets Contents writes out.
+func (p Places) Analyzer() Words { return Words{Lean: p.Lean} }
 
 // Settings are the places as an analysis is told of them.
 func (p Places) Settings() queue.Analysis {
@@ -29,7 +33,11 @@ func (p Places) Settings() queue.Analysis {
 		}
 		return out
 	}
-	return queue.Analysis{Barrier: globs(p.Barrier), Ignore: globs(p.Ignore), Unowned: p.Unowned}
+	s := queue.Analysis{Barrier: globs(p.Barrier), Ignore: globs(p.Ignore), Unowned: p.Unowned}
+	if p.Lean {
+		s.Ignore = append(s.Ignore, "**/BUILD", "rules/*", "flags")
+	}
+	return s
 }
 
 func in(places []string, file string) bool {
@@ -56,7 +64,7 @@ func (p Places) Contents(files map[string]string) map[string]Content {
 	out := map[string]Content{}
 	for name, m := range parts {
 		if !m.internal {
-			out[name] = written(files, parts, name)
+			out[name] = p.written(files, parts, name)
 		}
 	}
 	everywhere := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(f string) bool { return !in(p.Barrier, f) })
@@ -85,16 +93,16 @@ func (p Places) Nobodys(files map[string]string) []string {
 	claimed := map[string]bool{}
 	for name, m := range parts {
 		if !m.internal {
-			maps.Copy(claimed, set(written(files, parts, name).Files))
+			maps.Copy(claimed, set(p.written(files, parts, name).Files))
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(f string) bool {
-		return claimed[f] || in(p.Barrier, f) || in(p.Ignore, f)
+		return claimed[f] || in(p.Barrier, f) || in(p.Ignore, f) || p.Lean && defines(f)
 	})
 }
 
 // written goes down from a target.
-func written(files map[string]string, parts map[string]making, name string) Content {
+func (p Places) written(files map[string]string, parts map[string]making, name string) Content {
 	below := map[string]bool{}
 	for todo := []string{name}; len(todo) > 0; {
 		n := todo[0]
@@ -112,8 +120,8 @@ func written(files map[string]string, parts map[string]making, name string) Cont
 		if !ok {
 			c.Missing = append(c.Missing, n)
 		}
-		fmt.Fprintf(&text, "[%s %t %q needs %q]\n%s", n, ok, m.attrs, m.deps, show(files, m.files))
-		for _, f := range m.files {
+		fmt.Fprintf(&text, "[%s %t %q needs %q]\n%s", n, ok, m.attrs, m.deps, show(files, m.owned(p.Lean)))
+		for _, f := range m.owned(p.Lean) {
 			seen[f] = true
 		}
 		c.Cyclic = c.Cyclic || reaches(parts, n, n)

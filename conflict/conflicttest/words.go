@@ -25,15 +25,24 @@ import (
 // Any other word is an attribute, and one that begins with # says nothing. Code
 // is words as well; what they mean is up to the test. Contents says what is in a
 // target without any hash.
-type Words struct{}
+//
+// BUILD, rules/NAME and flags are files of whoever reads them. Where they are
+// Lean they are no targets' files: what they say is in hashes, and a comment is
+// not. Then the settings ignore them.
+type Words struct{ Lean bool }
 
 var _ conflict.Analyzer = Words{}
 
 // ID names the analyzer.
-func (Words) ID() string { return "words/1" }
+func (w Words) ID() string {
+	if w.Lean {
+		return "words/1 lean"
+	}
+	return "words/1"
+}
 
 // Graph returns the targets of a tree.
-func (Words) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+func (w Words) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	list, err := t.Files(ctx)
 	if err != nil {
 		return nil, err
@@ -61,7 +70,7 @@ func (Words) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error
 	for _, dir := range packages(files) {
 		m := made(files, dir)
 		target := conflict.Target{Name: dir, Kind: "words", Internal: m.internal, Deps: m.deps, Attrs: queue.DigestOf(m.attrs...), Reads: m.reads}
-		for _, p := range m.files {
+		for _, p := range m.owned(w.Lean) {
 			target.Sources = append(target.Sources, entries[p])
 		}
 		g.Targets = append(g.Targets, target)
@@ -86,11 +95,19 @@ func packages(files map[string]string) []string {
 	return dirs
 }
 
-// made is what a target is made of, each list sorted and without repetitions.
+// making is what a target is made of, each list sorted and without repetitions.
 type making struct {
 	internal           bool
 	attrs, deps, files []string
 	reads              []string // names of definition nodes and listings
+}
+
+// owned returns the files that are the target's.
+func (m *making) owned(lean bool) []string {
+	if !lean {
+		return m.files
+	}
+	return slices.DeleteFunc(slices.Clone(m.files), defines)
 }
 
 func made(files map[string]string, dir string) making {
