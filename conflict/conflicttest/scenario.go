@@ -3,16 +3,20 @@ package conflicttest
 import (
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Scenarios are what every build system has in some form, and what two changes
-// of it can do to one another. RunScenarios asks for each of them.
+// of it can do to one another. a Suite says what comes of each.
 var Scenarios = []string{
 	"a condition and its flag",                     // one change makes something conditional, another turns the condition
 	"a listing and a new file",                     // one looks into a directory, another adds to it
@@ -41,27 +45,32 @@ type Scenario struct {
 	None       string // why the build system has no such thing
 }
 
-// RunScenarios tries all Scenarios, given by name, and what needs no words: one
-// tree has the same hashes wherever and by whomever it is analyzed, and a blob
-// that cannot be read is an error. An analyze is one by a fresh analyzer.
-func RunScenarios(t *testing.T, base *Tree, analyze func(conflict.Tree) (*conflict.Snapshot, error), given map[string]Scenario) {
+// Suite is a build system that Scenarios are tried on.
+type Suite struct {
+	Base    *Tree
+	Analyze func(conflict.Tree) (*conflict.Snapshot, error) // by a fresh analyzer
+	Given   map[string]Scenario                             // by name
+
+	// Tool, if not nil, asks the build system's own tool: what it says of each
+	// target of a tree in a directory, of those that the analyzer names like it.
+	// What it says of two changes together, and of neither alone, is a conflict;
+	// what it says of one change, and not of main, is affected.
+	Tool func(t *testing.T, dir string) (map[string]string, error)
+}
+
+// Run tries all Scenarios, and what needs no words: one tree has the same hashes
+// wherever and by whomever it is analyzed, and a blob that cannot be read is an
+// error.
+func (u Suite) Run(t *testing.T) {
 	t.Helper()
-	must := func(t *testing.T, tree conflict.Tree) *conflict.Snapshot {
-		t.Helper()
-		s, err := analyze(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	for name := range given {
+	for name := range u.Given {
 		if !slices.Contains(Scenarios, name) {
 			t.Errorf("there is no scenario %q", name)
 		}
 	}
 	for _, name := range Scenarios {
 		t.Run(name, func(t *testing.T) {
-			s, ok := given[name]
+			s, ok := u.Given[name]
 			switch {
 			case !ok:
 				t.Fatal("nothing says what comes of it")
@@ -69,26 +78,72 @@ func RunScenarios(t *testing.T, base *Tree, analyze func(conflict.Tree) (*confli
 				t.Log("there is no such thing: " + s.None)
 				return
 			case s.Base == nil:
-				s.Base = base
+				s.Base = u.Base
 			}
-			s.run(t, func(tree conflict.Tree) *conflict.Snapshot { t.Helper(); return must(t, tree) })
+			s.run(t, u)
 		})
 	}
 	t.Run("one tree in two places", func(t *testing.T) {
-		again := base.With("another-file", "").Without("another-file")
-		if one, two := must(t, base), must(t, again); one.Unknown != "" || !slices.Equal(one.Targets(), two.Targets()) {
+		again := u.Base.With("another-file", "").Without("another-file")
+		if one, two := u.snapshot(t, u.Base), u.snapshot(t, again); one.Unknown != "" || !slices.Equal(one.Targets(), two.Targets()) {
 			t.Errorf("%q %v, and %q %v", one.Unknown, one.Targets(), two.Unknown, two.Targets())
 		}
 	})
 	t.Run("a missing blob", func(t *testing.T) {
 		gone := errors.New("gone")
-		if _, err := analyze(base.Failing(gone)); !errors.Is(err, gone) {
+		if _, err := u.Analyze(u.Base.Failing(gone)); !errors.Is(err, gone) {
 			t.Errorf("the error is %v", err)
 		}
 	})
 }
 
-func (s *Scenario) run(t *testing.T, analyze func(conflict.Tree) *conflict.Snapshot) {
+func (u *Suite) snapshot(t *testing.T, tree conflict.Tree) *conflict.Snapshot {
+	t.Helper()
+	s, err := u.Analyze(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// said is what the tool says of a tree, an error under an empty name.
+func (u *Suite) said(t *testing.T, tree *Tree) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	tree.MustWrite(t, dir)
+	facts, err := u.Tool(t, dir)
+	if err != nil {
+		return map[string]string{"": "an error"}
+	}
+	for name, text := range facts {
+		facts[name] = strings.ReplaceAll(text, dir, "")
+	}
+	return facts
+}
+
+// MustWrite writes the tree's files into a directory.
+func (t *Tree) MustWrite(tb testing.TB, dir string) {
+	tb.Helper()
+	for _, e := range t.sorted {
+		file := filepath.Join(dir, filepath.FromSlash(e.Path))
+		perm := os.FileMode(0o644)
+		if e.Mode == "100755" {
+			perm = 0o755
+		}
+		err := os.MkdirAll(filepath.Dir(file), 0o755)
+		if err == nil && e.Mode == conflict.ModeLink {
+			err = os.Symlink(string(t.blobs[e.OID]), file)
+		} else if err == nil {
+			err = os.WriteFile(file, t.blobs[e.OID], perm)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func (s *Scenario) run(t *testing.T, u Suite) {
+	analyze := func(tree conflict.Tree) *conflict.Snapshot { t.Helper(); return u.snapshot(t, tree) }
 	main, one := analyze(s.Base), analyze(s.One)
 	if main.Unknown != "" {
 		t.Fatalf("main: %s", main.Unknown)
@@ -106,6 +161,18 @@ func (s *Scenario) run(t *testing.T, analyze func(conflict.Tree) *conflict.Snaps
 	if got := strings.Join(f.Affected, " "); s.Affected != "*" && got != s.Affected {
 		t.Errorf("affected %q, want %q", got, s.Affected)
 	}
+	var known, mains map[string]string
+	if u.Tool != nil {
+		if mains = u.said(t, s.Base); mains[""] != "" || len(mains) == 0 {
+			t.Fatal("the tool says nothing of main")
+		}
+		known = u.said(t, s.One)
+		for name, text := range known {
+			if mains[name] != text && !slices.Contains(f.Affected, name) {
+				t.Errorf("the tool says that %s is affected: %s", name, cmp.Diff(mains[name], text))
+			}
+		}
+	}
 	if s.Other == nil {
 		return
 	}
@@ -120,14 +187,22 @@ func (s *Scenario) run(t *testing.T, analyze func(conflict.Tree) *conflict.Snaps
 	if !ok {
 		return
 	}
-	known := map[queue.TargetHash]bool{}
+	if u.Tool != nil {
+		others := u.said(t, s.Other)
+		for name, text := range u.said(t, merged) {
+			if text != mains[name] && text != known[name] && text != others[name] && !s.Conflict {
+				t.Errorf("the tool says something new of %q: %s", name, text)
+			}
+		}
+	}
+	hashes := map[queue.TargetHash]bool{}
 	for _, snap := range []*conflict.Snapshot{main, one, other} {
 		for _, h := range snap.Targets() {
-			known[h] = true
+			hashes[h] = true
 		}
 	}
 	both := analyze(merged)
-	if fresh := slices.ContainsFunc(both.Targets(), func(h queue.TargetHash) bool { return !known[h] }); fresh != (s.Conflict && !s.Harmless) {
+	if fresh := slices.ContainsFunc(both.Targets(), func(h queue.TargetHash) bool { return !hashes[h] }); fresh != (s.Conflict && !s.Harmless) {
 		t.Errorf("both together are something new: %t; %s %v", fresh, both.Unknown, both.Targets())
 	}
 }

@@ -28,9 +28,9 @@ func TestScenarios(t *testing.T) {
 	})
 	with := func(dir, more string) *conflicttest.Tree { return base.With(dir+"/BUILD.gn", lib(dir, more)) }
 	const all = "//:all "
-	conflicttest.RunScenarios(t, base, func(tree conflict.Tree) (*conflict.Snapshot, error) {
+	conflicttest.Suite{Base: base, Analyze: func(tree conflict.Tree) (*conflict.Snapshot, error) {
 		return conflict.Analyze(t.Context(), gn.New(20*time.Second, p), queue.Analysis{Unowned: queue.UnownedTarget}, tree)
-	}, map[string]conflicttest.Scenario{
+	}, Given: map[string]conflicttest.Scenario{
 		"a condition and its flag": {One: base.With("c/BUILD.gn", "import(\"//e/flag.gni\")\n"+lib("c", "")+"if (flag) {\n  group(\"extra\") { deps = [ \"//d\" ] }\n}\n"), Affected: all + "//c:c",
 			Other: base.With("e/flag.gni", "flag = true\n"), Conflict: true},
 		"a listing and a new file":                     {One: with("c", "  data = [ \"//d/more/\" ]\n"), Affected: all + "//c:c", Other: base.With("d/more/two", "2"), Conflict: true},
@@ -46,5 +46,5 @@ func TestScenarios(t *testing.T) {
 		"a nested package appears":                     {One: base.With("d/more/BUILD.gn", "group(\"more\") {}\n").With("d/BUILD.gn", lib("d", dep("d/more"))), Affected: "*", Other: base.With("d/more/two", "2"), Conflict: true},
 		"the lock file only":                           {None: "GN has no lock file"},
 		"a broken definition":                          {One: base.With("c/BUILD.gn", "static_library(\"c\" {\n"), Unknown: "c/BUILD.gn:1"},
-	})
+	}}.Run(t)
 }

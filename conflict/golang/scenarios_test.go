@@ -1,6 +1,9 @@
 package golang_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,9 +29,9 @@ func TestScenarios(t *testing.T) {
 		"emb/emb.go": "package emb\n\nimport _ \"embed\"\n\n//go:embed all:files\nvar x string\n", "emb/files/one.txt": "1",
 	})
 	embeds := base.With("web/web.go", "package web\n\nimport _ \"embed\"\n\n//go:embed static\nvar x string\n")
-	conflicttest.RunScenarios(t, base, func(tree conflict.Tree) (*conflict.Snapshot, error) {
+	conflicttest.Suite{Base: base, Analyze: func(tree conflict.Tree) (*conflict.Snapshot, error) {
 		return conflict.Analyze(t.Context(), golang.New(golang.Options{}), settings, tree)
-	}, map[string]conflicttest.Scenario{
+	}, Tool: list, Given: map[string]conflicttest.Scenario{
 		"a condition and its flag": {One: base.With("b/tagged.go", "//go:build extra\n\n"+pkg("b", "m.org/m/c")), Affected: "./a ./b",
 			Other: base.With("c/c.go", pkg("c")+"// more\n"), Conflict: true}, // each tag counts as on and off
 		"a listing and a new file":                     {One: embeds, Affected: "./web", Other: base.With("web/static/new/three.html", "3"), Conflict: true},
@@ -44,5 +47,21 @@ func TestScenarios(t *testing.T) {
 		"a nested package appears":                     {One: base.With("emb/files/go.mod", "module m.org/n\n\ngo 1.22\n"), Affected: "*", Other: base.With("emb/files/two.txt", "2"), Conflict: true},
 		"the lock file only":                           {One: base.With("go.sum", strings.ReplaceAll("ext.org/x v1.0.0 h1:a\n", "h1:a", "h1:b")), Affected: "./ext"},
 		"a broken definition":                          {One: base.With("go.mod", "modul\n"), Unknown: "go.mod"},
-	})
+	}}.Run(t)
+}
+
+// list asks the go command what each package is made of.
+func list(t *testing.T, dir string) (map[string]string, error) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-test", "-f", "{{.Dir}}\t{{.GoFiles}} {{.Deps}} {{.EmbedFiles}} {{.Error}} {{.DepsErrors}}", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
+	out, err := cmd.Output()
+	facts := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		at, text, _ := strings.Cut(line, "\t")
+		if rel, err := filepath.Rel(dir, at); err == nil {
+			facts["./"+filepath.ToSlash(rel)] += text
+		}
+	}
+	return facts, err
 }
