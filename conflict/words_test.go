@@ -122,11 +122,11 @@ func TestEveryFileOfATree(t *testing.T) {
 //
 // There is one exception. A file of two targets that each lose it in another
 // change is nobody's only when both have landed, and then in every hash, or in
-// that of queue.TargetUnowned. No footprint speaks of that; the gate does.
+// that of queue.TargetUnowned. TestFileLeftByAllItsOwners shows it.
 func TestNoConflictNoNewContent(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range rounds(2000) {
-		w := drawWords(t, seed, 6, false)
+		w := drawWords(t, seed, 6, true)
 		main := w.snapshot(w.files)
 		x := conflict.NewIndex()
 		known := map[string]bool{}
@@ -178,9 +178,29 @@ func TestNoConflictNoNewContent(t *testing.T) {
 			seen["independent "+k] += ifTrue(len(members) > 1)
 		}
 	}
-	mustHaveSeen(t, seen, "conflict", "1 independent", "2 independent", "3 independent", "by def:", "by list", "left by all its owners",
+	mustHaveSeen(t, seen, "conflict", "1 independent", "2 independent", "3 independent", "by def:", "by list",
 		"independent "+conflicttest.EditAddDep, "independent "+conflicttest.EditDropDep, "independent "+conflicttest.EditReverse,
 		"independent "+conflicttest.EditAdd, "independent "+conflicttest.EditDelete, "independent "+conflicttest.EditUse)
+}
+
+// What no footprint speaks of, the gate sees: a file of two targets, each of which
+// leaves it in another change, is in every hash once both have landed. The second
+// one is verified again as a whole, though the two are called independent.
+func TestFileLeftByAllItsOwners(t *testing.T) {
+	w := &words{t: t, Places: places[queue.UnownedAll], files: map[string]string{
+		"a/BUILD": "src:x/s", "b/BUILD": "src:x/s", "c/BUILD": "src:c/code", "c/code": "base", "x/s": "shared"}}
+	main := w.snapshot(w.files)
+	a, b := conflicttest.Edit{"a/BUILD": "-src:x/s other"}.On(w.files), conflicttest.Edit{"b/BUILD": "-src:x/s other"}.On(w.files)
+	x := conflict.NewIndex()
+	x.Put("a", conflict.FootprintOf(main, w.snapshot(a), "m"))
+	x.Put("b", conflict.FootprintOf(main, w.snapshot(b), "m"))
+	if x.Conflict("a", "b") {
+		t.Error("they conflict now: say so where this test is mentioned")
+	}
+	both, _ := conflicttest.Merge(w.files, a, b)
+	if keys := conflict.Keys(w.snapshot(a), w.snapshot(both), unit, unit); len(keys) != 3 {
+		t.Errorf("b on a asks for %v", keys)
+	}
 }
 
 // count notes which conflicts rest on definitions or listings alone.

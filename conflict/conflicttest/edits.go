@@ -53,7 +53,7 @@ func (d *Drawer) word() string {
 // Tree draws a tree whose targets depend on nothing that is missing, nor on
 // themselves.
 func (d *Drawer) Tree() map[string]string {
-	files := map[string]string{"rules/r": "macro", "rules/s": "macro dep:low", "flags": "on", "flag/BUILD": "src:flag/code", "flag/code": "base",
+	files := map[string]string{"rules/r": "macro", "rules/s": "macro dep:low", "flags": "on", "flag/BUILD": "src:flag/code src:flags src:rules/r src:rules/s", "flag/code": "base",
 		"low/BUILD": "src:low/code", "low/code": "base", "docs/readme": "words", "u/shared": "data", "barrier": "go1"}
 	if d.Pick(2) == 0 {
 		files["low/BUILD"] += " internal"
