@@ -125,7 +125,7 @@ func TestEveryFileOfATree(t *testing.T) {
 // that of queue.TargetUnowned. TestFileLeftByAllItsOwners shows it.
 func TestNoConflictNoNewContent(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range rounds(2000) {
+	for seed := range rounds(1200) {
 		w := drawWords(t, seed, 6, true)
 		main := w.snapshot(w.files)
 		x := conflict.NewIndex()
