@@ -23,6 +23,14 @@ func edits() []edit {
 	}
 }
 
+// edit is what a change does to a tree.
+func (h *history) edit(t tree) edit {
+	if h.draw != nil {
+		return h.draw(t)
+	}
+	return edits()[h.pick(len(edits()), "edit")]
+}
+
 // person is something that people do.
 func (h *history) person() {
 	h.Helper()
@@ -50,7 +58,7 @@ func (h *history) ask() {
 	h.Helper()
 	line := h.line(h.main)
 	from := line[min(len(line)-1, h.pick(3, "age"))]
-	e := edits()[h.pick(len(edits()), "edit")]
+	e := h.edit(from.tree)
 	if h.chance(15, "revert") && from.parent != "" {
 		p := &pull{number: len(h.pulls) + 1, open: true, base: "main"}
 		p.head = h.put(commit{parent: h.main, tree: h.commits[h.commits[h.main].parent2()].tree}).id
@@ -116,7 +124,7 @@ func (h *history) pushHead() {
 	if p == nil {
 		return
 	}
-	e := edits()[h.pick(len(edits()), "edit")]
+	e := h.edit(h.commits[p.head].tree)
 	p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
 	h.logf("## pull %d is now at %s", p.number, p.head)
 	h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
@@ -159,7 +167,7 @@ func (h *history) outside() {
 	h.Helper()
 	switch h.pick(5, "outside") {
 	case 0, 1:
-		h.commitOutside(h.commits[h.main].tree.with(edits()[h.pick(len(edits()), "edit")]))
+		h.commitOutside(h.commits[h.main].tree.with(h.edit(h.commits[h.main].tree)))
 	case 2:
 		h.commitOutside(h.good)
 	case 3: // a revert

@@ -50,13 +50,28 @@ type history struct {
 	flaked map[queue.Digest]int
 	timed  map[queue.Digest]int
 	good   tree
+	draw   func(t tree) edit // instead of edits
+	even   bool              // nothing is likelier than the rest; else small numbers are, which shrink well
 }
 
 func (h *history) chance(percent int, what string) bool {
-	return rapid.IntRange(0, 99).Draw(h.rt, what) >= 100-percent
+	return h.pick(100, what) >= 100-percent
 }
 
-func (h *history) pick(n int, what string) int { return rapid.IntRange(0, n-1).Draw(h.rt, what) }
+func (h *history) pick(n int, what string) int {
+	if h.even {
+		return rapid.SampledFrom(hundred[:n]).Draw(h.rt, what)
+	}
+	return rapid.IntRange(0, n-1).Draw(h.rt, what)
+}
+
+var hundred = func() []int {
+	list := make([]int, 100)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}()
 
 func newHistory(rt *rapid.T) *history {
 	l := law{targets: []string{"a", "b", "c", "d"}, needs: map[string][]string{}}

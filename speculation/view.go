@@ -91,8 +91,8 @@ func (c *Core) Queue(name string) queue.QueueView {
 		}
 	}
 	add(func(p queue.Phase) bool { return p == queue.Landing })
-	for _, id := range c.order {
-		if v, ok := c.brief(id); ok {
+	for _, id := range c.order { // the plan, which comes last, may have parked some of them
+		if v, ok := c.brief(id); ok && v.Change.Phase == queue.Pending {
 			q.Order = append(q.Order, v)
 		}
 	}

@@ -90,6 +90,9 @@ func (w *world) job(r *run, j queue.Job) queue.JobDone {
 		out.Outcome = queue.JobFailed
 	}
 	if j.Step.Report != queue.ReportGoTestJSON {
+		if out.Outcome == queue.JobPassed && w.passes != nil {
+			w.passes(t, j.Keys)
+		}
 		return out
 	}
 	named := j.Keys
@@ -101,6 +104,9 @@ func (w *world) job(r *run, j queue.Job) queue.JobDone {
 			out.Failed = append(out.Failed, queue.TargetFailure{Target: k.Target, Tail: "--- FAIL"})
 		} else {
 			out.Passed = append(out.Passed, k.Target)
+			if w.passes != nil {
+				w.passes(t, []queue.Key{k})
+			}
 		}
 	}
 	return out

@@ -226,12 +226,16 @@ type law struct {
 	targets []string
 	needs   map[string][]string
 	rules   []rule
+	built   *built // where trees say themselves what their targets are
 }
 
 func fileOf(target string) string { return target + "/code" }
 
 // reads returns the tokens that a target's tests can see.
 func (w *law) reads(t tree, target string) map[string]bool {
+	if w.built != nil && target != queue.TargetTree {
+		return w.built.reads(t, target)
+	}
 	set := setOf(t[unowned])
 	if target == queue.TargetTree {
 		for _, c := range t {
@@ -259,6 +263,9 @@ func (w *law) closure(target string) []string {
 func (w *law) hashes(t tree) []queue.TargetHash {
 	if _, broken := configOf(t); broken != "" {
 		return []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(t.id())}}
+	}
+	if w.built != nil {
+		return w.built.hashes(t)
 	}
 	var out []queue.TargetHash
 	for _, n := range w.targets {
@@ -311,6 +318,9 @@ func (w *law) green(t tree, k queue.Key) bool {
 		panic("world: a key of no step of the tree")
 	}
 	if strings.HasPrefix(st.Run, "broken") {
+		return false
+	}
+	if w.built != nil && w.built.broken(t, k.Target) {
 		return false
 	}
 	have := w.reads(t, k.Target)

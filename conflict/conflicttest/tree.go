@@ -1,5 +1,6 @@
 // Package conflicttest holds trees in memory, for tests of whatever reads a
-// conflict.Tree.
+// conflict.Tree; a small build system with changes to it (Words), and what is in
+// its targets without any hash (Contents); and what each analyzer is asked (Suite).
 package conflicttest
 
 import (

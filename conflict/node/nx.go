@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
 )
 
 // project is what a project.json, or nx in a package.json, says.
@@ -134,7 +136,8 @@ func (b *builder) applyProject(p *pkg, x *project) {
 
 // dependPattern adds edges to the projects that a pattern of Nx names: a name,
 // a glob of names or directories, or a tag. A project that is excluded is left
-// out of globs only: an edge that is found elsewhere stays.
+// out of globs only: an edge that is found elsewhere stays. Where it is a glob or
+// a tag, p looks at what all projects are called, those to come included.
 func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 	if strings.HasPrefix(pattern, "!") {
 		return
@@ -150,6 +153,8 @@ func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 		return
 	}
 	for _, q := range p.root.members {
+		p.reads = append(p.reads, conflict.ListingOf(dirOf(q.dir)),
+			conflict.DefinitionPrefix+path.Join(q.dir, "package.json"), conflict.DefinitionPrefix+path.Join(q.dir, "project.json"))
 		hit := !tagged && (globbed(pattern, q.nx.name) || globbed(pattern, q.man.name) || globbed(pattern, strings.TrimPrefix(q.dir, p.root.dir+"/")))
 		for _, t := range q.nx.tags {
 			hit = hit || tagged && globbed(tag, t)
