@@ -68,7 +68,7 @@ func apply[T any](was, changed []T, gone []string, name func(T) string) ([]T, er
 func Ordered(g *conflict.Graph) *conflict.Graph {
 	o := &conflict.Graph{Barrier: entries(g.Barrier), Salt: g.Salt, Memo: g.Memo}
 	for _, t := range g.Targets {
-		t.Sources, t.Inputs, t.Deps, t.Reads = entries(t.Sources), entries(t.Inputs), names(t.Deps), names(t.Reads)
+		t.Sources, t.Inputs, t.Deps, t.Reads = entries(t.Sources), entries(t.Inputs), textsOf(t.Deps), textsOf(t.Reads)
 		o.Targets = append(o.Targets, t)
 	}
 	slices.SortFunc(o.Targets, func(a, b conflict.Target) int { return cmp.Compare(a.Name, b.Name) })
@@ -82,4 +82,4 @@ func entries(list []conflict.Entry) []conflict.Entry {
 	}))
 }
 
-func names(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+func textsOf(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
