@@ -54,7 +54,7 @@ func (x *Index) Conflict(a, b queue.ChangeID) bool {
 	var among bitset
 	among.add(d.slot)
 	x.search(c, among)
-	return x.hits.count > 0
+	return len(x.hits.settled) > 0
 }
 
 // search notes the hits of a change that is not All among others that are not
@@ -141,10 +141,10 @@ func (x *Index) span(sorted []names.ID, prefix string) (from, to int) {
 
 // report writes the answer.
 func (x *Index) report(c *entry) []queue.Conflict {
-	if x.hits.count == 0 {
+	if len(x.hits.settled) == 0 {
 		return nil
 	}
-	out := make([]queue.Conflict, 0, x.hits.count)
+	out := make([]queue.Conflict, 0, len(x.hits.settled))
 	var w witnesses
 	for _, p := range x.order {
 		h := &x.hits.of[p.slot]

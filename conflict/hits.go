@@ -19,21 +19,23 @@ type hit struct {
 type hits struct {
 	of      []hit // by slot
 	touched []int // slots with names whose kind is not known yet
-	count   int   // how many have a kind
+	settled []int // slots with a kind
 }
 
 func (h *hits) begin(slots int) {
-	clear(h.of)
+	for _, slot := range h.settled {
+		h.of[slot] = hit{}
+	}
 	for len(h.of) < slots {
 		h.of = append(h.of, hit{})
 	}
-	h.touched, h.count = h.touched[:0], 0
+	h.touched, h.settled = h.touched[:0], h.settled[:0]
 }
 
 // settle gives a change its kind.
 func (h *hits) settle(slot int, kind queue.ConflictKind) {
 	h.of[slot].kind = kind
-	h.count++
+	h.settled = append(h.settled, slot)
 }
 
 // note adds a name to those of a change, and reports whether it does not

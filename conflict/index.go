@@ -38,7 +38,7 @@ type Index struct {
 	writers rows.Rows // what changes write and what is above the tails of hubs
 	readers rows.Rows // what changes read and the heads of hubs
 	changes map[queue.ChangeID]*entry
-	order   []place // by id
+	order   []place  // by id
 	parts   []part   // by slot
 	free    [2][]int // slots: of sparse blocks, of dense ones
 	all     bitset   // slots of changes that are All

@@ -220,4 +220,3 @@ func (x *Index) mask() bitset {
 	}
 	return all
 }
-
