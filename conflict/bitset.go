@@ -30,6 +30,14 @@ func (b bitset) empty() bool {
 	return true
 }
 
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // meets reports whether the sets have a member in common.
 func (b bitset) meets(other bitset) bool {
 	for i := range min(len(b), len(other)) {

@@ -31,11 +31,11 @@ func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	return x.report(c)
 }
 
-func globalKind(a, b *entry) queue.ConflictKind {
+func globalKind(a, b *entry) kind {
 	if a.unknown || b.unknown {
-		return queue.ConflictUnknown
+		return kindUnknown
 	}
-	return queue.ConflictGlobal
+	return kindGlobal
 }
 
 // Conflict reports whether two changes conflict. A change does not conflict
@@ -76,7 +76,7 @@ func (x *Index) search(c *entry, among bitset) {
 	for _, part := range targets {
 		s.walk(&x.writers, part, nil)
 	}
-	s.found(queue.ConflictTarget)
+	s.found(kindTarget)
 
 	for _, part := range targets {
 		s.walk(&x.readers, part, nil)
@@ -85,7 +85,7 @@ func (x *Index) search(c *entry, among bitset) {
 	for _, part := range read {
 		s.walk(&x.writers, part, nil)
 	}
-	s.found(queue.ConflictReadWrite)
+	s.found(kindReadWrite)
 
 	s.close()
 	if s.overlaid() {
@@ -95,19 +95,19 @@ func (x *Index) search(c *entry, among bitset) {
 				s.walk(&x.writers, part, s.hubs)
 			}
 		}
-		s.found(queue.ConflictTarget)
+		s.found(kindTarget)
 	}
 	for _, piece := range s.pieces {
 		_, definitions := x.split(piece)
 		s.walk(&x.writers, definitions, s.hubs)
 	}
-	s.found(queue.ConflictTarget)
+	s.found(kindTarget)
 
 	for _, piece := range s.pieces {
 		s.walk(&x.readers, piece, nil)
 	}
 	s.walk(&x.writers, c.read, s.hubs)
-	s.found(queue.ConflictReadWrite)
+	s.found(kindReadWrite)
 }
 
 // split divides a list that is sorted by name into targets, which come in
@@ -148,10 +148,10 @@ func (x *Index) report(c *entry) []queue.Conflict {
 	var w witnesses
 	for _, p := range x.order {
 		h := &x.hits.of[p.slot]
-		if h.kind == "" {
+		if h.kind == kindOpen {
 			continue
 		}
-		found := queue.Conflict{With: p.id, Kind: h.kind}
+		found := queue.Conflict{With: p.id, Kind: kinds[h.kind]}
 		if h.n > 0 {
 			found.Witnesses = w.of(x, h)
 		} else {

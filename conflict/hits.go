@@ -10,16 +10,32 @@ import (
 
 // hit is what one question finds of one other change.
 type hit struct {
-	kind  queue.ConflictKind // "" as long as names may come
-	n     int
 	names [maxWitnesses]names.ID // the first by name of those that were noted
+	pass  uint32                 // in which the last of them came
+	n     uint8
+	kind  kind
 }
+
+// kind is a conflict's kind in a byte.
+type kind uint8
+
+const (
+	kindOpen kind = iota // names may still come
+	kindTarget
+	kindReadWrite
+	kindGlobal
+	kindUnknown
+)
+
+var kinds = [...]queue.ConflictKind{kindTarget: queue.ConflictTarget, kindReadWrite: queue.ConflictReadWrite,
+	kindGlobal: queue.ConflictGlobal, kindUnknown: queue.ConflictUnknown}
 
 // hits are what a question has found so far. They are used again by the next.
 type hits struct {
 	of      []hit // by slot
 	touched []int // slots with names whose kind is not known yet
 	settled []int // slots with a kind
+	pass    uint32
 }
 
 func (h *hits) begin(slots int) {
@@ -29,12 +45,12 @@ func (h *hits) begin(slots int) {
 	for len(h.of) < slots {
 		h.of = append(h.of, hit{})
 	}
-	h.touched, h.settled = h.touched[:0], h.settled[:0]
+	h.touched, h.settled, h.pass = h.touched[:0], h.settled[:0], 0
 }
 
 // settle gives a change its kind.
-func (h *hits) settle(slot int, kind queue.ConflictKind) {
-	h.of[slot].kind = kind
+func (h *hits) settle(slot int, k kind) {
+	h.of[slot].kind = k
 	h.settled = append(h.settled, slot)
 }
 
@@ -46,8 +62,10 @@ func (x *Index) note(slot int, id names.ID) (enough bool) {
 		x.hits.touched = append(x.hits.touched, slot)
 	}
 	at := h.n
-	for at > 0 && h.names[at-1] != id && x.names.Less(id, h.names[at-1]) {
-		at--
+	if h.pass != x.hits.pass { // otherwise it comes after the last
+		for at > 0 && h.names[at-1] != id && x.names.Less(id, h.names[at-1]) {
+			at--
+		}
 	}
 	switch {
 	case at > 0 && h.names[at-1] == id || at == maxWitnesses:
@@ -57,6 +75,9 @@ func (x *Index) note(slot int, id names.ID) (enough bool) {
 	}
 	copy(h.names[at+1:h.n], h.names[at:])
 	h.names[at] = id
+	if at == h.n-1 {
+		h.pass = x.hits.pass
+	}
 	return at == maxWitnesses-1
 }
 
@@ -70,9 +91,9 @@ type search struct {
 }
 
 // found ends the search for one kind of conflict.
-func (s *search) found(kind queue.ConflictKind) {
+func (s *search) found(k kind) {
 	for _, slot := range s.x.hits.touched {
-		s.x.hits.settle(slot, kind)
+		s.x.hits.settle(slot, k)
 		s.rest.remove(slot)
 	}
 	s.x.hits.touched = s.x.hits.touched[:0]
@@ -149,11 +170,51 @@ func (s *search) walk(r *rows.Rows, ids []names.ID, hubs bitset) {
 			p.mask[block] = 0
 		}
 	}
+	s.walkSets(&p, r, ids)
 	if p.mask.empty() {
 		return
 	}
+	s.x.hits.pass++
 	r.WalkSparse(ids, p.mask, func(id names.ID, block int, word uint64) bool {
 		return !p.hit(s, id, block, word) || !p.mask.empty()
+	})
+}
+
+// walkSets is the other way round, for a list that is long beside the number
+// of small sets: it looks for the names of each of them in the list. The first
+// few mostly are there. It takes out of the mask what it is done with, and
+// gives up when it has looked for as many names as the list has.
+func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
+	x := s.x
+	if len(ids) < x.limits.sets*p.mask.count() {
+		return
+	}
+	marks := x.scratch.marks.copyOf(nil, (x.names.Len()+63)/64)
+	x.scratch.marks = marks
+	for _, id := range ids {
+		marks[id/64] |= 1 << (id % 64)
+	}
+	left := len(ids)
+	p.mask.each(func(slot int) {
+		who := x.parts[slot]
+		var list []names.ID
+		switch {
+		case who.change != nil:
+			list = who.change.held(r == &x.readers)
+		case who.hub != nil:
+			list = who.hub.held(r == &x.readers)
+		}
+		if left <= 0 {
+			return
+		}
+		x.hits.pass++
+		for _, id := range list {
+			left--
+			if marks[id/64]>>(id%64)&1 != 0 && p.hit(s, id, slot/64, 1<<(slot%64)) && !bitset(p.mask).has(slot) {
+				break
+			}
+		}
+		p.mask.remove(slot)
 	})
 }
 
@@ -165,6 +226,7 @@ type pass struct {
 
 func (p *pass) begin(s *search, hubs bitset) {
 	x := s.x
+	x.hits.pass++
 	p.open = x.scratch.open.copyOf(s.rest, len(s.rest))
 	p.mask = x.scratch.mask.copyOf(s.rest, len(s.rest)).or(hubs)
 	x.scratch.open, x.scratch.mask = p.open, p.mask
@@ -208,7 +270,7 @@ func (p *pass) hit(s *search, id names.ID, block int, word uint64) (smaller bool
 type witnesses struct {
 	texts []string
 	known [16]struct {
-		n     int
+		n     uint8
 		names [maxWitnesses]names.ID
 		texts []string
 	}
@@ -229,7 +291,7 @@ func (w *witnesses) of(x *Index, h *hit) []string {
 
 // scratch is memory that questions use again.
 type scratch struct {
-	rest, open, mask, seen bitset
-	pieces                 [][]names.ID
-	fresh                  []names.ID
+	rest, open, mask, seen, marks bitset
+	pieces                        [][]names.ID
+	fresh                         []names.ID
 }

@@ -60,12 +60,14 @@ type place struct {
 // from hubs they do not show in answers.
 type limits struct {
 	dense int // names that a set has to have at least to be a dense column
+	sets  int // names of a list for each small set, at which these are looked for in it
 	hubs  int // above so many the overlay is left out
 }
 
 const (
 	denseSet  = 1024
 	denseRate = 64 // a dense set holds at least one of so many names
+	perSet    = 4
 	maxHubs   = 4096
 )
 
@@ -76,6 +78,14 @@ type set struct {
 	write []names.ID // sorted by name
 	read  []names.ID
 	next  bitset // slots of hubs with a head in write
+}
+
+// held returns what the set holds in the rows of writers or of readers.
+func (s *set) held(reads bool) []names.ID {
+	if reads {
+		return s.read
+	}
+	return s.write
 }
 
 // part is who has a slot: a change, or a hub.
@@ -97,7 +107,7 @@ type entry struct {
 
 // NewIndex returns an index of no changes.
 func NewIndex() *Index {
-	return newIndex(limits{dense: denseSet, hubs: maxHubs})
+	return newIndex(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
 }
 
 func newIndex(l limits) *Index {

@@ -24,12 +24,14 @@ type benchIndex struct {
 	Pending  int     `default:"1000" help:"Changes that are pending when one is added."`
 	Added    int     `default:"1000" help:"Changes to add, each to the same pending ones."`
 	Alterers float64 `default:"0" help:"Share of the changes that alter the graph."`
+	Rounds   int     `default:"1" help:"Add them all again; of each change the fastest counts."`
 	Pairs    int     `default:"20" help:"Pairs to make the union graph of."`
 	Seed     uint64  `default:"1" help:"Another seed, another graph."`
 	JSON     string  `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 }
 
-// indexFigures are the figures of `bench index`, in seconds.
+// indexFigures are the figures of `bench index`. Times are CPU times of the
+// thread, where the system tells them: other work lengthens them less.
 type indexFigures struct {
 	Nodes    int       `json:"nodes"`
 	Edges    int       `json:"edges"`
@@ -55,7 +57,11 @@ type microtime struct {
 	Max float64 `json:"max_us"`
 }
 
-func microtimeOf(all []time.Duration) microtime {
+func microtimeOf[T any](of []T, cost func(T) time.Duration) microtime {
+	all := make([]time.Duration, len(of))
+	for i, one := range of {
+		all[i] = cost(one)
+	}
 	at := ranks(all)
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 	return microtime{us(at[0]), us(at[1]), us(at[2]), us(at[3])}
@@ -81,10 +87,33 @@ func ranks[T time.Duration | int](all []T) (at [4]T) {
 	return at
 }
 
+// indexCost is what one change costs.
+type indexCost struct {
+	affected         int
+	put, ask, remove time.Duration
+}
+
+func (c indexCost) add() time.Duration { return c.put + c.ask }
+
+// measureAdd adds a change to the pending ones for as long as it asks.
+func measureAdd(x *conflict.Index, id queue.ChangeID, p queue.Footprint) (c indexCost, found int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c.affected = len(p.Write)
+	t0 := threadCPU()
+	x.Put(id, p)
+	t1 := threadCPU()
+	found = len(x.Conflicts(id))
+	t2 := threadCPU()
+	x.Remove(id)
+	c.put, c.ask, c.remove = t1-t0, t2-t1, threadCPU()-t2
+	return c, found
+}
+
 // Run implements the command.
 func (b *benchIndex) Run(ctx context.Context) error {
-	if b.Nodes < 100 || b.Edges < b.Nodes || b.Pending < 2 || b.Added < 1 || b.Alterers < 0 || b.Alterers > 1 {
-		return errors.New("--nodes is at least 100, --edges at least as many, --pending at least 2, --added at least 1, and --alterers is from 0 to 1")
+	if b.Nodes < 100 || b.Edges < b.Nodes || b.Pending < 2 || b.Added < 1 || b.Rounds < 1 || b.Alterers < 0 || b.Alterers > 1 {
+		return errors.New("--nodes is at least 100, --edges at least as many, --pending at least 2, --added and --rounds at least 1, and --alterers is from 0 to 1")
 	}
 	say := progress(os.Stderr)
 	say("making a graph of %d nodes", b.Nodes)
@@ -107,32 +136,35 @@ func (b *benchIndex) Run(ctx context.Context) error {
 	}
 	f.Memory = float64(int64(heap())-int64(before)) / (1 << 20)
 
-	var put, ask, add, remove []time.Duration
-	var affected []int
+	costs := make([]indexCost, b.Added)
 	pairs := 0
-	for i := b.Pending; i < len(changes); i++ {
-		if i%100 == 0 {
-			say("%d of %d are added", i-b.Pending, b.Added)
+	for round := range b.Rounds {
+		for i := range b.Added {
+			if i%100 == 0 {
+				say("%d of %d are added, round %d of %d", i, b.Added, round+1, b.Rounds)
+			}
+			id, p := benchChange(b.Pending+i), w.footprint(&changes[b.Pending+i])
+			cost, found := measureAdd(x, id, p)
+			if round == 0 || cost.add() < costs[i].add() {
+				costs[i] = cost
+			}
+			pairs += found
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
-		id, p := benchChange(i), w.footprint(&changes[i])
-		affected = append(affected, len(p.Write))
-		t0 := time.Now()
-		x.Put(id, p)
-		t1 := time.Now()
-		found := x.Conflicts(id)
-		t2 := time.Now()
-		x.Remove(id)
-		t3 := time.Now()
-		put, ask, add, remove = append(put, t1.Sub(t0)), append(ask, t2.Sub(t1)), append(add, t2.Sub(t0)), append(remove, t3.Sub(t2))
-		pairs += len(found)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	}
+	affected := make([]int, b.Added)
+	for i, c := range costs {
+		affected[i] = c.affected
 	}
 	at := ranks(affected)
 	f.Affected = sizes{at[0], at[1], at[2], at[3]}
-	f.Put, f.Ask, f.Add, f.Remove = microtimeOf(put), microtimeOf(ask), microtimeOf(add), microtimeOf(remove)
-	f.Density = float64(pairs) / float64(b.Added*b.Pending)
+	f.Put = microtimeOf(costs, func(c indexCost) time.Duration { return c.put })
+	f.Ask = microtimeOf(costs, func(c indexCost) time.Duration { return c.ask })
+	f.Add = microtimeOf(costs, indexCost.add)
+	f.Remove = microtimeOf(costs, func(c indexCost) time.Duration { return c.remove })
+	f.Density = float64(pairs) / float64(b.Rounds*b.Added*b.Pending)
 	runtime.KeepAlive(x)
 
 	say("making the union graphs of %d pairs", b.Pairs)
@@ -144,7 +176,7 @@ func (b *benchIndex) Run(ctx context.Context) error {
 		}
 		union = append(union, took)
 	}
-	f.Union = microtimeOf(union)
+	f.Union = microtimeOf(union, func(d time.Duration) time.Duration { return d })
 	f.print(os.Stdout)
 	return writeFigures(b.JSON, f)
 }
@@ -186,7 +218,7 @@ func (f indexFigures) print(to io.Writer) {
 	for _, row := range []struct {
 		name string
 		m    microtime
-	}{{"add a change, in µs", f.Add}, {"  put it", f.Put}, {"  ask for its conflicts", f.Ask}, {"remove it, in µs", f.Remove}, {"union graph of a pair, in µs", f.Union}} {
+	}{{"add a change, CPU in µs", f.Add}, {"  put it", f.Put}, {"  ask for its conflicts", f.Ask}, {"remove it", f.Remove}, {"union graph of a pair", f.Union}} {
 		fmt.Fprintf(to, "  %-30s%12.1f%12.1f%12.1f%12.1f\n", row.name, row.m.P50, row.m.P90, row.m.P99, row.m.Max)
 	}
 	fmt.Fprintf(to, "  %.1f %% of the pairs conflict\n", f.Density*100)
