@@ -125,25 +125,6 @@ func (r *Rows) alloc() uint32 {
 	return uint32(len(r.cells) - 1)
 }
 
-// Has reports whether a set holds a name.
-func (r *Rows) Has(id names.ID, slot int) bool { return r.Word(id, slot/64)>>(slot%64)&1 != 0 }
-
-// Word returns the sets of one block that hold a name.
-func (r *Rows) Word(id names.ID, block int) uint64 {
-	if r.Dense(block) {
-		if col := r.dense[block]; int(id) < len(col) {
-			return col[id]
-		}
-		return 0
-	}
-	if int(id) < len(r.first) {
-		if c := r.find(id, uint32(block)); c != 0 {
-			return r.cells[c].bits
-		}
-	}
-	return 0
-}
-
 // WalkDense calls hit for each name, in the order given, that sets of a dense
 // block hold, among those of mask. What hit returns is the mask from then on;
 // it ends with mask 0.
