@@ -189,9 +189,6 @@ func (t *Table) reserve(n int) {
 	if 2*(used+n) <= len(t.slots) {
 		return
 	}
-	if t.slots == nil {
-		t.seed = maphash.MakeSeed()
-	}
 	old := t.slots
 	t.size(2 * (used + n))
 	for _, found := range old {
@@ -203,6 +200,9 @@ func (t *Table) reserve(n int) {
 
 // size makes an empty table of at least so many slots.
 func (t *Table) size(n int) {
+	if t.seed == (maphash.Seed{}) {
+		t.seed = maphash.MakeSeed()
+	}
 	log := max(10, bits.Len(uint(n-1)))
 	t.slots, t.shift = make([]uint64, 1<<log), uint(32-log)
 }
