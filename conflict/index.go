@@ -60,14 +60,14 @@ type place struct {
 // from hubs they do not show in answers.
 type limits struct {
 	dense int // names that a set has to have at least to be a dense column
-	sets  int // names of a list for each small set, at which these are looked for in it
+	sets  int // a list of so many names for each small set is not gone through: the sets are
 	hubs  int // above so many the overlay is left out
 }
 
 const (
 	denseSet  = 1024
 	denseRate = 64 // a dense set holds at least one of so many names
-	perSet    = 4
+	perSet    = 4  // looking for a small set's names one by one costs about as much
 	maxHubs   = 4096
 )
 
