@@ -253,7 +253,7 @@ func (n *successor) finish() *Snapshot {
 }
 
 // above returns the seeds and all that depends on them.
-func (n *successor) above(seen *scratch) []uint32 {
+func (n *successor) above(seen *marks) []uint32 {
 	var out []uint32
 	for _, id := range n.seeds {
 		if seen.add(id) {

@@ -30,34 +30,56 @@ func (b bitset) empty() bool {
 	return true
 }
 
-func (b bitset) word(i int) uint64 {
-	if i < len(b) {
-		return b[i]
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
 	}
-	return 0
+	return n
 }
 
-// union adds the other set and returns what was new, or nil.
-func (b *bitset) union(other bitset) bitset {
-	var fresh bitset
-	for i, w := range other {
-		if n := w &^ b.word(i); n != 0 {
-			if fresh == nil {
-				fresh = make(bitset, len(other))
-			}
-			fresh[i] = n
+// meets reports whether the sets have a member in common.
+func (b bitset) meets(other bitset) bool {
+	for i := range min(len(b), len(other)) {
+		if b[i]&other[i] != 0 {
+			return true
 		}
 	}
-	if fresh == nil {
-		return nil
+	return false
+}
+
+// or returns b with the other's members. It may use b's memory.
+func (b bitset) or(other bitset) bitset {
+	for len(b) < len(other) {
+		b = append(b, 0)
 	}
-	for len(*b) < len(fresh) {
+	for i, w := range other {
+		b[i] |= w
+	}
+	return b
+}
+
+// union adds the other's members and returns those that were new, which are
+// written over the other.
+func (b *bitset) union(other bitset) bitset {
+	for len(*b) < len(other) {
 		*b = append(*b, 0)
 	}
-	for i, w := range fresh {
+	for i, w := range other {
+		other[i] = w &^ (*b)[i]
 		(*b)[i] |= w
 	}
-	return fresh
+	return other
+}
+
+// copyOf returns the members of other in b's memory, if that is enough, at
+// least n words long.
+func (b bitset) copyOf(other bitset, n int) bitset {
+	b = append(b[:0], other...)
+	for len(b) < n {
+		b = append(b, 0)
+	}
+	return b
 }
 
 // each calls f with the members in order.

@@ -34,7 +34,7 @@ func (b *builder) number() {
 		if !slices.IsSorted(list) {
 			slices.Sort(list)
 		}
-		s.names = newNames(list)
+		s.names = newNumbers(list)
 	}
 	for i := range b.targets {
 		b.edges += len(b.targets[i].Deps)

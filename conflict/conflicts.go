@@ -2,218 +2,40 @@ package conflict
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/names"
 	"github.com/submitqueue/submitqueue/queue"
 )
-
-// hit is what one question finds of one other change.
-type hit struct {
-	n     int
-	names [maxWitnesses]*name
-}
 
 // Conflicts returns the changes that conflict with the given one, sorted by
 // id. A witness is a target where one can be named; witnesses are the first
 // five by name. An unknown change, and one that touches nothing, has none.
+// Witnesses of several conflicts may share memory: nobody modifies them.
 func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	c := x.changes[id]
 	if c == nil || !x.some.has(c.slot) {
 		return nil
 	}
-	x.settle()
-	kinds := make([]queue.ConflictKind, len(x.slots))
-	if len(x.hits) < len(x.slots) {
-		x.hits = make([]hit, len(x.slots))
-	}
-	for i := range x.hits {
-		x.hits[i].n = 0
-	}
-	x.global(c, kinds)
-	if !c.f.All {
-		x.meet(c, kinds)
-	}
-	return x.report(c, kinds)
-}
-
-// global finds the conflicts of All, which need no names.
-func (x *Index) global(c *entry, kinds []queue.ConflictKind) {
 	others := x.all
-	if c.f.All {
+	if c.all {
 		others = x.some
+		x.hits.begin(len(x.parts))
+	} else {
+		x.search(c, x.some)
 	}
-	others.each(func(slot int) { kinds[slot] = globalKind(c, x.slots[slot]) })
-	kinds[c.slot] = ""
-}
-
-func globalKind(a, b *entry) queue.ConflictKind {
-	if a.f.Unknown != "" || b.f.Unknown != "" {
-		return queue.ConflictUnknown
-	}
-	return queue.ConflictGlobal
-}
-
-// meet finds the conflicts between changes that are not All, by the first of
-// these that holds: both write a target; one writes what the other newly
-// depends on; both come to write a target by the edges that others add; both
-// write a definition node; one writes a definition node or listing that the
-// other newly reads.
-func (x *Index) meet(c *entry, kinds []queue.ConflictKind) {
-	rest := make(bitset, (len(x.slots)+63)/64)
-	copy(rest, x.some)
-	rest.remove(c.slot)
-	x.all.each(rest.remove)
-
-	closed := c.closure()
-	x.pass(kinds, rest, queue.ConflictTarget, func(open bitset) {
-		for _, n := range c.write {
-			if isTarget(n.text) {
-				x.note(n, n.own, open)
-			}
-			if open.empty() {
-				return
-			}
+	others.each(func(slot int) {
+		if slot != c.slot {
+			x.hits.settle(slot, globalKind(c, x.parts[slot].change))
 		}
 	})
-	x.pass(kinds, rest, queue.ConflictReadWrite, func(open bitset) {
-		x.cross(c.write, c.read, open, ownTarget)
-	})
-	x.pass(kinds, rest, queue.ConflictTarget, func(open bitset) {
-		for _, n := range closed {
-			if isTarget(n.text) {
-				x.note(n, n.writers, open)
-			}
-		}
-	})
-	x.pass(kinds, rest, queue.ConflictTarget, func(open bitset) {
-		for _, n := range closed {
-			if strings.HasPrefix(n.text, DefinitionPrefix) {
-				x.note(n, n.writers, open)
-			}
-		}
-	})
-	x.pass(kinds, rest, queue.ConflictReadWrite, func(open bitset) {
-		x.cross(closed, c.read, open, writersOf)
-	})
+	return x.report(c)
 }
 
-func isTarget(name string) bool { return !definitional(name) }
-
-// ownTarget returns who writes a target without the edges of others.
-func ownTarget(n *name) (writers, readers bitset) {
-	if definitional(n.text) {
-		return nil, nil
+func globalKind(a, b *entry) kind {
+	if a.unknown || b.unknown {
+		return kindUnknown
 	}
-	return n.own, n.readers
-}
-
-func writersOf(n *name) (writers, readers bitset) { return n.writers, n.readers }
-
-// pass runs one kind of search among the changes for which nothing has been
-// found yet. The search takes those that need no more witnesses out of its
-// argument.
-func (x *Index) pass(kinds []queue.ConflictKind, rest bitset, kind queue.ConflictKind, search func(open bitset)) {
-	if rest.empty() {
-		return
-	}
-	search(slices.Clone(rest))
-	rest.each(func(slot int) {
-		if x.hits[slot].n > 0 {
-			kinds[slot] = kind
-			rest.remove(slot)
-		}
-	})
-}
-
-// note adds a witness to those of the open changes that are among `who`.
-func (x *Index) note(n *name, who, open bitset) {
-	for i := range min(len(who), len(open)) {
-		if who[i]&open[i] == 0 {
-			continue
-		}
-		bitset{who[i] & open[i]}.each(func(bit int) {
-			slot := i*64 + bit
-			h := &x.hits[slot]
-			h.names[h.n] = n
-			if h.n++; h.n == maxWitnesses {
-				open.remove(slot)
-			}
-		})
-	}
-}
-
-// cross finds what the change writes and others read, and the reverse, in the
-// order of names.
-func (x *Index) cross(write, read []*name, open bitset, of func(*name) (writers, readers bitset)) {
-	for len(write) > 0 || len(read) > 0 {
-		var n *name
-		var who bitset
-		switch {
-		case len(read) == 0 || len(write) > 0 && write[0].text < read[0].text:
-			n, write = write[0], write[1:]
-			_, who = of(n)
-		case len(write) == 0 || read[0].text < write[0].text:
-			n, read = read[0], read[1:]
-			who, _ = of(n)
-		default:
-			n, write, read = read[0], write[1:], read[1:]
-			writers, readers := of(n)
-			who = slices.Clone(readers)
-			who.union(writers)
-		}
-		x.note(n, who, open)
-	}
-}
-
-// report writes the answer.
-func (x *Index) report(c *entry, kinds []queue.ConflictKind) []queue.Conflict {
-	count, words := 0, 0
-	for slot, k := range kinds {
-		if k != "" {
-			count++
-			words += x.hits[slot].n
-		}
-	}
-	if count == 0 {
-		return nil
-	}
-	out := make([]queue.Conflict, 0, count)
-	texts := make([]string, 0, words)
-	for _, o := range x.order {
-		k := kinds[o.slot]
-		if k == "" {
-			continue
-		}
-		found := queue.Conflict{With: o.id, Kind: k}
-		if k == queue.ConflictGlobal || k == queue.ConflictUnknown {
-			found.Witnesses = globalWitnesses(c, o)
-		} else {
-			from := len(texts)
-			h := &x.hits[o.slot]
-			for _, n := range h.names[:h.n] {
-				texts = append(texts, n.text)
-			}
-			found.Witnesses = texts[from:len(texts):len(texts)]
-		}
-		out = append(out, found)
-	}
-	return out
-}
-
-// globalWitnesses are the files that make one of the two global.
-func globalWitnesses(a, b *entry) []string {
-	w := canonicalNames(slices.Concat(onlyGlobal(a), onlyGlobal(b)))
-	if len(w) == 0 {
-		return nil
-	}
-	return w[:min(len(w), maxWitnesses)]
-}
-
-func onlyGlobal(c *entry) []string {
-	if c.f.All {
-		return c.f.Write
-	}
-	return nil
+	return kindGlobal
 }
 
 // Conflict reports whether two changes conflict. A change does not conflict
@@ -223,19 +45,128 @@ func (x *Index) Conflict(a, b queue.ChangeID) bool {
 	if c == nil || d == nil || c == d || !x.some.has(c.slot) || !x.some.has(d.slot) {
 		return false
 	}
-	if c.f.All || d.f.All {
+	if c.all || d.all {
 		return true
 	}
-	x.settle()
-	if len(c.write)+len(c.extra) > len(d.write)+len(d.extra) {
+	if len(c.write)+len(c.read) > len(d.write)+len(d.read) {
 		c, d = d, c
 	}
-	for _, list := range [][]*name{c.write, c.extra} {
-		for _, n := range list {
-			if n.writers.has(d.slot) && !strings.HasPrefix(n.text, ListingPrefix) || n.readers.has(d.slot) {
-				return true
+	var among bitset
+	among.add(d.slot)
+	x.search(c, among)
+	return len(x.hits.settled) > 0
+}
+
+// search notes the hits of a change that is not All among others that are not
+// All, by the first of these that holds: both write a target; one writes what
+// the other newly depends on; both come to write a target by the edges that
+// others add; both write a definition node; one writes a definition node or
+// listing that the other newly reads.
+func (x *Index) search(c *entry, among bitset) {
+	x.settle()
+	x.hits.begin(len(x.parts))
+	s := search{x: x, c: c, rest: x.scratch.rest.copyOf(among, x.words())}
+	x.scratch.rest = s.rest
+	s.rest.remove(c.slot)
+	for i := range min(len(x.all), len(s.rest)) {
+		s.rest[i] &^= x.all[i]
+	}
+
+	targets, _ := x.split(c.write)
+	for _, part := range targets {
+		s.walk(&x.writers, part, nil)
+	}
+	s.found(kindTarget)
+
+	for _, part := range targets {
+		s.walk(&x.readers, part, nil)
+	}
+	read, _ := x.split(c.read)
+	for _, part := range read {
+		s.walk(&x.writers, part, nil)
+	}
+	s.found(kindReadWrite)
+
+	s.close()
+	if s.overlaid() {
+		for _, piece := range s.pieces {
+			targets, _ := x.split(piece)
+			for _, part := range targets {
+				s.walk(&x.writers, part, s.hubs)
 			}
 		}
+		s.found(kindTarget)
 	}
-	return slices.ContainsFunc(c.read, func(n *name) bool { return n.writers.has(d.slot) })
+	for _, piece := range s.pieces {
+		_, definitions := x.split(piece)
+		s.walk(&x.writers, definitions, s.hubs)
+	}
+	s.found(kindTarget)
+
+	for _, piece := range s.pieces {
+		s.walk(&x.readers, piece, nil)
+	}
+	s.walk(&x.writers, c.read, s.hubs)
+	s.found(kindReadWrite)
+}
+
+// split divides a list that is sorted by name into targets, which come in
+// three parts, and definition nodes. Listings are neither.
+func (x *Index) split(ids []names.ID) (targets [3][]names.ID, definitions []names.ID) {
+	from, to := x.span(ids, DefinitionPrefix)
+	definitions = ids[from:to]
+	targets[0], ids = ids[:from], ids[to:]
+	from, to = x.span(ids, ListingPrefix)
+	targets[1], targets[2] = ids[:from], ids[to:]
+	return targets, definitions
+}
+
+// span finds the names that begin with a prefix.
+func (x *Index) span(sorted []names.ID, prefix string) (from, to int) {
+	at := func(after func(text string) bool) int {
+		from, to := 0, len(sorted)
+		for from < to {
+			middle := (from + to) / 2
+			if after(x.names.Text(sorted[middle])) {
+				to = middle
+			} else {
+				from = middle + 1
+			}
+		}
+		return from
+	}
+	from = at(func(text string) bool { return text >= prefix })
+	return from, at(func(text string) bool { return text >= prefix && text[:min(len(text), len(prefix))] != prefix })
+}
+
+// report writes the answer.
+func (x *Index) report(c *entry) []queue.Conflict {
+	if len(x.hits.settled) == 0 {
+		return nil
+	}
+	out := make([]queue.Conflict, 0, len(x.hits.settled))
+	var w witnesses
+	for _, p := range x.order {
+		h := &x.hits.of[p.slot]
+		if h.kind == kindOpen {
+			continue
+		}
+		found := queue.Conflict{With: p.id, Kind: kinds[h.kind]}
+		if h.n > 0 {
+			found.Witnesses = w.of(x, h)
+		} else {
+			found.Witnesses = globalWitnesses(c, x.parts[p.slot].change)
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// globalWitnesses are the files that make one of the two global.
+func globalWitnesses(a, b *entry) []string {
+	w := canonicalNames(slices.Concat(a.files, b.files))
+	if len(w) == 0 {
+		return nil
+	}
+	return w[:min(len(w), maxWitnesses)]
 }

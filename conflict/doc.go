@@ -85,7 +85,8 @@
 // The gate stops c there: that hash of T has never passed. [Index] lets the
 // planner see it coming. It closes what each change writes over the edges
 // that any pending change adds: as long as a is pending, b writes T as well,
-// and b and c conflict.
+// and b and c conflict. Beyond 4,096 upper parts of added edges, all pending
+// changes together, it falls back to pairs: the gate is enough.
 //
 // # Worked example
 //

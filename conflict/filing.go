@@ -89,7 +89,7 @@ func (r *refiling) move(files []FileChange) bool {
 	return true
 }
 
-func (r *refiling) place(path string, e Entry, claimed bool) place {
+func (r *refiling) place(path string, e Entry, claimed bool) spot {
 	if e.Path == "" {
 		return nowhere
 	}

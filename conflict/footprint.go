@@ -181,7 +181,7 @@ func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
 }
 
 // above returns the given numbers and all that depend on them, in order.
-func above(from []uint32, up func(uint32) []uint32, seen *scratch) []uint32 {
+func above(from []uint32, up func(uint32) []uint32, seen *marks) []uint32 {
 	var out []uint32
 	for _, id := range from {
 		if seen.add(id) {

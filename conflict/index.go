@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/internal/rows"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -18,131 +20,204 @@ import (
 // its tail. So an index without the change that adds the edge may call two
 // changes independent that conflict in one with it.
 //
+// Edges of one change with the same upper part make a hub. While all pending
+// changes together have more than 4,096 hubs, A'(c) is only what c writes: the
+// edges count between the change that adds them and each other, as in the
+// paper, and the gate is left to stop what goes wrong beside a third.
+//
+// A change costs its own size: the names that it writes are looked up once,
+// and asking what it conflicts with reads a few words for each of them,
+// however many changes are pending. An Index keeps no footprint: a name of one
+// is four bytes in a list and a bit in a row.
+//
 // An Index is for one goroutine at a time: questions, too, may bring it up to
 // date.
 type Index struct {
-	names   map[string]*name
+	limits  limits
+	names   names.Table
+	writers rows.Rows // what changes write and what is above the tails of hubs
+	readers rows.Rows // what changes read and the heads of hubs
 	changes map[queue.ChangeID]*entry
-	slots   []*entry // by slot; nil where free
-	free    []int
-	order   []*entry // by id
-	all     bitset   // slots that are All
-	some    bitset   // slots that are not empty
-	dirty   bitset   // slots whose closure may have shrunk
-	hits    []hit    // scratch of Conflicts, by slot
+	order   []place  // by id
+	parts   []part   // by slot
+	free    [2][]int // slots: of sparse blocks, of dense ones
+	all     bitset   // slots of changes that are All
+	some    bitset   // slots of changes that are not empty
+	linked  bitset   // slots of hubs; none while there are too many
+	hubs    int      // how many there are, linked or not
+	dirty   bitset   // slots of changes whose reach may be another one
+	hits    hits
+	scratch scratch
 }
 
-// name is a target, definition node or listing that a footprint speaks of.
-type name struct {
-	text    string
-	refs    int    // how often footprints mention it; the name is dropped with the last
-	own     bitset // who writes it on its own
-	writers bitset // who writes it, with the added edges
-	readers bitset
-	hubs    []*hub // edges added to it by pending changes
+// place is a change in the order of ids.
+type place struct {
+	id   queue.ChangeID
+	slot int
 }
 
-// hub is where added edges with the same upper part meet: what reaches it
-// influences all of `up`.
-type hub struct {
-	owner   int
-	heads   []*name
-	up      []*name
-	reached bitset
+// limits are where one way of doing something ends and another begins. Apart
+// from hubs they do not show in answers.
+type limits struct {
+	dense int // names that a set has to have at least to be a dense column
+	sets  int // a list of so many names for each small set is not gone through: the sets are
+	hubs  int // above so many the overlay is left out
+}
+
+const (
+	denseSet  = 1024
+	denseRate = 64 // a dense set holds at least one of so many names
+	perSet    = 4  // looking for a small set's names one by one costs about as much
+	maxHubs   = 4096
+)
+
+// set is what stands in the rows under one slot: what a change writes and
+// reads, or the upper part and the heads of a hub.
+type set struct {
+	slot  int
+	write []names.ID // sorted by name
+	read  []names.ID
+	next  bitset // slots of hubs with a head in write
+}
+
+// held returns what the set holds in the rows of writers or of readers.
+func (s *set) held(reads bool) []names.ID {
+	if reads {
+		return s.read
+	}
+	return s.write
+}
+
+// part is who has a slot: a change, or a hub.
+type part struct {
+	change *entry
+	hub    *hub
 }
 
 // entry is one pending change.
 type entry struct {
-	id     queue.ChangeID
-	slot   int
-	f      queue.Footprint
-	write  []*name // sorted
-	read   []*name // sorted
-	extra  []*name // what the closure added, in no order
-	closed []*name // write and extra, sorted; nil when out of date
-	hubs   []*hub  // own
-	met    []*hub  // reached by this change's closure
+	set
+	id      queue.ChangeID
+	all     bool
+	unknown bool
+	files   []string // why it is All
+	hubs    []*hub
+	reach   bitset // slots of the hubs that it comes to, by way of others too
 }
 
 // NewIndex returns an index of no changes.
 func NewIndex() *Index {
-	return &Index{names: map[string]*name{}, changes: map[queue.ChangeID]*entry{}}
+	return newIndex(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
+}
+
+func newIndex(l limits) *Index {
+	return &Index{limits: l, changes: map[queue.ChangeID]*entry{}}
 }
 
 // Put adds a change or replaces its footprint.
 func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
-	x.Remove(id)
-	c := &entry{id: id, f: f, slot: len(x.slots)}
-	if n := len(x.free); n > 0 {
-		c.slot, x.free = x.free[n-1], x.free[:n-1]
-		x.slots[c.slot] = c
+	x.remove(id)
+	c := &entry{id: id, all: f.All, unknown: f.Unknown != ""}
+	var write []string
+	if f.All {
+		c.files = canonicalNames(f.Write)
+		c.files = slices.Clone(c.files[:min(len(c.files), maxWitnesses)])
 	} else {
-		x.slots = append(x.slots, c)
+		write = canonicalNames(f.Write)
+		c.write, c.read = x.refer(write), x.refer(canonicalNames(f.Read))
 	}
+	x.enter(&c.set, part{change: c})
 	x.changes[id] = c
-	at, _ := slices.BinarySearchFunc(x.order, id, func(e *entry, id queue.ChangeID) int { return strings.Compare(string(e.id), string(id)) })
-	x.order = slices.Insert(x.order, at, c)
+	at, _ := slices.BinarySearchFunc(x.order, id, compareID)
+	x.order = slices.Insert(x.order, at, place{id, c.slot})
 	if f.All {
 		x.all.add(c.slot)
 		x.some.add(c.slot)
 		return
 	}
-	if len(f.Write) > 0 || len(f.Read) > 0 {
+	if len(c.write)+len(c.read) > 0 {
 		x.some.add(c.slot)
 	}
-	c.write, c.read = x.refer(f.Write), x.refer(f.Read)
-	for _, n := range c.read {
-		n.readers.add(c.slot)
+	x.link(c, f.Edges, write)
+	x.names.Sweep()
+}
+
+func compareID(p place, id queue.ChangeID) int { return strings.Compare(string(p.id), string(id)) }
+
+// refer returns the ids of a list and holds them.
+func (x *Index) refer(list []string) []names.ID {
+	if len(list) == 0 {
+		return nil
 	}
-	x.link(c)
-	x.close(c)
+	return x.names.Add(make([]names.ID, 0, len(list)), list)
+}
+
+// enter gives a set a slot and writes it into the rows.
+func (x *Index) enter(s *set, who part) {
+	s.slot = x.slot(len(s.write))
+	x.parts[s.slot] = who
+	x.writers.Set(s.write, s.slot, x.names.Len())
+	x.readers.Set(s.read, s.slot, x.names.Len())
+}
+
+// leave is the reverse of enter.
+func (x *Index) leave(s *set) {
+	x.writers.Unset(s.write, s.slot)
+	x.readers.Unset(s.read, s.slot)
+	x.parts[s.slot] = part{}
+	kind := 0
+	if x.writers.Dense(s.slot / 64) {
+		kind = 1
+	}
+	x.free[kind] = append(x.free[kind], s.slot)
+}
+
+// slot returns a free slot for a set of n names.
+func (x *Index) slot(n int) int {
+	kind := 0
+	if n >= x.limits.dense && n*denseRate >= x.names.Len() {
+		kind = 1
+	}
+	if len(x.free[kind]) == 0 {
+		from := len(x.parts)
+		x.parts = append(x.parts, make([]part, 64)...)
+		if kind == 1 {
+			x.writers.Densify(from / 64)
+		}
+		for slot := from + 63; slot >= from; slot-- {
+			x.free[kind] = append(x.free[kind], slot)
+		}
+	}
+	last := len(x.free[kind]) - 1
+	slot := x.free[kind][last]
+	x.free[kind] = x.free[kind][:last]
+	return slot
 }
 
 // Remove forgets a change; an unknown one is no error.
 func (x *Index) Remove(id queue.ChangeID) {
+	x.remove(id)
+	if len(x.changes) == 0 {
+		*x = *newIndex(x.limits)
+	}
+}
+
+func (x *Index) remove(id queue.ChangeID) {
 	c := x.changes[id]
 	if c == nil {
 		return
 	}
 	delete(x.changes, id)
-	at := slices.Index(x.order, c)
+	at, _ := slices.BinarySearchFunc(x.order, id, compareID)
 	x.order = slices.Delete(x.order, at, at+1)
-	x.slots[c.slot] = nil
-	x.free = append(x.free, c.slot)
-	x.all.remove(c.slot)
-	x.some.remove(c.slot)
-	x.dirty.remove(c.slot)
-	x.open(c)
-	for _, n := range c.read {
-		n.readers.remove(c.slot)
-	}
 	x.unlink(c)
-	x.release(c.write)
-	x.release(c.read)
-}
-
-// refer returns the names of a list, sorted, and counts the reference.
-func (x *Index) refer(list []string) []*name {
-	list = canonicalNames(list)
-	names := make([]*name, len(list))
-	for i, s := range list {
-		n := x.names[s]
-		if n == nil {
-			n = &name{text: s}
-			x.names[s] = n
-		}
-		n.refs++
-		names[i] = n
+	x.forgetReach(c)
+	for _, b := range []bitset{x.all, x.some, x.dirty} {
+		b.remove(c.slot)
 	}
-	return names
-}
-
-func (x *Index) release(names []*name) {
-	for _, n := range names {
-		if n.refs--; n.refs == 0 {
-			delete(x.names, n.text)
-		}
-	}
+	x.leave(&c.set)
+	x.names.Release(c.write)
+	x.names.Release(c.read)
 }
 
 // Len returns the number of changes.
@@ -152,15 +227,16 @@ func (x *Index) Len() int { return len(x.order) }
 // through edges that pending changes add, sorted by id.
 func (x *Index) Affecting(target string) []queue.ChangeID {
 	x.settle()
-	in := x.all
-	if n := x.names[target]; n != nil {
-		in = slices.Clone(in)
-		in.union(n.writers)
+	in := slices.Clone(x.all)
+	if n, ok := x.names.Find(target); ok {
+		who := make(bitset, x.words())
+		x.writers.Union([]names.ID{n}, x.mask(), who)
+		in = in.or(x.changesOf(who))
 	}
 	var ids []queue.ChangeID
-	for _, c := range x.order {
-		if in.has(c.slot) {
-			ids = append(ids, c.id)
+	for _, p := range x.order {
+		if in.has(p.slot) {
+			ids = append(ids, p.id)
 		}
 	}
 	return ids

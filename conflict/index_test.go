@@ -2,13 +2,9 @@ package conflict_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
@@ -100,120 +96,6 @@ func TestFiveWitnessesAreEnough(t *testing.T) {
 	want := []queue.Conflict{{With: "b", Kind: queue.ConflictTarget, Witnesses: names[:5]}}
 	if d := cmp.Diff(want, x.Conflicts("a")); d != "" {
 		t.Error(d)
-	}
-}
-
-// naive is the definition of Index, computed anew for each question.
-type naive map[queue.ChangeID]queue.Footprint
-
-func (n naive) closure(id queue.ChangeID) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range n[id].Write {
-		set[w] = true
-	}
-	for size := -1; size != len(set); {
-		size = len(set)
-		for _, f := range n {
-			for _, e := range f.Edges {
-				for _, up := range e.Up {
-					if set[e.To] {
-						set[up] = true
-					}
-				}
-			}
-		}
-	}
-	return set
-}
-
-func (n naive) conflict(a, b queue.ChangeID) bool {
-	f, g := n[a], n[b]
-	empty := func(f queue.Footprint) bool { return !f.All && len(f.Write)+len(f.Read) == 0 }
-	switch {
-	case a == b || empty(f) || empty(g):
-		return false
-	case f.All || g.All:
-		return true
-	}
-	ca, cb := n.closure(a), n.closure(b)
-	for w := range ca {
-		if cb[w] && !strings.HasPrefix(w, conflict.ListingPrefix) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(f.Read, func(r string) bool { return cb[r] }) ||
-		slices.ContainsFunc(g.Read, func(r string) bool { return ca[r] })
-}
-
-func drawFootprint(t *rapid.T) queue.Footprint {
-	if rapid.IntRange(0, 9).Draw(t, "all") == 0 {
-		return queue.Footprint{All: true}
-	}
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "def:x", "list:./y"}), 0, 3, rapid.ID[string])
-	f := queue.Footprint{Write: names.Draw(t, "write"), Read: names.Draw(t, "read")}
-	for _, to := range f.Read {
-		if rapid.Bool().Draw(t, "edge") {
-			f.Edges = append(f.Edges, queue.AddedEdge{To: to, Up: f.Write})
-		}
-	}
-	return f
-}
-
-func TestIndexIsItsDefinition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x, want := conflict.NewIndex(), naive{}
-		ids := []queue.ChangeID{"1", "2", "3", "4", "5", "6"}
-		for range rapid.IntRange(1, 20).Draw(t, "moves") {
-			id := rapid.SampledFrom(ids).Draw(t, "id")
-			switch rapid.IntRange(0, 2).Draw(t, "move") {
-			case 0:
-				x.Remove(id)
-				delete(want, id)
-			default:
-				f := drawFootprint(t)
-				x.Put(id, f)
-				want[id] = f
-			}
-			if rapid.Bool().Draw(t, "ask") {
-				check(t, x, want, ids)
-			}
-		}
-		check(t, x, want, ids)
-	})
-}
-
-func check(t *rapid.T, x *conflict.Index, want naive, ids []queue.ChangeID) {
-	for _, a := range ids {
-		var with []queue.ChangeID
-		for _, b := range ids {
-			if x.Conflict(a, b) != want.conflict(a, b) {
-				t.Fatalf("conflict of %s and %s: %v\n%v", a, b, !want.conflict(a, b), want)
-			}
-			if want.conflict(a, b) {
-				with = append(with, b)
-			}
-		}
-		var got []queue.ChangeID
-		for _, c := range x.Conflicts(a) {
-			got = append(got, c.With)
-			if !slices.IsSorted(c.Witnesses) || len(c.Witnesses) > 5 || len(c.Witnesses) == 0 && c.Kind != queue.ConflictGlobal {
-				t.Fatalf("witnesses %v of %s", c.Witnesses, c.Kind)
-			}
-		}
-		if !slices.Equal(got, with) {
-			t.Fatalf("conflicts of %s: %v, want %v\n%v", a, got, with, want)
-		}
-	}
-	for _, target := range []string{"a", "b", "c"} {
-		var affecting []queue.ChangeID
-		for _, id := range slices.Sorted(maps.Keys(want)) {
-			if want[id].All || want.closure(id)[target] {
-				affecting = append(affecting, id)
-			}
-		}
-		if got := x.Affecting(target); !slices.Equal(got, affecting) {
-			t.Fatalf("affecting %s: %v, want %v", target, got, affecting)
-		}
 	}
 }
 

@@ -39,7 +39,7 @@ type call struct {
 }
 
 // newComponents borrows from work until it is given back.
-func newComponents(work *scratch, recs *vector[*record], inside func(uint32) bool, emit func([]uint32)) *components {
+func newComponents(work *marks, recs *vector[*record], inside func(uint32) bool, emit func([]uint32)) *components {
 	first := work.reserve()
 	return &components{recs: recs, inside: inside, emit: emit, places: work.slot, low: work.low, first: first, next: first + 1}
 }

@@ -16,11 +16,11 @@ type parts struct {
 	listed  []Entry // all but the ignored: what listings show
 }
 
-// place is where a file is hashed.
-type place int
+// spot is where a file is hashed.
+type spot int
 
 const (
-	nowhere place = iota // there is no such file
+	nowhere spot = iota // there is no such file
 	inBarrier
 	inTarget
 	inUnowned
@@ -28,7 +28,7 @@ const (
 )
 
 // placeOf says where a file is hashed. extra are the analyzer's barrier files.
-func placeOf(s *queue.Analysis, file string, extra map[string]bool, claimed bool) place {
+func placeOf(s *queue.Analysis, file string, extra map[string]bool, claimed bool) spot {
 	switch {
 	case extra[file] || builtinBarrier(file) || matches(s.Barrier, file):
 		return inBarrier

@@ -28,7 +28,7 @@ type Snapshot struct {
 	barrier  []Entry // the files of the salt, sorted by path
 	whole    bool    // the one target is the tree
 
-	names *names
+	names *numbers
 	recs  vector[*record] // by number; nil where there is no target
 	sums  vector[sum]     // of targets, definition nodes and listings; zero where there is none
 	live  int             // targets
@@ -55,7 +55,7 @@ type Snapshot struct {
 // wholeTree is the snapshot of a tree without a graph.
 func wholeTree(tree queue.TreeID, id, unknown string) *Snapshot {
 	s := &Snapshot{Tree: tree, Analyzer: id, Unknown: unknown, whole: true, live: 1,
-		names: newNames([]string{queue.TargetTree})}
+		names: newNumbers([]string{queue.TargetTree})}
 	var f framer
 	recs, sums := blank[*record](1), blank[sum](1)
 	recs.set(0, &record{})
@@ -194,7 +194,7 @@ func (s *Snapshot) reverse() *vector[[]uint32] {
 }
 
 // under returns the snapshot with the numbers of other names.
-func (s *Snapshot) under(n *names) *Snapshot {
+func (s *Snapshot) under(n *numbers) *Snapshot {
 	out := &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
 		barrier: s.barrier, whole: s.whole, names: n, live: s.live}
 	list := s.names.all()

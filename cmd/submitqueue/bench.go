@@ -14,6 +14,7 @@ import (
 // benchCommand measures this build of the queue. Nothing in it is a test: it
 // prints figures, and fails only where what was done is wrong.
 type benchCommand struct {
+	Index  benchIndex  `cmd:"" help:"Conflicts among many pending changes of a large repository, and the union graph of a pair."`
 	Land   benchLand   `cmd:"" help:"Land many changes as fast as they go: real Redis, real git, builds that pass at once."`
 	Merges benchMerges `cmd:"" help:"Speculative merges in a large repository: independent ones, and a chain."`
 	Go     benchGo     `cmd:"" help:"Graphs of a large Go repository: of one commit, and of those after it, without a checkout."`

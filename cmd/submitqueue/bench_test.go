@@ -103,6 +103,14 @@ func TestBenchGo(t *testing.T) {
 	}
 }
 
+func TestBenchIndex(t *testing.T) {
+	for _, alterers := range []string{"0", "0.4"} {
+		f := bench(t, "index", "--nodes", "3000", "--edges", "19000", "--pending", "60", "--added", "40", "--pairs", "30", "--rounds", "2", "--alterers", alterers)
+		has(t, f, "nodes", "edges", "pending", "affected.p50", "add.p50_us", "add.p99_us", "add_again.p50_us", "put.p50_us", "conflicts.p50_us", "density",
+			"names", "union_graph.p50_us", "machine.cpus")
+	}
+}
+
 func TestBenchTurn(t *testing.T) {
 	needRedis(t)
 	f := bench(t, "turn", "--pending", "40", "--turns", "60", "--slots", "4", "--areas", "7,1")

@@ -33,8 +33,10 @@ var arrows = []struct {
 	{"conflict/bazel", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/command", []string{"conflict", "conflict/checkout", "queue"}, "it runs a program, in a checkout"},
 	{"conflict/gn", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
+	{"conflict/internal/names", nil, "a table of numbers; what they stand for is the index's"},
+	{"conflict/internal/rows", []string{"conflict/internal/names"}, "bits by number; what they stand for is the index's"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
-	{"conflict", []string{"queue"}, "the conflict core reads trees through its own interface"},
+	{"conflict", []string{"conflict/internal/names", "conflict/internal/rows", "queue"}, "the conflict core reads trees through its own interface"},
 	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/", []string{"forge", "queue"}, "an adapter imports its port and one SDK; adapters never import one another"},
 	{"forge", []string{"queue"}, "the port must not depend on what is built on it"},
@@ -60,7 +62,7 @@ var outside = []struct {
 }
 
 // pure packages do no I/O, read no clock, draw no chance and log nothing.
-var pure = []string{"queue", "conflict", "speculation", "speculation/predict"}
+var pure = []string{"queue", "conflict", "conflict/internal/names", "conflict/internal/rows", "speculation", "speculation/predict"}
 
 var impure = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
 

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// names gives the nodes of near snapshots one number each: a target, a name
+// numbers gives the nodes of near snapshots one number each: a target, a name
 // that only dependencies mention, a definition node or a listing. A number
 // never changes its meaning, so snapshots share it while others are made.
-type names struct {
+type numbers struct {
 	mu     sync.RWMutex
 	ids    map[string]uint32
 	list   []string // by number; what is written in it stays
@@ -17,18 +17,18 @@ type names struct {
 	spare  sync.Pool
 }
 
-// newNames numbers a sorted list without repetitions.
-func newNames(sorted []string) *names {
-	n := &names{ids: make(map[string]uint32, len(sorted)+len(sorted)/8), list: sorted, sorted: uint32(len(sorted))}
+// newNumbers numbers a sorted list without repetitions.
+func newNumbers(sorted []string) *numbers {
+	n := &numbers{ids: make(map[string]uint32, len(sorted)+len(sorted)/8), list: sorted, sorted: uint32(len(sorted))}
 	for i, s := range sorted {
 		n.ids[s] = uint32(i)
 	}
-	n.spare.New = func() any { return &scratch{} }
+	n.spare.New = func() any { return &marks{} }
 	return n
 }
 
 // number returns the number of a name, a new one if need be.
-func (n *names) number(s string) uint32 {
+func (n *numbers) number(s string) uint32 {
 	if id, ok := n.find(s); ok {
 		return id
 	}
@@ -44,7 +44,7 @@ func (n *names) number(s string) uint32 {
 }
 
 // many lets f ask for the numbers of many names, which it alone does now.
-func (n *names) many(f func(number func(string) uint32)) {
+func (n *numbers) many(f func(number func(string) uint32)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(func(s string) uint32 {
@@ -58,7 +58,7 @@ func (n *names) many(f func(number func(string) uint32)) {
 	})
 }
 
-func (n *names) find(s string) (uint32, bool) {
+func (n *numbers) find(s string) (uint32, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	id, ok := n.ids[s]
@@ -66,14 +66,14 @@ func (n *names) find(s string) (uint32, bool) {
 }
 
 // all returns the names by number, as far as they are given now.
-func (n *names) all() []string {
+func (n *numbers) all() []string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.list
 }
 
 // sort orders numbers by their names.
-func (n *names) sort(ids []uint32) {
+func (n *numbers) sort(ids []uint32) {
 	list := n.all()
 	slices.SortFunc(ids, func(a, b uint32) int {
 		if a < n.sorted && b < n.sorted {
@@ -84,7 +84,7 @@ func (n *names) sort(ids []uint32) {
 }
 
 // texts returns the names of numbers that are sorted by number, by name.
-func (n *names) texts(ids []uint32) []string {
+func (n *numbers) texts(ids []uint32) []string {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -109,9 +109,9 @@ func (n *names) texts(ids []uint32) []string {
 	return out
 }
 
-// scratch is memory by number that is used again without being cleared: an
+// marks is memory by number that is used again without being cleared: an
 // entry counts when its mark is the present round.
-type scratch struct {
+type marks struct {
 	round uint32
 	mark  []uint32
 	slot  []uint32 // entries below used count as nothing
@@ -121,7 +121,7 @@ type scratch struct {
 
 // reserve returns a number above all entries of slot, with room for as many
 // more as there are entries.
-func (s *scratch) reserve() uint32 {
+func (s *marks) reserve() uint32 {
 	first := s.used + 1
 	if s.used > 1<<31 {
 		clear(s.slot)
@@ -131,21 +131,21 @@ func (s *scratch) reserve() uint32 {
 	return first
 }
 
-// borrow returns scratch for numbers below n. Give it back.
-func (n *names) borrow(size int) *scratch {
-	s := n.spare.Get().(*scratch)
+// borrow returns marks for numbers below n. Give it back.
+func (n *numbers) borrow(size int) *marks {
+	s := n.spare.Get().(*marks)
 	if len(s.mark) < size {
 		grown := size + size/8
-		*s = scratch{mark: make([]uint32, grown), slot: make([]uint32, grown), low: make([]uint32, grown)}
+		*s = marks{mark: make([]uint32, grown), slot: make([]uint32, grown), low: make([]uint32, grown)}
 	}
 	s.begin()
 	return s
 }
 
-func (n *names) giveBack(s *scratch) { n.spare.Put(s) }
+func (n *numbers) giveBack(s *marks) { n.spare.Put(s) }
 
 // begin starts another round.
-func (s *scratch) begin() {
+func (s *marks) begin() {
 	s.round++
 	if s.round == 0 {
 		clear(s.mark)
@@ -153,10 +153,10 @@ func (s *scratch) begin() {
 	}
 }
 
-func (s *scratch) has(id uint32) bool { return s.mark[id] == s.round }
+func (s *marks) has(id uint32) bool { return s.mark[id] == s.round }
 
 // add reports whether the number was not there yet.
-func (s *scratch) add(id uint32) bool {
+func (s *marks) add(id uint32) bool {
 	if s.mark[id] == s.round {
 		return false
 	}

@@ -1,0 +1,200 @@
+package conflict
+
+import (
+	"math/bits"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+)
+
+// search is one question.
+type search struct {
+	x      *Index
+	c      *entry
+	rest   bitset       // changes of which nothing is known yet
+	pieces [][]names.ID // A'(c), each name once, each piece sorted by name
+	hubs   bitset       // that changes of rest come to
+}
+
+// found ends the search for one kind of conflict.
+func (s *search) found(k kind) {
+	for _, slot := range s.x.hits.touched {
+		s.x.hits.settle(slot, k)
+		s.rest.remove(slot)
+	}
+	s.x.hits.touched = s.x.hits.touched[:0]
+}
+
+// close finds A'(c), and the hubs through which others come to a name.
+func (s *search) close() {
+	x, c := s.x, s.c
+	s.pieces = append(x.scratch.pieces[:0], c.write)
+	defer func() { x.scratch.pieces = s.pieces }()
+	if s.rest.empty() || x.linked.empty() {
+		return
+	}
+	x.linked.each(func(slot int) {
+		if x.parts[slot].hub.reached.meets(s.rest) {
+			s.hubs.add(slot)
+		}
+	})
+	if c.reach.empty() {
+		return
+	}
+	seen := x.scratch.seen.copyOf(nil, (x.names.Len()+63)/64)
+	x.scratch.seen = seen
+	for _, id := range c.write {
+		seen[id/64] |= 1 << (id % 64)
+	}
+	fresh := x.scratch.fresh[:0]
+	c.reach.each(func(slot int) {
+		from := len(fresh)
+		for _, id := range x.parts[slot].hub.write {
+			if w := &seen[id/64]; *w>>(id%64)&1 == 0 {
+				*w |= 1 << (id % 64)
+				fresh = append(fresh, id)
+			}
+		}
+		if len(fresh) > from {
+			s.pieces = append(s.pieces, fresh[from:len(fresh):len(fresh)])
+		}
+	})
+	x.scratch.fresh = fresh
+}
+
+// overlaid reports whether the overlay can make a difference.
+func (s *search) overlaid() bool { return len(s.pieces) > 1 || !s.hubs.empty() }
+
+// walk notes the names of a sorted list that changes of rest hold in the rows,
+// or that are above the tails of hubs which they come to.
+//
+// The names are gone through once for each dense block and once for all sparse
+// ones, each time in their order: so a change needs no more names in one pass
+// when it has five, and a later pass finds those that come before them.
+func (s *search) walk(r *rows.Rows, ids []names.ID, hubs bitset) {
+	if len(ids) == 0 || s.rest.empty() {
+		return
+	}
+	var p pass
+	for block := range min(r.Blocks(), len(s.rest)) {
+		mask := s.rest[block]
+		if block < len(hubs) {
+			mask |= hubs[block]
+		}
+		if mask == 0 || !r.Dense(block) {
+			continue
+		}
+		p.begin(s, hubs)
+		r.WalkDense(ids, block, mask, func(id names.ID, word uint64) uint64 {
+			p.hit(s, id, block, word)
+			return p.mask[block]
+		})
+	}
+	p.begin(s, hubs)
+	for block := range min(r.Blocks(), len(p.mask)) {
+		if r.Dense(block) {
+			p.mask[block] = 0
+		}
+	}
+	s.walkSets(&p, r, ids)
+	if p.mask.empty() {
+		return
+	}
+	s.x.hits.pass++
+	r.WalkSparse(ids, p.mask, func(id names.ID, block int, word uint64) bool {
+		return !p.hit(s, id, block, word) || !p.mask.empty()
+	})
+}
+
+// walkSets is the other way round, for a list that is long beside the number
+// of small sets: it looks for the names of each of them in the list. The first
+// few mostly are there. It takes out of the mask what it is done with, and
+// gives up when it has looked for as many names as the list has.
+func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
+	x := s.x
+	if len(ids) < x.limits.sets*p.mask.count() {
+		return
+	}
+	marks := x.scratch.marks.copyOf(nil, (x.names.Len()+63)/64)
+	x.scratch.marks = marks
+	for _, id := range ids {
+		marks[id/64] |= 1 << (id % 64)
+	}
+	left := len(ids)
+	p.mask.each(func(slot int) {
+		who := x.parts[slot]
+		var list []names.ID
+		switch {
+		case who.change != nil:
+			list = who.change.held(r == &x.readers)
+		case who.hub != nil:
+			list = who.hub.held(r == &x.readers)
+		}
+		if left <= 0 {
+			return
+		}
+		x.hits.pass++
+		for _, id := range list {
+			left--
+			if marks[id/64]>>(id%64)&1 != 0 && p.hit(s, id, slot/64, 1<<(slot%64)) && !bitset(p.mask).has(slot) {
+				break
+			}
+		}
+		p.mask.remove(slot)
+	})
+}
+
+// pass is one way through a list.
+type pass struct {
+	open bitset // changes of rest that may need further names
+	mask bitset // these, and hubs that they come to
+}
+
+func (p *pass) begin(s *search, hubs bitset) {
+	x := s.x
+	x.hits.pass++
+	p.open = x.scratch.open.copyOf(s.rest, len(s.rest))
+	p.mask = x.scratch.mask.copyOf(s.rest, len(s.rest)).or(hubs)
+	x.scratch.open, x.scratch.mask = p.open, p.mask
+}
+
+// hit notes a name that the given slots of a block hold. It reports whether
+// the mask has become smaller.
+func (p *pass) hit(s *search, id names.ID, block int, word uint64) (smaller bool) {
+	for ; word != 0; word &= word - 1 {
+		slot := block*64 + bits.TrailingZeros64(word)
+		h := s.x.parts[slot].hub
+		if h == nil {
+			if s.x.note(slot, id) {
+				p.open.remove(slot)
+				p.mask.remove(slot)
+				smaller = true
+			}
+			continue
+		}
+		some := false
+		for i := range min(len(h.reached), len(p.open)) {
+			for w := h.reached[i] & p.open[i]; w != 0; w &= w - 1 {
+				some = true
+				slot := i*64 + bits.TrailingZeros64(w)
+				if s.x.note(slot, id) {
+					p.open.remove(slot)
+					p.mask.remove(slot)
+					smaller = true
+				}
+			}
+		}
+		if !some {
+			p.mask.remove(slot)
+			smaller = true
+		}
+	}
+	return smaller
+}
+
+// scratch is memory that questions use again.
+type scratch struct {
+	rest, open, mask, seen, marks bitset
+	pieces                        [][]names.ID
+	fresh                         []names.ID
+}
