@@ -50,6 +50,7 @@ type history struct {
 	flaked map[queue.Digest]int
 	timed  map[queue.Digest]int
 	good   tree
+	stacky int // percent of the pull requests that are opened on top of others
 }
 
 func (h *history) chance(percent int, what string) bool {
@@ -119,6 +120,7 @@ func newHistory(rt *rapid.T) *history {
 	}
 	h.world = newWorld(rt, l, files, r)
 	h.good = files
+	h.stacky = []int{0, 20, 60, 90}[h.pick(4, "stacks")]
 	h.relation(h.pick(4, "relation"))
 	if h.chance(50, "predictor") {
 		h.core.model = anyModel{}

@@ -23,12 +23,15 @@ type audit struct {
 	removed  map[queue.ChangeID]bool // landed, and taken out by a forced push
 	off      bool                    // benchmarks only: nothing is checked
 	lossy    bool                    // the store has lost something
+	on       map[queue.ChangeID]int  // what stacked changes were on top of, as the queue last knew
+	moved    map[int]bool            // pull requests that somebody has given another base
 	trusting bool                    // rejections are not checked: flakes go beyond the retries
 }
 
 func newAudit(w *world) audit {
 	return audit{w: w, phases: map[queue.ChangeID]queue.Phase{}, keys: map[queue.BuildID]string{},
-		ours: map[queue.CommitID][]queue.ChangeID{}, removed: map[queue.ChangeID]bool{}}
+		ours: map[queue.CommitID][]queue.ChangeID{}, removed: map[queue.ChangeID]bool{},
+		on: map[queue.ChangeID]int{}, moved: map[int]bool{}}
 }
 
 // forget drops what a loss has made undone.
@@ -83,7 +86,7 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 	for n := range turns {
 		turn := Step(c, events)
 		for _, note := range turn.Notes {
-			if note.What != "build-asked" && note.Reason.Code != queue.ReasonBuildCap {
+			if note.What != "build-asked" && note.Reason.Code != queue.ReasonBuildCap && note.Reason.Code != queue.ReasonParent {
 				w.Fatalf("folding the same events again: %+v", note)
 			}
 		}
@@ -141,6 +144,7 @@ func (a *audit) check(t Turn) {
 	a.verdicts(t)
 	a.budget()
 	a.quotas()
+	a.stacks(t)
 	a.owners(t)
 	a.caches()
 	a.explained(t)
@@ -200,6 +204,9 @@ func (a *audit) verdicts(t Turn) {
 			continue
 		}
 		a.phases[id] = ch.Phase
+		if ch.Parent != 0 && (ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
+			w.Fatalf("%s is %s before pull %d has landed, which it is on top of", id, ch.Phase, ch.Parent)
+		}
 		switch ch.Phase {
 		case queue.Landed:
 			if !slices.Contains(a.ours[ch.Verdict.Commit], id) {
@@ -407,6 +414,7 @@ func (a *audit) landing(p *queue.Push) {
 			}
 		}
 		a.ours[id] = changes
+		a.lands(at.id, changes)
 		at = c
 	}
 }
