@@ -64,6 +64,9 @@ type APIChange struct {
 	Requester string        `json:"requester"` // who said /land
 	URL       string        `json:"url,omitempty"`
 	Lane      string        `json:"lane,omitempty"`
+	Base      string        `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's
+	Parent    int           `json:"parent,omitempty"` // number of what it is on top of, until that has landed
+	OnTop     string        `json:"on_top,omitempty"` // the same in words
 	Head      string        `json:"head"`
 	Phase     string        `json:"phase"` // one of queue.Phase
 	Final     bool          `json:"final"` // the phase is a verdict
@@ -201,7 +204,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	c := v.Change
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
-		Lane: c.Lane, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
+		Lane: c.Lane, Base: c.Base, Parent: c.Parent, OnTop: s.o.Words.OnTop(c), Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
 		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,

@@ -43,9 +43,17 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Title: clipLine(pr.Title, 200),
+	stack, err := p.stack(ctx, pr)
+	if err != nil {
+		return nil, err
+	}
+	meant, err := p.meant(pr, stack)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Stack: stack, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
-	if !pr.Open || pr.Base != p.Branch || level < forge.PermissionWrite {
+	if !pr.Open || !meant || level < forge.PermissionWrite {
 		return out, nil
 	}
 	if out.Protected, err = p.protected(ctx, pr, now); err != nil {

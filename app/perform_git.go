@@ -151,7 +151,8 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 	}
 	var picks []queue.Pick
 	for _, a := range group {
-		picks = append(picks, a.Task.(queue.Analyze).Pick)
+		t := a.Task.(queue.Analyze)
+		picks = append(append(picks, t.Under...), t.Pick)
 	}
 	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
 	missing, err2 := p.fetch(ctx, picks)
@@ -162,9 +163,15 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 	var at []int
 	for i, a := range group {
 		t := a.Task.(queue.Analyze)
-		if errs[i] = errors.Join(missing[t.Pick.Head], p.hold(ctx, t.Main)); errs[i] == nil {
-			wave, at = append(wave, mergeOf(t.Pick, t.Main)), append(at, i)
+		if errs[i] = errors.Join(missing[t.Pick.Head], p.hold(ctx, t.Main)); errs[i] != nil {
+			continue
 		}
+		base, err := p.under(ctx, t, missing)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		wave, at = append(wave, mergeOf(t.Pick, base)), append(at, i)
 	}
 	merged, err := p.Mirror.MergeWave(ctx, wave)
 	if err != nil {
@@ -172,18 +179,43 @@ func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue
 	}
 	for n, i := range at {
 		t := group[i].Task.(queue.Analyze)
-		f, err := p.footprint(ctx, t, merged[n], now)
+		f, err := p.footprint(ctx, t, wave[n].Parent, merged[n], now)
 		bodies[i], errs[i] = queue.Analyzed{Action: group[i].Key, Change: t.Change, Footprint: f}, err
 	}
 	return bodies, errs
 }
 
-func (p *performer) footprint(ctx context.Context, t queue.Analyze, m forge.Merged, now inForce) (queue.Footprint, error) {
-	main, err := p.judge.commit(ctx, t.Main, now, "")
+// under returns the commit that a change is analyzed on: main with what it is on
+// top of. Where that does not merge, main itself: what differs from it is then
+// more than what the change does, which errs on the safe side.
+func (p *performer) under(ctx context.Context, t queue.Analyze, missing map[queue.CommitID]error) (queue.CommitID, error) {
+	if len(t.Under) == 0 {
+		return t.Main, nil
+	}
+	var picks []forge.Pick
+	for _, k := range t.Under {
+		if err := missing[k.Head]; err != nil {
+			return "", err
+		}
+		picks = append(picks, mergeOf(k, ""))
+	}
+	made, err := p.Mirror.MergeChain(ctx, t.Main, picks)
+	if err != nil {
+		return "", err
+	}
+	if last := made[len(made)-1]; last.Clean() {
+		return last.Commit, nil
+	}
+	return t.Main, nil
+}
+
+// footprint says what a change does to the commit below it.
+func (p *performer) footprint(ctx context.Context, t queue.Analyze, below queue.CommitID, m forge.Merged, now inForce) (queue.Footprint, error) {
+	main, err := p.judge.commit(ctx, below, now, "")
 	if err != nil {
 		return queue.Footprint{}, err
 	}
-	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now, t.Main)
+	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now, below)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
@@ -351,6 +383,9 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 	defer cancel()
 	remote, err := p.Forge.Remote(ctx)
 	if err = errors.Join(err, p.hold(ctx, push.Expected), p.hold(ctx, push.Commits...)); err != nil {
+		return nil, err
+	}
+	if err := p.retarget(ctx, push); err != nil {
 		return nil, err
 	}
 	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())

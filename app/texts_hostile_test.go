@@ -68,7 +68,8 @@ func TestHostileTexts(t *testing.T) {
 var hostileCodes = []queue.ReasonCode{queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
-	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge, "zq"}
+	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
+	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, "zq"}
 
 // withoutCode returns Markdown without its fenced blocks, code spans and the
 // targets of links: the part in which mentions and markup would work. It is

@@ -89,6 +89,12 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "the " + w.o.Words.host() + " refused the push"
 	case queue.ReasonStuck:
 		return "something of ours keeps failing"
+	case queue.ReasonParent:
+		return "what it is on top of is not in the queue"
+	case queue.ReasonStackCircle:
+		return "its base leads in a circle"
+	case queue.ReasonStackDeep:
+		return "too many are below it"
 	case queue.ReasonNoPermission:
 		return "this needs another permission"
 	case queue.ReasonUnknownLane:
@@ -229,6 +235,8 @@ func (w voice) reasonParked(r queue.Reason) string {
 		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". When the queue has the right to push, it comes back after " + w.resume() + "."
 	case queue.ReasonStuck:
 		return "Something that the queue does for it failed too often" + w.last(r.Detail) + ". It is tried again by itself; the operator's log says more."
+	case queue.ReasonParent:
+		return w.parent(r.Names)
 	}
 	return ""
 }
@@ -271,6 +279,10 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		return "The " + w.o.Words.Noun() + " is a draft. Mark it ready for review, then " + land
 	case queue.ReasonWrongBase:
 		return "The " + w.o.Words.Noun() + " asks for another branch" + w.bases(r.Names) + ". Change its base, then " + land
+	case queue.ReasonStackCircle:
+		return w.circle(r.Names)
+	case queue.ReasonStackDeep:
+		return w.deep()
 	case queue.ReasonNeedsApprove:
 		return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " + land
 	case queue.ReasonNoConfig:

@@ -85,6 +85,7 @@ func (w voice) body(v queue.View) []string {
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))
+		add(w.onTop(c))
 		if p := v.Partners(); len(p.Rollup) > 0 {
 			add(w.rollup(p.Rollup)) // who shares a build is named with the build
 		}
@@ -275,6 +276,9 @@ func (w voice) expected(v queue.View) string {
 
 func (w voice) parked(c queue.Change) string {
 	text := "This is no verdict on the change and not its author's fault. It holds nobody up and keeps its arrival."
+	if c.Reason.Code == queue.ReasonParent {
+		text = "This is no verdict on the change. It keeps its arrival."
+	}
 	if c.Until != 0 {
 		text += " Looked at again at " + w.clockText(c.Until) + "."
 	}

@@ -81,6 +81,13 @@ func textStates() map[string]queue.View {
 	together.Verdict = &queue.Verdict{Commit: "99cc00112233445566778899aabbccdd77aa88bb", Tested: true, Keys: 14, Together: []queue.ChangeID{"12.aa", "14.bb"}}
 	shared := build("b1d2c3e4f5a6b7c8", 11*time.Minute, "51.cc")
 	shared.Build.Also = []queue.ChangeID{"12.aa", "14.bb"}
+	stacked := textChange(queue.Pending, queue.Reason{})
+	stacked.Parent, stacked.Base = 12, "ann/core"
+	leaning := func(names ...string) queue.View {
+		c := textChange(queue.Parked, reason(queue.ReasonParent, names...))
+		c.Parent = 12
+		return queue.View{Change: c}
+	}
 	late := build("b1d2c3e4f5a6b7c8", 11*time.Minute)
 	late.Usual = 3 * time.Minute
 	return map[string]queue.View{
@@ -106,6 +113,14 @@ func textStates() map[string]queue.View {
 		"quota": {Change: entered, Lane: "high", Position: 3, Total: 9, Waits: []queue.Reason{reason(queue.ReasonWaitsQuota, "payments", "4", "contended")}},
 		"overdue": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
 			Builds: []queue.BuildView{late}, Forecast: queue.Forecast{Early: textNow.Add(-8 * time.Minute), Late: textNow.Add(-6 * time.Minute), Usual: 3 * time.Minute}},
+		"stack": {Change: stacked, Position: 4, Total: 9, Ahead: []queue.ChangeID{"12.aa"}, Conflicts: []queue.Conflict{},
+			Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa"), reason(queue.ReasonWaitsKnown, queue.KnownPassed)}},
+		"stack-missing":   leaning("12"),
+		"stack-rejected":  leaning("12", "rejected", "failed"),
+		"stack-left":      leaning("12", "cancelled", "head-moved"),
+		"stack-parked":    leaning("12", "parked", "red-main"),
+		"stack-circle":    notice(reason(queue.ReasonStackCircle, "42", "12", "42"), "ann"),
+		"stack-deep":      notice(reason(queue.ReasonStackDeep), "ann"),
 		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
 		"landed-tested":   {Change: tested},
 		"landed-derived":  {Change: derived},

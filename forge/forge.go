@@ -54,6 +54,18 @@ type Publisher interface {
 	Publish(ctx context.Context, p Publication) error
 }
 
+// Stacker is implemented by a Forge on which one pull request can ask for the
+// branch of another. Errors as in Forge.
+type Stacker interface {
+	// OpenFrom returns the open pull requests whose head is this branch of the
+	// repository itself, not a fork's of the same name, by number. Of each, what a
+	// list shows: labels and approvals are left out.
+	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
+	// Retarget makes an open pull request ask for another base. Doing it again is
+	// no error, nor is one that is not open any more.
+	Retarget(ctx context.Context, number int, base string) error
+}
+
 // Publication is what there is to say of a pull request.
 type Publication struct {
 	Number  int

@@ -48,10 +48,12 @@ type Inspect struct {
 	User    string `json:"user"`
 }
 
-// Analyze computes the footprint of a change on main. Result: Analyzed.
+// Analyze computes the footprint of a change on main, or on main with what the
+// change is on top of. Result: Analyzed.
 type Analyze struct {
 	Change ChangeID `json:"change"`
 	Main   CommitID `json:"main"`
+	Under  []Pick   `json:"under,omitempty"` // what it is on top of, the lowest first
 	Pick   Pick     `json:"pick"`
 }
 
@@ -122,7 +124,13 @@ func (t Survey) Name() (string, string) { return "survey", string(t.Commit) }
 func (t Inspect) Name() (string, string) { return "inspect", t.Request }
 
 // Name implements Task.
-func (t Analyze) Name() (string, string) { return "analyze", string(t.Change) + "@" + string(t.Main) }
+func (t Analyze) Name() (string, string) {
+	subject := string(t.Change) + "@" + string(t.Main)
+	for _, p := range t.Under {
+		subject += "+" + string(p.Change)
+	}
+	return "analyze", subject
+}
 
 // Name implements Task.
 func (t Resolve) Name() (string, string) {

@@ -53,6 +53,8 @@ type Change struct {
 	Author    string        `json:"author"`
 	Requester string        `json:"requester"` // who said /land
 	URL       string        `json:"url,omitempty"`
+	Base      string        `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
+	Parent    int           `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
@@ -168,12 +170,15 @@ const (
 	ReasonRedMain   ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
 	ReasonProtected ReasonCode = "protection"     // parked: the forge refused the push; Detail: the rule
 	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
+	ReasonParent    ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
 
 	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
 	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: what was asked for, the lanes that there are
 	ReasonNotOpen      ReasonCode = "not-open"
 	ReasonDraft        ReasonCode = "draft"
 	ReasonWrongBase    ReasonCode = "wrong-base"      // Names: the pull request's base, ours
+	ReasonStackCircle  ReasonCode = "stack-circle"    // Names: numbers of pull requests, each on top of the next, the last on one of them
+	ReasonStackDeep    ReasonCode = "stack-deep"      // more than MaxStack are below it
 	ReasonNeedsApprove ReasonCode = "needs-approval"  // Names: protected paths
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
 	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the nearest command

@@ -6,6 +6,8 @@
 //
 //   - A Change is a pull request at one pinned head, asked to land. Its Phase says
 //     where it stands, its Reason why.
+//   - A Stack is pull requests each of which asks for the branch of the next; a
+//     Change's Parent is what it is on top of, until that has landed.
 //   - A Lane is a class of urgency, a Project a part of the repository, and a Quota
 //     a cap on what some people or a project may build at one time.
 //   - A Key is one thing that can be verified: a Step on a target at a hash. An

@@ -34,6 +34,9 @@ type Inspected struct {
 	HeadRef    string   `json:"head_ref"`
 	Branch     string   `json:"branch,omitempty"` // the head's; hostile text
 	Base       string   `json:"base"`
+	Fork       bool     `json:"fork,omitempty"`   // the head's branch is of another repository
+	Merged     bool     `json:"merged,omitempty"` // into its base
+	Stack      Stack    `json:"stack,omitzero"`   // what is below it, where its base is not the queue's branch
 	Title      string   `json:"title"`
 	Author     string   `json:"author"`
 	URL        string   `json:"url,omitempty"`

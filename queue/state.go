@@ -67,6 +67,8 @@ type Pull struct {
 	Passing  bool     `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID `json:"head,omitempty"`      // the head as last heard
 	Gone     bool     `json:"gone,omitempty"`      // the forge says that it was merged
+	Branch   string   `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
+	Landed   bool     `json:"landed,omitempty"`    // what it asked for is on the queue's branch
 	Answered Instant  `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
 	At       Instant  `json:"at"`
 }

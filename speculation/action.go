@@ -201,13 +201,13 @@ func (c *Core) attend() {
 	c.survey()
 	var waiting []queue.ChangeID
 	for id, ch := range c.open {
-		if (ch.Phase == queue.Analyzing || ch.Phase == queue.Pending && ch.Stale) && c.analyzing[id] == 0 {
+		if (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && ch.Stale) && c.analyzing[id] == 0 {
 			waiting = append(waiting, id)
 		}
 	}
 	slices.Sort(waiting)
 	for _, id := range waiting {
-		c.ask(queue.Analyze{Change: id, Main: m.Tip, Pick: pickOf(c.s.Changes[id])})
+		c.ask(c.analysis(c.s.Changes[id]))
 	}
 }
 

@@ -32,7 +32,9 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 			continue
 		}
 		takes := slices.Clone(f.takes)
-		takes[i] = !takes[i]
+		if takes[i] = !takes[i]; !p.sound(edges, takes) {
+			continue
+		}
 		to := aim{kind: queue.WorthSpare, odds: (1 - chance[i]) / chance[i]}
 		if late {
 			to = aim{kind: queue.WorthLate, odds: max(to.odds, bypassWorth)}
@@ -49,7 +51,7 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 				odds *= (1 - chance[i]) / chance[i]
 			}
 		}
-		if odds < 1 {
+		if odds < 1 && p.sound(edges, takes) {
 			p.spare(n, edges, takes, value, aim{kind: queue.WorthSpare, odds: odds})
 		}
 	}
@@ -96,6 +98,9 @@ const maxOpen = 8
 func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
 	if len(c.firstAhead(n.id)) > maxDepth {
 		return unknown // there may be others ahead than there are edges
+	}
+	if !c.upheld(n.ch, in) {
+		return unknown // what it is on top of has to land first, whatever else becomes of it
 	}
 	edges := c.edges(n)
 	size := len(n.x.targets)

@@ -46,6 +46,7 @@ type Core struct {
 	toldOf       []*queue.Change                     // that were pending then, in order
 	buildsOf     map[queue.ChangeID]int              // live builds of each change
 	open         map[queue.ChangeID]*queue.Change    // those without a verdict
+	stacked      map[queue.ChangeID]*queue.Change    // of these, those on top of another
 	told         map[int]told                        // what each pull request's comment is to say
 	observing    string                              // key of the action that reads main, or ""
 	model        predict.Model                       // of changes that nothing is known of yet
@@ -89,7 +90,7 @@ type Core struct {
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
-	boarding  map[queue.ChangeID]bool // members whose merge there is wanted, and those that are tried beside it
+	boarding  map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
 	tree      odds                    // of breaking the steps on the whole tree
 }
 
@@ -135,6 +136,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		told:        map[int]told{},
 		buildsOf:    map[queue.ChangeID]int{},
 		open:        map[queue.ChangeID]*queue.Change{},
+		stacked:     map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
 		analyzing:   map[queue.ChangeID]int{},
 		rollups:     map[queue.ChangeID][]queue.ChangeID{},
@@ -145,6 +147,9 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		if !ch.Phase.Final() {
 			c.open[id] = ch
 			c.moved = append(c.moved, ch)
+			if ch.Parent != 0 {
+				c.stacked[id] = ch
+			}
 		}
 	}
 	for _, id := range sorted(s.Changes) {
@@ -221,6 +226,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	}
 	c.fade()
 	c.unpark()
+	c.restack()
 	c.settle()
 	c.land()
 }
@@ -289,6 +295,11 @@ func (c *Core) touchChange(ch *queue.Change) {
 		delete(c.open, ch.ID)
 	} else {
 		c.open[ch.ID] = ch
+	}
+	if ch.Phase.Final() || ch.Parent == 0 {
+		delete(c.stacked, ch.ID)
+	} else {
+		c.stacked[ch.ID] = ch
 	}
 }
 

@@ -69,6 +69,8 @@
 //	settle.go    rejected, nothing to land, cancelled, parked and back
 //	path.go      what is known of a link (judge); which merges are asked for
 //	order.go     who is ahead of whom; margin.go: who does not overtake for little
+//	stack.go     changes on top of another: behind it, and only with it
+//	base.go      what a pull request asks for: our branch, or that of what it is on top of
 //	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	result.go    the ledger: what a result proves, and of which keys
@@ -148,6 +150,14 @@
 // little follows the share of predictions that come true, and how busy the slots
 // are (thresholds, plan.go). Rules.Off leaves ingredients out; submitqueue
 // simulate says what each is worth.
+//
+// And what of stacks? Say that b's pull request asks for a's branch. Then b is on
+// top of a (Change.Parent): behind it in the order, whatever their lanes and
+// durations, and in conflict with it, whatever they affect. Of b's two paths the
+// one without a is void; a path of another change that takes b takes a. So b is
+// built on M+a at once, boards a train behind a only, and is judged on main when a
+// has landed. When a leaves the order otherwise, b is parked until it is back
+// (stack.go).
 //
 // A second predictor implements predict.Model and is set in NewWith. A new command
 // is a case in follow (enter.go).

@@ -115,7 +115,7 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 
 // enter puts a pull request at its present head into the queue.
 func (c *Core) enter(r *queue.Request, b queue.Inspected) {
-	if why := c.unmet(b); why.Code != "" {
+	if why := c.unmet(r.Number, b); why.Code != "" {
 		c.refuse(r, why)
 		return
 	}
@@ -126,6 +126,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		}
 		if ch.Head == b.Head {
 			if ch.Phase == queue.Parked {
+				ch.Parent, ch.Base = c.parentIn(b), c.baseIn(b)
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds = 0 // whoever may land may spend as much again
 				}
@@ -148,7 +149,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Analyzing,
+		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: r.At, Phase: queue.Analyzing,
 		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
 	}
@@ -160,9 +161,16 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	p := c.pull(r.Number)
-	p.Active, p.Head, p.Gone = id, b.Head, false
-	c.ask(queue.Analyze{Change: id, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, ""
+	if !b.Fork {
+		p.Branch = b.Branch
+	}
 	c.note(queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head})
+	if why := c.leaning(ch); why.Code != "" {
+		c.park(ch, why, 0)
+	} else {
+		c.ask(c.analysis(ch))
+	}
 	c.accept(r)
 }
 
@@ -179,10 +187,11 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 }
 
 // unmet returns the first requirement to enter that is not met, if any.
-func (c *Core) unmet(b queue.Inspected) queue.Reason {
+func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
+	if why := c.offBase(number, b); why.Code != "" {
+		return why
+	}
 	switch m := c.s.Main; {
-	case b.Base != m.Branch:
-		return queue.Reason{Code: queue.ReasonWrongBase, Names: []string{b.Base, m.Branch}}
 	case !b.Open:
 		return queue.Reason{Code: queue.ReasonNotOpen}
 	case b.Draft:
@@ -202,15 +211,18 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}
-	switch why := c.unmet(b); {
+	switch why := c.unmet(r.Number, b); {
 	case !b.Open:
+		c.pull(r.Number).Landed = b.Merged && b.Base == c.s.Main.Branch
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	case b.Head != ch.Head:
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(b.Head)}}, nil)
 	case why.Code == queue.ReasonWrongBase:
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: why.Names}, nil)
-	case why.Code == queue.ReasonDraft:
+	case why.Code == queue.ReasonDraft, why.Code == queue.ReasonStackCircle, why.Code == queue.ReasonStackDeep:
 		c.decide(ch, queue.Cancelled, why, nil)
+	case !c.rebase(ch, b):
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	}
 }
 

@@ -243,15 +243,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		ch.Virtual = c.virtual(ch)
 		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
 	}
-	if ch.Phase == queue.Analyzing {
-		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
-	}
-	if inOrder(ch) {
-		c.join(ch.ID, &f)
-		if ch.Chance == 0 {
-			c.estimate(ch)
-		}
-	}
+	c.pend(ch, &f)
 }
 
 func pickOf(ch *queue.Change) queue.Pick {

@@ -43,13 +43,20 @@ func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 // move puts a change into the lane that a command names, if it does: to the
 // place that it would have there had it come in that lane.
 func (c *Core) move(ch *queue.Change, r *queue.Request) {
-	lane := r.Command.Lane
-	if lane == "" || lane == ch.Lane || ch.Phase == queue.Landing {
+	if lane := r.Command.Lane; lane != "" {
+		c.changeLane(ch, lane, r.User)
+	}
+}
+
+// changeLane puts a change into a lane, because of somebody or of a change on top
+// of it.
+func (c *Core) changeLane(ch *queue.Change, lane, by string) {
+	if lane == ch.Lane || ch.Phase == queue.Landing {
 		return
 	}
 	ch.Lane = lane
 	c.touchChange(ch)
-	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "moved", Reason: queue.Reason{Names: []string{r.User, lane}}})
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "moved", Reason: queue.Reason{Names: []string{by, lane}}})
 	if ch.Virtual == 0 {
 		return // its place is found when it has been analyzed
 	}
@@ -68,7 +75,7 @@ func (c *Core) move(ch *queue.Change, r *queue.Request) {
 // yield puts a change behind one of its lane that it probably breaks. Those of
 // other lanes keep the bound on what a lane may hold up.
 func (c *Core) yield(ch, to *queue.Change, breaks float64) {
-	if breaks > probablyBreaks && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
+	if breaks > probablyBreaks && !c.isBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
 		ch.Virtual = to.Virtual + 1
 		c.ordered = false
 	}

@@ -25,7 +25,7 @@ func (c *Core) stayBehind(ch *queue.Change) {
 	place := ch.Virtual
 	for id := range c.conflictsOf(ch.ID) { // the last of them counts, so their order does not
 		o := c.s.Changes[id]
-		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit {
+		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit || c.isBelow(ch, o) {
 			continue
 		}
 		if min(o.Chance, c.good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {

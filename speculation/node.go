@@ -61,6 +61,7 @@ type edge struct {
 	to     *node
 	shared []int   // positions in the targets of the one behind that the one ahead affects
 	q      float64 // chance that the two are red together where each is green alone
+	below  bool    // the one behind is on top of the one ahead, in a stack
 }
 
 // strong is the chance above which a pair counts on its own; the weak ones of a
@@ -223,7 +224,7 @@ func (c *Core) edges(n *node) []edge {
 			n.edges, old = append(n.edges, old[at]), old[at+1:]
 			continue
 		}
-		n.edges = append(n.edges, edge{to: to, shared: common(n.x, to.x), q: c.pairChance(a, n.id)})
+		n.edges = append(n.edges, edge{to: to, shared: common(n.x, to.x), q: c.pairChance(a, n.id), below: c.isBelow(to.ch, n.ch)})
 	}
 	n.made, n.fair, n.shape, n.dealt = true, false, false, false
 	return n.edges

@@ -180,7 +180,7 @@ func (p *planning) findFlips(n *node, edges []edge) {
 	found := 0
 	for i := range edges {
 		ratio := (1 - n.chance[i]) / n.chance[i]
-		if len(edges[i].shared) == 0 || ratio < least {
+		if len(edges[i].shared) == 0 || ratio < least || edges[i].below {
 			continue
 		}
 		at := found
@@ -226,6 +226,9 @@ func (p *planning) flip(n *node, edges []edge, from *future, x *flip) {
 	for _, i := range e.shared {
 		to.by[i], to.known[i] = p.look(n.marks[i] ^ e.to.x.mark)
 		to.needed[i] *= x.ratio
+	}
+	if p.fall(edges, to.takes, x.edge) {
+		p.see(n, edges, to.takes, to)
 	}
 	p.sum(to)
 	p.makeDeal(to, edges, n.deal.first, &to.deal)

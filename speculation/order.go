@@ -33,6 +33,14 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 			m[id] = true
 		}
 	}
+	if c.tied(c.s.Changes[id]) {
+		for _, with := range c.relatives(c.s.Changes[id]) {
+			if m := c.conflicting[with]; m != nil {
+				m[id] = true
+			}
+		}
+		c.staleAll()
+	}
 	if place, known := c.rank[id]; known {
 		c.forgetAhead(id, place)
 	}
@@ -63,6 +71,9 @@ func (c *Core) conflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 	for _, with := range c.index.Conflicts(id) {
 		m[with.With] = true
 	}
+	for _, with := range c.relatives(c.s.Changes[id]) {
+		m[with] = true
+	}
 	c.conflicting[id] = m
 	return m
 }
@@ -77,6 +88,7 @@ func (c *Core) sortOrder() {
 		return
 	}
 	c.ordered = true
+	c.raise()
 	pending := make([]*queue.Change, 0, len(c.pending)+len(c.moved))
 	for _, ch := range slices.Concat(c.pending, c.moved) {
 		if ch.Phase == queue.Pending {
@@ -132,6 +144,9 @@ func (c *Core) forgetAhead(id queue.ChangeID, place int) {
 // departed takes a change that leaves the order out of the cached lists it is in.
 func (c *Core) departed(id queue.ChangeID, place int) {
 	c.staleAhead(id)
+	if c.tied(c.s.Changes[id]) {
+		defer c.staleAll() // it is in lists of others than those it conflicts with
+	}
 	for other := range c.conflictsOf(id) {
 		c.rethink(other)
 		if r, ok := c.rank[other]; ok && r < place {
@@ -207,6 +222,9 @@ func (c *Core) seek(id queue.ChangeID, max int) []queue.ChangeID {
 	mine, ok := c.rank[id]
 	if !ok {
 		return nil
+	}
+	if len(c.stacked) > 0 {
+		return c.seekStacked(id, max)
 	}
 	var out []queue.ChangeID
 	conflicts := c.conflictsOf(id)

@@ -63,6 +63,9 @@ func (p *planning) likeliest(n *node, edges []edge) (need queue.Instant) {
 			}
 		}
 		take, chance := q >= 0.5, max(q, 1-q)
+		if len(p.stacked) > 0 {
+			take, chance = p.stackTake(n, edges, i, q)
+		}
 		if take != n.takes[i] {
 			n.takes[i], n.shape = take, false
 		}

@@ -387,14 +387,18 @@ func (p *planning) onMain(n *node) *queue.Link {
 }
 
 // follow walks a path from where main will be, and has it resolved where it is
-// not. A member of the base that does not merge is taken as not landing.
+// not. A member of the base that does not merge is taken as not landing. There is
+// nothing to resolve where that is below the change itself.
 func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) (*queue.Link, want) {
 	for {
 		l, rest, void := p.walk(p.front(), append(slices.Clone(base), id))
 		if void == "" {
 			return l, rest
 		}
-		base = slices.DeleteFunc(slices.Clone(base), func(x queue.ChangeID) bool { return x == void })
+		ok := false
+		if base, ok = p.dropVoid(base, void, id); !ok {
+			return nil, want{} // nor does it, then
+		}
 	}
 }
 

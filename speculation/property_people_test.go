@@ -67,7 +67,15 @@ func (h *history) ask() {
 		h.step(h.say(p, "dev", "/land"))
 		return
 	}
-	p := h.open(from.id, e)
+	p := (*pull)(nil)
+	if low := h.somePull(); low != nil && h.chance(h.stacky, "stack") {
+		p = h.openOn(low, e)
+	} else {
+		p = h.open(from.id, e)
+	}
+	if h.chance(h.stacky/4, "not asked for yet") {
+		return
+	}
 	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
 	h.step(h.say(p, "dev", "/land"+h.lane()))
 }
@@ -141,8 +149,18 @@ func (h *history) closePull() {
 		h.tell(queue.Retargeted{Number: p.number})
 		return
 	}
-	if c, conflicts := h.merge(h.main, queue.Pick{Head: p.head}); p.open && len(conflicts) == 0 && h.chance(30, "merge button") {
-		p.open = false
+	if h.chance(h.stacky/2, "other base") {
+		p.base = "main"
+		if low := h.somePull(); h.chance(50, "on another") {
+			p.base = branchOf(low) // its own, or one on top of it: a circle
+		}
+		h.audit.moved[p.number] = true
+		h.logf("## pull %d asks for %s", p.number, p.base)
+		h.tell(queue.Retargeted{Number: p.number})
+		return
+	}
+	if c, conflicts := h.merge(h.main, queue.Pick{Head: p.head}); p.open && p.base == "main" && len(conflicts) == 0 && h.chance(30, "merge button") {
+		p.open, p.merged = false, true
 		h.commitOutside(c.tree)
 		h.tell(queue.Closed{Number: p.number, Merged: true})
 		return

@@ -52,6 +52,7 @@ type history struct {
 	good   tree
 	draw   func(t tree) edit // instead of edits
 	even   bool              // nothing is likelier than the rest; else small numbers are, which shrink well
+	stacky int               // percent of the pull requests that are opened on top of others
 }
 
 func (h *history) chance(percent int, what string) bool {
@@ -134,6 +135,7 @@ func newHistory(rt *rapid.T) *history {
 	}
 	h.world = newWorld(rt, l, files, r)
 	h.good = files
+	h.stacky = []int{0, 20, 60, 90}[h.pick(4, "stacks")]
 	h.relation(h.pick(4, "relation"))
 	if h.chance(50, "predictor") {
 		h.core.model = anyModel{}

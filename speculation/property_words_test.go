@@ -98,7 +98,7 @@ func newProof(rt *rapid.T, seen map[string]int) *proof {
 	h.real = &analyst{places: places, memo: map[queue.TreeID]*conflict.Snapshot{}}
 	h.audit.brief = quick
 	h.good = files
-	h.passes, h.audit.lands = p.passed, p.lands
+	h.passes, h.audit.arrives = p.passed, p.lands
 	p.relation([]int{0, 0, 0, 1, 2, 3}[h.pick(6, "relation")])
 	switch h.pick(3, "predictor") {
 	case 1:

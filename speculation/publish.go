@@ -148,6 +148,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	f.text(string(ch.Phase))
 	f.text(c.shownLane(ch))
 	f.reason(ch.Reason)
+	if ch.Parent != 0 {
+		f.number(ch.Parent)
+	}
 	f.text(c.s.Main.Broken)
 	for _, id := range c.partners(ch) {
 		f.text(string(id))

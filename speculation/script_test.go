@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "write what the scripts print")
 //
 //	world targets=a,b steps=... [external=hold] [retries=1] [red=a:bad] ...
 //	      [lanes] [project=NAME:TARGETS:BENEFIT] [quota=NAME:AUTHORS/PROJECT:BUILDS:WHEN]
-//	pull N [by=user] file=tokens ...  opens pull request N on main as it is
+//	pull N [by=user] [on=M] file=tokens ...  opens pull request N on main as it is, or on top of M
+//	retarget N main|M           gives it another base
 //	label N [user=boss] NAME    sets a label; -NAME takes it off
 //	say N [user=boss] TEXT      comments, and lets everything but builds happen
 //	step N TEXT                 comments, and lets nothing happen
@@ -118,7 +119,18 @@ func (s *script) run(line string) string {
 		if by {
 			words = words[1:]
 		}
-		p := s.open(s.main, edits2(words[2:]))
+		on, stacked := strings.CutPrefix(words[2], "on=")
+		if stacked {
+			words = words[1:]
+		}
+		from := s.main
+		if stacked {
+			from = s.pulls[mustNumber(s.t, on)].head
+		}
+		p := s.open(from, edits2(words[2:]))
+		if stacked {
+			p.base = branchOf(s.pulls[mustNumber(s.t, on)])
+		}
 		if p.number != n {
 			s.t.Fatalf("this is pull %d", p.number)
 		}
@@ -163,6 +175,13 @@ func (s *script) run(line string) string {
 		p := s.pulls[mustNumber(s.t, words[1])]
 		p.head = s.put(commit{parent: p.head, tree: s.commits[p.head].tree.with(edits2(words[2:]))}).id
 		s.tell(queue.HeadMoved{Number: p.number, Head: p.head})
+		s.rest("")
+	case "retarget":
+		p := s.pulls[mustNumber(s.t, words[1])]
+		if p.base = words[2]; p.base != "main" {
+			p.base = branchOf(s.pulls[mustNumber(s.t, words[2])])
+		}
+		s.tell(queue.Retargeted{Number: p.number})
 		s.rest("")
 	case "refuse":
 		s.refuses = words[1] == "on"
@@ -403,6 +422,9 @@ func (s *script) status() string {
 		fmt.Fprintf(&out, "paused by %s: %s\n", m.Paused.By, s.clean(m.Paused.Reason))
 	}
 	for _, n := range sorted(s.pulls) {
+		if s.core.State().Pulls[n] == nil {
+			continue
+		}
 		ch := s.change(s.pulls[n])
 		if ch == nil {
 			fmt.Fprintf(&out, "#%d %s\n", n, s.clean(fmt.Sprint(s.core.State().Pulls[n].Notice)))

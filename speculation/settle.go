@@ -13,6 +13,7 @@ func (c *Core) settle() {
 	c.sortOrder()
 	c.proveMain()
 	for c.settleOnce() {
+		c.restack()
 		c.sortOrder()
 	}
 }
@@ -27,6 +28,9 @@ func (c *Core) settleOnce() bool {
 	tip := c.s.Main.Tip
 	for _, l := range c.turnedAway() {
 		id, st := l.Change, c.state(l)
+		if c.stacked[id] != nil {
+			continue // what it is on top of has its verdict first
+		}
 		if ahead := c.firstAhead(id); len(ahead) > 0 {
 			if c.without(queue.IngredientBypass) {
 				continue
@@ -276,7 +280,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 		c.leave(ch.ID)
 	}
 	c.dissolve(ch)
-	c.drop(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})
+	c.drop(c.analysis(ch))
 	c.sweep, c.untidy[ch.ID] = true, true
 	c.decisions++
 	if phase != queue.Landed {
@@ -288,11 +292,13 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	if p.Last = ch.ID; p.Active == ch.ID {
 		p.Active = ""
 	}
+	p.Landed = p.Landed || phase == queue.Landed || phase == queue.NothingToLand
 	commit := queue.CommitID("")
 	if v != nil {
 		commit = v.Commit
 	}
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why, Commit: commit})
+	c.topple(ch)
 }
 
 // landed ends a change that is on main as the given commit.
@@ -352,6 +358,7 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
+	c.topple(ch)
 }
 
 // unpark brings changes back whose cause has ended, and lets go of those that
@@ -409,9 +416,15 @@ func (c *Core) unparkNow(ch *queue.Change) {
 	if ch.Reason.Code == queue.ReasonRedMain {
 		c.forgetFailures(ch.ID) // they were made while main was red
 	}
+	if why := c.leaning(ch); why.Code != "" {
+		ch.Reason, ch.Until = why, 0
+		c.touchChange(ch)
+		return
+	}
 	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0
+	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
 	c.touchChange(ch)
-	if f := c.s.Footprints[ch.ID]; f != nil {
+	if f := c.s.Footprints[ch.ID]; f != nil && c.grounded(ch) {
 		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
 		c.join(ch.ID, f)
 	}

@@ -244,6 +244,9 @@ func (p *planning) merge(cand *candidate) bool {
 		cand.chain = taken(cand.node.edges, cand.takes)
 	}
 	l, rest := p.follow(cand.change, cand.chain)
+	if l == nil && len(rest.picks) == 0 {
+		return true
+	}
 	if l == nil {
 		p.wants = append(p.wants, rest)
 		return false

@@ -366,10 +366,11 @@ func (c *Core) restale(which func(*queue.Change) bool) {
 // reanalyze asks for a change's footprint on main as it is. Analyses on what main
 // was are waited for no more.
 func (c *Core) reanalyze(ch *queue.Change) {
+	now := c.analysis(ch)
 	if c.analyzing[ch.ID] > 0 {
 		var older []string
 		for key, a := range c.s.Actions {
-			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && t.Main != c.s.Main.Tip {
+			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && (t.Main != now.Main || !slices.Equal(t.Under, now.Under)) {
 				older = append(older, key)
 			}
 		}
@@ -378,5 +379,5 @@ func (c *Core) reanalyze(ch *queue.Change) {
 			c.done(key)
 		}
 	}
-	c.ask(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)})
+	c.ask(now)
 }

@@ -86,6 +86,9 @@ func (c *Core) members() []queue.ChangeID {
 		default:
 			train = append(train, id)
 			in[id], c.aboard[id] = true, true
+			if !landable(c.state(l).status) {
+				c.boarding[id] = true // its own build is not over, and keeps its slot
+			}
 			at = l.Commit
 			line[at] = true
 			ready, i = slices.Delete(ready, i, i+1), 0 // who was passed over may follow now
@@ -138,7 +141,7 @@ func (c *Core) ready() []queue.ChangeID {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
 			switch l := c.s.Links[queue.LinkOf(at, id)]; {
-			case l == nil && c.verified[id]: // it may repair main, and stand behind others that wait for that
+			case l == nil && c.verified[id] && c.upheld(c.s.Changes[id], nil): // it may repair main, and stand behind others that wait for that
 				c.wants = append(c.wants, want{base: at, picks: []queue.ChangeID{id}})
 			case l != nil && landable(c.state(l).status) && c.repairs(l):
 				repairs[id] = -1
@@ -187,7 +190,7 @@ func (c *Core) failsOn(l *queue.Link) bool {
 // shown not to matter (a bypass).
 func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.node(id)
-	if n == nil {
+	if n == nil || !c.upheld(n.ch, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
@@ -227,9 +230,10 @@ func (c *Core) push() bool {
 	if c.trying(at) {
 		return false
 	}
+	boarded := map[queue.ChangeID]bool{}
 	for rest := c.s.Train; len(rest) > 0; {
 		l, n := c.nextLink(at, rest)
-		if l == nil {
+		if l == nil || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !c.upheld(c.s.Changes[id], boarded) }) {
 			break
 		}
 		rest = rest[n:]
@@ -238,6 +242,9 @@ func (c *Core) push() bool {
 			break
 		}
 		chain = append(chain, l)
+		for _, id := range l.Changes() {
+			boarded[id] = true
+		}
 		if at = l.Commit; c.awaited(at) || c.trying(at) {
 			break
 		}

@@ -24,13 +24,16 @@ type audit struct {
 	off      bool                    // benchmarks only: nothing is checked
 	lossy    bool                    // the store has lost something
 	brief    bool                    // turns are made once, and nothing is compared with a core made anew
-	lands    func(c *commit)         // asked of each commit that is about to land
+	arrives  func(c *commit)         // asked of each commit that is about to land
+	on       map[queue.ChangeID]int  // what stacked changes were on top of, as the queue last knew
+	moved    map[int]bool            // pull requests that somebody has given another base
 	trusting bool                    // rejections are not checked: flakes go beyond the retries
 }
 
 func newAudit(w *world) audit {
 	return audit{w: w, phases: map[queue.ChangeID]queue.Phase{}, keys: map[queue.BuildID]string{},
-		ours: map[queue.CommitID][]queue.ChangeID{}, removed: map[queue.ChangeID]bool{}}
+		ours: map[queue.CommitID][]queue.ChangeID{}, removed: map[queue.ChangeID]bool{},
+		on: map[queue.ChangeID]int{}, moved: map[int]bool{}}
 }
 
 // forget drops what a loss has made undone.
@@ -85,7 +88,7 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 	for n := range turns {
 		turn := Step(c, events)
 		for _, note := range turn.Notes {
-			if note.What != "build-asked" && note.Reason.Code != queue.ReasonBuildCap {
+			if note.What != "build-asked" && note.Reason.Code != queue.ReasonBuildCap && note.Reason.Code != queue.ReasonParent {
 				w.Fatalf("folding the same events again: %+v", note)
 			}
 		}
@@ -143,6 +146,7 @@ func (a *audit) check(t Turn) {
 	a.verdicts(t)
 	a.budget()
 	a.quotas()
+	a.stacks(t)
 	a.owners(t)
 	if !a.brief {
 		a.caches()
@@ -204,6 +208,9 @@ func (a *audit) verdicts(t Turn) {
 			continue
 		}
 		a.phases[id] = ch.Phase
+		if ch.Parent != 0 && (ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
+			w.Fatalf("%s is %s before pull %d has landed, which it is on top of", id, ch.Phase, ch.Parent)
+		}
 		switch ch.Phase {
 		case queue.Landed:
 			if !slices.Contains(a.ours[ch.Verdict.Commit], id) {
@@ -403,8 +410,8 @@ func (a *audit) landing(p *queue.Push) {
 		if w.wholly(at.tree) && !w.wholly(c.tree) {
 			w.Fatalf("%s lands as %s and makes a green main red", c.change, id)
 		}
-		if a.lands != nil {
-			a.lands(c)
+		if a.arrives != nil {
+			a.arrives(c)
 		}
 		for _, before := range w.line(at.id) {
 			for _, x := range before.carries() {
@@ -414,6 +421,7 @@ func (a *audit) landing(p *queue.Push) {
 			}
 		}
 		a.ours[id] = changes
+		a.lands(at.id, changes)
 		at = c
 	}
 }

@@ -28,7 +28,8 @@ type pull struct {
 	head     queue.CommitID
 	open     bool
 	draft    bool
-	base     string
+	merged   bool          // by hand
+	base     string        // main, or the branch of another (branchOf)
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
 }
@@ -244,14 +245,20 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	}
 	level := map[string]string{"boss": "admin", "dev": "write"}[t.User]
 	return queue.Inspected{Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
 }
 
 func (w *world) footprint(t queue.Analyze) queue.Footprint {
 	f := queue.Footprint{Main: t.Main, Analyzer: "world/1"}
 	main := w.commits[t.Main]
+	for _, p := range t.Under {
+		if c, conflicts := w.merge(main.id, p); len(conflicts) == 0 {
+			main = c
+		}
+	}
 	with := w.commits[t.Pick.Head].tree
-	if c, conflicts := w.merge(t.Main, t.Pick); len(conflicts) == 0 {
+	if c, conflicts := w.merge(main.id, t.Pick); len(conflicts) == 0 {
 		with = c.tree
 	}
 	if w.real != nil {
@@ -342,6 +349,7 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 		return queue.Pushed{Action: a.Key, Push: p.ID, Refused: "required check missing"}
 	}
 	w.audit.landing(p)
+	w.rebased(p)
 	w.main = p.Tip()
 	w.logf("== main is %s", w.main)
 	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}

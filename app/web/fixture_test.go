@@ -28,6 +28,13 @@ func (words) Resume() string { return "Say go on." }
 
 func (words) Why(w queue.Worth, old string) string { return "why: " + string(w.Kind) + old }
 
+func (words) OnTop(c queue.Change) string {
+	if c.Parent == 0 {
+		return ""
+	}
+	return fmt.Sprintf("on top of #%d", c.Parent)
+}
+
 func (words) Partners(v queue.View) string {
 	if v.Partners().None() {
 		return ""

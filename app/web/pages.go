@@ -31,6 +31,8 @@ type Words interface {
 	Forecast(f queue.Forecast, now queue.Instant) string
 	// Partners returns with whom a change is built or lands; "" where with nobody.
 	Partners(v queue.View) string
+	// OnTop returns what a change is on top of; "" where that is nothing.
+	OnTop(c queue.Change) string
 	// Why returns what a build is for; old is its own sentence, where an older
 	// version has stored one.
 	Why(w queue.Worth, old string) string

@@ -310,6 +310,9 @@ func (p sheet) facts(ch app.APIChange) {
 	fact("head", ch.Head[:min(len(ch.Head), 12)]+" by "+ch.Author)
 	fact("asked for", p.clock(ch.Arrived)+" by "+ch.Requester)
 	fact("lane", ch.Lane)
+	if ch.Parent != 0 {
+		fact("on top of", fmt.Sprintf("#%d", ch.Parent))
+	}
 	if ch.Position > 0 {
 		fact("place", fmt.Sprintf("%d of %d", ch.Position, ch.Total))
 	}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// stack follows the bases of a pull request down to the queue's branch, or to
+// where there is nobody's. Protected branches stay when what is on them has
+// landed: a pull request that asks for one is not meant for another branch.
+func (p *performer) stack(ctx context.Context, pr forge.PullRequest) (queue.Stack, error) {
+	out := queue.Stack{Foot: pr.Base}
+	f, ok := p.Forge.(forge.Stacker)
+	for ok && pr.Open && out.Foot != p.Branch {
+		protection, err := p.Forge.Protection(ctx, out.Foot)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return out, err
+		}
+		if out.Kept = protection.Protected; out.Kept {
+			return out, nil
+		}
+		from, err := f.OpenFrom(ctx, out.Foot)
+		if err != nil {
+			return out, err
+		}
+		if len(from) == 0 {
+			return out, nil
+		}
+		next := from[0]
+		if i := slices.IndexFunc(from, func(x forge.PullRequest) bool { return x.Base == p.Branch }); i >= 0 {
+			next = from[i]
+		}
+		out.Circle = next.Number == pr.Number || slices.Contains(out.Below, next.Number)
+		out.Below = append(out.Below, next.Number)
+		out.Foot = next.Base
+		if out.Deep = len(out.Below) > queue.MaxStack; out.Circle || out.Deep {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// meant reports whether a pull request may be for this queue.
+func (p *performer) meant(pr forge.PullRequest, s queue.Stack) (yes bool, err error) {
+	if pr.Base == p.Branch || s.Foot == p.Branch {
+		return true, nil
+	}
+	err = p.facts(func(c *speculation.Core) { yes = c.LandedBranch(s.Foot) })
+	return yes && !s.Kept, err
+}
+
+// retarget has the forge show those of a push against the branch that they land
+// on who ask for another one's: else it would not see that they are merged. That
+// is for people only, so a refusal does not stop the push.
+func (p *performer) retarget(ctx context.Context, push *queue.Push) error {
+	f, ok := p.Forge.(forge.Stacker)
+	if !ok {
+		return nil
+	}
+	var numbers []int
+	if err := p.facts(func(c *speculation.Core) {
+		for _, id := range push.Changes {
+			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" {
+				numbers = append(numbers, ch.Number)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if err := f.Retarget(ctx, n, p.Branch); err != nil {
+			p.Log.Warn("a pull request could not be given the base that it lands on, so the forge may go on showing it as open; change its base by hand",
+				"queue", p.Queue, "pull", n, "error", err)
+		}
+	}
+	return nil
+}

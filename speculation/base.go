@@ -1,0 +1,101 @@
+package speculation
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// offBase says why a pull request is not for this queue by what it asks for, if
+// so: not its branch, nor on top of what is for it.
+func (c *Core) offBase(number int, b queue.Inspected) queue.Reason {
+	m, s := c.s.Main, b.Stack
+	names := []string{strconv.Itoa(number)}
+	for _, n := range s.Below {
+		names = append(names, strconv.Itoa(n))
+	}
+	foot := cmp.Or(s.Foot, b.Base)
+	switch {
+	case b.Base == m.Branch:
+		return queue.Reason{}
+	case s.Circle:
+		return queue.Reason{Code: queue.ReasonStackCircle, Names: names}
+	case s.Deep:
+		return queue.Reason{Code: queue.ReasonStackDeep}
+	case s.Kept, foot != m.Branch && !c.LandedBranch(foot):
+		return queue.Reason{Code: queue.ReasonWrongBase, Names: []string{b.Base, m.Branch}}
+	}
+	// The forge was asked at one moment, and the queue goes by what it knew before.
+	seen := []string{names[0]}
+	for next := c.parentIn(b); next != 0; {
+		seen = append(seen, strconv.Itoa(next))
+		switch ch := c.active(next); {
+		case next == number:
+			return queue.Reason{Code: queue.ReasonStackCircle, Names: seen}
+		case len(seen) > queue.MaxStack+1:
+			return queue.Reason{Code: queue.ReasonStackDeep}
+		case ch == nil:
+			return queue.Reason{}
+		default:
+			next = ch.Parent
+		}
+	}
+	return queue.Reason{}
+}
+
+// parentIn returns the pull request that one is on top of, 0 where that is none
+// or has landed.
+func (c *Core) parentIn(b queue.Inspected) int {
+	if b.Base == c.s.Main.Branch {
+		return 0
+	}
+	n := b.Stack.Parent()
+	if p := c.s.Pulls[n]; p != nil && p.Landed && p.Active == "" {
+		return 0
+	}
+	return n
+}
+
+// baseIn returns the base of a pull request where that is not the queue's branch.
+func (c *Core) baseIn(b queue.Inspected) string {
+	if b.Base == c.s.Main.Branch {
+		return ""
+	}
+	return b.Base
+}
+
+// LandedBranch reports whether a branch of the repository was the head of a pull
+// request that has landed, as far as is remembered: who asks for it asks for the
+// queue's branch, in a way that is out of date.
+func (c *Core) LandedBranch(branch string) bool {
+	for _, p := range c.s.Pulls {
+		if branch != "" && p.Branch == branch && p.Landed && p.Active == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// rebase takes in what a pull request asks for now. What is in the order stays on
+// top of what it was on until that has landed, even if it asks for the queue's
+// branch by now, as our own landing of it makes it. It reports whether the change
+// is still the one that was asked for.
+func (c *Core) rebase(ch *queue.Change, b queue.Inspected) bool {
+	parent, base := c.parentIn(b), c.baseIn(b)
+	if parent != ch.Parent && parent != 0 {
+		return false
+	}
+	if parent == ch.Parent && base == ch.Base {
+		return true
+	}
+	ch.Base = base
+	if ch.Phase == queue.Parked {
+		ch.Parent = parent
+	}
+	c.touchChange(ch)
+	if ch.Parent == 0 {
+		c.comeBack(ch)
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package speculation
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// tower opens pull requests on top of each other, each in an area of its own.
+func tower(t *testing.T, n int) (*world, []*pull) {
+	t.Helper()
+	l, files := law{needs: map[string][]string{}}, tree{barrier: "go1", unowned: "data", stepsFile: unit}
+	for i := range n {
+		l.targets = append(l.targets, fmt.Sprintf("t%02d", i))
+		files[fileOf(l.targets[i])] = "base"
+	}
+	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w.begin(8)
+	pulls := []*pull{w.open(w.main, edit{fileOf(l.targets[0]): "one"})}
+	for i := 1; i < n; i++ {
+		pulls = append(pulls, w.openOn(pulls[i-1], edit{fileOf(l.targets[i]): "one"}))
+	}
+	return w, pulls
+}
+
+// The highest stack that there may be, asked for from the top, lands from the
+// bottom, in order.
+func TestHighestStack(t *testing.T) {
+	w, pulls := tower(t, queue.MaxStack+1)
+	w.audit.off = true // it makes each turn three times
+	for _, p := range slices.Backward(pulls) {
+		w.step(w.say(p, "dev", "/land"))
+	}
+	w.waitOut()
+	w.audit.final()
+	var landed []int
+	for _, id := range w.audit.before(w.main) {
+		landed = append(landed, w.core.State().Changes[id].Number)
+	}
+	if len(landed) != len(pulls) || !slices.IsSorted(landed) {
+		t.Errorf("landed: %v", landed)
+	}
+}
+
+func TestStackThatIsTooHigh(t *testing.T) {
+	w, pulls := tower(t, queue.MaxStack+2)
+	top := pulls[len(pulls)-1]
+	w.step(w.say(top, "dev", "/land"))
+	w.quiesce()
+	if p := w.core.State().Pulls[top.number]; p.Active != "" || p.Notice.Code != queue.ReasonStackDeep {
+		t.Errorf("the answer is %+v", p)
+	}
+	w.step(w.say(pulls[len(pulls)-2], "dev", "/land"))
+	w.quiesce()
+	if ch := w.change(pulls[len(pulls)-2]); ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonParent {
+		t.Errorf("the highest that there may be is %s, %+v", ch.Phase, ch.Reason)
+	}
+}
+
+// Two pull requests ask for each other's branches, one after the other, and the
+// queue hears of it in the worst order: both are on top of the other for it at one
+// moment, and neither hangs.
+func TestStackThatTurnsOver(t *testing.T) {
+	w, pulls := tower(t, 2)
+	low, high := pulls[0], pulls[1]
+	w.step(w.say(high, "dev", "/land"))
+	w.quiesce()
+	high.base, low.base = "main", branchOf(high)
+	w.audit.moved[low.number], w.audit.moved[high.number] = true, true
+	w.step(w.say(low, "dev", "/land")) // the one on top is still taken to be
+	w.quiesce()
+	if n := w.core.State().Pulls[low.number].Notice; n.Code != queue.ReasonStackCircle {
+		t.Errorf("the answer is %+v", n)
+	}
+	w.tell(queue.Retargeted{Number: high.number})
+	w.step(w.say(low, "dev", "/land"))
+	w.waitOut()
+	w.audit.final()
+	if a, b := w.change(high), w.change(low); a.Phase != queue.Landed || b.Phase != queue.NothingToLand {
+		t.Errorf("%s and %s", a.Phase, b.Phase)
+	}
+}
+
+// Who is below is merged by hand: the one on top lands on main.
+func TestStackMergedByHand(t *testing.T) {
+	w, pulls := tower(t, 2)
+	w.step(w.say(pulls[0], "boss", "/queue pause"))
+	for _, p := range pulls {
+		w.step(w.say(p, "dev", "/land"))
+	}
+	w.quiesce()
+	c, _ := w.merge(w.main, queue.Pick{Head: pulls[0].head})
+	w.commitOutside(c.tree)
+	pulls[0].open, pulls[0].merged = false, true
+	w.tell(queue.Closed{Number: pulls[0].number, Merged: true})
+	w.quiesce()
+	if ch := w.change(pulls[1]); ch.Parent != 0 || ch.Phase != queue.Pending {
+		t.Errorf("the one on top is %+v", ch)
+	}
+	w.step(w.say(pulls[1], "boss", "/queue resume"))
+	w.waitOut()
+	if low, high := w.change(pulls[0]), w.change(pulls[1]); low.Phase != queue.Cancelled || high.Phase != queue.Landed {
+		t.Errorf("%s and %s", low.Phase, high.Phase)
+	}
+}
