@@ -18,7 +18,7 @@ type hit struct {
 // five by name. An unknown change, and one that touches nothing, has none.
 func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	c := x.changes[id]
-	if c == nil || !x.some.has(c.slot) {
+	if c == nil {
 		return nil
 	}
 	x.settle()
@@ -29,11 +29,13 @@ func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	for i := range x.hits {
 		x.hits[i].n = 0
 	}
-	x.global(c, kinds)
-	if !c.f.All {
-		x.meet(c, kinds)
+	if x.some.has(c.slot) {
+		x.global(c, kinds)
+		if !c.f.All {
+			x.meet(c, kinds)
+		}
 	}
-	return x.report(c, kinds)
+	return x.report(c, kinds, x.textual(c, kinds))
 }
 
 // global finds the conflicts of All, which need no names.
@@ -85,7 +87,7 @@ func (x *Index) meet(c *entry, kinds []queue.ConflictKind) {
 			}
 		}
 	})
-	x.pass(kinds, rest, queue.ConflictTarget, func(open bitset) {
+	x.pass(kinds, rest, queue.ConflictDefinition, func(open bitset) {
 		for _, n := range closed {
 			if strings.HasPrefix(n.text, DefinitionPrefix) {
 				x.note(n, n.writers, open)
@@ -166,7 +168,7 @@ func (x *Index) cross(write, read []*name, open bitset, of func(*name) (writers,
 }
 
 // report writes the answer.
-func (x *Index) report(c *entry, kinds []queue.ConflictKind) []queue.Conflict {
+func (x *Index) report(c *entry, kinds []queue.ConflictKind, paths map[int][]string) []queue.Conflict {
 	count, words := 0, 0
 	for slot, k := range kinds {
 		if k != "" {
@@ -185,9 +187,12 @@ func (x *Index) report(c *entry, kinds []queue.ConflictKind) []queue.Conflict {
 			continue
 		}
 		found := queue.Conflict{With: o.id, Kind: k}
-		if k == queue.ConflictGlobal || k == queue.ConflictUnknown {
+		switch k {
+		case queue.ConflictGlobal, queue.ConflictUnknown:
 			found.Witnesses = globalWitnesses(c, o)
-		} else {
+		case queue.ConflictTextual:
+			found.Witnesses = paths[o.slot]
+		default:
 			from := len(texts)
 			h := &x.hits[o.slot]
 			for _, n := range h.names[:h.n] {
@@ -220,7 +225,15 @@ func onlyGlobal(c *entry) []string {
 // with itself, nor with one that the index does not know.
 func (x *Index) Conflict(a, b queue.ChangeID) bool {
 	c, d := x.changes[a], x.changes[b]
-	if c == nil || d == nil || c == d || !x.some.has(c.slot) || !x.some.has(d.slot) {
+	if c == nil || d == nil || c == d {
+		return false
+	}
+	return x.influence(c, d) || x.touched.meet(a, b)
+}
+
+// influence is Conflict without the textual layer.
+func (x *Index) influence(c, d *entry) bool {
+	if !x.some.has(c.slot) || !x.some.has(d.slot) {
 		return false
 	}
 	if c.f.All || d.f.All {

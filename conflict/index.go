@@ -13,7 +13,7 @@ import (
 //
 // Two changes a and b conflict when A'(a) and A'(b) meet, when one starts to
 // depend on something in the other's A', or when one of them is All and the
-// other is not empty. A'(c) is what c writes, closed over the edges that all
+// other is not empty; and, by textual.go, when they touch a common path. A'(c) is what c writes, closed over the edges that all
 // pending changes add: who writes an edge's head influences everything above
 // its tail. So an index without the change that adds the edge may call two
 // changes independent that conflict in one with it.
@@ -30,6 +30,7 @@ type Index struct {
 	some    bitset   // slots that are not empty
 	dirty   bitset   // slots whose closure may have shrunk
 	hits    []hit    // scratch of Conflicts, by slot
+	touched touched  // the textual layer
 }
 
 // name is a target, definition node or listing that a footprint speaks of.
@@ -66,7 +67,7 @@ type entry struct {
 
 // NewIndex returns an index of no changes.
 func NewIndex() *Index {
-	return &Index{names: map[string]*name{}, changes: map[queue.ChangeID]*entry{}}
+	return &Index{names: map[string]*name{}, changes: map[queue.ChangeID]*entry{}, touched: newTouched()}
 }
 
 // Put adds a change or replaces its footprint.
@@ -80,6 +81,7 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 		x.slots = append(x.slots, c)
 	}
 	x.changes[id] = c
+	x.touched.put(id, &f)
 	at, _ := slices.BinarySearchFunc(x.order, id, func(e *entry, id queue.ChangeID) int { return strings.Compare(string(e.id), string(id)) })
 	x.order = slices.Insert(x.order, at, c)
 	if f.All {
@@ -105,6 +107,7 @@ func (x *Index) Remove(id queue.ChangeID) {
 		return
 	}
 	delete(x.changes, id)
+	x.touched.remove(id)
 	at := slices.Index(x.order, c)
 	x.order = slices.Delete(x.order, at, at+1)
 	x.slots[c.slot] = nil

@@ -60,6 +60,7 @@ type Change struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
+	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
@@ -84,6 +85,7 @@ type Verdict struct {
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
+	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
 }
 

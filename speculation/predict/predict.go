@@ -72,6 +72,20 @@ func Observe(d *queue.Duration, id string, took time.Duration) *queue.Duration {
 	return &next
 }
 
+// memory is how many results the share of failures remembers: failures are rare.
+const memory = 32
+
+// Fail returns the history with the outcome of its latest observation: 1 where
+// it failed, 0 where it passed, a part where it failed with others.
+func Fail(d *queue.Duration, failed float64) *queue.Duration {
+	if d == nil || d.N < 1 {
+		return d
+	}
+	next := *d
+	next.Failed += (failed - d.Failed) / float64(min(d.N, memory))
+	return &next
+}
+
 // Duration returns what the history says, or Unseen.
 func Duration(d *queue.Duration) time.Duration {
 	if d == nil {
