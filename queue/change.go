@@ -136,7 +136,7 @@ type ReasonCode string
 // The reasons.
 const (
 	ReasonInspecting    ReasonCode = "inspecting"    // asking the forge about the pull request
-	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint
+	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint; Detail: what came of the attempt before
 	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
 	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
 	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner; Names: its place among the builds that wait for one, how many these are
@@ -151,6 +151,7 @@ const (
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
 	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
+	ReasonUnanalyzed    ReasonCode = "unanalyzed"    // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
 	ReasonLanding       ReasonCode = "landing"       // being pushed
 	ReasonLanded        ReasonCode = "landed"

@@ -25,12 +25,16 @@ func (c *Core) dueAgain(ch *queue.Change) bool {
 	if !ch.Touches.Again || f == nil {
 		return false
 	}
-	at := f.At.Add(againAfter)
-	if f.Main != c.s.Main.Tip {
-		at = f.At.Add(againMoved)
-	}
+	at := c.againAt(f)
 	c.wakeAt(at)
 	return c.now >= at
+}
+
+func (c *Core) againAt(f *queue.Footprint) queue.Instant {
+	if f.Main != c.s.Main.Tip {
+		return f.At.Add(againMoved)
+	}
+	return f.At.Add(againAfter)
 }
 
 // repeated reports whether a task may be asked for again under a name that it
@@ -107,6 +111,20 @@ func (c *Core) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.U
 		}
 	}
 	return out
+}
+
+// unanalyzed says why a pending change counts as touching everything, where it
+// could not be analyzed.
+func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
+	f := c.s.Footprints[ch.ID]
+	if f == nil || f.Unknown == "" {
+		return queue.Reason{}
+	}
+	r := queue.Reason{Code: queue.ReasonUnanalyzed, Detail: f.Unknown}
+	if f.Again {
+		r.Until = c.againAt(f)
+	}
+	return r
 }
 
 // trouble is why a change is not in the order, with what keeps its analysis.

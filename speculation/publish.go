@@ -149,6 +149,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	f.text(c.shownLane(ch))
 	f.reason(ch.Reason)
 	f.text(c.s.Main.Broken)
+	if ch.Touches.Unknown != "" {
+		f.text(ch.Touches.Unknown)
+	}
 	for _, id := range c.partners(ch) {
 		f.text(string(id))
 	}

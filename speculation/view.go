@@ -200,6 +200,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	default:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
 	}
+	if why := c.unanalyzed(ch); why.Code != "" {
+		out = slices.Insert(out, min(1, len(out)-1), why) // the last one is what its next build waits for
+	}
 	return out
 }
 

@@ -31,6 +31,9 @@ type Words interface {
 	Forecast(f queue.Forecast, now queue.Instant) string
 	// Partners returns with whom a change is built or lands; "" where with nobody.
 	Partners(v queue.View) string
+	// Conflict returns why two changes may influence each other, as it stands
+	// before the witnesses.
+	Conflict(v queue.View, k queue.Conflict) string
 	// Why returns what a build is for; old is its own sentence, where an older
 	// version has stored one.
 	Why(w queue.Worth, old string) string
