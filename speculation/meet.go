@@ -141,13 +141,18 @@ func (c *Core) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	return !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] && c.index.OnlyTextual(a, id) })
 }
 
-// landedOver returns landed changes that have touched one of some paths, the
-// latest first, at most three: why the paths do not merge.
-func (c *Core) landedOver(paths []string) []queue.ChangeID {
-	var out []queue.ChangeID
+// landedOver returns landed changes that have touched one of the paths in which
+// a change does not merge, the latest first, at most three. Those that it was
+// seen to merge with are not to blame.
+func (c *Core) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
+	var out, merges []queue.ChangeID
+	if f := c.s.Footprints[ch]; f != nil {
+		merges = f.Merges
+	}
 	for _, id := range slices.Backward(c.assumed.line) {
 		f := c.s.Footprints[id]
-		if f == nil || len(f.Paths) == 0 || c.s.Changes[id] == nil || c.s.Changes[id].Phase != queue.Landed {
+		if f == nil || len(f.Paths) == 0 || c.s.Changes[id] == nil || c.s.Changes[id].Phase != queue.Landed ||
+			slices.Contains(f.Merges, ch) || slices.Contains(merges, id) {
 			continue
 		}
 		if slices.ContainsFunc(paths, func(p string) bool { return conflict.PathsMeet(f.Paths, p) }) {
