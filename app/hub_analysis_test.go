@@ -189,7 +189,7 @@ func TestOddTrees(t *testing.T) {
 		{"newline-target", func(dir string) {
 			mustNot(t, os.MkdirAll(filepath.Join(dir, "x\ny"), 0o755))
 			mustNot(t, os.WriteFile(filepath.Join(dir, "x\ny", "deps"), nil, 0o644))
-		}, 0, "it is not a JSON object"},
+		}, 0, "the JSON object does not end in its line"},
 		{"links", func(dir string) {
 			mustNot(t, os.MkdirAll(filepath.Join(dir, "links"), 0o755))
 			mustNot(t, os.Symlink("b", filepath.Join(dir, "links", "a")))
@@ -228,8 +228,8 @@ func TestOddTrees(t *testing.T) {
 }
 
 // TestMissingBlob: a head of which the repository has not all, as where it is a
-// partial copy: the change is unknown with the reason and parked in the end, and
-// others land.
+// partial copy. Nobody can fetch it: it does not enter, is told why, and others
+// land.
 func TestMissingBlob(t *testing.T) {
 	t.Parallel()
 	r := newRigWith(t, graphed(), running(t))
@@ -241,10 +241,43 @@ func TestMissingBlob(t *testing.T) {
 	if ch := r.verdict(whole); ch.Phase != queue.Landed {
 		t.Errorf("the other: %s, %+v", ch.Phase, ch.Reason)
 	}
-	v := r.until(torn, "unknown", func(v queue.View) bool { return v.Change.Touches.Unknown != "" })
-	if !strings.Contains(v.Change.Touches.Unknown, blob[:8]) || !v.Change.Touches.Again || !v.Change.Touches.All {
-		t.Errorf("touches %+v", v.Change.Touches)
+	v := r.until(torn, "answered", func(v queue.View) bool { return v.Notice.Code != "" })
+	if v.Notice.Code != queue.ReasonForge || !strings.Contains(v.Notice.Detail, blob) {
+		t.Errorf("the answer is %+v", v.Notice)
 	}
+}
+
+// TestUnreadableWhenAnalyzed: what a change brings is there when it enters and gone
+// when it is analyzed. It is unknown with the reason, and analyzed again.
+func TestUnreadableWhenAnalyzed(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), talkative: true, analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+		a, err := analyzers(s)
+		return torn{a}, err
+	}})
+	h.proven()
+	n := h.land("torn", map[string]string{"api/torn": "x\n"})
+	h.landed(h.land("other", map[string]string{"web/x": "x\n"}))
+	h.until("it is unknown", func(c *speculation.Core) bool {
+		v, ok := c.PullView(n)
+		return ok && v.Change.Touches.Again && v.Change.Touches.All && strings.Contains(v.Change.Touches.Unknown, "1111111111111111111111111111111111111111")
+	})
+	h.says(n, "1111111111111111111111111111111111111111")
+}
+
+// torn is an analyzer that asks for a blob that is not there.
+type torn struct{ conflict.Analyzer }
+
+func (u torn) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(files, func(e conflict.Entry) bool { return e.Path == "api/torn" }) {
+		if _, err := t.Blob(ctx, strings.Repeat("1", 40)); err != nil {
+			return nil, err
+		}
+	}
+	return u.Analyzer.Graph(ctx, t)
 }
 
 // TestTextualConflictEndToEnd: two that share no target and do not merge, and

@@ -14,7 +14,10 @@ import (
 )
 
 // Model predicts outcomes. Implementations are pure: the same change gets the
-// same answer.
+// same answer. What its analysis has shown is in its Touches: how many targets,
+// files and directories, whether it alters the graph or is unknown, and how
+// often its targets have failed lately. They are set before a model is asked for
+// the first time, and again with each analysis.
 type Model interface {
 	// Good returns the chance, from 0 to 1, that a change of which no result is
 	// known will land. Callers take NaN and what lies outside for the nearest
