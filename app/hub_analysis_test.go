@@ -69,7 +69,7 @@ func running(t *testing.T) app.Analyzers {
 func TestProgramsInTrouble(t *testing.T) {
 	for file, want := range map[string]string{
 		"rubbish": "line 1: it is not a JSON object",
-		"hang":    "it did not end within 2s",
+		"hang":    "it did not end within 4s",
 		"flood":   "it printed more than 64 MiB",
 		"crash":   "exit status 3: api/BUILD:3: syntax error",
 		"silent":  "there is no target that can be verified",
@@ -77,7 +77,7 @@ func TestProgramsInTrouble(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			files := graphed()
 			if file == "hang" {
-				files[queue.ConfigPath] = strings.Replace(files[queue.ConfigPath], "timeout: 40s", "timeout: 2s", 1)
+				files[queue.ConfigPath] = strings.Replace(files[queue.ConfigPath], "timeout: 40s", "timeout: 4s", 1)
 			}
 			h := newHub(t, hubOptions{files: files, workers: workers.NewInstant(4), analyzers: running(t), talkative: true})
 			h.proven()
