@@ -121,7 +121,7 @@ func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
 		return queue.Reason{}
 	}
 	r := queue.Reason{Code: queue.ReasonUnanalyzed, Detail: f.Unknown}
-	if f.Again {
+	if f.Again && c.analyzing[ch.ID] == 0 {
 		r.Until = c.againAt(f)
 	}
 	return r
