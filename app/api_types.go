@@ -73,8 +73,9 @@ type APIChange struct {
 	Reason    *APIReason    `json:"reason,omitempty"`
 	Position  int           `json:"position,omitempty"` // from 1
 	Total     int           `json:"total,omitempty"`
-	Waits     []APIReason   `json:"waits,omitempty"` // what it waits for, the most telling first
-	Ahead     []string      `json:"ahead,omitempty"` // ids of conflicting changes ahead that are not decided
+	Waits     []APIReason   `json:"waits,omitempty"`   // what it waits for, the most telling first
+	Ahead     []string      `json:"ahead,omitempty"`   // ids of conflicting changes ahead that are not decided
+	Touches   *APITouches   `json:"touches,omitempty"` // once it has been analyzed
 	Conflicts []APIConflict `json:"conflicts,omitempty"`
 	Builds    []APIBuild    `json:"builds,omitempty"`   // live ones
 	Partners  *APIPartners  `json:"partners,omitempty"` // whom it is built or lands with
@@ -98,6 +99,19 @@ type APIConflict struct {
 	With      string   `json:"with"`
 	Kind      string   `json:"kind"`
 	Witnesses []string `json:"witnesses,omitempty"`
+	Text      string   `json:"text"` // why, in words
+}
+
+// APITouches sums up what a change touches.
+type APITouches struct {
+	Targets  int     `json:"targets"` // that it affects
+	Graph    bool    `json:"graph"`   // it adds edges to the graph, or changes what shapes it
+	Files    int     `json:"files"`
+	Dirs     int     `json:"dirs"`
+	All      bool    `json:"all"`               // it touches what everything depends on, or is unknown
+	Unknown  string  `json:"unknown,omitempty"` // why it could not be analyzed
+	Again    bool    `json:"again,omitempty"`   // it is analyzed again after a while
+	FailRate float64 `json:"fail_rate"`         // the highest share of failures that its targets have shown lately
 }
 
 // APIBuild is a live build.
@@ -126,7 +140,9 @@ type APIVerdict struct {
 	Together []string      `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string      `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
 	Failures []APIEvidence `json:"failures,omitempty"`
-	Paths    []string      `json:"paths,omitempty"` // that do not merge
+	Paths    []string      `json:"paths,omitempty"`   // that do not merge
+	Against  []string      `json:"against,omitempty"` // landed changes that touch these, the latest first
+	Text     string        `json:"text,omitempty"`    // the same in words
 }
 
 // APIEvidence is one failing step.
@@ -211,11 +227,15 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
 		Next: s.apiNextOf(c, v.Outlook.Next), Outlook: apiOutlookOf(v.Outlook),
 	}
+	if c.Touches != (queue.Touches{}) {
+		t := APITouches(c.Touches)
+		out.Touches = &t
+	}
 	for _, r := range v.Waits {
 		out.Waits = append(out.Waits, *s.apiReasonOf(c, r))
 	}
 	for _, k := range v.Conflicts {
-		out.Conflicts = append(out.Conflicts, APIConflict{With: string(k.With), Kind: string(k.Kind), Witnesses: k.Witnesses})
+		out.Conflicts = append(out.Conflicts, APIConflict{With: string(k.With), Kind: string(k.Kind), Witnesses: k.Witnesses, Text: s.o.Words.Conflict(v, k)})
 	}
 	return out
 }
@@ -253,7 +273,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	}
 	out := &APIVerdict{
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
-		Together: texts(v.Together), Bypassed: texts(v.Bypassed), Paths: v.Conflicts,
+		Together: texts(v.Together), Bypassed: texts(v.Bypassed), Paths: v.Conflicts, Against: texts(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say

@@ -36,6 +36,8 @@ type judge struct {
 	size     int            // bytes of the snapshots, roughly
 	configs  map[string]parsed
 	analyzer map[string]conflict.Analyzer
+
+	sharing sharing
 }
 
 type parsed struct {
@@ -51,7 +53,7 @@ const (
 
 func newJudge(m *forge.Mirror, a Analyzers) *judge {
 	return &judge{mirror: m, analyzers: a, byTree: map[queue.TreeID]judged{}, configs: map[string]parsed{},
-		analyzer: map[string]conflict.Analyzer{}}
+		analyzer: map[string]conflict.Analyzer{}, sharing: newSharing()}
 }
 
 // tree lets the conflict package read a tree of the mirror.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -30,14 +29,15 @@ const (
 // done twice; what comes of it goes back as an event.
 type performer struct {
 	*Owner
-	ctx   context.Context
-	wg    sync.WaitGroup
-	git   chan struct{}
-	forge chan struct{}
-	asks  chan struct{}
+	ctx    context.Context
+	wg     sync.WaitGroup
+	git    chan struct{}
+	forge  chan struct{}
+	asks   chan struct{}
+	judges chan struct{}
 
 	mu     sync.Mutex
-	busy   map[string]*launched      // by key, until it has ended or its end is known
+	busy   map[string]*underway      // by key, until it has ended or its end is known
 	said   map[int]forge.Publication // last, by pull request
 	due    map[int]time.Time         // when it may be published next, by pull request
 	pacing map[int]chan struct{}     // closed when it is not to wait for that
@@ -46,16 +46,17 @@ type performer struct {
 	prepared  bool // merges follow main's attributes
 }
 
-// launched is a group of actions being carried out.
-type launched struct {
+// underway is an action that is being carried out, until its context ends.
+type underway struct {
+	*queue.Action
+	ctx    context.Context
 	cancel context.CancelFunc
-	alone  bool // it is one action
 }
 
 func newPerformer(ctx context.Context, o *Owner) *performer {
 	return &performer{Owner: o, ctx: ctx, git: make(chan struct{}, gitAtOnce), forge: make(chan struct{}, forgeAtOnce),
-		asks: make(chan struct{}, inspectAtOnce),
-		busy: map[string]*launched{}, said: map[int]forge.Publication{},
+		asks: make(chan struct{}, inspectAtOnce), judges: make(chan struct{}, judgedAtOnce),
+		busy: map[string]*underway{}, said: map[int]forge.Publication{},
 		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
 }
 
@@ -90,8 +91,8 @@ func (p *performer) end(keys []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, k := range keys {
-		if l := p.busy[k]; l != nil && l.alone {
-			l.cancel()
+		if u := p.busy[k]; u != nil {
+			u.cancel()
 		}
 		delete(p.busy, k)
 	}
@@ -99,74 +100,58 @@ func (p *performer) end(keys []string) {
 
 // launch carries out a group of actions of one kind.
 func (p *performer) launch(group []*queue.Action) {
-	if len(group) == 0 {
-		return
-	}
-	ctx, cancel := context.WithCancel(p.ctx)
-	l := &launched{cancel: cancel, alone: len(group) == 1}
+	var fresh []*underway
 	p.mu.Lock()
-	fresh := group[:0:0]
 	for _, a := range group {
 		if p.busy[a.Key] == nil {
-			fresh = append(fresh, a)
-			p.busy[a.Key] = l
+			u := &underway{Action: a}
+			u.ctx, u.cancel = context.WithCancel(p.ctx)
+			fresh = append(fresh, u)
+			p.busy[a.Key] = u
 		}
 	}
 	p.mu.Unlock()
 	if len(fresh) == 0 {
-		cancel()
 		return
 	}
 	p.wg.Go(func() {
-		defer cancel()
 		defer func() {
 			p.mu.Lock()
-			for _, a := range fresh {
-				if p.busy[a.Key] == l {
-					delete(p.busy, a.Key)
+			defer p.mu.Unlock()
+			for _, u := range fresh {
+				u.cancel()
+				if p.busy[u.Key] == u {
+					delete(p.busy, u.Key)
 				}
 			}
-			p.mu.Unlock()
 		}()
-		if at := fresh[0].NotBefore; at != 0 && !pause(ctx, at.Sub(queue.At(p.Now()))) {
+		alone := fresh[0]
+		if alone.NotBefore != 0 && !pause(alone.ctx, alone.NotBefore.Sub(queue.At(p.Now()))) {
 			return
 		}
-		if ctx.Err() == nil {
-			p.carryOut(ctx, fresh)
-		}
+		p.carryOut(fresh)
 	})
 }
 
-func (p *performer) carryOut(ctx context.Context, group []*queue.Action) {
-	defer func() {
-		if r := recover(); r != nil {
-			// Ours, and not the change's fault: the action fails, the queue goes on.
-			p.Log.Error("an action panicked", "queue", p.Queue, "action", group[0].Key, "panic", r, "stack", string(debug.Stack()))
-			for _, a := range group {
-				p.result(ctx, a, nil, fmt.Errorf("internal error: %v", r), 0)
-			}
-		}
-	}()
-	began := time.Now()
-	work, stop := graceful(ctx, gitGrace)
-	defer stop()
+func (p *performer) carryOut(group []*underway) {
 	switch group[0].Task.(type) {
-	case queue.Resolve:
-		defer p.turnOf(ctx, p.git)()
-		bodies, errs := p.resolve(work, group)
-		for i, a := range group {
-			p.result(ctx, a, bodies[i], errs[i], time.Since(began))
-		}
-	case queue.Analyze:
-		defer p.turnOf(ctx, p.git)()
-		bodies, errs := p.analyze(work, group)
-		for i, a := range group {
-			p.result(ctx, a, bodies[i], errs[i], time.Since(began))
-		}
-	default:
-		body, err := p.single(ctx, work, group[0])
-		p.result(ctx, group[0], body, err, time.Since(began))
+	case queue.Resolve, queue.Analyze:
+		p.together(group)
+		return
 	}
+	a, began := group[0], time.Now()
+	if a.ctx.Err() != nil {
+		return
+	}
+	work, stop := graceful(a.ctx, gitGrace)
+	defer stop()
+	var body queue.Body
+	var err error
+	func() {
+		defer p.recovered(a.Action, &err)
+		body, err = p.single(a.ctx, work, a.Action)
+	}()
+	p.result(a.ctx, a.Action, body, err, time.Since(began))
 }
 
 // single carries out one action: what uses git in the context work, which ends
@@ -179,6 +164,9 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 	case queue.Survey:
 		defer p.turnOf(ctx, p.git)()
 		return p.survey(work, a.Key, t)
+	case queue.Meet:
+		defer p.turnOf(ctx, p.git)()
+		return p.meet(work, a.Key, t)
 	case queue.Land:
 		return p.land(work, a, t)
 	case queue.Inspect:

@@ -68,7 +68,7 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
 		return nil, err
 	}
-	j, err := p.judge.commit(ctx, t.Commit, now, "")
+	j, err := p.judge.shared(ctx, t.Commit, now, "")
 	if err != nil {
 		return nil, err
 	}
@@ -140,140 +140,7 @@ func clipLine(s string, n int) string {
 	return s
 }
 
-// analyze computes the footprints of changes on main.
-func (p *performer) analyze(ctx context.Context, group []*queue.Action) ([]queue.Body, []error) {
-	bodies, errs := make([]queue.Body, len(group)), make([]error, len(group))
-	fail := func(err error) ([]queue.Body, []error) {
-		for i := range errs {
-			errs[i] = err
-		}
-		return bodies, errs
-	}
-	var picks []queue.Pick
-	for _, a := range group {
-		t := a.Task.(queue.Analyze)
-		picks = append(append(picks, t.Under...), t.Pick)
-	}
-	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
-	missing, err2 := p.fetch(ctx, picks)
-	if err = errors.Join(err, err2, p.prepare(ctx)); err != nil {
-		return fail(err)
-	}
-	var wave []forge.Pick
-	var at []int
-	for i, a := range group {
-		t := a.Task.(queue.Analyze)
-		if errs[i] = errors.Join(missing[t.Pick.Head], p.hold(ctx, t.Main)); errs[i] != nil {
-			continue
-		}
-		base, err := p.under(ctx, t, missing)
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		wave, at = append(wave, mergeOf(t.Pick, base)), append(at, i)
-	}
-	merged, err := p.Mirror.MergeWave(ctx, wave)
-	if err != nil {
-		return fail(err)
-	}
-	for n, i := range at {
-		t := group[i].Task.(queue.Analyze)
-		f, err := p.footprint(ctx, t, wave[n].Parent, merged[n], now)
-		bodies[i], errs[i] = queue.Analyzed{Action: group[i].Key, Change: t.Change, Footprint: f}, err
-	}
-	return bodies, errs
-}
-
-// under returns the commit that a change is analyzed on: main with what it is on
-// top of. Where that does not merge, main itself: what differs from it is then
-// more than what the change does, which errs on the safe side.
-func (p *performer) under(ctx context.Context, t queue.Analyze, missing map[queue.CommitID]error) (queue.CommitID, error) {
-	if len(t.Under) == 0 {
-		return t.Main, nil
-	}
-	var picks []forge.Pick
-	for _, k := range t.Under {
-		if err := missing[k.Head]; err != nil {
-			return "", err
-		}
-		picks = append(picks, mergeOf(k, ""))
-	}
-	made, err := p.Mirror.MergeChain(ctx, t.Main, picks)
-	if err != nil {
-		return "", err
-	}
-	if last := made[len(made)-1]; last.Clean() {
-		return last.Commit, nil
-	}
-	return t.Main, nil
-}
-
-// footprint says what a change does to the commit below it.
-func (p *performer) footprint(ctx context.Context, t queue.Analyze, below queue.CommitID, m forge.Merged, now inForce) (queue.Footprint, error) {
-	main, err := p.judge.commit(ctx, below, now, "")
-	if err != nil {
-		return queue.Footprint{}, err
-	}
-	with, err := p.judge.commit(ctx, analyzedOn(m, t.Pick.Head), now, below)
-	if err != nil {
-		return queue.Footprint{}, err
-	}
-	return conflict.FootprintOf(main.snapshot, with.snapshot, t.Main), nil
-}
-
-// analyzedOn returns the commit that shows what a change does to main: the
-// merge, or the head as it is where there is none. What differs from main is
-// then more than what the head changes; that errs on the safe side.
-func analyzedOn(m forge.Merged, head queue.CommitID) queue.CommitID {
-	if m.Clean() {
-		return m.Commit
-	}
-	return head
-}
-
-// resolve makes the commits of paths and computes their keys.
-func (p *performer) resolve(ctx context.Context, group []*queue.Action) ([]queue.Body, []error) {
-	bodies, errs := make([]queue.Body, len(group)), make([]error, len(group))
-	var picks []queue.Pick
-	for _, a := range group {
-		picks = append(picks, a.Task.(queue.Resolve).Picks...)
-	}
-	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
-	missing, err2 := p.fetch(ctx, picks)
-	if err = errors.Join(err, err2, p.prepare(ctx)); err != nil {
-		for i := range errs {
-			errs[i] = err
-		}
-		return bodies, errs
-	}
-	var wave []forge.Pick // first links: independent of each other
-	var at []int
-	for i, a := range group {
-		t := a.Task.(queue.Resolve)
-		errs[i] = p.hold(ctx, t.Base)
-		for _, k := range t.Picks {
-			errs[i] = errors.Join(errs[i], missing[k.Head])
-		}
-		switch {
-		case errs[i] != nil:
-		case t.Together == len(t.Picks) && t.Together > 0:
-			bodies[i], errs[i] = p.resolveChain(ctx, group[i], forge.Merged{Commit: t.Base, Empty: true}, now)
-		default:
-			wave, at = append(wave, mergeOf(t.Picks[0], t.Base)), append(at, i)
-		}
-	}
-	merged, err := p.Mirror.MergeWave(ctx, wave)
-	for n, i := range at {
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		bodies[i], errs[i] = p.resolveChain(ctx, group[i], merged[n], now)
-	}
-	return bodies, errs
-}
-
+// resolveChain makes the commits of a path and computes their keys.
 func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged, now inForce) (queue.Body, error) {
 	t := a.Task.(queue.Resolve)
 	single := t.Picks[:len(t.Picks)-t.Together]
@@ -346,11 +213,11 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 
 // merged fills in what a link's commit asks for that its parent does not.
 func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m forge.Merged) (queue.Link, error) {
-	before, err := p.judge.commit(ctx, l.Parent, r.now, "")
+	before, err := p.judge.shared(ctx, l.Parent, r.now, "")
 	if err != nil {
 		return l, err
 	}
-	after, err := p.judge.commit(ctx, m.Commit, r.now, l.Parent)
+	after, err := p.judge.shared(ctx, m.Commit, r.now, l.Parent)
 	if err != nil {
 		return l, err
 	}

@@ -37,6 +37,8 @@ type rig struct {
 	owner  *app.Owner
 	queues *app.Queues
 	stop   func()
+
+	analyzers app.Analyzers
 }
 
 func git(t *testing.T, dir string, args ...string) string {
@@ -54,7 +56,12 @@ func git(t *testing.T, dir string, args ...string) string {
 
 func newRig(t *testing.T, files map[string]string) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), bare: filepath.Join(t.TempDir(), "x.git")}
+	return newRigWith(t, files, analyzers)
+}
+
+func newRigWith(t *testing.T, files map[string]string, analyzers app.Analyzers) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), bare: filepath.Join(t.TempDir(), "x.git"), analyzers: analyzers}
 	git(t, r.dir, "init", "-q", "-b", "main")
 	r.write(files)
 	git(t, r.dir, "commit", "-qm", "first")
@@ -93,7 +100,7 @@ func (r *rig) start() {
 	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log,
 		Runner: workers.RunnerOptions{Checkout: mirror, Log: log}}))
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
-		Mirror: mirror, Workers: pool, Analyzers: analyzers, Now: time.Now, Log: log})
+		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log})
 	r.queues = app.NewQueues(r.store, pool, time.Now, r.owner)
 	done := make(chan struct{})
 	go func() {

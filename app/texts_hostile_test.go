@@ -38,13 +38,14 @@ func TestHostileTexts(t *testing.T) {
 			Together: []queue.ChangeID{queue.ChangeID(hostile("together"))},
 			Failures: []queue.Evidence{{Step: hostile("step"), Run: hostile("run"), Attempts: 2, Ran: queue.Ran{Change: queue.ChangeID(hostile("ran")), Commit: queue.CommitID(hostile("ran commit")),
 				Main: queue.CommitID(hostile("ran main")), Chain: []queue.ChangeID{queue.ChangeID(hostile("ran chain"))}}, Targets: list("target"), Build: queue.BuildID(hostile("build")), Tail: hostile("tail")},
-				{Step: hostile("step 2"), Tail: hostile("tail 2"), Timeout: true}}, Conflicts: list("path")}
+				{Step: hostile("step 2"), Tail: hostile("tail 2"), Timeout: true}}, Conflicts: list("path"), Against: []queue.ChangeID{queue.ChangeID(hostile("against"))}}
 		other := change
-		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictUnknown}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictDefinition, queue.ConflictTextual, queue.ConflictUnknown}).Draw(t, "kind")
 		v := queue.View{Change: change, Position: 1, Total: 2, Waits: []queue.Reason{why("wait"), why("wait 2")},
 			Rollup:    []queue.ChangeID{"7.a", queue.ChangeID(hostile("rollup"))},
 			Ahead:     []queue.ChangeID{"7.a", queue.ChangeID(hostile("ahead"))},
 			Conflicts: []queue.Conflict{{With: "7.a", Kind: kind, Witnesses: list("witness")}, {With: queue.ChangeID(hostile("with")), Kind: kind}},
+			Unknown:   []queue.Unknown{{Change: "7.a", Why: hostile("unknown")}, {Change: queue.ChangeID(hostile("with")), Why: hostile("unknown 2")}},
 			Builds: []queue.BuildView{{Build: queue.Build{ID: queue.BuildID(hostile("build id")), Change: change.ID, Why: hostile("why"),
 				Chain: []queue.ChangeID{queue.ChangeID(hostile("chain"))}, Also: []queue.ChangeID{queue.ChangeID(hostile("also"))}}}},
 			Notice: why("notice"), NoticeTo: hostile("notice to"), Previous: &other}
@@ -65,7 +66,7 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-var hostileCodes = []queue.ReasonCode{queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonFailed, queue.ReasonMergeConflict,
+var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,

@@ -22,6 +22,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "asking the " + w.o.Words.host() + " about the " + noun
 	case queue.ReasonAnalyzing:
 		return "working out what it touches"
+	case queue.ReasonUnanalyzed:
+		return "it could not be analyzed"
 	case queue.ReasonWaitsResolve:
 		return "making its trial merge"
 	case queue.ReasonWaitsBuild:
@@ -135,7 +137,9 @@ func (w voice) reason(r queue.Reason) string {
 	case queue.ReasonInspecting:
 		return "Asking the " + w.o.Words.host() + " about the " + w.o.Words.Noun() + "."
 	case queue.ReasonAnalyzing:
-		return "Working out which targets it touches."
+		return w.analyzing(r)
+	case queue.ReasonUnanalyzed:
+		return w.unanalyzed(r)
 	case queue.ReasonWaitsResolve:
 		return "Its trial merge is being made."
 	case queue.ReasonWaitsBuild:

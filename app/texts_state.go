@@ -101,7 +101,7 @@ func (w voice) body(v queue.View) []string {
 		add(w.reason(c.Reason))
 		if c.Verdict != nil {
 			if c.Reason.Code == queue.ReasonMergeConflict && c.Verdict.Commit != "" {
-				add("It was tried on the target branch at " + w.commit(c.Verdict.Commit) + ".")
+				add("It was tried on the target branch at " + w.commit(c.Verdict.Commit) + "." + w.against(c.Verdict.Against))
 			}
 			for _, block := range w.failures(c) {
 				add(block)
@@ -175,7 +175,7 @@ func (w voice) around(v queue.View) string {
 				lines = append(lines, fmt.Sprintf("- and %d more", len(v.Ahead)-i))
 				break
 			}
-			lines = append(lines, "- "+w.ref(string(id))+w.witness(witnesses[id]))
+			lines = append(lines, "- "+w.ref(string(id))+w.witness(v, witnesses[id]))
 		}
 		blocks = append(blocks, strings.Join(lines, "\n"))
 	}
@@ -186,7 +186,7 @@ func (w voice) around(v queue.View) string {
 }
 
 // witness says why two changes may influence each other.
-func (w voice) witness(k queue.Conflict) string {
+func (w voice) witness(v queue.View, k queue.Conflict) string {
 	names := k.Witnesses[:min(len(k.Witnesses), 3)]
 	switch k.Kind {
 	case queue.ConflictTarget:
@@ -198,8 +198,12 @@ func (w voice) witness(k queue.Conflict) string {
 		return ": one starts to depend on what the other changes" + w.in(names)
 	case queue.ConflictGlobal:
 		return ": one changes what everything depends on" + w.in(names)
+	case queue.ConflictDefinition:
+		return ": both change what shapes the same part of the graph" + w.in(names)
+	case queue.ConflictTextual:
+		return ": both touch " + w.codes(names) + ", and were not seen to merge"
 	case queue.ConflictUnknown:
-		return ": one could not be analyzed, so it counts as touching everything"
+		return w.unknown(v, k.With)
 	}
 	return ""
 }

@@ -13,13 +13,21 @@ import (
 // Witnesses of several conflicts may share memory: nobody modifies them.
 func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	c := x.changes[id]
-	if c == nil || !x.some.has(c.slot) {
+	if c == nil {
 		return nil
 	}
+	x.hits.begin(len(x.parts))
+	if x.some.has(c.slot) {
+		x.influences(c)
+	}
+	return x.report(c, x.textual(c))
+}
+
+// influences settles who may influence a common target.
+func (x *Index) influences(c *entry) {
 	others := x.all
 	if c.all {
 		others = x.some
-		x.hits.begin(len(x.parts))
 	} else {
 		x.search(c, x.some)
 	}
@@ -28,7 +36,6 @@ func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 			x.hits.settle(slot, globalKind(c, x.parts[slot].change))
 		}
 	})
-	return x.report(c)
 }
 
 func globalKind(a, b *entry) kind {
@@ -42,7 +49,15 @@ func globalKind(a, b *entry) kind {
 // with itself, nor with one that the index does not know.
 func (x *Index) Conflict(a, b queue.ChangeID) bool {
 	c, d := x.changes[a], x.changes[b]
-	if c == nil || d == nil || c == d || !x.some.has(c.slot) || !x.some.has(d.slot) {
+	if c == nil || d == nil || c == d {
+		return false
+	}
+	return x.influence(c, d) || x.touched.meet(a, b)
+}
+
+// influence reports whether two changes may influence a common target.
+func (x *Index) influence(c, d *entry) bool {
+	if !x.some.has(c.slot) || !x.some.has(d.slot) {
 		return false
 	}
 	if c.all || d.all {
@@ -101,7 +116,7 @@ func (x *Index) search(c *entry, among bitset) {
 		_, definitions := x.split(piece)
 		s.walk(&x.writers, definitions, s.hubs)
 	}
-	s.found(kindTarget)
+	s.found(kindDefinition)
 
 	for _, piece := range s.pieces {
 		s.walk(&x.readers, piece, nil)
@@ -139,8 +154,8 @@ func (x *Index) span(sorted []names.ID, prefix string) (from, to int) {
 	return from, at(func(text string) bool { return text >= prefix && text[:min(len(text), len(prefix))] != prefix })
 }
 
-// report writes the answer.
-func (x *Index) report(c *entry) []queue.Conflict {
+// report writes the answer. paths are the witnesses of textual conflicts.
+func (x *Index) report(c *entry, paths map[int][]string) []queue.Conflict {
 	if len(x.hits.settled) == 0 {
 		return nil
 	}
@@ -152,9 +167,12 @@ func (x *Index) report(c *entry) []queue.Conflict {
 			continue
 		}
 		found := queue.Conflict{With: p.id, Kind: kinds[h.kind]}
-		if h.n > 0 {
+		switch {
+		case h.kind == kindTextual:
+			found.Witnesses = paths[p.slot]
+		case h.n > 0:
 			found.Witnesses = w.of(x, h)
-		} else {
+		default:
 			found.Witnesses = globalWitnesses(c, x.parts[p.slot].change)
 		}
 		out = append(out, found)

@@ -71,6 +71,12 @@
 // ([ListingOf]): written by who adds or removes a name in it, read by targets
 // whose definition looks at it.
 //
+// # Text
+//
+// Targets are not all that changes can meet in: two may edit the same lines of a
+// file that no target claims. textual.go finds the pairs that touch a common
+// path; whether they merge, git is asked (speculation/meet.go).
+//
 // # Three changes
 //
 // Pairs are not enough. On a main with targets T and U that do not depend on

@@ -20,11 +20,14 @@ const (
 	kindOpen kind = iota // names may still come
 	kindTarget
 	kindReadWrite
+	kindDefinition
+	kindTextual
 	kindGlobal
 	kindUnknown
 )
 
 var kinds = [...]queue.ConflictKind{kindTarget: queue.ConflictTarget, kindReadWrite: queue.ConflictReadWrite,
+	kindDefinition: queue.ConflictDefinition, kindTextual: queue.ConflictTextual,
 	kindGlobal: queue.ConflictGlobal, kindUnknown: queue.ConflictUnknown}
 
 // hits are what a question has found so far. They are used again by the next.

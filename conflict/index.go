@@ -14,8 +14,8 @@ import (
 // they were put does not matter.
 //
 // Two changes a and b conflict when A'(a) and A'(b) meet, when one starts to
-// depend on something in the other's A', or when one of them is All and the
-// other is not empty. A'(c) is what c writes, closed over the edges that all
+// depend on something in the other's A', when one of them is All and the other
+// is not empty, or when they touch a common path (textual.go). A'(c) is what c writes, closed over the edges that all
 // pending changes add: who writes an edge's head influences everything above
 // its tail. So an index without the change that adds the edge may call two
 // changes independent that conflict in one with it.
@@ -48,6 +48,7 @@ type Index struct {
 	dirty   bitset   // slots of changes whose reach may be another one
 	hits    hits
 	scratch scratch
+	touched touched // the textual layer
 }
 
 // place is a change in the order of ids.
@@ -111,7 +112,7 @@ func NewIndex() *Index {
 }
 
 func newIndex(l limits) *Index {
-	return &Index{limits: l, changes: map[queue.ChangeID]*entry{}}
+	return &Index{limits: l, changes: map[queue.ChangeID]*entry{}, touched: newTouched()}
 }
 
 // Put adds a change or replaces its footprint.
@@ -128,6 +129,7 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 	}
 	x.enter(&c.set, part{change: c})
 	x.changes[id] = c
+	x.touched.put(id, &f)
 	at, _ := slices.BinarySearchFunc(x.order, id, compareID)
 	x.order = slices.Insert(x.order, at, place{id, c.slot})
 	if f.All {
@@ -208,6 +210,7 @@ func (x *Index) remove(id queue.ChangeID) {
 		return
 	}
 	delete(x.changes, id)
+	x.touched.remove(id)
 	at, _ := slices.BinarySearchFunc(x.order, id, compareID)
 	x.order = slices.Delete(x.order, at, at+1)
 	x.unlink(c)

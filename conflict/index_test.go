@@ -61,7 +61,7 @@ func TestKindsAndWitnesses(t *testing.T) {
 	x.Put("other", writes("u"))
 	want := []queue.Conflict{
 		{With: "all", Kind: queue.ConflictGlobal, Witnesses: []string{"def:Makefile"}},
-		{With: "definition", Kind: queue.ConflictTarget, Witnesses: []string{"def:x"}},
+		{With: "definition", Kind: queue.ConflictDefinition, Witnesses: []string{"def:x"}},
 		{With: "read by me", Kind: queue.ConflictReadWrite, Witnesses: []string{"list:./e"}},
 		{With: "reader", Kind: queue.ConflictReadWrite, Witnesses: []string{"t2"}},
 		{With: "reads my listing", Kind: queue.ConflictReadWrite, Witnesses: []string{"list:./d"}},

@@ -104,7 +104,7 @@ func (n naive) conflict(a, b queue.ChangeID, closures map[queue.ChangeID]map[str
 		{queue.ConflictTarget, both(target, wa, wb)},
 		{queue.ConflictReadWrite, both(target, wa, rb, ra, wb)},
 		{queue.ConflictTarget, both(target, ca, cb)},
-		{queue.ConflictTarget, both(definition, ca, cb)},
+		{queue.ConflictDefinition, both(definition, ca, cb)},
 		{queue.ConflictReadWrite, both(any, ca, rb, ra, cb)},
 	} {
 		if len(try.names) > 0 {

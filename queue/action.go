@@ -57,6 +57,16 @@ type Analyze struct {
 	Pick   Pick     `json:"pick"`
 }
 
+// Meet tries whether a change merges with each of some others that touch a path
+// in common: its merge onto theirs onto Main. What has been merged once merges
+// the same way again. Result: Met.
+type Meet struct {
+	Change ChangeID `json:"change"`
+	Main   CommitID `json:"main"`
+	Pick   Pick     `json:"pick"`
+	With   []Pick   `json:"with"`
+}
+
 // Pick is what the performer needs to merge a change: the same picks on the
 // same base make the same commits.
 type Pick struct {
@@ -130,6 +140,15 @@ func (t Analyze) Name() (string, string) {
 		subject += "+" + string(p.Change)
 	}
 	return "analyze", subject
+}
+
+// Name implements Task.
+func (t Meet) Name() (string, string) {
+	with := []string{"meet1"}
+	for _, p := range t.With {
+		with = append(with, string(p.Change))
+	}
+	return "meet", string(t.Change) + "+" + string(DigestOf(with...)[:12])
 }
 
 // Name implements Task.

@@ -82,10 +82,12 @@ func (b *Build) Assumes() []ChangeID {
 	return slices.DeleteFunc(slices.Clone(b.Chain), b.IsFor)
 }
 
-// Duration is what has been seen of the time one step takes on one target,
-// under the step's name and the target's.
+// Duration is what has been seen of one step on one target, under the step's
+// name and the target's: the time it takes, and how often it has failed lately.
 type Duration struct {
 	ID   string        `json:"id"` // step name + "\x00" + target
 	Mean time.Duration `json:"mean"`
 	N    int           `json:"n"`
+
+	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
 }

@@ -62,6 +62,7 @@ type Change struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
+	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
@@ -86,6 +87,7 @@ type Verdict struct {
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
+	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
 }
 
@@ -136,7 +138,7 @@ type ReasonCode string
 // The reasons.
 const (
 	ReasonInspecting    ReasonCode = "inspecting"    // asking the forge about the pull request
-	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint
+	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint; Detail: what came of the attempt before
 	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
 	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
 	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner; Names: its place among the builds that wait for one, how many these are
@@ -151,6 +153,7 @@ const (
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
 	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
+	ReasonUnanalyzed    ReasonCode = "unanalyzed"    // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
 	ReasonLanding       ReasonCode = "landing"       // being pushed
 	ReasonLanded        ReasonCode = "landed"

@@ -27,6 +27,28 @@ type Footprint struct {
 	Affected []string    `json:"affected,omitempty"` // targets of Write that exist in the change's tree, sorted: what builds must verify
 	All      bool        `json:"all,omitempty"`      // touches everything: a barrier file, or unknown
 	Unknown  string      `json:"unknown,omitempty"`  // why the analysis failed; then All is set
+	Again    bool        `json:"again,omitempty"`    // what Unknown says may pass: it is analyzed again, after a while
+	At       Instant     `json:"at,omitempty"`       // when it was taken in, where Again is set
+
+	// What the change touches as plain text. Two changes with a path in common
+	// may fail to merge, whatever they mean to builds.
+	Paths   []string   `json:"paths,omitempty"`   // touched files and directories that are gone, sorted; folders stand for all below them (conflict.TouchedPaths)
+	Files   int        `json:"files,omitempty"`   // touched files
+	Dirs    int        `json:"dirs,omitempty"`    // directories that these are in
+	Merges  []ChangeID `json:"merges,omitempty"`  // changes with common paths that it was seen to merge with
+	Clashes []ChangeID `json:"clashes,omitempty"` // those that it does not merge with, or of which nobody could tell
+}
+
+// Touches sums a footprint up, for models and for people (conflict.TouchesOf).
+type Touches struct {
+	Targets  int     `json:"targets,omitempty"`   // that it affects
+	Graph    bool    `json:"graph,omitempty"`     // it adds edges to the graph, or changes what shapes it
+	Files    int     `json:"files,omitempty"`     // that it touches
+	Dirs     int     `json:"dirs,omitempty"`      // that these are in
+	All      bool    `json:"all,omitempty"`       // it touches what everything depends on, or is unknown
+	Unknown  string  `json:"unknown,omitempty"`   // why it could not be analyzed; hostile text
+	Again    bool    `json:"again,omitempty"`     // it is analyzed again, after a while
+	FailRate float64 `json:"fail_rate,omitempty"` // the highest share of failures that its targets have shown lately; 0: none, or nothing is known
 }
 
 // ConflictKind says why two changes may influence each other.
@@ -34,10 +56,12 @@ type ConflictKind string
 
 // The kinds of conflict, from the most to the least specific.
 const (
-	ConflictTarget    ConflictKind = "target"     // both change a target
-	ConflictReadWrite ConflictKind = "read-write" // one starts to depend on what the other changes
-	ConflictGlobal    ConflictKind = "global"     // one changes a barrier file
-	ConflictUnknown   ConflictKind = "unknown"    // one could not be analyzed
+	ConflictTarget     ConflictKind = "target"     // both change a target
+	ConflictReadWrite  ConflictKind = "read-write" // one starts to depend on what the other changes
+	ConflictDefinition ConflictKind = "definition" // both change what shapes the same part of the graph
+	ConflictTextual    ConflictKind = "textual"    // both touch a path, and were not seen to merge
+	ConflictGlobal     ConflictKind = "global"     // one changes a barrier file
+	ConflictUnknown    ConflictKind = "unknown"    // one could not be analyzed
 )
 
 // Conflict is one pair of changes that may influence each other, with up to

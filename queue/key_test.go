@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -203,5 +204,22 @@ func TestStepOfAnAnalyzer(t *testing.T) {
 	s.Scope = queue.ScopeRepository
 	if keys := s.Keys("t", targets); len(keys) != 1 || keys[0].Target != queue.TargetTree {
 		t.Errorf("keys of the whole tree: %v", keys)
+	}
+}
+
+// A POSIX shell reads the names of targets as they are, whatever is in them.
+func TestCommandForHostileNames(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no sh here")
+	}
+	names := []string{"-rf", "$(touch pwned)", "`touch pwned`", "a\nb", `"\`, "''", "'", "a b", "*", "~", "{targets}", "é\u202e"}
+	out, err := exec.Command(sh, "-c", queue.Step{Run: `printf '<%s>\n' {targets}`}.CommandFor(names)).Output()
+	want := ""
+	for _, n := range names {
+		want += "<" + n + ">\n"
+	}
+	if err != nil || string(out) != want {
+		t.Errorf("%v: got %q, want %q", err, out, want)
 	}
 }

@@ -55,6 +55,14 @@ type Analyzed struct {
 	Footprint Footprint `json:"footprint"`
 }
 
+// Met says with which changes one merges. Those of the task that it does not
+// name are taken not to.
+type Met struct {
+	Action string     `json:"action"`
+	Change ChangeID   `json:"change"`
+	Merges []ChangeID `json:"merges,omitempty"`
+}
+
 // Resolved is a chain of links, in order; where one does not merge it is the last.
 type Resolved struct {
 	Action string    `json:"action"`
@@ -149,6 +157,7 @@ func (Observed) event()     {}
 func (Surveyed) event()     {}
 func (Inspected) event()    {}
 func (Analyzed) event()     {}
+func (Met) event()          {}
 func (Resolved) event()     {}
 func (BuildStarted) event() {}
 func (JobDone) event()      {}

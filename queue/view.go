@@ -13,6 +13,7 @@ type View struct {
 	Ahead     []ChangeID  // undecided conflicting changes ahead of it
 	Rollup    []ChangeID  // those with whom it is to land in one merge
 	Conflicts []Conflict  // with whom, and the witnesses
+	Unknown   []Unknown   // which of those, itself included, could not be analyzed
 	Builds    []BuildView // its live builds
 	Forecast  Forecast    // of its verdict
 	Outlook   Outlook     // of a pending change; in a queue's list only its Next
@@ -20,6 +21,13 @@ type View struct {
 	NoticeTo  string
 	Answered  Instant // when a command on its pull request last had its answer
 	Previous  *Change // the pull request's change before this one, when this one has no verdict
+}
+
+// Unknown is a change that could not be analyzed, so that it conflicts with
+// every other.
+type Unknown struct {
+	Change ChangeID
+	Why    string // hostile text
 }
 
 // Forecast is when something should be over, going by the durations seen so

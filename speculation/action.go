@@ -33,7 +33,11 @@ func (c *Core) patience(t queue.Task) time.Duration {
 		}
 		return limit
 	case queue.Survey, queue.Analyze, queue.Resolve:
-		return 10 * time.Minute
+		limit := 10 * time.Minute
+		if m := c.s.Main.Config; m != nil {
+			limit += 2 * m.Analysis.Timeout // of the tree before, and of the one after
+		}
+		return limit
 	case queue.Observe:
 		if t.From == "" {
 			return 24 * time.Hour // the first one fetches the whole repository
@@ -53,7 +57,7 @@ func (c *Core) askAgain(t queue.Task, attempt int, wait time.Duration, cause str
 		return
 	}
 	kind, subject := t.Name()
-	if _, reading := t.(queue.Observe); reading {
+	if c.repeated(t) {
 		// Asked again and again of the same tip: an answer to one is none to the next.
 		subject += "@" + strconv.FormatInt(int64(c.now), 10)
 	}
@@ -78,6 +82,8 @@ func (c *Core) began(a *queue.Action) {
 		c.observing = a.Key
 	case queue.Analyze:
 		c.analyzing[t.Change]++
+	case queue.Meet:
+		c.meeting[t.Change] = true
 	case queue.Publish:
 		c.publishing[t.Number] = t.Want
 	case queue.Run:
@@ -104,6 +110,9 @@ func (c *Core) ended(a *queue.Action) {
 		if c.analyzing[t.Change]--; c.analyzing[t.Change] <= 0 {
 			delete(c.analyzing, t.Change)
 		}
+	case queue.Meet:
+		delete(c.meeting, t.Change)
+		c.untried[t.Change] = true
 	case queue.Publish:
 		delete(c.publishing, t.Number)
 	case queue.Run:
@@ -171,9 +180,11 @@ func (c *Core) expire() {
 	}
 	slices.Sort(late)
 	for _, key := range late {
-		if a := c.s.Actions[key]; a != nil {
-			c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
+		a := c.s.Actions[key]
+		if a == nil || c.overslept(a) {
+			continue
 		}
+		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
 	}
 }
 
@@ -201,7 +212,7 @@ func (c *Core) attend() {
 	c.survey()
 	var waiting []queue.ChangeID
 	for id, ch := range c.open {
-		if (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && ch.Stale) && c.analyzing[id] == 0 {
+		if c.analyzing[id] == 0 && (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && (ch.Stale || c.dueAgain(ch))) {
 			waiting = append(waiting, id)
 		}
 	}
@@ -221,6 +232,9 @@ func (c *Core) idle(t queue.Task) bool {
 	case queue.Inspect:
 		return c.s.Requests[t.Request] == nil
 	case queue.Analyze:
+		ch := c.s.Changes[t.Change]
+		return ch == nil || ch.Phase.Final()
+	case queue.Meet:
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
 	case queue.Resolve:
@@ -269,7 +283,9 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 		}
 		c.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
 	case queue.Analyze:
-		c.analyzed(queue.Analyzed{Change: t.Change, Footprint: queue.Footprint{Main: t.Main, All: true, Unknown: cause}}, true)
+		c.analyzed(c.unknown(t, cause), true)
+	case queue.Meet:
+		c.metAs(t, nil)
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])

@@ -37,6 +37,8 @@ type Core struct {
 	decisions    int                                          // how often a change has been decided or put on its way
 	publishing   map[int]queue.Digest                         // pull requests whose comment is being written, and of what
 	analyzing    map[queue.ChangeID]int                       // analyses under way of each change
+	meeting      map[queue.ChangeID]bool                      // it is being tried whether they merge with others
+	untried      map[queue.ChangeID]bool                      // there may be pairs of them that nobody has asked about
 	stepSets     map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
 	toldAll      bool                                         // told is up to date but for what is in the queue or has changed
 	toldBroken   string
@@ -139,6 +141,8 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		stacked:     map[queue.ChangeID]*queue.Change{},
 		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
 		analyzing:   map[queue.ChangeID]int{},
+		meeting:     map[queue.ChangeID]bool{},
+		untried:     map[queue.ChangeID]bool{},
 		rollups:     map[queue.ChangeID][]queue.ChangeID{},
 		now:         latest(s),
 	}
@@ -227,6 +231,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.fade()
 	c.unpark()
 	c.restack()
+	c.meetings()
 	c.settle()
 	c.land()
 }

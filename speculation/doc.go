@@ -67,6 +67,8 @@
 //	line.go      steps on the whole tree: what probably breaks them is tried beside the train
 //	early.go     who boards the train while its own build ends
 //	settle.go    rejected, nothing to land, cancelled, parked and back
+//	meet.go      who may not merge with whom, though they share no target
+//	again.go     analyses that take too long or cannot be made, and when they are tried again
 //	path.go      what is known of a link (judge); which merges are asked for
 //	order.go     who is ahead of whom; margin.go: who does not overtake for little
 //	stack.go     changes on top of another: behind it, and only with it

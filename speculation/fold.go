@@ -40,6 +40,8 @@ func (c *Core) fold(e queue.Event) {
 		c.inspected(b)
 	case queue.Analyzed:
 		c.analyzed(b, c.done(b.Action) != nil)
+	case queue.Met:
+		c.met(b)
 	case queue.Resolved:
 		c.resolved(b)
 	case queue.BuildStarted:
@@ -230,6 +232,12 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		return // a newer one is known or on its way
 	}
 	f.Write, f.Read, f.Affected = slices.Clone(f.Write), slices.Clone(f.Read), slices.Clone(f.Affected)
+	if f.At = 0; f.Again {
+		f.At = c.now
+	}
+	if old := c.s.Footprints[ch.ID]; old != nil {
+		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, whatever main is
+	}
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
@@ -237,6 +245,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current
+	ch.Touches = c.touches(&f)
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
 		ch.Predicted = c.predict(ch, &f)

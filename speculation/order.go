@@ -21,6 +21,7 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 	c.index.Put(id, *f)
 	c.noteVerified(id)
 	c.staleAhead(id)
+	c.unmeet(id, f)
 	if len(f.Edges) > 0 {
 		// Every pair is evaluated with the added edges of all pending changes.
 		c.staleAll()
@@ -53,6 +54,7 @@ func (c *Core) leave(id queue.ChangeID) {
 	delete(c.verified, id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
+		c.unmeetAll() // whom its edges have brought together, a path may yet
 		c.staleAll()
 		clear(c.conflicting)
 		return

@@ -15,7 +15,7 @@ func edits() []edit {
 		{"a/code": "fine"}, {"b/code": "fine"}, {"c/code": "more"}, {"d/code": "more"},
 		{"a/code": "p"}, {"b/code": "q"}, {"c/code": "r"}, {"d/code": "q"}, {"c/code": "p"}, {"d/code": "r"},
 		{"a/code": "p", "c/code": "s"}, {"b/code": "bad"}, {"a/code": "bad"}, {"b/code": "heal"}, {"c/code": "heal s"},
-		{"x/a": "one -text"}, {"x/a": "two -text"}, {"x/b": "three", "a/code": "fine"},
+		{"x/a": "one -text"}, {"x/a": "two -text"}, {"x/b": "three", "a/code": "fine"}, {"x/none": "four"}, {"x/none": "five", "a/code": "fine"},
 		{"u/shared": "danger"}, {"u/shared": "p"}, {"docs/readme": "words"},
 		{stepsFile: "race:go-test-json:targets:race"}, {stepsFile: "-" + unit + " unit:go-test-json:targets:test2"},
 		{stepsFile: "all:exit-code:repository:all"}, {stepsFile: "oops:exit-code:targets:broken"}, {stepsFile: "?"},

@@ -134,7 +134,7 @@ func newHistory(rt *rapid.T) *history {
 		r.External = queue.ExternalHold
 	}
 	h.world = newWorld(rt, l, files, r)
-	h.good = files
+	h.good, h.textual = files, h.chance(50, "textual")
 	h.stacky = []int{0, 20, 60, 90}[h.pick(4, "stacks")]
 	h.relation(h.pick(4, "relation"))
 	if h.chance(50, "predictor") {

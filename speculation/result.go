@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // resolved takes in links. They are facts about content: a link that is known
@@ -200,6 +201,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
+	c.observeFailures(j, r)
 	for _, id := range b.For() {
 		if ch := c.s.Changes[id]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
 			ch.Infra = 0
@@ -265,6 +267,31 @@ func (c *Core) observeDurations(j *queue.Job, r queue.JobDone) {
 	share := max(rest, 0) / queueDuration(len(j.Keys))
 	for _, k := range j.Keys {
 		c.learn(j.Step.Name, k.Target, share+r.PerTarget[k.Target])
+	}
+}
+
+// observeFailures writes down how often targets fail, for models.
+func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
+	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
+		return
+	}
+	share := 0.0
+	if r.Outcome == queue.JobFailed && len(r.Passed)+len(r.Failed) == 0 {
+		share = 1 / float64(len(j.Keys))
+	}
+	bad := map[string]bool{}
+	for _, f := range r.Failed {
+		bad[f.Target] = true
+	}
+	for _, k := range j.Keys {
+		id, failed := durationID(j.Step.Name, k.Target), share
+		if bad[k.Target] {
+			failed = 1
+		}
+		if d := c.s.Durations[id]; d != nil && (failed != 0 || d.Failed != 0) {
+			c.s.Durations[id] = predict.Fail(d, failed)
+			c.touch(queue.KindDuration, id)
+		}
 	}
 }
 

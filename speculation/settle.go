@@ -156,7 +156,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	switch st.status {
 	case conflicting:
 		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts},
-			&queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
+			&queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts, Against: c.landedOver(ch.ID, l.Conflicts)})
 		return true
 	case empty:
 		c.decide(ch, queue.NothingToLand, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})

@@ -190,13 +190,13 @@ func (c *Core) failsOn(l *queue.Link) bool {
 // shown not to matter (a bypass).
 func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.node(id)
-	if n == nil || !c.upheld(n.ch, in) {
+	if n == nil || c.meeting[id] || !c.upheld(n.ch, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
 		return true
 	}
-	return c.regardless(n, in) == verified
+	return c.mayPass(id, in) && c.regardless(n, in) == verified
 }
 
 // couldFollow returns the changes that could be the next links of the train,

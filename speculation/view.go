@@ -12,6 +12,7 @@ import (
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	if v, ok = c.brief(id); ok && v.Change.Phase == queue.Pending {
 		v.Conflicts = c.index.Conflicts(id)
+		v.Unknown = c.unknowns(id, v.Conflicts)
 		v.Outlook = c.outlook(&v.Change, v.Outlook.Next)
 	}
 	return v, ok
@@ -156,7 +157,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		if ch.Phase.Final() {
 			return nil
 		}
-		return []queue.Reason{ch.Reason}
+		return []queue.Reason{c.trouble(ch)}
 	}
 	var out []queue.Reason
 	m := c.s.Main
@@ -187,6 +188,8 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case crowded.Code != "":
 		out = append(out, crowded)
 	case held:
+	case c.meeting[ch.ID]:
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
 	case next.Code != "":
@@ -196,6 +199,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	default:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
+	}
+	if why := c.unanalyzed(ch); why.Code != "" {
+		out = slices.Insert(out, min(1, len(out)-1), why) // the last one is what its next build waits for
 	}
 	return out
 }

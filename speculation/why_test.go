@@ -47,6 +47,12 @@ func (a *audit) explained(t Turn) {
 			w.Fatalf("%s waits until %d (%s), and the next turn is at %d", id, next.Until, next.Code, t.Wake)
 		}
 		for _, r := range v.Waits {
+			if r.Code == queue.ReasonUnanalyzed {
+				if r.Until != 0 && (t.Wake == 0 || t.Wake > max(r.Until, w.now+1)) {
+					w.Fatalf("%s is analyzed again at %d, and the next turn is at %d", id, r.Until, t.Wake)
+				}
+				continue
+			}
 			if r.Until != 0 && r.Until != next.Until {
 				w.Fatalf("%s waits until %d, the plan says %d", id, r.Until, next.Until)
 			}

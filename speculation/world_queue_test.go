@@ -62,6 +62,7 @@ type world struct {
 	faults
 	rules     queue.Rules
 	protected bool
+	textual   bool // footprints name the touched paths
 	refuses   bool // main's protection refuses pushes
 
 	now   queue.Instant
@@ -196,6 +197,8 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
 		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t)}}
+	case queue.Meet:
+		return []queue.Body{w.meet(a.Key, t)}
 	case queue.Resolve:
 		return []queue.Body{w.resolveChain(a.Key, t)}
 	case queue.Run:
@@ -282,10 +285,30 @@ func (w *world) footprint(t queue.Analyze) queue.Footprint {
 		f.Write = append(f.Write, target)
 	}
 	slices.Sort(f.Write)
+	if w.textual {
+		for file := range with {
+			if with[file] != main.tree[file] {
+				f.Paths = append(f.Paths, file)
+			}
+		}
+		slices.Sort(f.Paths)
+	}
 	if w.footless != nil {
 		f = w.footless(t.Change, f)
 	}
 	return f
+}
+
+func (w *world) meet(key string, t queue.Meet) queue.Body {
+	out := queue.Met{Action: key, Change: t.Change}
+	for _, p := range t.With {
+		if on, conflicts := w.merge(t.Main, p); len(conflicts) == 0 {
+			if _, conflicts = w.merge(on.id, t.Pick); len(conflicts) == 0 {
+				out.Merges = append(out.Merges, p.Change)
+			}
+		}
+	}
+	return out
 }
 
 func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {

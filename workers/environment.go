@@ -66,6 +66,8 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 	env["SUBMITQUEUE_COMMIT"] = string(b.Commit)
 	env["SUBMITQUEUE_BUILD"] = string(b.ID)
 	env["SUBMITQUEUE_STEP"] = j.Step.Name
+	env["SUBMITQUEUE_MAIN"] = string(b.Main)
+	env["SUBMITQUEUE_CHANGE"] = string(b.Change)
 	env["SUBMITQUEUE_TARGETS_FILE"] = files.targets
 	delete(env, "SUBMITQUEUE_TARGETS")
 	if len(targets) <= maxInline {

@@ -69,7 +69,7 @@ func job(s queue.Step, targets ...string) queue.Job {
 }
 
 func build(id string, jobs ...queue.Job) queue.Build {
-	return queue.Build{ID: queue.BuildID(id), Commit: "c0ffee", Attempt: 1, Jobs: jobs}
+	return queue.Build{ID: queue.BuildID(id), Commit: "c0ffee", Main: "ba5e", Change: "7.abc", Attempt: 1, Jobs: jobs}
 }
 
 // result is what a runner said of a build.

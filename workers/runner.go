@@ -49,6 +49,8 @@ type RunnerOptions struct {
 //	CI=true
 //	SUBMITQUEUE=1
 //	SUBMITQUEUE_BUILD, SUBMITQUEUE_COMMIT, SUBMITQUEUE_STEP
+//	SUBMITQUEUE_MAIN           the commit of the target branch that the build stands on, where that is known
+//	SUBMITQUEUE_CHANGE         the change that it is for; empty: the branch itself
 //	SUBMITQUEUE_TARGETS        the targets, one per line; not set when longer than 64 KiB
 //	SUBMITQUEUE_TARGETS_FILE   a file with the same lines, always
 //	SUBMITQUEUE_SLOTS          how left-over processes are found; leave it alone

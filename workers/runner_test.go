@@ -73,7 +73,7 @@ func TestEnvironmentIsScrubbed(t *testing.T) {
 		t.Fatalf("%+v", done)
 	}
 	for _, want := range []string{"GOCACHE=/h/.cache/go-build\n", "GOPATH=/h/go\n", "LANG=de\n", "GOFLAGS=-v\n", "MODE=fast\n", "CI=true\n", "SUBMITQUEUE=1\n", "SUBMITQUEUE_COMMIT=c0ffee\n",
-		"SUBMITQUEUE_BUILD=b1\n", "SUBMITQUEUE_TARGETS=./a b\n./c\n", "file:\n./a b\n./c\n", "SUBMITQUEUE_SLOTS=/outer:/"} {
+		"SUBMITQUEUE_BUILD=b1\n", "SUBMITQUEUE_MAIN=ba5e\n", "SUBMITQUEUE_CHANGE=7.abc\n", "SUBMITQUEUE_TARGETS=./a b\n./c\n", "file:\n./a b\n./c\n", "SUBMITQUEUE_SLOTS=/outer:/"} {
 		if !strings.Contains(res.log, want) {
 			t.Errorf("no %q in\n%s", want, res.log)
 		}

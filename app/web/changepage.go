@@ -69,6 +69,7 @@ type verdict struct {
 	Proof    string
 	Bypassed []ref
 	Paths    []string
+	Against  []ref
 	Failures []failure
 }
 
@@ -142,7 +143,7 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 		ahead[id] = true
 	}
 	for _, k := range v.Conflicts {
-		m.Conflicts = append(m.Conflicts, conflict{ref: d.ref(k.With), Ahead: ahead[k.With], Why: conflictWords(k.Kind), Witnesses: cleanAll(k.Witnesses)})
+		m.Conflicts = append(m.Conflicts, conflict{ref: d.ref(k.With), Ahead: ahead[k.With], Why: clean(p.words.Conflict(v, k)), Witnesses: cleanAll(k.Witnesses)})
 	}
 	for _, b := range v.Builds {
 		m.Builds = append(m.Builds, p.build(d, b, c.Logs))
@@ -164,7 +165,7 @@ func (p *Pages) verdict(d *directory, c queue.Change) *verdict {
 		return nil
 	}
 	v := &verdict{Landed: c.Phase == queue.Landed, Commit: short(c.Verdict.Commit), Full: string(c.Verdict.Commit),
-		Bypassed: d.refs(c.Verdict.Bypassed), Paths: cleanAll(c.Verdict.Conflicts)}
+		Bypassed: d.refs(c.Verdict.Bypassed), Paths: cleanAll(c.Verdict.Conflicts), Against: d.refs(c.Verdict.Against)}
 	if v.Landed {
 		v.Proof = proof(*c.Verdict)
 	}
@@ -228,20 +229,6 @@ func proof(v queue.Verdict) string {
 		text += ". At that moment " + count(v.MainRed, "check", "checks") + " of the branch itself had not passed"
 	}
 	return text + "."
-}
-
-func conflictWords(k queue.ConflictKind) string {
-	switch k {
-	case queue.ConflictTarget:
-		return "both change"
-	case queue.ConflictReadWrite:
-		return "one newly depends on what the other changes"
-	case queue.ConflictGlobal:
-		return "one changes what everything depends on"
-	case queue.ConflictUnknown:
-		return "one could not be analyzed, so it may touch anything"
-	}
-	return clean(string(k))
 }
 
 func noteTone(what string) string {

@@ -42,6 +42,10 @@ func (words) Partners(v queue.View) string {
 	return "with others " + hostile
 }
 
+func (words) Conflict(_ queue.View, k queue.Conflict) string {
+	return "in conflict: " + string(k.Kind) + hostile
+}
+
 func (words) Part(_ queue.Worth, p queue.PartName) string { return "part " + string(p) }
 
 func (words) Covers(c queue.Coverage) string {

@@ -33,6 +33,9 @@ type Words interface {
 	Partners(v queue.View) string
 	// OnTop returns what a change is on top of; "" where that is nothing.
 	OnTop(c queue.Change) string
+	// Conflict returns why two changes may influence each other, as it stands
+	// before the witnesses.
+	Conflict(v queue.View, k queue.Conflict) string
 	// Why returns what a build is for; old is its own sentence, where an older
 	// version has stored one.
 	Why(w queue.Worth, old string) string

@@ -353,6 +353,7 @@ func (p sheet) evidence(ch app.APIChange) {
 	for _, path := range ch.Verdict.Paths {
 		fmt.Fprintln(p.out, "  does not merge: "+oneLine(path))
 	}
+	p.text(ch.Verdict.Text, "")
 }
 
 func (p sheet) builds(ch app.APIChange) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
 )
 
 // Program is one run of a program.
@@ -28,7 +30,12 @@ type RunError struct {
 	Last   string // the last lines of standard error, fit to print; may be empty
 	Failed bool   // the program has ended by itself
 	Code   int    // the exit status, if it has one; -1 if it ended by a signal
+	Late   bool   // it has not ended in time: that may be the machine's fault
 }
+
+// Is reports that a run that took too long says nothing for good
+// (conflict.ErrProvisional).
+func (e *RunError) Is(target error) bool { return e.Late && target == conflict.ErrProvisional }
 
 func (e *RunError) Error() string {
 	if e.Last == "" {
@@ -86,7 +93,7 @@ func (d *Dir) Run(ctx context.Context, p Program) ([]byte, error) {
 	case errors.Is(context.Cause(run), errOutput):
 		e.Reason = fmt.Sprintf("it printed more than %s", size(p.Output))
 	case deadline.Err() != nil:
-		e.Reason = fmt.Sprintf("it did not end within %s", p.Timeout)
+		e.Reason, e.Late = fmt.Sprintf("it did not end within %s", p.Timeout), true
 	case errors.Is(err, exec.ErrWaitDelay):
 		e.Reason = "it ended and left a process behind that held its output open"
 	case errors.As(err, &exit):

@@ -226,8 +226,8 @@ func TestFailures(t *testing.T) {
 		l := newLine(t, main)
 		l.settings.Timeout = time.Second
 		s := l.analyze(main)
-		if !strings.Contains(s.Unknown, want) || s.Provisional {
-			t.Errorf("%s: unknown %q, want %q", program, s.Unknown, want)
+		if late := program == `sleep 100`; !strings.Contains(s.Unknown, want) || s.Provisional != late {
+			t.Errorf("%s: unknown %q, provisional %t, want %q", program, s.Unknown, s.Provisional, want)
 		}
 	}
 	l := newLine(t, shop())

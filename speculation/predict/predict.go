@@ -14,7 +14,10 @@ import (
 )
 
 // Model predicts outcomes. Implementations are pure: the same change gets the
-// same answer.
+// same answer. What its analysis has shown is in its Touches: how many targets,
+// files and directories, whether it alters the graph or is unknown, and how
+// often its targets have failed lately. They are set before a model is asked for
+// the first time, and again with each analysis.
 type Model interface {
 	// Good returns the chance, from 0 to 1, that a change of which no result is
 	// known will land. Callers take NaN and what lies outside for the nearest
@@ -69,6 +72,20 @@ func Observe(d *queue.Duration, id string, took time.Duration) *queue.Duration {
 	next := *d
 	next.Mean += (took - d.Mean) / time.Duration(min(d.N+1, window))
 	next.N++
+	return &next
+}
+
+// memory is how many results the share of failures remembers: failures are rare.
+const memory = 32
+
+// Fail returns the history with the outcome of its latest observation: 1 where
+// it failed, 0 where it passed, a part where it failed with others.
+func Fail(d *queue.Duration, failed float64) *queue.Duration {
+	if d == nil || d.N < 1 {
+		return d
+	}
+	next := *d
+	next.Failed += (failed - d.Failed) / float64(min(d.N, memory))
 	return &next
 }
 

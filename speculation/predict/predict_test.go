@@ -37,3 +37,29 @@ func TestPriorKnowsNothing(t *testing.T) {
 		t.Error("the prior tells changes apart")
 	}
 }
+
+func TestFailuresFade(t *testing.T) {
+	if predict.Fail(nil, 1) != nil {
+		t.Error("there is a history of nothing")
+	}
+	var d *queue.Duration
+	see := func(failed float64) {
+		d = predict.Fail(predict.Observe(d, "unit/core", time.Second), failed)
+	}
+	see(1)
+	if d.Failed != 1 {
+		t.Errorf("one failure of one: %g", d.Failed)
+	}
+	for range 9 {
+		see(0)
+	}
+	if d.Failed < 0.09 || d.Failed > 0.11 {
+		t.Errorf("one failure of ten: %g", d.Failed)
+	}
+	for range 200 {
+		see(0)
+	}
+	if d.Failed > 0.001 {
+		t.Errorf("long ago: %g", d.Failed)
+	}
+}

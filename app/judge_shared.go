@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// sharing has one judge a commit where several ask at once, and remembers for a
+// while what may be another judgement another day.
+type sharing struct {
+	mu     sync.Mutex
+	under  map[sharedKey]*shared
+	forNow map[sharedKey]forNow
+}
+
+type sharedKey struct{ commit, tip queue.CommitID }
+
+// shared is a judgement that is being made.
+type shared struct {
+	done chan struct{}
+	out  judged
+	err  error
+}
+
+// forNow is a judgement that rests on more than the commit. It is taken for the
+// present one until its time is over: a program that hangs is not run for
+// everybody who asks.
+type forNow struct {
+	out   judged
+	until time.Time
+}
+
+const keptForNow = 5 * time.Minute
+
+func newSharing() sharing {
+	return sharing{under: map[sharedKey]*shared{}, forNow: map[sharedKey]forNow{}}
+}
+
+// shared is commit, made once for all who ask at the same time.
+func (j *judge) shared(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
+	key, s := sharedKey{id, now.tip}, &j.sharing
+	for {
+		s.mu.Lock()
+		if kept, ok := s.forNow[key]; ok && time.Now().Before(kept.until) {
+			s.mu.Unlock()
+			return kept.out, nil
+		}
+		w := s.under[key]
+		if w == nil {
+			w = &shared{done: make(chan struct{}), err: errors.New("app: whoever judged it has panicked")}
+			s.under[key] = w
+			s.mu.Unlock()
+			defer s.end(key, w)
+			w.out, w.err = j.commit(ctx, id, now, near)
+			return w.out, w.err
+		}
+		s.mu.Unlock()
+		select {
+		case <-w.done:
+			if !errors.Is(w.err, context.Canceled) && !errors.Is(w.err, context.DeadlineExceeded) {
+				return w.out, w.err
+			}
+			// That it was given up for another action need not keep this one from it.
+		case <-ctx.Done():
+			return judged{}, ctx.Err()
+		}
+	}
+}
+
+func (s *sharing) end(key sharedKey, w *shared) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(w.done)
+	delete(s.under, key)
+	if w.err != nil || !w.out.snapshot.Provisional {
+		return
+	}
+	if len(s.forNow) >= keptTrees {
+		clear(s.forNow)
+	}
+	s.forNow[key] = forNow{w.out, time.Now().Add(keptForNow)}
+}

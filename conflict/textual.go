@@ -1,0 +1,217 @@
+package conflict
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The textual layer: changes that touch a common path may fail to merge though
+// no target is common to them. A path stands for itself and all below it, so
+// that who removes a directory, or puts a file in its place, meets who writes
+// into it:
+//
+//	a moves docs/ to manual/     touches docs, docs/intro.md, manual/intro.md
+//	b adds docs/setup.md         touches docs/setup.md, which is below docs
+//	c edits manual.md            touches manual.md: it meets neither
+//
+// Whether they do fail is for git to tell; until it has, they count as in
+// conflict, which costs a moment.
+
+// maxTouched bounds the paths that a footprint holds.
+const maxTouched = 1000
+
+// TouchedPaths returns the paths that a footprint is to hold for a change that
+// differs from main in the given files. gone are the directories that it has
+// not and main has. Of too many paths the deepest are left to the directories
+// that they are in, "" in the end: a change of everything touches everything.
+func TouchedPaths(files, gone []string) []string {
+	var paths []string
+	for _, list := range [][]string{files, gone} {
+		for _, p := range list {
+			paths = append(paths, strings.ToValidUTF8(p, "\uFFFD"))
+		}
+	}
+	paths = canonicalNames(paths)
+	for depth := deepest(paths); len(paths) > maxTouched; depth-- {
+		var up []string
+		for _, p := range paths {
+			if strings.Count(p, "/") == depth {
+				p = dirOf(p)
+			}
+			up = append(up, p)
+		}
+		paths = canonicalNames(up)
+	}
+	return paths
+}
+
+func deepest(paths []string) int {
+	most := 0
+	for _, p := range paths {
+		most = max(most, strings.Count(p, "/"))
+	}
+	return most
+}
+
+// dirOf returns the directory of a path, "" for the root.
+func dirOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+
+// touched is an index of changes by the paths that they touch.
+type touched struct {
+	changes map[queue.ChangeID]*toucher
+	at      map[string][]*toucher // who touches exactly this path
+	below   map[string][]*toucher // who touches something below it; once for each change
+}
+
+type toucher struct {
+	id     queue.ChangeID
+	paths  []string
+	merges map[queue.ChangeID]bool
+}
+
+func newTouched() touched {
+	return touched{changes: map[queue.ChangeID]*toucher{}, at: map[string][]*toucher{}, below: map[string][]*toucher{}}
+}
+
+// put adds a change that is not there.
+func (x *touched) put(id queue.ChangeID, f *queue.Footprint) {
+	if len(f.Paths) == 0 {
+		return
+	}
+	c := &toucher{id: id, paths: f.Paths, merges: map[queue.ChangeID]bool{}}
+	for _, other := range f.Merges {
+		c.merges[other] = true
+	}
+	x.changes[id] = c
+	for _, p := range c.paths {
+		x.at[p] = append(x.at[p], c)
+		for _, dir := range upward(p) {
+			if list := x.below[dir]; len(list) == 0 || list[len(list)-1] != c {
+				x.below[dir] = append(list, c)
+			}
+		}
+	}
+}
+
+func (x *touched) remove(id queue.ChangeID) {
+	c := x.changes[id]
+	if c == nil {
+		return
+	}
+	delete(x.changes, id)
+	drop := func(m map[string][]*toucher, path string) {
+		if m[path] = slices.DeleteFunc(m[path], func(o *toucher) bool { return o == c }); len(m[path]) == 0 {
+			delete(m, path)
+		}
+	}
+	for _, p := range c.paths {
+		drop(x.at, p)
+		for _, dir := range upward(p) {
+			drop(x.below, dir)
+		}
+	}
+}
+
+// upward returns the directories that a path is in, "" for the root included.
+func upward(path string) []string {
+	var dirs []string
+	for path != "" {
+		path = dirOf(path)
+		dirs = append(dirs, path)
+	}
+	return dirs
+}
+
+// meets returns the changes that may not merge with one, each with the first
+// paths that both touch.
+func (x *touched) meets(id queue.ChangeID) map[queue.ChangeID][]string {
+	c := x.changes[id]
+	if c == nil {
+		return nil
+	}
+	found := map[queue.ChangeID][]string{}
+	note := func(list []*toucher, path string) {
+		for _, o := range list {
+			if w := found[o.id]; o != c && !c.merged(o) && len(w) < maxWitnesses && !slices.Contains(w, path) {
+				found[o.id] = append(w, path)
+			}
+		}
+	}
+	for _, p := range c.paths {
+		note(x.at[p], p)
+		note(x.below[p], p)
+		for _, dir := range upward(p) {
+			note(x.at[dir], p)
+		}
+	}
+	return found
+}
+
+// meet reports whether two changes may not merge.
+func (x *touched) meet(a, b queue.ChangeID) bool {
+	c, d := x.changes[a], x.changes[b]
+	return c != nil && d != nil && c != d && !c.merged(d) && common(c.paths, d.paths)
+}
+
+// merged reports whether one of two was seen to merge with the other.
+func (c *toucher) merged(o *toucher) bool { return c.merges[o.id] || o.merges[c.id] }
+
+// common reports whether a path of one sorted list is, or is above or below, one
+// of the other.
+func common(a, b []string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return slices.ContainsFunc(a, func(p string) bool { return PathsMeet(b, p) })
+}
+
+// PathsMeet reports whether a path is one of the sorted ones, or above or below
+// one of them.
+func PathsMeet(sorted []string, path string) bool {
+	has := func(p string) bool {
+		_, ok := slices.BinarySearch(sorted, p)
+		return ok
+	}
+	if has(path) || slices.ContainsFunc(upward(path), has) || path == "" && len(sorted) > 0 {
+		return true
+	}
+	at, _ := slices.BinarySearch(sorted, path+"/")
+	return at < len(sorted) && strings.HasPrefix(sorted[at], path+"/")
+}
+
+// Textual returns the changes that are in conflict with one by a common path
+// only, sorted by id.
+func (x *Index) Textual(id queue.ChangeID) []queue.ChangeID {
+	c := x.changes[id]
+	var out []queue.ChangeID
+	for other := range x.touched.meets(id) {
+		if !x.influence(c, x.changes[other]) {
+			out = append(out, other)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// OnlyTextual reports whether two changes are in conflict by a common path only.
+func (x *Index) OnlyTextual(a, b queue.ChangeID) bool {
+	return x.touched.meet(a, b) && !x.influence(x.changes[a], x.changes[b])
+}
+
+// textual settles who conflicts by common paths alone, and returns these.
+func (x *Index) textual(c *entry) map[int][]string {
+	meets := x.touched.meets(c.id)
+	if len(meets) == 0 {
+		return nil
+	}
+	paths := map[int][]string{}
+	for id, witnesses := range meets {
+		if slot := x.changes[id].slot; x.hits.of[slot].kind == kindOpen {
+			x.hits.settle(slot, kindTextual)
+			paths[slot] = witnesses
+		}
+	}
+	return paths
+}

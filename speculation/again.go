@@ -1,0 +1,140 @@
+package speculation
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A change that could not be analyzed takes part all the same: it counts as
+// touching everything, and people are told why. Where the reason may pass (a
+// time-out, a tool or an object that is missing, a program that main does not
+// have yet), it is analyzed again while it waits.
+
+// When that is.
+const (
+	againAfter = 10 * time.Minute
+	againMoved = time.Minute // where main has moved since
+)
+
+// dueAgain reports whether a change is to be analyzed again, and has a turn made
+// when it is.
+func (c *Core) dueAgain(ch *queue.Change) bool {
+	f := c.s.Footprints[ch.ID]
+	if !ch.Touches.Again || f == nil {
+		return false
+	}
+	at := c.againAt(f)
+	c.wakeAt(at)
+	return c.now >= at
+}
+
+func (c *Core) againAt(f *queue.Footprint) queue.Instant {
+	if f.Main != c.s.Main.Tip {
+		return f.At.Add(againMoved)
+	}
+	return f.At.Add(againAfter)
+}
+
+// repeated reports whether a task may be asked for again under a name that it
+// has had.
+func (c *Core) repeated(t queue.Task) bool {
+	switch t := t.(type) {
+	case queue.Observe:
+		return true
+	case queue.Analyze:
+		f := c.s.Footprints[t.Change]
+		return f != nil && f.Main == t.Main
+	}
+	return false
+}
+
+// overslept ends the waiting for an analysis that takes too long: the change is
+// unknown meanwhile. Nobody may have been there to answer, so it is tried once
+// more at once.
+func (c *Core) overslept(a *queue.Action) bool {
+	t, ok := a.Task.(queue.Analyze)
+	if !ok || c.idle(t) {
+		return false
+	}
+	cause := "the analysis did not end within " + c.patience(t).String()
+	c.done(a.Key)
+	c.analyzed(c.unknown(t, cause), true)
+	if a.Attempt == 1 {
+		c.askAgain(t, 2, 0, cause)
+	}
+	return true
+}
+
+// unknown is the answer to an analysis of which there is none.
+func (c *Core) unknown(t queue.Analyze, cause string) queue.Analyzed {
+	f := queue.Footprint{Main: t.Main, All: true, Unknown: cause, Again: true}
+	if old := c.s.Footprints[t.Change]; old != nil {
+		f.Paths, f.Files, f.Dirs = old.Paths, old.Files, old.Dirs
+	}
+	return queue.Analyzed{Change: t.Change, Footprint: f}
+}
+
+// touches sums a footprint up, with how often its targets have failed lately.
+func (c *Core) touches(f *queue.Footprint) queue.Touches {
+	t := conflict.TouchesOf(f)
+	if c.s.Main.Config == nil {
+		return t
+	}
+	for _, s := range c.s.Main.Config.Steps {
+		if s.Scope == queue.ScopeRepository {
+			continue
+		}
+		for _, target := range f.Affected {
+			if d := c.s.Durations[durationID(s.Name, target)]; d != nil {
+				t.FailRate = max(t.FailRate, d.Failed)
+			}
+		}
+	}
+	return t
+}
+
+// unknowns returns which of a change and those that it conflicts with could not
+// be analyzed: itself first, then in the order of the conflicts, at most five.
+func (c *Core) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.Unknown {
+	var out []queue.Unknown
+	add := func(id queue.ChangeID) {
+		if f := c.s.Footprints[id]; f != nil && f.Unknown != "" && len(out) < 5 {
+			out = append(out, queue.Unknown{Change: id, Why: f.Unknown})
+		}
+	}
+	add(id)
+	for _, k := range conflicts {
+		if k.Kind == queue.ConflictUnknown {
+			add(k.With)
+		}
+	}
+	return out
+}
+
+// unanalyzed says why a pending change counts as touching everything, where it
+// could not be analyzed.
+func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
+	f := c.s.Footprints[ch.ID]
+	if f == nil || f.Unknown == "" {
+		return queue.Reason{}
+	}
+	r := queue.Reason{Code: queue.ReasonUnanalyzed, Detail: f.Unknown}
+	if f.Again && c.analyzing[ch.ID] == 0 {
+		r.Until = c.againAt(f)
+	}
+	return r
+}
+
+// trouble is why a change is not in the order, with what keeps its analysis.
+func (c *Core) trouble(ch *queue.Change) queue.Reason {
+	r := ch.Reason
+	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
+		key := c.outstanding[taskKey(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})]
+		if a := c.s.Actions[key]; a != nil {
+			r.Detail = a.Error
+		}
+	}
+	return r
+}

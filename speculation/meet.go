@@ -1,0 +1,165 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Changes that touch a common path and share no target may still fail to merge.
+// Until git has been asked they count as in conflict: of each such pair the one
+// that came later asks, lands not before it is told, and is in conflict no more
+// with those that it merges with. It goes behind the others: whichever of two
+// lands first has the other turned down, and to be quicker is no merit there.
+//
+// Say that a edits docs/intro.md and code that takes an hour to test, and b the
+// same lines of docs/intro.md and nothing else. b waits for a; if a lands, b is
+// told that it does not merge with a, and if a fails, b lands.
+
+// maxMeetings bounds the pairs that one change has git asked about: beyond it
+// they count as in conflict.
+const maxMeetings = 50
+
+// meetings asks about the pairs of those changes for which there may be new ones.
+func (c *Core) meetings() {
+	if len(c.untried) == 0 || c.s.Main.Tip == "" {
+		return
+	}
+	for _, id := range sorted(c.untried) {
+		delete(c.untried, id)
+		c.meet(c.s.Changes[id])
+	}
+}
+
+func (c *Core) meet(ch *queue.Change) {
+	if ch == nil || ch.Phase != queue.Pending || c.meeting[ch.ID] {
+		return
+	}
+	f := c.s.Footprints[ch.ID]
+	if f == nil {
+		return
+	}
+	task := queue.Meet{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)}
+	room := maxMeetings - len(c.undecided(f.Merges)) - len(c.undecided(f.Clashes))
+	for _, id := range c.index.Textual(ch.ID) {
+		other := c.s.Changes[id]
+		switch {
+		case other.Arrival > ch.Arrival || other.Arrival == ch.Arrival && id > ch.ID:
+			continue // it asks
+		case slices.Contains(f.Clashes, id):
+			continue
+		case len(task.With) < room:
+			task.With = append(task.With, pickOf(other))
+		}
+	}
+	if len(task.With) > 0 {
+		c.ask(task)
+	}
+}
+
+// met takes in with which changes one merges.
+func (c *Core) met(b queue.Met) {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	if t, ok := a.Task.(queue.Meet); ok {
+		c.metAs(t, b.Merges)
+	}
+}
+
+func (c *Core) metAs(t queue.Meet, merges []queue.ChangeID) {
+	ch, old := c.s.Changes[t.Change], c.s.Footprints[t.Change]
+	if ch == nil || ch.Phase.Final() || old == nil {
+		return
+	}
+	f := *old
+	f.Merges, f.Clashes = c.undecided(old.Merges), c.undecided(old.Clashes)
+	for _, p := range t.With {
+		if o := c.s.Changes[p.Change]; o == nil || o.Phase.Final() {
+			continue
+		}
+		if slices.Contains(merges, p.Change) {
+			f.Merges = append(f.Merges, p.Change)
+		} else {
+			f.Clashes = append(f.Clashes, p.Change)
+			c.yield(ch, c.s.Changes[p.Change], 1)
+		}
+	}
+	if inOrder(ch) {
+		c.leave(ch.ID)
+	}
+	c.s.Footprints[ch.ID] = &f
+	c.touch(queue.KindFootprint, string(ch.ID))
+	c.touchChange(ch)
+	if inOrder(ch) {
+		c.join(ch.ID, &f)
+	}
+}
+
+// undecided returns those of some changes that have no verdict.
+func (c *Core) undecided(ids []queue.ChangeID) []queue.ChangeID {
+	var out []queue.ChangeID
+	for _, id := range ids {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// unmeet has a change and those that touch a path in common with it looked at:
+// there may be pairs that nobody has asked about.
+func (c *Core) unmeet(id queue.ChangeID, f *queue.Footprint) {
+	if len(f.Edges) > 0 {
+		c.unmeetAll()
+	}
+	if len(f.Paths) == 0 {
+		return
+	}
+	c.untried[id] = true
+	for _, other := range c.index.Textual(id) {
+		c.untried[other] = true
+	}
+}
+
+func (c *Core) unmeetAll() {
+	for id := range c.open {
+		if f := c.s.Footprints[id]; f != nil && len(f.Paths) > 0 {
+			c.untried[id] = true
+		}
+	}
+}
+
+// mayPass reports whether no change ahead that a train does not hold is one that
+// a change does not merge with: to pass it would have it turned down.
+func (c *Core) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+	if f := c.s.Footprints[id]; f == nil || len(f.Paths) == 0 {
+		return true
+	}
+	return !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] && c.index.OnlyTextual(a, id) })
+}
+
+// landedOver returns landed changes that have touched one of the paths in which
+// a change does not merge, the latest first, at most three. Those that it was
+// seen to merge with are not to blame.
+func (c *Core) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
+	var out, merges []queue.ChangeID
+	if f := c.s.Footprints[ch]; f != nil {
+		merges = f.Merges
+	}
+	for _, id := range slices.Backward(c.assumed.line) {
+		f := c.s.Footprints[id]
+		if f == nil || len(f.Paths) == 0 || c.s.Changes[id] == nil || c.s.Changes[id].Phase != queue.Landed ||
+			slices.Contains(f.Merges, ch) || slices.Contains(merges, id) {
+			continue
+		}
+		if slices.ContainsFunc(paths, func(p string) bool { return conflict.PathsMeet(f.Paths, p) }) {
+			if out = append(out, id); len(out) == 3 {
+				break
+			}
+		}
+	}
+	return out
+}
