@@ -36,6 +36,7 @@ type hits struct {
 	touched []int // slots with names whose kind is not known yet
 	settled []int // slots with a kind
 	pass    uint32
+	most    uint8 // names of one change that are asked for
 }
 
 func (h *hits) begin(slots int) {
@@ -68,9 +69,9 @@ func (x *Index) note(slot int, id names.ID) (enough bool) {
 		}
 	}
 	switch {
-	case at > 0 && h.names[at-1] == id || at == maxWitnesses:
-		return at == maxWitnesses
-	case h.n < maxWitnesses:
+	case at > 0 && h.names[at-1] == id || at == x.hits.most:
+		return at == x.hits.most
+	case h.n < x.hits.most:
 		h.n++
 	}
 	copy(h.names[at+1:h.n], h.names[at:])
@@ -78,7 +79,7 @@ func (x *Index) note(slot int, id names.ID) (enough bool) {
 	if at == h.n-1 {
 		h.pass = x.hits.pass
 	}
-	return at == maxWitnesses-1
+	return at == x.hits.most-1
 }
 
 // witnesses turns the names of hits into texts, those of like hits once.

@@ -142,6 +142,10 @@ func (n naive) check(t interface {
 		if d := cmp.Diff(want, x.Conflicts(a)); d != "" {
 			t.Fatalf("conflicts of %s: %s\n%v", a, d, n.changes)
 		}
+		with := slices.Sorted(slices.Values(x.With(a)))
+		if !slices.EqualFunc(with, want, func(id queue.ChangeID, k queue.Conflict) bool { return id == k.With }) {
+			t.Fatalf("%s conflicts with %v, want %v", a, with, want)
+		}
 	}
 	for _, target := range targets {
 		var affecting []queue.ChangeID

@@ -29,8 +29,8 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 		return
 	}
 	delete(c.conflicting, id)
-	for _, with := range c.index.Conflicts(id) {
-		if m := c.conflicting[with.With]; m != nil {
+	for _, with := range c.index.With(id) {
+		if m := c.conflicting[with]; m != nil {
 			m[id] = true
 		}
 	}
@@ -70,8 +70,8 @@ func (c *Core) conflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 		return m
 	}
 	m := map[queue.ChangeID]bool{}
-	for _, with := range c.index.Conflicts(id) {
-		m[with.With] = true
+	for _, with := range c.index.With(id) {
+		m[with] = true
 	}
 	for _, with := range c.relatives(c.s.Changes[id]) {
 		m[with] = true
