@@ -235,9 +235,23 @@ func (n *successor) finish() *Snapshot {
 	s := n.snap
 	list := s.names.all()
 	closure := s.names.borrow(len(list))
-	s.recs = n.recs.vector
+	s.recs, s.level = n.recs.vector, n.near.level
 	moved := n.above(closure)
-	cycles := s.rehash(&n.sums, moved, func(id uint32) bool { return closure.has(id) && s.recs.at(id) != nil })
+	slices.Sort(moved)
+	levels := s.level.edit()
+	for _, id := range n.seeds {
+		if s.recs.at(id) == nil {
+			levels.set(id, 0)
+		}
+	}
+	r := rehash{snap: s, sums: &n.sums, levels: &levels, inside: func(id uint32) bool { return closure.has(id) && s.recs.at(id) != nil },
+		ids: slices.DeleteFunc(moved, func(id uint32) bool { return s.recs.at(id) == nil })}
+	var cycles [][]string
+	if len(n.near.Cycles) > 0 || !r.keepsLevels(n.seeds, &n.up.vector) {
+		cycles = r.search()
+	}
+	r.run()
+	s.level = levels.vector
 	for _, c := range n.near.Cycles {
 		if id, _ := s.names.find(c[0]); !closure.has(id) {
 			s.Cycles = append(s.Cycles, c)

@@ -118,17 +118,10 @@ func (b *builder) add(t Target) {
 // build writes records, definition nodes and hashes.
 func (b *builder) build(defs map[string]sum) {
 	s := b.snapshot
-	b.records()
 	size := len(s.names.all())
-	recs, sums := blank[*record](size), blank[sum](size+len(defs))
+	recs, sums, levels := blank[*record](size), blank[sum](size+len(defs)), blank[uint32](size)
 	for i := range b.slab {
-		r := &b.slab[i]
-		if b.near != nil {
-			if old := b.near.recs.at(b.ids[i]); old.equal(r) {
-				r = old
-			}
-		}
-		recs.set(b.ids[i], r)
+		recs.set(b.ids[i], &b.slab[i])
 	}
 	s.names.many(func(number func(string) uint32) {
 		for name, d := range defs {
@@ -136,12 +129,34 @@ func (b *builder) build(defs map[string]sum) {
 		}
 	})
 	s.live, s.recs = len(b.targets), recs.vector
-	slices.Sort(b.ids)
-	s.Cycles = s.rehash(&sums, b.ids, func(id uint32) bool { return s.recs.at(id) != nil })
-	s.sums = sums.vector
+	digested := make(chan struct{})
+	go func() {
+		defer close(digested)
+		b.records()
+	}()
+	ids := slices.Sorted(slices.Values(b.ids))
+	r := rehash{snap: s, sums: &sums, levels: &levels, ids: ids, inside: func(id uint32) bool { return s.recs.at(id) != nil }}
+	s.Cycles = r.search()
+	sortCycles(s.Cycles)
+	<-digested
+	r.run()
+	s.sums, s.level = sums.vector, levels.vector
+	if b.near != nil {
+		b.reuse(&recs)
+		s.recs = recs.vector
+	}
 	s.size = len(b.slab)*recordBytes + b.edges*4
 	if b.near != nil {
 		s.size = share(&s.recs, &b.near.recs)*pageSize*recordBytes + share(&s.sums, &b.near.sums)*pageSize*len(sum{})
+	}
+}
+
+// reuse takes the records of near that say the same.
+func (b *builder) reuse(recs *draft[*record]) {
+	for i, id := range b.ids {
+		if old := b.near.recs.at(id); old.equal(&b.slab[i]) {
+			recs.set(id, old)
+		}
 	}
 }
 

@@ -4,9 +4,16 @@ package conflict
 // as when it was made, and reports whether they are the same.
 func HashAgain(s *Snapshot, targets []Target) bool {
 	b := builder{snapshot: s, slab: make([]record, len(targets)), targets: targets}
-	b.records()
-	sums := blank[sum](len(s.names.all()))
-	s.rehash(&sums, s.nodes(), func(id uint32) bool { return s.recs.at(id) != nil })
+	digested := make(chan struct{})
+	go func() {
+		defer close(digested)
+		b.records()
+	}()
+	sums, levels := blank[sum](len(s.names.all())), blank[uint32](len(s.names.all()))
+	r := rehash{snap: s, sums: &sums, levels: &levels, ids: s.nodes(), inside: func(id uint32) bool { return s.recs.at(id) != nil }}
+	r.search()
+	<-digested
+	r.run()
 	id, _ := s.names.find(targets[len(targets)-1].Name)
 	return sums.at(id) == s.sums.at(id) && b.slab[len(targets)-1].own == s.recs.at(id).own
 }

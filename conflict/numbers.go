@@ -114,20 +114,19 @@ func (n *numbers) texts(ids []uint32) []string {
 type marks struct {
 	round uint32
 	mark  []uint32
-	slot  []uint32 // entries below used count as nothing
-	low   []uint32
+	spots []spotted // places below used count as nothing
 	used  uint32
 }
 
-// reserve returns a number above all entries of slot, with room for as many
-// more as there are entries.
+// reserve returns a place above all that there are, with room for as many more
+// as there are numbers.
 func (s *marks) reserve() uint32 {
 	first := s.used + 1
 	if s.used > 1<<31 {
-		clear(s.slot)
+		clear(s.spots)
 		first = 1
 	}
-	s.used = first + uint32(len(s.slot))
+	s.used = first + uint32(len(s.spots))
 	return first
 }
 
@@ -136,7 +135,7 @@ func (n *numbers) borrow(size int) *marks {
 	s := n.spare.Get().(*marks)
 	if len(s.mark) < size {
 		grown := size + size/8
-		*s = marks{mark: make([]uint32, grown), slot: make([]uint32, grown), low: make([]uint32, grown)}
+		*s = marks{mark: make([]uint32, grown), spots: make([]spotted, grown)}
 	}
 	s.begin()
 	return s

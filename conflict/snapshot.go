@@ -31,6 +31,7 @@ type Snapshot struct {
 	names *numbers
 	recs  vector[*record] // by number; nil where there is no target
 	sums  vector[sum]     // of targets, definition nodes and listings; zero where there is none
+	level vector[uint32]  // of targets: above those of all that they depend on; the same within a cycle
 	live  int             // targets
 	size  int             // bytes that are not shared with the snapshot it was made from, roughly
 
