@@ -179,7 +179,11 @@ func (r *goRound) count(ctx context.Context, t *forge.Tree, at *conflict.Snapsho
 			r.GoFiles++
 		}
 	}
-	r.Packages = len(at.Targets())
+	for _, target := range at.Targets() {
+		if target.Target != queue.TargetUnowned {
+			r.Packages++
+		}
+	}
 }
 
 // goCommand measures what a checkout takes, and what the go command takes there.
