@@ -88,11 +88,21 @@ func canonical(list []Entry) []Entry {
 
 // canonicalNames returns the names sorted and without repetitions.
 func canonicalNames(list []string) []string {
-	if !slices.IsSorted(list) {
-		list = slices.Clone(list)
-		slices.Sort(list)
+	if increasing(list) {
+		return list
 	}
-	return compact(list)
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func increasing(list []string) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i-1] >= list[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // compact is slices.Compact that leaves its argument as it is.

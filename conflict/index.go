@@ -124,8 +124,8 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 		c.files = canonicalNames(f.Write)
 		c.files = slices.Clone(c.files[:min(len(c.files), maxWitnesses)])
 	} else {
-		write = canonicalNames(f.Write)
-		c.write, c.read = x.refer(write), x.refer(canonicalNames(f.Read))
+		c.write, write = x.refer(f.Write)
+		c.read, _ = x.refer(f.Read)
 	}
 	x.enter(&c.set, part{change: c})
 	x.changes[id] = c
@@ -146,12 +146,24 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 
 func compareID(p place, id queue.ChangeID) int { return strings.Compare(string(p.id), string(id)) }
 
-// refer returns the ids of a list and holds them.
-func (x *Index) refer(list []string) []names.ID {
+// refer returns a list in order and each name once, which it mostly is already,
+// and its ids, which it holds.
+func (x *Index) refer(list []string) ([]names.ID, []string) {
 	if len(list) == 0 {
-		return nil
+		return nil, nil
 	}
-	return x.names.Add(make([]names.ID, 0, len(list)), list)
+	ids := make([]names.ID, 0, len(list))
+	const some = 64 // so many texts stay in the cache from the one look to the other
+	for from := 0; from < len(list); from += some {
+		to := min(from+some, len(list))
+		if !increasing(list[max(0, from-1):to]) {
+			x.names.Release(ids)
+			list = canonicalNames(list)
+			return x.names.Add(ids[:0], list), list
+		}
+		ids = x.names.Add(ids, list[from:to])
+	}
+	return ids, list
 }
 
 // enter gives a set a slot and writes it into the rows.

@@ -91,7 +91,8 @@ func (x *Index) hubsOf(c *entry, edges []queue.AddedEdge, write []string) []*hub
 	}
 	hubs := make([]*hub, len(bundles))
 	for i, b := range bundles {
-		hubs[i] = &hub{set: set{write: x.referPart(canonicalNames(b.up), write, c.write), read: x.refer(canonicalNames(b.heads))}}
+		heads, _ := x.refer(b.heads)
+		hubs[i] = &hub{set: set{write: x.referPart(canonicalNames(b.up), write, c.write), read: heads}}
 	}
 	return hubs
 }
@@ -102,7 +103,8 @@ func same(a, b []string) bool { return &a[0] == &b[0] && len(a) == len(b) || sli
 // ids are known: what is above a tail is what the change writes.
 func (x *Index) referPart(list, whole []string, ids []names.ID) []names.ID {
 	if len(list) < len(whole)/8 {
-		return x.refer(list)
+		ids, _ := x.refer(list)
+		return ids
 	}
 	out := make([]names.ID, 0, len(list))
 	for i, s := range list {
