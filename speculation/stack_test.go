@@ -105,3 +105,42 @@ func TestStackMergedByHand(t *testing.T) {
 		t.Errorf("%s and %s", low.Phase, high.Phase)
 	}
 }
+
+// A push is lost or refused after the forge has been told to show the one on top
+// against main. That was not a person, so it stays on top, and is not in the queue
+// without the one below.
+func TestStackWhosePushFails(t *testing.T) {
+	for name, fail := range map[string]func(*world){
+		"lost": func(w *world) {
+			w.commitOutside(tree{barrier: "go1", unowned: "data", stepsFile: unit, fileOf("t00"): "x", fileOf("t01"): "x"})
+		},
+		"refused": func(w *world) { w.refuses = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, pulls := tower(t, 2)
+			low, high := pulls[0], pulls[1]
+			w.step(w.say(low, "boss", "/queue pause"), w.say(high, "dev", "/land"), w.say(low, "dev", "/land"))
+			w.quiesce()
+			w.step(w.say(low, "boss", "/queue resume"))
+			w.mustReachLanding(high)
+			if ch := w.change(low); ch.Phase != queue.Landing {
+				t.Fatalf("the one below is %s", ch.Phase)
+			}
+			fail(w)
+			w.settleDown()
+			if high.base != "main" {
+				t.Fatalf("the one on top asks for %s", high.base)
+			}
+			w.refuses = false
+			w.step(w.say(low, "dev", "/land cancel"))
+			w.settleDown()
+			w.tell(queue.Retargeted{Number: high.number}) // late, or once more
+			w.step(w.say(low, "boss", "/queue resume"))
+			w.settleDown()
+			w.quiesce()
+			if ch := w.change(high); ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonParent || ch.Parent != low.number {
+				t.Errorf("the one on top of what was taken out is %s, %+v, on top of %d", ch.Phase, ch.Reason, ch.Parent)
+			}
+		})
+	}
+}
