@@ -144,3 +144,33 @@ func TestStackWhosePushFails(t *testing.T) {
 		})
 	}
 }
+
+// Who is below another is in the lists of those that conflict with the other only,
+// so these are made again when its place changes.
+func TestStackThatMovesInTheOrder(t *testing.T) {
+	l, files := plain("a", "b", "c")
+	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w.begin(8)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
+	first := w.open(w.main, edit{"c/code": "one"})
+	low := w.open(w.main, edit{"a/code": "one"})
+	high := w.openOn(low, edit{"b/code": "one"})
+	last := w.open(w.main, edit{"b/code": "two", "c/code": "two"})
+	for _, p := range []*pull{first, low, high, last} {
+		w.step(w.say(p, "dev", "/land"))
+		w.now++
+	}
+	w.quiesce()
+	w.core.sortOrder()
+	id := w.change(last).ID
+	if got, want := w.core.firstAhead(id), []queue.ChangeID{w.change(first).ID, w.change(low).ID, w.change(high).ID}; !slices.Equal(got, want) {
+		t.Fatalf("ahead: %v, want %v", got, want)
+	}
+	w.core.s.Changes[w.change(low).ID].Virtual = w.change(first).Virtual - 1
+	w.core.ordered = false
+	w.core.forgetAhead(w.change(low).ID, 0)
+	w.core.sortOrder()
+	if got, want := w.core.firstAhead(id), w.core.ahead(id); !slices.Equal(got, want) {
+		t.Errorf("ahead: %v, made again %v", got, want)
+	}
+}
