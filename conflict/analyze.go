@@ -27,7 +27,7 @@ func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapsh
 // paths at which the tree differs from near's, sorted; nil says that nobody
 // has looked. A nil near is nowhere.
 func Advance(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
-	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && near.settings == settingsSum(a.ID(), s) {
+	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
 		if f, ok := a.(Follower); ok {
 			snap, err := follow(ctx, f, &s, near, t, files)
 			if snap != nil || err != nil {

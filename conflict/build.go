@@ -21,7 +21,7 @@ type builder struct {
 // number gives the targets, and all that they speak of, their numbers.
 func (b *builder) number() {
 	s := b.snapshot
-	if b.near != nil && (b.near.whole || len(b.near.names.all()) > 4*len(b.targets)+1024) {
+	if b.near != nil && (b.near.whole || b.near.names.worn()) {
 		b.near = nil
 	}
 	if b.near != nil {
@@ -135,6 +135,9 @@ func (b *builder) build(defs map[string]sum) {
 			sums.set(number(name), d)
 		}
 	})
+	if b.near == nil {
+		s.names.settled()
+	}
 	s.live, s.recs = len(b.targets), recs.vector
 	slices.Sort(b.ids)
 	s.Cycles = s.rehash(&sums, b.ids, func(id uint32) bool { return s.recs.at(id) != nil })

@@ -193,6 +193,13 @@ func (s *Snapshot) reverse() *vector[[]uint32] {
 	return &s.up.vector
 }
 
+// sharing returns the snapshot, which cannot be followed, with a clone of its
+// names.
+func (s *Snapshot) sharing(n *numbers) *Snapshot {
+	return &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
+		barrier: s.barrier, whole: s.whole, names: n, recs: s.recs, sums: s.sums, live: s.live}
+}
+
 // under returns the snapshot with the numbers of other names.
 func (s *Snapshot) under(n *numbers) *Snapshot {
 	out := &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
