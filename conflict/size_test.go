@@ -1,0 +1,63 @@
+package conflict_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+func TestSizeMeasure(t *testing.T) {
+	files := map[string]string{"a/BUILD": "", "b/BUILD": ""}
+	for i := range 30_000 {
+		files[fmt.Sprintf("a/some/longer/path/of/a/file/%05d", i)] = ""
+	}
+	tree := conflicttest.New(files)
+	a, s := &flat{}, queue.Analysis{}
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	at := mustAdvance(t, a, s, nil, tree, nil)
+	var kept []*conflict.Snapshot
+	before, size := heap(), 0
+	for i := range 20 {
+		next := tree.With("a/BUILD", fmt.Sprint(i))
+		snap := mustAdvance(t, a, s, at, next, nil)
+		kept = append(kept, snap)
+		size += snap.Size()
+	}
+	t.Logf("full near: %d says %d", (heap()-before)/20, size/20)
+	before, size = heap(), 0
+	for i := range 20 {
+		next := tree.With(fmt.Sprintf("a/some/longer/path/of/a/new%d", i), fmt.Sprint(i))
+		snap := mustAdvance(t, a, s, at, next, conflicttest.Changes(tree, next))
+		kept = append(kept, snap)
+		size += snap.Size()
+		tree, at = next, snap
+	}
+	t.Logf("followed: %d says %d, whole %d", (heap()-before)/20, size/20, a.whole)
+	runtime.KeepAlive(kept)
+}
+
+// flat has the one target a, which owns all there is in it.
+type flat struct{ whole int }
+
+func (*flat) ID() string { return "flat/1" }
+
+func (a *flat) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	a.whole++
+	files, err := t.Files(ctx)
+	return &conflict.Graph{Targets: []conflict.Target{{Name: "a", Sources: files}}, Memo: a}, err
+}
+
+func (a *flat) Follow(ctx context.Context, _ any, files []conflict.FileChange, t conflict.Tree) (*conflict.Patch, error) {
+	all, err := t.Files(ctx)
+	return &conflict.Patch{Targets: []conflict.Target{{Name: "a", Sources: all}}, Memo: a}, err
+}
