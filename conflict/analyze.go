@@ -118,7 +118,8 @@ func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g 
 	}
 	b.build(defs)
 	if follows {
-		snap.filing = &filing{extra: extra, claims: layered[int32]{base: claims}, dirs: layered[[]string]{base: dirs}, unowned: p.unowned}
+		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned}
+		snap.size += snap.filing.size()
 	}
 	return analysis{snap, g, b.targets, p, len(files)}
 }

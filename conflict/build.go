@@ -121,12 +121,17 @@ func (b *builder) build(defs map[string]sum) {
 	b.records()
 	size := len(s.names.all())
 	recs, sums := blank[*record](size), blank[sum](size+len(defs))
+	own := false
 	for i := range b.slab {
 		r := &b.slab[i]
 		if b.near != nil {
 			if old := b.near.recs.at(b.ids[i]); old.equal(r) {
 				r = old
 			}
+		}
+		if r == &b.slab[i] {
+			own = true
+			s.size += r.size()
 		}
 		recs.set(b.ids[i], r)
 	}
@@ -142,9 +147,11 @@ func (b *builder) build(defs map[string]sum) {
 	slices.Sort(b.ids)
 	s.Cycles = s.rehash(&sums, b.ids, func(id uint32) bool { return s.recs.at(id) != nil })
 	s.sums = sums.vector
-	s.size = len(b.slab)*recordBytes + b.edges*4
+	if own {
+		s.size += len(b.slab) * recordBytes // all of it, for one record that is used
+	}
 	if b.near != nil {
-		s.size = share(&s.recs, &b.near.recs)*pageSize*recordBytes + share(&s.sums, &b.near.sums)*pageSize*len(sum{})
+		s.size += share(&s.recs, &b.near.recs)*pageSize*8 + share(&s.sums, &b.near.sums)*pageSize*len(sum{})
 	}
 }
 
