@@ -41,6 +41,9 @@ func TestSizeIsWhatASnapshotTakes(t *testing.T) {
 			t.Errorf("%s: it says %d bytes, and takes %d", what, size, real)
 		}
 	}
+	for _, snap := range kept {
+		conflict.Keys(nil, snap, nil, unit)
+	}
 	about("all looked at", heap()-before)
 	before, size = heap(), 0
 	for i := range 10 {

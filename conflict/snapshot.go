@@ -41,10 +41,6 @@ type Snapshot struct {
 		sync.Once
 		vector[[]uint32] // who depends on a number
 	}
-	listed struct {
-		sync.Once
-		targets []queue.TargetHash
-	}
 	called struct {
 		sync.Once
 		targets map[string]string // alias → target
@@ -115,12 +111,9 @@ func (s *Snapshot) nodes() []uint32 {
 	return ids
 }
 
-// Targets returns what can be verified, sorted by name. The caller does not
-// modify it.
-func (s *Snapshot) Targets() []queue.TargetHash {
-	s.listed.Do(func() { s.listed.targets = s.targetsOf(s.nodes()) })
-	return s.listed.targets
-}
+// Targets returns what can be verified, sorted by name. The list is made when it
+// is asked for: kept with each snapshot it would be most of its size.
+func (s *Snapshot) Targets() []queue.TargetHash { return s.targetsOf(s.nodes()) }
 
 // Alias returns the name under which reports speak of a target, such as the
 // import path of a Go package: the target's own name if it has no other.
