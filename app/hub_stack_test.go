@@ -197,3 +197,33 @@ func TestStackSurvivesARestart(t *testing.T) {
 	h.landed(low)
 	h.landed(high)
 }
+
+// GitHub refuses a push after a pull request has been given the base that it was
+// to land on: that is taken back, and the one on top stays on top.
+func TestStackWhosePushIsRefused(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	low := h.pull("low", map[string]string{"api/a": "a\n"})
+	high := h.pullOn("high", "low", map[string]string{"web/b": "b\n"})
+	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}, RequiredChecks: []string{"ci"}})
+	h.paused(low)
+	h.Comment("ann", low, "/land")
+	h.Comment("ann", high, "/land")
+	h.boarded(low, high)
+	h.Comment("max", low, "/queue resume")
+	h.says(high, "🅿️ Parked: the forge refused the push")
+	if p := h.Pull(high); p.Base != "low" {
+		t.Errorf("the base of the one on top is %s", p.Base)
+	}
+	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}})
+	h.Comment("ann", low, "/land cancel")
+	h.says(low, "taken out by command")
+	h.Comment("max", low, "/queue resume")
+	h.leans(high)
+	h.Comment("ann", low, "/land")
+	h.landed(low)
+	h.landed(high)
+	if got := h.order(); !slices.Equal(got, []string{"1", "2"}) {
+		t.Errorf("landed in the order %v", got)
+	}
+}

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -29,6 +31,9 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to queue.TreeID) 
 		return judged{}, nil, nil
 	}
 	deltas, err := j.mirror.Diff(ctx, at, to)
+	if errors.Is(err, forge.ErrNotFound) {
+		return judged{}, nil, nil // the mirror has thrown away what is remembered; if it is the other one, that shows
+	}
 	if err != nil {
 		return judged{}, nil, err
 	}

@@ -262,6 +262,11 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 	if err != nil {
 		return nil, err
 	}
+	if !outcome.Moved {
+		if err := p.restore(ctx, push); err != nil {
+			return nil, err
+		}
+	}
 	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
 }
 

@@ -55,27 +55,41 @@ func (p *performer) meant(pr forge.PullRequest, s queue.Stack) (yes bool, err er
 }
 
 // retarget has the forge show those of a push against the branch that they land
-// on who ask for another one's: else it would not see that they are merged. That
-// is for people only, so a refusal does not stop the push.
+// on who ask for another one's: else it would not see that they are merged.
 func (p *performer) retarget(ctx context.Context, push *queue.Push) error {
+	return p.ask(ctx, push, func(*queue.Change) string { return p.Branch })
+}
+
+// restore takes back what retarget has done for a push that did not happen.
+func (p *performer) restore(ctx context.Context, push *queue.Push) error {
+	return p.ask(ctx, push, func(ch *queue.Change) string { return ch.Base })
+}
+
+// ask gives those of a push who ask for another branch than the queue's a base.
+// That is for people only, so a refusal stops nothing.
+func (p *performer) ask(ctx context.Context, push *queue.Push, base func(*queue.Change) string) error {
 	f, ok := p.Forge.(forge.Stacker)
 	if !ok {
 		return nil
 	}
-	var numbers []int
+	type pull struct {
+		number int
+		base   string
+	}
+	var pulls []pull
 	if err := p.facts(func(c *speculation.Core) {
 		for _, id := range push.Changes {
 			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" {
-				numbers = append(numbers, ch.Number)
+				pulls = append(pulls, pull{ch.Number, base(ch)})
 			}
 		}
 	}); err != nil {
 		return err
 	}
-	for _, n := range numbers {
-		if err := f.Retarget(ctx, n, p.Branch); err != nil {
-			p.Log.Warn("a pull request could not be given the base that it lands on, so the forge may go on showing it as open; change its base by hand",
-				"queue", p.Queue, "pull", n, "error", err)
+	for _, x := range pulls {
+		if err := f.Retarget(ctx, x.number, x.base); err != nil {
+			p.Log.Warn("a pull request could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
+				"queue", p.Queue, "pull", x.number, "base", x.base, "error", err)
 		}
 	}
 	return nil

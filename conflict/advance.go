@@ -261,8 +261,10 @@ func (n *successor) finish() *Snapshot {
 	sortCycles(s.Cycles)
 	s.names.giveBack(closure)
 	s.sums, s.up.vector = n.sums.vector, n.up.vector
-	s.size = n.recs.copied*pageSize*8 + n.sums.copied*pageSize*len(sum{}) + n.up.copied*pageSize*24 +
-		len(n.seeds)*recordBytes
+	s.size = n.recs.copied*pageSize*8 + n.sums.copied*pageSize*len(sum{}) + n.up.copied*pageSize*24 + s.filing.size()
+	for _, id := range n.seeds {
+		s.size += recordBytes + s.recs.at(id).size()
+	}
 	return s
 }
 

@@ -27,7 +27,7 @@ func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapsh
 // paths at which the tree differs from near's, sorted; nil says that nobody
 // has looked. A nil near is nowhere.
 func Advance(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
-	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && near.settings == settingsSum(a.ID(), s) {
+	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
 		if f, ok := a.(Follower); ok {
 			snap, err := follow(ctx, f, &s, near, t, files)
 			if snap != nil || err != nil {
@@ -118,7 +118,8 @@ func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g 
 	}
 	b.build(defs)
 	if follows {
-		snap.filing = &filing{extra: extra, claims: layered[int32]{base: claims}, dirs: layered[[]string]{base: dirs}, unowned: p.unowned}
+		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned}
+		snap.size += snap.filing.size()
 	}
 	return analysis{snap, g, b.targets, p, len(files)}
 }

@@ -21,7 +21,7 @@ type builder struct {
 // number gives the targets, and all that they speak of, their numbers.
 func (b *builder) number() {
 	s := b.snapshot
-	if b.near != nil && (b.near.whole || len(b.near.names.all()) > 4*len(b.targets)+1024) {
+	if b.near != nil && (b.near.whole || b.near.names.worn()) {
 		b.near = nil
 	}
 	if b.near != nil {
@@ -128,6 +128,9 @@ func (b *builder) build(defs map[string]sum) {
 			sums.set(number(name), d)
 		}
 	})
+	if b.near == nil {
+		s.names.settled()
+	}
 	s.live, s.recs = len(b.targets), recs.vector
 	digested := make(chan struct{})
 	go func() {
@@ -140,23 +143,28 @@ func (b *builder) build(defs map[string]sum) {
 	sortCycles(s.Cycles)
 	<-digested
 	r.run()
-	s.sums, s.level = sums.vector, levels.vector
+	b.reuse(&recs)
+	s.recs, s.sums, s.level = recs.vector, sums.vector, levels.vector
 	if b.near != nil {
-		b.reuse(&recs)
-		s.recs = recs.vector
-	}
-	s.size = len(b.slab)*recordBytes + b.edges*4
-	if b.near != nil {
-		s.size = share(&s.recs, &b.near.recs)*pageSize*recordBytes + share(&s.sums, &b.near.sums)*pageSize*len(sum{})
+		s.size += share(&s.recs, &b.near.recs)*pageSize*8 + share(&s.sums, &b.near.sums)*pageSize*len(sum{}) + share(&s.level, &b.near.level)*pageSize*4
 	}
 }
 
-// reuse takes the records of near that say the same.
+// reuse takes the records of near that say the same, and counts the others.
 func (b *builder) reuse(recs *draft[*record]) {
+	own := false
 	for i, id := range b.ids {
-		if old := b.near.recs.at(id); old.equal(&b.slab[i]) {
-			recs.set(id, old)
+		if b.near != nil {
+			if old := b.near.recs.at(id); old.equal(&b.slab[i]) {
+				recs.set(id, old)
+				continue
+			}
 		}
+		own = true
+		b.snapshot.size += b.slab[i].size()
+	}
+	if own {
+		b.snapshot.size += len(b.slab) * recordBytes // all of it, for one record that is used
 	}
 }
 

@@ -30,3 +30,6 @@ const MaxHubs = maxHubs
 
 // IndexSize returns how many names, slots and hubs an index has room for.
 func (x *Index) IndexSize() (names, slots, hubs int) { return x.names.Len(), len(x.parts), x.hubs }
+
+// Names returns how many names the family of a snapshot has numbers for.
+func Names(s *Snapshot) int { return len(s.names.all()) }

@@ -16,6 +16,13 @@ type filing struct {
 	unowned []Entry           // sorted
 }
 
+// filedBytes is roughly what a path takes in a filing.
+const filedBytes = 80
+
+// size returns roughly how many bytes it does not share with the filing that it
+// was made from.
+func (f *filing) size() int { return (f.claims.own + f.dirs.own) * filedBytes }
+
 // refiling is a filing that is being made from another.
 type refiling struct {
 	*filing

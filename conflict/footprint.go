@@ -77,7 +77,8 @@ type difference struct {
 
 func compare(main, change *Snapshot) *difference {
 	if main.names != change.names {
-		change = change.under(main.names)
+		n := main.names.clone() // names of a change are no reason for main's to grow
+		main, change = main.sharing(n), change.under(n)
 	}
 	d := &difference{main: main, change: change}
 	differing(&main.sums, &change.sums, func(id uint32) {

@@ -1,6 +1,10 @@
 package conflict
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // Keys returns what a commit asks to be verified that its parent does not: the
 // keys of the commit under its own steps without those of the parent under the
@@ -14,14 +18,17 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key
 	for _, s := range parentSteps {
 		had[s.Digest()] = true
 	}
-	var changed []queue.TargetHash
+	var all, changed []queue.TargetHash
+	if slices.ContainsFunc(steps, func(s queue.Step) bool { return !had[s.Digest()] }) {
+		all = commit.Targets()
+	}
 	if len(had) > 0 {
 		changed = changedTargets(parent, commit)
 	}
 	var keys []queue.Key
 	for _, s := range steps {
 		if !had[s.Digest()] {
-			keys = append(keys, s.Keys(commit.Tree, commit.Targets())...)
+			keys = append(keys, s.Keys(commit.Tree, all)...)
 			continue
 		}
 		if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {

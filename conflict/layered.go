@@ -4,7 +4,13 @@ import "maps"
 
 // layered is a map that never changes; what is made from it shares the large
 // part. A zero value is as good as none.
-type layered[V any] struct{ base, over map[string]V }
+type layered[V any] struct {
+	base, over map[string]V
+	own        int // entries that the one it was made from does not have
+}
+
+// layer returns a map without edits.
+func layer[V any](base map[string]V) layered[V] { return layered[V]{base: base, own: len(base)} }
 
 func (l *layered[V]) get(key string) V {
 	if v, ok := l.over[key]; ok {
@@ -16,17 +22,17 @@ func (l *layered[V]) get(key string) V {
 // with returns the map with some values replaced. It takes the argument over.
 func (l *layered[V]) with(edits map[string]V) layered[V] {
 	if len(edits) == 0 {
-		return *l
+		return layered[V]{base: l.base, over: l.over}
 	}
 	if len(l.over)+len(edits) <= len(l.base)/8+64 {
 		over := make(map[string]V, len(l.over)+len(edits))
 		maps.Copy(over, l.over)
 		maps.Copy(over, edits)
-		return layered[V]{l.base, over}
+		return layered[V]{l.base, over, len(over)}
 	}
 	base := make(map[string]V, len(l.base)+len(edits))
 	maps.Copy(base, l.base)
 	maps.Copy(base, l.over)
 	maps.Copy(base, edits)
-	return layered[V]{base: base}
+	return layer(base)
 }

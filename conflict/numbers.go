@@ -1,6 +1,7 @@
 package conflict
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ type numbers struct {
 	ids    map[string]uint32
 	list   []string // by number; what is written in it stays
 	sorted uint32   // numbers below this one are in the order of their names
+	born   int      // names of the first snapshot; 0 until it is made
 	spare  sync.Pool
 }
 
@@ -25,6 +27,30 @@ func newNumbers(sorted []string) *numbers {
 	}
 	n.spare.New = func() any { return &marks{} }
 	return n
+}
+
+// worn reports whether most names are no more, or were never but in changes: it
+// is time to number anew.
+func (n *numbers) worn() bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.list) > 4*n.born+1024
+}
+
+// settled says that the first snapshot is made.
+func (n *numbers) settled() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.born = len(n.list)
+}
+
+// clone returns numbers that begin with these and go on by themselves.
+func (n *numbers) clone() *numbers {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	out := &numbers{ids: maps.Clone(n.ids), list: slices.Clip(n.list), sorted: n.sorted, born: n.born}
+	out.spare.New = n.spare.New
+	return out
 }
 
 // number returns the number of a name, a new one if need be.

@@ -40,6 +40,12 @@ func (r *record) sources() []Entry {
 	return r.more.sources
 }
 
+// size returns roughly how many bytes it takes beside its place.
+func (r *record) size() int { return 4*len(r.dependencies()) + sourceBytes*len(r.sources()) }
+
+// sourceBytes is what an Entry takes whose texts are in other lists as well.
+const sourceBytes = 48
+
 func (r *record) dependencies() []uint32 {
 	if r == nil {
 		return nil

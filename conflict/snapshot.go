@@ -42,10 +42,6 @@ type Snapshot struct {
 		sync.Once
 		vector[[]uint32] // who depends on a number
 	}
-	listed struct {
-		sync.Once
-		targets []queue.TargetHash
-	}
 	called struct {
 		sync.Once
 		targets map[string]string // alias → target
@@ -116,12 +112,9 @@ func (s *Snapshot) nodes() []uint32 {
 	return ids
 }
 
-// Targets returns what can be verified, sorted by name. The caller does not
-// modify it.
-func (s *Snapshot) Targets() []queue.TargetHash {
-	s.listed.Do(func() { s.listed.targets = s.targetsOf(s.nodes()) })
-	return s.listed.targets
-}
+// Targets returns what can be verified, sorted by name. The list is made when it
+// is asked for: kept with each snapshot it would be most of its size.
+func (s *Snapshot) Targets() []queue.TargetHash { return s.targetsOf(s.nodes()) }
 
 // Alias returns the name under which reports speak of a target, such as the
 // import path of a Go package: the target's own name if it has no other.
@@ -192,6 +185,13 @@ func (s *Snapshot) reverse() *vector[[]uint32] {
 		s.up.vector = v.vector
 	})
 	return &s.up.vector
+}
+
+// sharing returns the snapshot, which cannot be followed, with a clone of its
+// names.
+func (s *Snapshot) sharing(n *numbers) *Snapshot {
+	return &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
+		barrier: s.barrier, whole: s.whole, names: n, recs: s.recs, sums: s.sums, live: s.live}
 }
 
 // under returns the snapshot with the numbers of other names.

@@ -19,18 +19,22 @@ import (
 // Whether they do fail is for git to tell; until it has, they count as in
 // conflict, which costs a moment.
 
-// maxTouched bounds the paths that a footprint holds.
-const maxTouched = 1000
+// What is kept of paths is bounded by how many and how deep they are: a small
+// pull request may hold folders within folders a thousand levels down.
+const (
+	maxTouched = 1000
+	maxLevels  = 50
+)
 
 // TouchedPaths returns the paths that a footprint is to hold for a change that
 // differs from main in the given files. gone are the directories that it has
-// not and main has. Of too many paths the deepest are left to the directories
-// that they are in, "" in the end: a change of everything touches everything.
+// not and main has. Of too many paths the deepest, and all that are too deep, are
+// left to the directories that they are in, "" in the end: a change of everything touches everything.
 func TouchedPaths(files, gone []string) []string {
 	var paths []string
 	for _, list := range [][]string{files, gone} {
 		for _, p := range list {
-			paths = append(paths, strings.ToValidUTF8(p, "\uFFFD"))
+			paths = append(paths, strings.ToValidUTF8(shallow(p), "\uFFFD"))
 		}
 	}
 	paths = canonicalNames(paths)
@@ -45,6 +49,19 @@ func TouchedPaths(files, gone []string) []string {
 		paths = canonicalNames(up)
 	}
 	return paths
+}
+
+// shallow leaves a path that is too deep to a directory that it is in.
+func shallow(path string) string {
+	levels := 0
+	for i := range len(path) {
+		if path[i] == '/' {
+			if levels++; levels > maxLevels {
+				return path[:i]
+			}
+		}
+	}
+	return path
 }
 
 func deepest(paths []string) int {

@@ -137,3 +137,25 @@ func overlap(a, b []string) bool {
 		return slices.ContainsFunc(b, func(q string) bool { return within(p, q) || within(q, p) })
 	})
 }
+
+// Folders within folders cost no more than others, and nothing is left out.
+func TestTouchedPathsThatAreDeep(t *testing.T) {
+	var files []string
+	for i := range 3 {
+		files = append(files, fmt.Sprintf("%d/", i)+strings.Repeat("d/", 500)+"f")
+	}
+	got := conflict.TouchedPaths(append(files, "plain/f"), []string{"gone/" + strings.Repeat("d/", 500)})
+	for _, p := range got {
+		if strings.Count(p, "/") > 50 {
+			t.Errorf("a path of %d levels is kept", strings.Count(p, "/"))
+		}
+	}
+	for _, f := range append(files, "plain/f") {
+		if !conflict.PathsMeet(got, f) {
+			t.Errorf("%.20s... is left out", f)
+		}
+	}
+	if conflict.PathsMeet(got, "3/d") || len(got) != 5 {
+		t.Errorf("%d paths: %.40q", len(got), got)
+	}
+}

@@ -204,3 +204,24 @@ func TestDiffOfAMerge(t *testing.T) {
 		t.Errorf("%d: %s", len(got), d)
 	}
 }
+
+// A dozen small trees within one another name more files than a machine has
+// memory for. Whoever opens a pull request can make them.
+func TestDiffOfTooMuch(t *testing.T) {
+	r := newRepo(t)
+	one := r.tree(map[string]string{"a/f": "100644 1"})
+	os.Unsetenv("GIT_INDEX_FILE")
+	kind, id := "100644 blob", r.run("", "rev-parse", string(one)+":a/f")
+	for range 12 {
+		var list strings.Builder
+		for i := range 30 {
+			fmt.Fprintf(&list, "%s %s\t%02d\n", kind, id, i)
+		}
+		kind, id = "040000 tree", r.run(list.String(), "mktree")
+	}
+	m := must(forge.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(r.dir, "objects")))(t)
+	defer m.Close()
+	if d, err := m.Diff(t.Context(), one, queue.TreeID(id)); err == nil || !strings.Contains(err.Error(), "differ in too many files") {
+		t.Errorf("%d files, %v", len(d), err)
+	}
+}

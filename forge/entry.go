@@ -44,14 +44,18 @@ func byKey(a, b treeEntry) int {
 func (m *Mirror) directories(ctx context.Context, ids ...string) ([][]treeEntry, error) {
 	out := make([][]treeEntry, len(ids))
 	var missing []string
-	var at []int
+	at := map[string][]int{} // where the missing ones go: one may be asked for many times
 	for i, id := range ids {
 		if id == "" {
 			continue
 		}
+		if at[id] != nil {
+			at[id] = append(at[id], i)
+			continue
+		}
 		found, ok := m.trees.get(id)
 		if !ok {
-			missing, at = append(missing, id), append(at, i)
+			missing, at[id] = append(missing, id), append(at[id], i)
 		}
 		out[i] = found
 	}
@@ -71,7 +75,9 @@ func (m *Mirror) directories(ctx context.Context, ids ...string) ([][]treeEntry,
 			return nil, fmt.Errorf("tree %s: %w", missing[n], err)
 		}
 		m.trees.put(missing[n], found, len(found)+1)
-		out[at[n]] = found
+		for _, i := range at[missing[n]] {
+			out[i] = found
+		}
 	}
 	return out, nil
 }
@@ -223,10 +229,15 @@ func (m *Mirror) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 	return id, err == nil, err
 }
 
+// maxDiff bounds what a difference may take in memory: a few trees that hold one
+// another many times over name more files than there is room for.
+const maxDiff = 256 << 20
+
 // diffTrees returns what differs between two trees, files only, in no order.
 func (m *Mirror) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	type pair struct{ path, from, to string }
 	var deltas []Delta
+	size := 0
 	for level := []pair{{"", string(from), string(to)}}; len(level) > 0; {
 		ids := make([]string, 0, 2*len(level))
 		for _, p := range level {
@@ -242,6 +253,9 @@ func (m *Mirror) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta,
 				path := p.path + s.from.name
 				if s.from.name == "" {
 					path = p.path + s.to.name
+				}
+				if size += len(path) + 96; size > maxDiff {
+					return nil, fmt.Errorf("trees %s and %s differ in too many files: more than %d MiB of names", from, to, maxDiff>>20)
 				}
 				if s.from.dir() || s.to.dir() {
 					next = append(next, pair{path + "/", s.from.id, s.to.id})

@@ -55,6 +55,7 @@ type Change struct {
 	URL       string        `json:"url,omitempty"`
 	Base      string        `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
 	Parent    int           `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
+	Shown     bool          `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase

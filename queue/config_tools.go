@@ -15,6 +15,9 @@ const (
 // maxToolTimeout bounds how long an analysis may wait for a tool.
 const maxToolTimeout = 10 * time.Minute
 
+// defaultToolTimeout is what a tool has where nothing is said.
+const defaultToolTimeout = time.Minute
+
 // checkTools reports settings of tools that are missing, or not for the
 // analyzer, in the analysis or one of its parts.
 func checkTools(r *configReader, at string, a Analysis) {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,19 @@ func (p SubAnalysis) name() string {
 		return p.Analyzer
 	}
 	return p.Name
+}
+
+// ToolTime returns how long the tools of all analyzers may take on one tree, one
+// after the other, where that is more than their defaults.
+func (a Analysis) ToolTime() time.Duration {
+	limit := a.Timeout
+	for _, p := range a.Analyzers {
+		switch p.Analyzer {
+		case AnalyzerCommand, AnalyzerGN, AnalyzerBazel:
+			limit += cmp.Or(p.Timeout, defaultToolTimeout)
+		}
+	}
+	return limit
 }
 
 // HasTargets reports whether an analyzer runs: otherwise the tree is one target.

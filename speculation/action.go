@@ -35,7 +35,7 @@ func (c *Core) patience(t queue.Task) time.Duration {
 	case queue.Survey, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
-			limit += 2 * m.Analysis.Timeout // of the tree before, and of the one after
+			limit += 2 * m.Analysis.ToolTime() // of the tree before, and of the one after
 		}
 		return limit
 	case queue.Observe:

@@ -123,3 +123,14 @@ func TestTouchesKnowsHowOftenTargetsFail(t *testing.T) {
 	w.waitOut()
 	w.audit.final()
 }
+
+// Several analyzers run one after the other, so what waits for them is patient for
+// all of them.
+func TestPatienceWithSeveralAnalyzers(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.core.s.Main.Config.Analysis = queue.Analysis{Analyzers: []queue.SubAnalysis{
+		{Analyzer: "bazel", Timeout: 10 * time.Minute}, {Analyzer: "command", Timeout: 8 * time.Minute}, {Analyzer: "gn"}, {Analyzer: "go"}}}
+	if got, want := w.core.patience(queue.Analyze{}), 10*time.Minute+2*19*time.Minute; got != want {
+		t.Errorf("patient for %s, want %s", got, want)
+	}
+}

@@ -79,10 +79,21 @@ func (c *Core) LandedBranch(branch string) bool {
 
 // rebase takes in what a pull request asks for now. What is in the order stays on
 // top of what it was on until that has landed, even if it asks for the queue's
-// branch by now, as our own landing of it makes it. It reports whether the change
-// is still the one that was asked for.
+// branch by now. It reports whether the change is still the one that was asked
+// for.
+//
+// A push that was lost or refused leaves the base as our own landing has made it,
+// until that is taken back. It is no wish of anybody's: what is on top of another
+// stays so, parked or not, or it would land the other's commits without it.
 func (c *Core) rebase(ch *queue.Change, b queue.Inspected) bool {
 	parent, base := c.parentIn(b), c.baseIn(b)
+	if ch.Shown && base == "" {
+		return true
+	}
+	if ch.Shown {
+		ch.Shown = false
+		c.touchChange(ch)
+	}
 	if parent != ch.Parent && parent != 0 {
 		return false
 	}

@@ -126,7 +126,9 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		}
 		if ch.Head == b.Head {
 			if ch.Phase == queue.Parked {
-				ch.Parent, ch.Base = c.parentIn(b), c.baseIn(b)
+				if base := c.baseIn(b); base != "" || !ch.Shown {
+					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
+				}
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds = 0 // whoever may land may spend as much again
 				}

@@ -135,6 +135,10 @@ func (c *Core) sortOrder() {
 // forgetAhead drops the cached lists that a change at a place is or may come to
 // be in. Who stays in the order keeps its place relative to the others.
 func (c *Core) forgetAhead(id queue.ChangeID, place int) {
+	if c.tied(c.s.Changes[id]) {
+		c.staleAll() // it is in lists of others than those it conflicts with
+		return
+	}
 	c.staleAhead(id)
 	for other := range c.conflictsOf(id) {
 		if c.rank[other] >= place {

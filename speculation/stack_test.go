@@ -105,3 +105,72 @@ func TestStackMergedByHand(t *testing.T) {
 		t.Errorf("%s and %s", low.Phase, high.Phase)
 	}
 }
+
+// A push is lost or refused after the forge has been told to show the one on top
+// against main. That was not a person, so it stays on top, and is not in the queue
+// without the one below.
+func TestStackWhosePushFails(t *testing.T) {
+	for name, fail := range map[string]func(*world){
+		"lost": func(w *world) {
+			w.commitOutside(tree{barrier: "go1", unowned: "data", stepsFile: unit, fileOf("t00"): "x", fileOf("t01"): "x"})
+		},
+		"refused": func(w *world) { w.refuses = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, pulls := tower(t, 2)
+			low, high := pulls[0], pulls[1]
+			w.step(w.say(low, "boss", "/queue pause"), w.say(high, "dev", "/land"), w.say(low, "dev", "/land"))
+			w.quiesce()
+			w.step(w.say(low, "boss", "/queue resume"))
+			w.mustReachLanding(high)
+			if ch := w.change(low); ch.Phase != queue.Landing {
+				t.Fatalf("the one below is %s", ch.Phase)
+			}
+			fail(w)
+			w.settleDown()
+			if high.base != "main" {
+				t.Fatalf("the one on top asks for %s", high.base)
+			}
+			w.refuses = false
+			w.step(w.say(low, "dev", "/land cancel"))
+			w.settleDown()
+			w.tell(queue.Retargeted{Number: high.number}) // late, or once more
+			w.step(w.say(low, "boss", "/queue resume"))
+			w.settleDown()
+			w.quiesce()
+			if ch := w.change(high); ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonParent || ch.Parent != low.number {
+				t.Errorf("the one on top of what was taken out is %s, %+v, on top of %d", ch.Phase, ch.Reason, ch.Parent)
+			}
+		})
+	}
+}
+
+// Who is below another is in the lists of those that conflict with the other only,
+// so these are made again when its place changes.
+func TestStackThatMovesInTheOrder(t *testing.T) {
+	l, files := plain("a", "b", "c")
+	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w.begin(8)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
+	first := w.open(w.main, edit{"c/code": "one"})
+	low := w.open(w.main, edit{"a/code": "one"})
+	high := w.openOn(low, edit{"b/code": "one"})
+	last := w.open(w.main, edit{"b/code": "two", "c/code": "two"})
+	for _, p := range []*pull{first, low, high, last} {
+		w.step(w.say(p, "dev", "/land"))
+		w.now++
+	}
+	w.quiesce()
+	w.core.sortOrder()
+	id := w.change(last).ID
+	if got, want := w.core.firstAhead(id), []queue.ChangeID{w.change(first).ID, w.change(low).ID, w.change(high).ID}; !slices.Equal(got, want) {
+		t.Fatalf("ahead: %v, want %v", got, want)
+	}
+	w.core.s.Changes[w.change(low).ID].Virtual = w.change(first).Virtual - 1
+	w.core.ordered = false
+	w.core.forgetAhead(w.change(low).ID, 0)
+	w.core.sortOrder()
+	if got, want := w.core.firstAhead(id), w.core.ahead(id); !slices.Equal(got, want) {
+		t.Errorf("ahead: %v, made again %v", got, want)
+	}
+}

@@ -266,7 +266,7 @@ func (c *Core) push() bool {
 	}
 	for _, id := range p.Changes {
 		ch := c.s.Changes[id]
-		ch.Phase, ch.Reason = queue.Landing, queue.Reason{Code: queue.ReasonLanding}
+		ch.Phase, ch.Reason, ch.Shown = queue.Landing, queue.Reason{Code: queue.ReasonLanding}, ch.Base != ""
 		c.touchChange(ch)
 	}
 	p.ID = string(queue.DigestOf("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])

@@ -366,13 +366,15 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 		return queue.Failed{Action: a.Key, Error: "the deadline has passed"}
 	case w.main == p.Tip():
 		return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
+	}
+	w.rebased(p) // before it is known how the push ends
+	switch {
 	case w.main != p.Expected:
 		return queue.Pushed{Action: a.Key, Push: p.ID, Lost: true}
 	case w.refuses:
 		return queue.Pushed{Action: a.Key, Push: p.ID, Refused: "required check missing"}
 	}
 	w.audit.landing(p)
-	w.rebased(p)
 	w.main = p.Tip()
 	w.logf("== main is %s", w.main)
 	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
