@@ -103,6 +103,14 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 	})
 }
 
+func TestAMemberInASubmodule(t *testing.T) {
+	tree := conflicttest.New(map[string]string{"Cargo.toml": virtual, "crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": ""}).
+		WithMode("crates/sub", conflict.ModeSubmodule, "1")
+	if got := mustAnalyze(t, settings, tree).Unknown; !strings.HasPrefix(got, "Cargo.toml:2: ") || !strings.Contains(got, "is in the submodule crates/sub") {
+		t.Error(got)
+	}
+}
+
 const virtual = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"2\"\n"
 
 // top is a workspace's manifest with a package of its own.
