@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/cargo"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -35,6 +38,27 @@ func TestInspectIsInterrupted(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
 		t.Errorf("%s is left behind", left[0].Name())
+	}
+}
+
+// A crate and its library are one for people, though tests use more libraries.
+func TestHalvesOfCrates(t *testing.T) {
+	crate := func(name, more string) string {
+		return "[package]\nname = \"" + name + "\"\nversion = \"0.1.0\"\n" + more
+	}
+	tree := conflicttest.New(map[string]string{
+		"Cargo.toml": crate("top", "[workspace]\nmembers = [\"crates/*\"]\n[dev-dependencies]\na = { path = \"crates/a\" }\n"), "src/lib.rs": "", "tests/t.rs": "",
+		"crates/a/Cargo.toml": crate("a", "[dev-dependencies]\nb = { path = \"../b\" }\ntop = { path = \"../..\" }\n"), "crates/a/src/lib.rs": "",
+		"crates/b/Cargo.toml": crate("b", "[dependencies]\na = { path = \"../a\" }\n"), "crates/b/src/lib.rs": "",
+	})
+	d, err := conflict.Describe(t.Context(), cargo.New(), queue.Analysis{}, tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"top": "lib:.", "a": "lib:./crates/a", "b": "lib:./crates/b"} {
+		if half := halfOf(d, d.Node(name)); half == nil || half.Name != want {
+			t.Errorf("%s: %+v", name, half)
+		}
 	}
 }
 

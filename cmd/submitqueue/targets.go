@@ -141,7 +141,30 @@ func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 			}
 		}
 	}
-	return nil
+	return libraryOf(d, n)
+}
+
+// libraryOf is halfOf of crates, which go by other names than their folders:
+// the library that most of the crate's files lie beside.
+func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) {
+	most, long := 0, 0
+	for _, dep := range n.Deps {
+		half := d.Node(dep)
+		if n.Kind != "cargo crate" || half == nil || half.Kind != "cargo library" {
+			continue
+		}
+		_, dir, _ := strings.Cut(dep, "lib:.") // after it the folder, "" at the top
+		beside := 0
+		for _, e := range n.Sources {
+			if strings.Contains("/"+e.Path, dir+"/") {
+				beside++
+			}
+		}
+		if best == nil || beside > most || beside == most && len(dir) > long {
+			best, most, long = half, beside, len(dir)
+		}
+	}
+	return best
 }
 
 func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow {
