@@ -13,7 +13,7 @@ import (
 // affectedCommand says what a branch would have verified.
 type affectedCommand struct {
 	inspectFlags
-	Base string `default:"main" help:"Revision that the change is merged onto (default: ${default})." placeholder:"REV"`
+	Base string `default:"main" help:"Revision that the change is merged onto (default: ${default}). Name none that you do not trust: the analyzers that run programs run those of the base, on this machine." placeholder:"REV"`
 	Head string `default:"HEAD" help:"Revision of the change (default: ${default})." placeholder:"REV"`
 }
 
@@ -48,6 +48,9 @@ func (c *affectedCommand) Run(ctx context.Context) error {
 	if !ch.Clean() {
 		in.notes = append(in.notes, fmt.Sprintf("%s does not merge onto %s (%s); the answer is for %s as it is, which is more than what it changes",
 			c.Head, c.Base, stuck(ch.Conflicts, ch.Refused), c.Head))
+	}
+	if (c.Head == "HEAD" || c.Head == "@") && in.clone.uncommitted(ctx) {
+		in.notes = append(in.notes, "changes that are not committed are not looked at")
 	}
 	if note := in.ruledBy(c.Head, ch.Inspected); note != "" && (c.JSON || ch.Fails == "") {
 		in.notes = append(in.notes, note)

@@ -179,6 +179,40 @@ func (c *clone) unknown(ctx context.Context, names []string) error {
 	return told(text)
 }
 
+// hint says of the default base that is not there how to name another.
+func (c *clone) hint(ctx context.Context, base string, err error) error {
+	if done := told(""); base != defaultBase || !errors.As(err, &done) || strings.Contains(err.Error(), "; ") || strings.HasSuffix(err.Error(), "no commit yet") {
+		return err
+	}
+	text := err.Error() + "; name the target branch with --base"
+	for _, n := range []string{"master", "trunk", "develop", "origin/HEAD", "origin/master"} {
+		if out, err := c.git(ctx, n+"^{commit}\n", "cat-file", "--batch-check=%(objecttype)"); err == nil && strings.TrimSpace(out) == "commit" {
+			return told(text + ", as in --base " + n)
+		}
+	}
+	return told(text)
+}
+
+// defaultBase is the base of the commands that are not told another.
+const defaultBase = "main"
+
+// uncommitted reports whether there are changes in the working tree, which no
+// revision holds.
+func (c *clone) uncommitted(ctx context.Context) bool {
+	out, err := c.git(ctx, "", "--no-optional-locks", "status", "--porcelain")
+	return err == nil && out != ""
+}
+
+// inside returns the folder of the repository that was named, as seen from its
+// top; "" is the top.
+func (c *clone) inside(ctx context.Context) string {
+	out, err := c.git(ctx, "", "rev-parse", "--show-prefix")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(out, "\n")
+}
+
 // told is an error that says already what to do.
 type told string
 

@@ -17,7 +17,7 @@ import (
 // conflictsCommand says which branches would wait for one another.
 type conflictsCommand struct {
 	inspectFlags
-	Base     string   `default:"main" help:"Revision that the branches are merged onto (default: ${default})." placeholder:"REV"`
+	Base     string   `default:"main" help:"Revision that the branches are merged onto (default: ${default}). Name none that you do not trust: the analyzers that run programs run those of the base, on this machine." placeholder:"REV"`
 	Branches []string `arg:"" name:"branch" help:"Branches, or any revisions; after -- also those that begin with a dash."`
 }
 
@@ -27,7 +27,7 @@ func (conflictsCommand) Help() string {
 
 Two branches conflict when both change a target (target), when one starts to depend on what the other changes (read-write), when they meet in what shapes the graph (definition), when they do not merge with each other (textual), when one changes what is in every hash (global), or when one cannot be analyzed (unknown). Of several the first is named. A branch that does not merge onto the base conflicts with the base.
 
-That branches conflict is no problem: the status is 0. It is 1 when the base cannot be analyzed.` + inspectExits
+That branches conflict is no problem: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
 }
 
 // Kinds of conflict that the queue does not tell apart, or meets only when it
@@ -60,6 +60,7 @@ type branchReport struct {
 	app.Change
 	name   string
 	failed string   // why it cannot be analyzed; "": it can
+	unread bool     // that is no fault of the branch
 	paths  []string // that it changes, where it merges
 }
 
@@ -82,7 +83,7 @@ func (c *conflictsCommand) Run(ctx context.Context) error {
 	} else {
 		c.print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, in, r)
 	}
-	if err == nil && in.base.Unknown != "" {
+	if err == nil && (in.base.Unknown != "" || slices.ContainsFunc(r.branches, func(b branchReport) bool { return b.unread })) {
 		return exitCode(1)
 	}
 	return err
@@ -136,6 +137,7 @@ func look(ctx context.Context, in *inspection, name string, head queue.CommitID)
 		return b, ctx.Err()
 	}
 	if err != nil {
+		b.unread = true
 		b.Change = app.Change{Head: head, Footprint: queue.Footprint{Main: in.commit, All: true, Unknown: in.clone.explain(ctx, err).Error()}}
 	}
 	b.failed = b.Footprint.Unknown

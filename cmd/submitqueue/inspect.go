@@ -60,7 +60,7 @@ func (f *inspectFlags) inspect(ctx context.Context, base string) (_ *inspection,
 	}()
 	ids, err := in.clone.commits(ctx, base)
 	if err != nil {
-		return nil, err
+		return nil, in.clone.hint(ctx, base, err)
 	}
 	in.commit = ids[0]
 	in.waits.say("analyzing " + base)

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/cargo"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -38,6 +41,27 @@ func TestInspectIsInterrupted(t *testing.T) {
 	}
 }
 
+// A crate and its library are one for people, though tests use more libraries.
+func TestHalvesOfCrates(t *testing.T) {
+	crate := func(name, more string) string {
+		return "[package]\nname = \"" + name + "\"\nversion = \"0.1.0\"\n" + more
+	}
+	tree := conflicttest.New(map[string]string{
+		"Cargo.toml": crate("top", "[workspace]\nmembers = [\"crates/*\"]\n[dev-dependencies]\na = { path = \"crates/a\" }\n"), "src/lib.rs": "", "tests/t.rs": "",
+		"crates/a/Cargo.toml": crate("a", "[dev-dependencies]\nb = { path = \"../b\" }\ntop = { path = \"../..\" }\n"), "crates/a/src/lib.rs": "",
+		"crates/b/Cargo.toml": crate("b", "[dependencies]\na = { path = \"../a\" }\n"), "crates/b/src/lib.rs": "",
+	})
+	d, err := conflict.Describe(t.Context(), cargo.New(), queue.Analysis{}, tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"top": "lib:.", "a": "lib:./crates/a", "b": "lib:./crates/b"} {
+		if half := halfOf(d, d.Node(name)); half == nil || half.Name != want {
+			t.Errorf("%s: %+v", name, half)
+		}
+	}
+}
+
 // What is odd about a clone is said in one line.
 func TestInspectOddClones(t *testing.T) {
 	shop := newShop(t)
@@ -47,6 +71,12 @@ func TestInspectOddClones(t *testing.T) {
 	shopGit(t, dir, nil, "clone", "--quiet", "--bare", shop, "bare.git")
 	shopGit(t, dir, nil, "clone", "--quiet", shop, "detached")
 	shopGit(t, filepath.Join(dir, "detached"), nil, "checkout", "--quiet", "--detach", "origin/vat")
+	shopGit(t, dir, nil, "clone", "--quiet", "--origin=up", shop, "trunk")
+	shopGit(t, filepath.Join(dir, "trunk"), nil, "checkout", "--quiet", "-B", "trunk", "up/main")
+	shopGit(t, filepath.Join(dir, "trunk"), nil, "branch", "--quiet", "-D", "main")
+	if err := os.WriteFile(filepath.Join(dir, "trunk", "new-file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	shopGit(t, dir, nil, "init", "--quiet", "empty")
 	shopGit(t, dir, nil, "init", "--quiet", "--object-format=sha256", "other-ids")
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
@@ -62,6 +92,9 @@ func TestInspectOddClones(t *testing.T) {
 		{"detached", "conflicts vat", "! submitqueue: there is no commit vat in detached; there is origin/vat\nstatus 1\n"},
 		{"bare.git", "affected --head vat", "vat (xxxxxxxxxx) on main (xxxxxxxxxx): 1 of 5 targets would be verified\n"},
 		{"detached/cart", "targets ./cart", "HEAD at xxxxxxxxxx: 5 targets\n"},
+		{"detached/cart", "targets cart.go", "HEAD at xxxxxxxxxx: 5 targets\n"},
+		{"trunk", "affected", "! submitqueue: there is no commit main in trunk; name the target branch with --base, as in --base trunk\nstatus 1\n"},
+		{"trunk", "affected --base trunk", "! submitqueue: changes that are not committed are not looked at\nHEAD (xxxxxxxxxx) on trunk (xxxxxxxxxx): nothing to land, it is there already\n"},
 		{"empty", "targets", "! submitqueue: empty is empty: it has no commit yet\nstatus 1\n"},
 		{"empty", "conflicts a b", "! submitqueue: empty is empty: it has no commit yet\nstatus 1\n"},
 		{"other-ids", "targets", "! submitqueue: other-ids has the object format sha256; only sha1 is known\nstatus 1\n"},
@@ -72,7 +105,7 @@ func TestInspectOddClones(t *testing.T) {
 			got := submitqueue(t, filepath.Join(dir, c.in), strings.Fields(c.command)...)
 			got = strings.ReplaceAll(got, dir+"/", "")
 			if c.in == "shallow" && strings.Contains(c.command, "json") {
-				if !strings.Contains(got, `"kind": "unknown"`) || !strings.Contains(got, "this clone is shallow") || strings.Contains(got, "status") {
+				if !strings.Contains(got, `"kind": "unknown"`) || !strings.Contains(got, "this clone is shallow") || !strings.HasSuffix(got, "status 1\n") {
 					t.Error(got)
 				}
 				return

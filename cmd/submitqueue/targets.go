@@ -12,13 +12,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // targetsCommand shows what a tree is made of.
 type targetsCommand struct {
 	inspectFlags
-	Rev      string `default:"HEAD" help:"Revision to look at (default: ${default})." placeholder:"REV"`
+	Rev      string `default:"HEAD" help:"Revision to look at (default: ${default}). Name none that you do not trust: the analyzers that run programs run its own, on this machine." placeholder:"REV"`
 	Internal bool   `help:"List the nodes, too, that targets depend on and that cannot be verified on their own."`
 	Filter   string `arg:"" optional:"" help:"A glob of target names, or the path of a file: which targets it belongs to." placeholder:"GLOB|FILE"`
 }
@@ -140,7 +141,30 @@ func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 			}
 		}
 	}
-	return nil
+	return libraryOf(d, n)
+}
+
+// libraryOf is halfOf of crates, which go by other names than their folders:
+// the library that most of the crate's files lie beside.
+func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) {
+	most, long := 0, 0
+	for _, dep := range n.Deps {
+		half := d.Node(dep)
+		if n.Kind != "cargo crate" || half == nil || half.Kind != "cargo library" {
+			continue
+		}
+		_, dir, _ := strings.Cut(dep, "lib:.") // after it the folder, "" at the top
+		beside := 0
+		for _, e := range n.Sources {
+			if strings.Contains("/"+e.Path, dir+"/") {
+				beside++
+			}
+		}
+		if best == nil || beside > most || beside == most && len(dir) > long {
+			best, most, long = half, beside, len(dir)
+		}
+	}
+	return best
 }
 
 func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow {
@@ -169,10 +193,10 @@ func (c *targetsCommand) filter(ctx context.Context, in *inspection, r *targetsR
 	if err != nil {
 		return err
 	}
-	file := path.Clean(c.Filter)
 	keep := func(name string) bool { return globbed(c.Filter, name) }
-	for _, f := range files {
-		if f.Path == file {
+	// As seen from the top, or from the folder that was named.
+	for _, file := range []string{path.Clean(c.Filter), path.Join(in.clone.inside(ctx), c.Filter)} {
+		if slices.ContainsFunc(files, func(f forge.File) bool { return f.Path == file }) {
 			r.File = fileOf(in.base.Description, r, file)
 			keep = func(name string) bool {
 				return slices.Contains(r.File.Affected, name) || slices.Contains(r.File.Owners, name)

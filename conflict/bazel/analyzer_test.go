@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // shop is a repository with what is easy to get wrong.
@@ -204,6 +205,44 @@ func TestToolchains(t *testing.T) {
 	}
 	if got := strings.Join(b.affected(main, main.With("t/tool.sh", "1")), " "); got != "//t:tool" {
 		t.Errorf("one that is not registered affects %s", got)
+	}
+}
+
+// What a query does not show, and is in the hash all the same.
+func TestWhatIsReadIsInTheHash(t *testing.T) {
+	b := mustOpen(t)
+	main := conflicttest.New(map[string]string{"a/BUILD": "filegroup(name = \"a\")\n", "b/BUILD": "filegroup(name = \"b\", srcs = [\"@other//:x\"])\n", "BUILD": "", "WORKSPACE": ""})
+	for name, x := range map[string]struct {
+		files map[string]string
+		edit  string
+		want  string
+	}{
+		"a program that an rc file names":     {map[string]string{".bazelrc": "build --workspace_status_command=tools/status.sh\n", "tools/status.sh": ""}, "tools/status.sh", "//a:a //b:b"},
+		"platform_mappings":                   {map[string]string{"platform_mappings": ""}, "platform_mappings", "//a:a //b:b"},
+		"a toolchain of another repository":   {map[string]string{"WORKSPACE": "register_toolchains(\"@llvm//:all\")\n"}, "WORKSPACE", "//a:a //b:b"},
+		"a toolchain that a macro registers":  {map[string]string{"WORKSPACE": "load(\"@llvm//:x.bzl\", \"llvm_register_toolchains\")\nllvm_register_toolchains()\n"}, "WORKSPACE", "//a:a //b:b"},
+		"a version of no toolchain":           {map[string]string{"WORKSPACE": "register_toolchains(\"//a:a\")\n"}, "WORKSPACE", "//b:b"},
+		"a folder that is a repository":       {map[string]string{"WORKSPACE": "new_local_repository(name = \"other\", path = \"third_party/o\", build_file = \"//:o.BUILD\")\n", "third_party/o/x": ""}, "third_party/o/x", "//b:b"},
+		"a file that is named without a path": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\":fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
+	} {
+		tree := main
+		for path, text := range x.files {
+			tree = tree.With(path, text)
+		}
+		unowned := queue.Analysis{Unowned: queue.UnownedTarget}
+		analyze := func(tree conflict.Tree) *conflict.Snapshot {
+			s, err := conflict.Analyze(t.Context(), b.Trusting(tree), unowned, tree)
+			must(t, err)
+			if s.Unknown != "" {
+				t.Fatal(name, s.Unknown)
+			}
+			return s
+		}
+		f := conflict.FootprintOf(analyze(tree), analyze(tree.With(x.edit, tree.Content(x.edit)+"# more\n")), "main")
+		got := slices.DeleteFunc(slices.Clone(f.Affected), func(target string) bool { return target == queue.TargetUnowned })
+		if slices.Sort(got); strings.Join(got, " ") != x.want {
+			t.Errorf("%s: affected %q, want %q", name, got, x.want)
+		}
 	}
 }
 

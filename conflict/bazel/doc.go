@@ -32,12 +32,14 @@
 //
 // Which toolchain a rule uses is not known to a query: what register_toolchains
 // and its like name in the tree, and the rules that rc files name, are below
-// every rule that is not below them.
+// every rule that is not below them. Where it registers toolchains of external
+// repositories, by a label or a macro that is called so, WORKSPACE and all else
+// that says what the repositories are is below every rule, too.
 //
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
 // without an effect, affect no target. .bazelrc with what it imports,
-// .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel and tools/bazel are in
-// every hash. Source files are sources of each rule that lists them.
+// and names, .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel
+// and platform_mappings are in every hash. Source files are sources of each rule that lists them.
 //
 // # Packages are remembered
 //

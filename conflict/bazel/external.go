@@ -69,7 +69,7 @@ var workspaceFiles = []string{"WORKSPACE", "WORKSPACE.bazel", "WORKSPACE.bzlmod"
 
 // fileLabel finds texts that may be labels of files: a lock file, a patch, a
 // .bzl file with an extension.
-var fileLabel = regexp.MustCompile(`["']((?:@[A-Za-z0-9_.~+-]*)?//[^"'\s]*)["']`)
+var fileLabel = regexp.MustCompile(`["']((?:(?:@[A-Za-z0-9_.~+-]*)?//|:)[^"'\s]*)["']`)
 
 // making returns the files of a tree that say what its repositories are: those
 // where they are declared, all .bzl files that these load, and all files that
@@ -87,7 +87,12 @@ func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
 			return nil, err
 		}
 		for _, m := range fileLabel.FindAllSubmatch(text, -1) {
-			l, ok := parseLabel(string(m[1]), s.workspace)
+			written := string(m[1])
+			if strings.HasPrefix(written, ":") {
+				dir, _ := s.layout.owner(file)
+				written = "//" + dir + written
+			}
+			l, ok := parseLabel(written, s.workspace)
 			if _, there := s.layout.resolve(l.file()); !ok || l.repo != "" || !there || files[l.file()] {
 				continue
 			}

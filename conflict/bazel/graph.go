@@ -1,10 +1,12 @@
 package bazel
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
@@ -159,16 +161,18 @@ func (b *builder) addOutside() {
 			Attrs: b.externals.digest(b.layout, repo), Sources: made}
 		if dir, ok := b.externals.inTree(repo); ok {
 			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
+		} else if dir, ok := b.layout.given[repo]; ok {
+			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
 		}
 		b.g.Targets = append(b.g.Targets, t)
 	}
 }
 
 // globals are the files that every target depends on.
-var globals = []string{".bazelversion", ".bazelignore", ".bazeliskrc", "REPO.bazel", "tools/bazel", "tools/bazel.rc"}
+var globals = []string{".bazelversion", ".bazelignore", ".bazeliskrc", "REPO.bazel", "tools/bazel", "tools/bazel.rc", "platform_mappings"}
 
-// barrier returns the files that every target depends on: those, and the rc
-// files.
+// barrier returns the files that every target depends on: those, the rc files,
+// and what these name, as in --workspace_status_command=tools/status.sh.
 func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 	files := map[string]bool{}
 	for _, file := range globals {
@@ -192,6 +196,15 @@ func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 			return nil, err
 		}
 		todo = append(todo, more...)
+		text, err := s.text(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, word := range bytes.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n='\"", r) }) {
+			if at := path.Clean(strings.TrimPrefix(string(word), "%workspace%/")); s.layout.byPath[at].OID != "" {
+				files[at] = true
+			}
+		}
 	}
 	var out []conflict.Entry
 	for _, file := range slices.Sorted(maps.Keys(files)) {

@@ -13,11 +13,13 @@ import (
 // words. What is declared in another way is found once it has been fetched.
 var (
 	innerStatement = regexp.MustCompile(`(?m)^(?:local_repository|local_path_override)\s*\(([^()]*)\)`)
+	givenStatement = regexp.MustCompile(`(?m)^new_local_repository\s*\(([^()]*)\)`)
 	innerName      = regexp.MustCompile(`\b(?:name|module_name)\s*=\s*["']([A-Za-z0-9_.~+-]+)["']`)
 	innerPath      = regexp.MustCompile(`\bpath\s*=\s*["']([A-Za-z0-9_./+=~-]+)["']`)
 )
 
 // innerRepos returns the folders of the tree that are repositories: name → folder.
+// It notes those that new_local_repository makes of folders.
 func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]string, error) {
 	out := map[string]string{}
 	for _, file := range roots {
@@ -28,6 +30,12 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 		text, err := t.Blob(ctx, e.OID)
 		if err != nil {
 			return nil, err
+		}
+		for _, m := range givenStatement.FindAllSubmatch(text, -1) {
+			name, at := innerName.FindSubmatch(m[1]), innerPath.FindSubmatch(m[1])
+			if name != nil && at != nil {
+				l.given[string(name[1])] = path.Clean(string(at[1]))
+			}
 		}
 		for _, m := range innerStatement.FindAllSubmatch(text, -1) {
 			name, at := innerName.FindSubmatch(m[1]), innerPath.FindSubmatch(m[1])

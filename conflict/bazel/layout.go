@@ -18,6 +18,7 @@ type layout struct {
 	goals    map[string]string // link → where it leads, "" if that is nowhere in the tree
 	packages map[string]*place // by folder
 	repos    map[string]string // repositories that are folders of the tree, by name
+	given    map[string]string // folders that have BUILD files given to them, which makes them repositories
 }
 
 // place is where a package is.
@@ -36,7 +37,7 @@ type place struct {
 const maxLinks = 40
 
 func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*layout, error) {
-	l := &layout{files: files, byPath: make(map[string]conflict.Entry, len(files)), goals: map[string]string{}, packages: map[string]*place{}}
+	l := &layout{files: files, byPath: make(map[string]conflict.Entry, len(files)), goals: map[string]string{}, packages: map[string]*place{}, given: map[string]string{}}
 	for _, e := range files {
 		l.byPath[e.Path] = e
 	}

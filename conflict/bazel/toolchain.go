@@ -1,6 +1,7 @@
 package bazel
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"slices"
@@ -11,12 +12,16 @@ import (
 
 // Toolchains and platforms are found when targets are analyzed: a query does
 // not show who uses them. So what WORKSPACE registers and what rc files name
-// are dependencies of all rules that they do not depend on themselves.
+// are dependencies of all rules that they do not depend on themselves. Where
+// toolchains of external repositories are registered, so are the files that say
+// what the repositories are.
 
 // toolchainNode is their node.
 const toolchainNode = "cfg:toolchains"
 
 var (
+	anyRegistration = regexp.MustCompile(`\b(\w*(?:register|toolchain)\w*)\s*\(([^)]*)\)`)
+
 	registration = regexp.MustCompile(`\bregister_(?:toolchains|execution_platforms)\s*\(([^)]*)\)`)
 	innerLabel   = regexp.MustCompile(`(?:@[A-Za-z0-9_.~+-]*)?//[A-Za-z0-9_./+=~-]*(?::[A-Za-z0-9_./+=~*-]+)?`)
 )
@@ -24,6 +29,7 @@ var (
 // toolchains adds the node and the edges to it.
 func (b *builder) toolchains(ctx context.Context) error {
 	registered := map[string]bool{}
+	outer := false
 	note := func(text []byte) {
 		for _, found := range innerLabel.FindAll(text, -1) {
 			b.each(string(found), func(rule string) { registered[rule] = true })
@@ -37,6 +43,7 @@ func (b *builder) toolchains(ctx context.Context) error {
 		for _, m := range registration.FindAllSubmatch(text, -1) {
 			note(m[1])
 		}
+		outer = outer || registersOuter(text)
 	}
 	for _, e := range b.g.Barrier {
 		if !strings.HasSuffix(e.Path, "rc") {
@@ -48,19 +55,42 @@ func (b *builder) toolchains(ctx context.Context) error {
 		}
 		note(text)
 	}
-	if len(registered) == 0 {
+	if len(registered) == 0 && !outer {
 		return nil
 	}
-	b.addToolchains(registered)
+	var made []conflict.Entry
+	for _, file := range b.externals.made {
+		if outer {
+			made = append(made, b.layout.entries(file)...)
+		}
+	}
+	b.addToolchains(registered, made)
 	return nil
 }
 
-func (b *builder) addToolchains(registered map[string]bool) {
+// registersOuter reports whether a file that says what the repositories are
+// registers toolchains of them: by a label, or by a macro, whose name says so as
+// far as anything does. Which versions these have is in the same files.
+func registersOuter(text []byte) bool {
+	for _, m := range anyRegistration.FindAllSubmatch(text, -1) {
+		switch string(m[1]) {
+		case "register_toolchains", "register_execution_platforms":
+			if !bytes.Contains(m[2], []byte("@")) {
+				continue
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// addToolchains adds the node, of rules and of files.
+func (b *builder) addToolchains(registered map[string]bool, made []conflict.Entry) {
 	index := make(map[string]int, len(b.g.Targets))
 	for i := range b.g.Targets {
 		index[b.g.Targets[i].Name] = i
 	}
-	node := conflict.Target{Name: toolchainNode, Kind: "bazel toolchains", Internal: true}
+	node := conflict.Target{Name: toolchainNode, Kind: "bazel toolchains", Internal: true, Sources: made}
 	below := map[string]bool{}
 	var todo []string
 	for name := range registered {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
@@ -22,6 +23,8 @@ func setting(file string) bool {
 	switch path.Base(file) {
 	case "rust-toolchain", "rust-toolchain.toml", "clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml":
 		return true
+	case "nextest.toml":
+		return path.Base(path.Dir(file)) == ".config"
 	}
 	return cargoConfig(file)
 }
@@ -32,35 +35,96 @@ func cargoConfig(file string) bool {
 }
 
 // readConfig reads the settings that hold for directories of the tree. They
-// are taken for settings of all of it.
+// are taken for settings of all of it, and so are the files that they name:
+// more settings, linkers and their scripts, runners.
 func (l *loader) readConfig(ctx context.Context) ([]conflict.Entry, error) {
-	var barrier []conflict.Entry
+	var barrier, todo []conflict.Entry
+	seen := map[string]bool{}
+	add := func(list *[]conflict.Entry, e conflict.Entry) error {
+		at, err := l.goal(ctx, e)
+		if err != nil {
+			return err
+		}
+		barrier = append(barrier, e)
+		if at.OID != "" && at.Path != e.Path {
+			barrier = append(barrier, at)
+		}
+		if list != nil && !seen[e.Path] && at.OID != "" && at.Mode != conflict.ModeSubmodule {
+			seen[e.Path] = true
+			*list = append(*list, conflict.Entry{Path: e.Path, Mode: at.Mode, OID: at.OID})
+		}
+		return nil
+	}
 	for _, e := range l.layout.sorted {
 		if !setting(e.Path) {
 			continue
 		}
-		barrier = append(barrier, e)
-		at, err := l.goal(ctx, e)
+		list := &todo
+		if !cargoConfig(e.Path) {
+			list = nil
+		}
+		if err := add(list, e); err != nil {
+			return nil, err
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		e := todo[0]
+		src, err := l.tree.Blob(ctx, e.OID)
 		if err != nil {
 			return nil, err
 		}
-		if at.OID != "" && at.Path != e.Path {
-			barrier = append(barrier, at)
-		}
-		if at.OID == "" || !cargoConfig(e.Path) || at.Mode == conflict.ModeSubmodule {
-			continue
-		}
-		src, err := l.tree.Blob(ctx, at.OID)
-		if err != nil {
-			return nil, err
-		}
+		base := dirOf(dirOf(e.Path))
 		t, fault := parse(src, maxManifest)
-		if fault != nil && !aside(dirOf(dirOf(e.Path))) {
+		if fault != nil && !aside(base) {
 			return nil, fault.at(e.Path)
 		}
-		l.config.add(dirOf(dirOf(e.Path)), t)
+		l.config.add(base, t)
+		for _, p := range included(t) {
+			if at, ok := join(dirOf(e.Path), p); ok && l.layout.byPath[at].OID != "" {
+				if err := add(&todo, l.layout.byPath[at]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		for _, p := range texts(without(t, "alias", "include")) {
+			if at, ok := join(base, p); ok && l.layout.byPath[at].OID != "" {
+				if err := add(nil, l.layout.byPath[at]); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
 	return barrier, nil
+}
+
+// included returns the paths of further settings, from the file's directory.
+func included(t table) []string {
+	list := append(listOf(t, "include"), single(textOf(t, "include"))...)
+	for _, more := range tablesOf(t, "include") {
+		list = append(list, textOf(more, "path"))
+	}
+	return list
+}
+
+// texts returns what in the strings of a value may be a path, as memory.x is
+// in "link-arg=-Tmemory.x".
+func texts(v any) []string {
+	var list []string
+	switch v := v.(type) {
+	case table:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, texts(v[k])...)
+		}
+	case []any:
+		for _, e := range v {
+			list = append(list, texts(e)...)
+		}
+	case string:
+		for _, p := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(" =,", r) }) {
+			list = append(list, strings.TrimPrefix(p, "-T"))
+		}
+	}
+	return list
 }
 
 func (c *config) add(base string, t table) {

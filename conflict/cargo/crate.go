@@ -114,7 +114,7 @@ func (l *loader) own() {
 	for _, e := range l.layout.sorted {
 		for d := dirOf(e.Path); ; d = dirOf(d) {
 			if c := l.crates[d]; c != nil {
-				c.take(e)
+				c.take(l.layout, e)
 				break
 			}
 			if d == "" {
@@ -126,7 +126,7 @@ func (l *loader) own() {
 
 // take puts a file of the crate's directory into one of its halves, or leaves
 // it to nobody.
-func (c *crate) take(e conflict.Entry) {
+func (c *crate) take(l *layout, e conflict.Entry) {
 	sub := e.Path
 	if c.dir != "" {
 		sub = sub[len(c.dir)+1:]
@@ -143,9 +143,12 @@ func (c *crate) take(e conflict.Entry) {
 	case sub == lockName, setting(e.Path):
 	case listed(c.src.lib):
 		c.lib.sources = append(c.lib.sources, e)
-	case listed(c.src.test), deeper && slices.Contains(testDirs, first) && !c.builds(first):
+	case deeper && slices.Contains(testDirs, first) && !c.builds(first), listed(c.src.test) && !c.beside(sub):
 		c.test.sources = append(c.test.sources, e)
-	case c.top() && !(deeper && first == "src") && sub != "build.rs":
+	case c.top() && !c.atTop(l, sub):
+		if _, script := l.byPath[file(c.dir, "build.rs")]; (script || c.src.build != "") && (deeper || !aboutOnly(sub)) && first[0] != '.' {
+			c.lib.inputs = append(c.lib.inputs, e) // it may read all of them, and so may others
+		}
 	case !deeper && aboutOnly(sub):
 		c.test.sources = append(c.test.sources, e)
 	default:
@@ -157,6 +160,32 @@ func (c *crate) take(e conflict.Entry) {
 // root file in a directory that is for tests otherwise.
 func (c *crate) builds(first string) bool {
 	return slices.ContainsFunc(c.src.lib, func(p string) bool { return within(path.Clean(p), first) })
+}
+
+// beside reports whether a file may be a module of the library or a program:
+// its root file is in the directory, or further up.
+func (c *crate) beside(sub string) bool {
+	return within(sub, "src") || slices.ContainsFunc(c.src.lib, func(p string) bool { return within(sub, dirOf(path.Clean(p))) })
+}
+
+// atTop reports whether a crate owns a file though it owns not all of its
+// directory: modules of its root files, and what well-known macros read unless
+// they are told otherwise.
+func (c *crate) atTop(l *layout, sub string) bool {
+	first, _, deeper := strings.Cut(sub, "/")
+	if !deeper {
+		return path.Ext(sub) == ".rs"
+	}
+	switch first {
+	case "src", "templates", "migrations", "locales":
+		return true
+	}
+	_, rooted := l.byPath[file(c.dir, "build.rs")]
+	rooted = rooted || slices.ContainsFunc(c.src.lib, func(p string) bool { return !strings.Contains(path.Clean(p), "/") })
+	return rooted && l.modules(c.dir, first) || slices.ContainsFunc(c.src.lib, func(p string) bool {
+		dir := dirOf(path.Clean(p))
+		return dir != "" && within(sub, dir)
+	})
 }
 
 // aboutOnly reports whether a file beside the manifest is for readers: who
@@ -178,7 +207,12 @@ func (l *loader) outside(c *crate) {
 			h.sources = append(h.sources, l.layout.at(at)...)
 			h.reads = append(h.reads, conflict.ListingOf(dir))
 			if dir == "" {
-				h.sources = append(h.sources, l.layout.under("src")...)
+				for _, e := range l.layout.sorted {
+					first, _, deeper := strings.Cut(e.Path, "/")
+					if first == "src" || deeper && l.layout.modules("", first) || !deeper && path.Ext(first) == ".rs" {
+						h.sources = append(h.sources, e)
+					}
+				}
 				continue
 			}
 			h.sources = append(h.sources, l.layout.under(dir)...)

@@ -68,13 +68,17 @@
 //     it, too. A tree without the file is legal; versions are in no hash then.
 //   - A crate owns its directory without the crates in it, as build scripts
 //     and macros may read all of it. A crate at the top of the repository or of
-//     a workspace with members owns src, build.rs, tests, benches and examples
-//     only; what else lies there follows `unowned`.
+//     a workspace with members owns src, tests, benches, examples, templates,
+//     migrations, locales, and modules beside its root files only; what else
+//     lies there follows `unowned`. If it has a build script, it depends on all
+//     of that but hidden folders and texts for readers.
 //   - A string in a Rust file that names a file or directory outside the crate,
 //     or in its other half, as in include_str!("../../schema.sql"), #[path],
-//     or a build script, makes that an input.
-//   - Toolchain files, .cargo/config.toml and the settings of clippy and rustfmt
-//     are in every hash.
+//     or a build script, makes that an input. So do cargo:rerun-if-changed and
+//     paths after a placeholder, as in format!("{}/../../proto", dir).
+//   - Toolchain files, .cargo/config.toml, the files that it names (include,
+//     linkers and their scripts, runners) and the settings of clippy, rustfmt
+//     and nextest are in every hash.
 //   - A manifest under tests, testdata, fixtures, templates, vendor, target or a
 //     hidden directory, or below a workspace that does not name it, is a plain
 //     file unless a package depends on it by path.
@@ -89,5 +93,7 @@
 // # Undeclared inputs
 //
 // A procedural macro or build script can read any file of the tree by a path
-// that it puts together at run time. Name such files in `barrier`.
+// that it puts together at run time, and sqlx reads .sqlx beside the manifest of
+// a workspace. Name such files in `barrier`, unless `unowned` is left as it is:
+// then what no crate owns is in every hash.
 package cargo

@@ -90,7 +90,7 @@ func (l *layout) across(p string) (conflict.Entry, bool) {
 }
 
 // mostLinks is how many symbolic links a path may lead through.
-const mostLinks = 8
+const mostLinks = 40
 
 // resolve returns where a path leads once its links are followed, with the
 // links. What leads out of the tree or in a circle leads nowhere: ok is false.
@@ -116,6 +116,15 @@ func (l *layout) resolve(p string, read func(conflict.Entry) (string, error)) (g
 			return p, via, false, nil
 		}
 	}
+}
+
+// modules reports whether a folder of a directory holds modules of a root file
+// that lies beside the folder, as build.rs does: "mod help;" is help.rs, with
+// help/, or help/mod.rs.
+func (l *layout) modules(dir, folder string) bool {
+	_, inside := l.byPath[file(dir, folder+"/mod.rs")]
+	_, beside := l.byPath[file(dir, folder+".rs")]
+	return inside || beside
 }
 
 // dotted returns a directory as people write it: ".", "./x".

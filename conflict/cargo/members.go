@@ -67,6 +67,9 @@ func (l *loader) member(ctx context.Context, w *workspace, pattern, dir string) 
 		return "", false, err
 	}
 	text := fmt.Sprintf("the member %q has no %s in %s", pattern, manifestName, dotted(dir))
+	if e, ok := l.layout.across(dir); ok && e.Mode == conflict.ModeSubmodule {
+		text = fmt.Sprintf("the member %q is in the submodule %s, whose files are not in this tree: leave it out of the workspace", pattern, e.Path)
+	}
 	return "", false, faultAt(src, "members", text).at(l.manifests[w.dir].entry.Path)
 }
 

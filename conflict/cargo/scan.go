@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -12,12 +13,19 @@ import (
 // maxLiteral is the longest string that is taken for a path.
 const maxLiteral = 200
 
-// paths returns the string literals of a Rust file that may name a file or a
+// paths returns what in the string literals of a Rust file may name a file or a
 // directory: by include_str!, #[path], the calls of a build script, or in
 // whatever other way. Whatever stands between two quotes counts, so that no
 // character literal or comment can shift what is a string: what is none names
 // nothing, and if it did it would only add.
-func paths(src []byte) []string {
+func paths(src []byte) []string { return literals(src, pathLike) }
+
+// words is paths with single words, which may be folders beside the manifest.
+func words(src []byte) []string {
+	return literals(src, func(s []byte) bool { return wordLike(s) || pathLike(s) })
+}
+
+func literals(src []byte, keep func([]byte) bool) []string {
 	var list []string
 	seen := map[string]bool{}
 	for {
@@ -25,18 +33,42 @@ func paths(src []byte) []string {
 		if i < 0 {
 			return list
 		}
-		if part := src[:i]; pathLike(part) && !seen[string(part)] {
-			seen[string(part)] = true
-			list = append(list, string(part))
+		for _, part := range parts(src[:i]) {
+			if keep(part) && !seen[string(part)] {
+				seen[string(part)] = true
+				list = append(list, string(part))
+			}
 		}
 		src = src[i+1:]
 	}
 }
 
+// manifestDir stands for the crate's directory in the strings of some macros.
+var manifestDir = []byte("$CARGO_MANIFEST_DIR")
+
+// parts returns what of a literal may be a path: of one with placeholders what
+// is between them, of an instruction to Cargo, as "cargo:rerun-if-changed=x",
+// what it says, and all of any other.
+func parts(s []byte) [][]byte {
+	switch {
+	case len(s) > maxLiteral:
+		return nil
+	case bytes.HasPrefix(s, []byte("cargo:")):
+		list := bytes.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("=,:{} ", r) })
+		for i, p := range list {
+			list[i] = bytes.TrimPrefix(bytes.TrimPrefix(p, []byte("-T")), []byte("-L"))
+		}
+		return list
+	case bytes.ContainsAny(s, "{}"):
+		return bytes.FieldsFunc(s, func(r rune) bool { return r == '{' || r == '}' })
+	}
+	return [][]byte{bytes.TrimPrefix(s, manifestDir)}
+}
+
 // pathLike reports whether a string may be a path with a name at its end. One
 // of dots alone is where others are looked for.
 func pathLike(s []byte) bool {
-	if len(s) > maxLiteral || bytes.ContainsAny(s, "\n\\{}<>()*?:;,") || !bytes.ContainsAny(s, "./") {
+	if bytes.ContainsAny(s, "\n\\{}<>()*?:;,") || !bytes.ContainsAny(s, "./") {
 		return false
 	}
 	switch base := path.Base(string(s)); base {
@@ -44,6 +76,15 @@ func pathLike(s []byte) bool {
 		return false
 	}
 	return true
+}
+
+// maxWord is the longest word that is taken for a folder.
+const maxWord = 60
+
+func wordLike(s []byte) bool {
+	return len(s) > 0 && len(s) <= maxWord && !bytes.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 }
 
 // readSources adds to each crate what lies outside of it, and what of it lies
@@ -68,14 +109,21 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 	for todo := h.sources; len(todo) > 0; {
 		e := todo[0]
 		todo = todo[1:]
-		at, err := l.followed(ctx, e, h)
+		at, behind, err := l.followed(ctx, e, h)
 		if err != nil {
 			return err
+		}
+		for _, found := range behind {
+			if !own[found.Path] {
+				own[found.Path] = true
+				h.inputs = append(h.inputs, found)
+				todo = append(todo, found)
+			}
 		}
 		if path.Ext(e.Path) != ".rs" || at.OID == "" || at.Mode == conflict.ModeSubmodule {
 			continue
 		}
-		literals, err := l.literals(ctx, at.OID)
+		literals, err := l.literals(ctx, c, at.OID)
 		if err != nil {
 			return err
 		}
@@ -92,45 +140,79 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 	return nil
 }
 
-// followed returns the file that a source is or leads to, and adds what a link
-// leads to.
-func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (conflict.Entry, error) {
+// followed returns the file that a source is or leads to, and all that is
+// behind a link.
+func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (at conflict.Entry, behind []conflict.Entry, err error) {
 	if e.Mode != conflict.ModeLink {
-		return e, nil
+		return e, nil, nil
 	}
 	p, via, ok, err := l.layout.resolve(e.Path, l.link(ctx))
-	if err != nil || !ok {
-		return conflict.Entry{}, err
+	if err != nil {
+		return conflict.Entry{}, nil, err
 	}
-	h.inputs = append(append(h.inputs, via...), l.layout.at(p)...)
-	return l.layout.byPath[p], nil
+	h.inputs = append(h.inputs, via...)
+	if !ok {
+		return conflict.Entry{}, nil, nil
+	}
+	return l.layout.byPath[p], l.layout.at(p), nil
 }
 
-func (l *loader) literals(ctx context.Context, oid string) ([]string, error) {
-	if s, ok := l.analyzer.sources.Get(oid); ok {
+func (l *loader) literals(ctx context.Context, c *crate, oid string) ([]string, error) {
+	key, read := oid, paths
+	if c.top() {
+		key, read = "words "+oid, words
+	}
+	if s, ok := l.analyzer.sources.Get(key); ok {
 		return s, nil
 	}
 	src, err := l.tree.Blob(ctx, oid)
 	if err != nil {
 		return nil, err
 	}
-	s := paths(src)
-	l.analyzer.sources.Add(oid, s)
+	s := read(src)
+	l.analyzer.sources.Add(key, s)
 	return s, nil
 }
 
 // named returns the files that a literal names, from the file's directory or
-// from the crate's: what lies outside of the crate, or in the other half.
+// from the crate's: what lies outside of the crate, or in the other half. The
+// path of a module within an inline module begins further down.
 func (l *loader) named(c *crate, dir, literal string) []conflict.Entry {
+	if wordLike([]byte(literal)) {
+		return l.folder(c, literal)
+	}
 	var list []conflict.Entry
 	literal = strings.TrimPrefix(literal, "/") // after concat!(env!("CARGO_MANIFEST_DIR"), …)
-	for _, base := range []string{dir, c.dir} {
-		if p, ok := join(base, literal); ok && p != "" && !within(c.dir, p) {
-			list = append(list, l.layout.at(p)...)
+	bases := []string{dir, c.dir}
+	if strings.HasPrefix(literal, "../") {
+		bases = append(bases, file(dir, "inline"), file(dir, "inline/inline"))
+	}
+	for i, base := range bases {
+		p, ok := join(base, literal)
+		if !ok || p == "" || within(c.dir, p) || i == 1 && base == dir {
+			continue
 		}
-		if dir == c.dir {
-			break
+		if e, ok := l.layout.across(p); ok {
+			list = append(list, e)
+			continue
 		}
+		list = append(list, l.layout.at(p)...)
 	}
 	return list
+}
+
+// folder returns the files of a folder beside the manifest, of those that no
+// other crate owns.
+func (l *loader) folder(c *crate, name string) []conflict.Entry {
+	if name == "src" || slices.Contains(testDirs, name) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(l.layout.at(file(c.dir, name))), func(e conflict.Entry) bool {
+		for d := dirOf(e.Path); d != c.dir; d = dirOf(d) {
+			if l.crates[d] != nil {
+				return true
+			}
+		}
+		return false
+	})
 }

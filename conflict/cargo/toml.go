@@ -1,6 +1,7 @@
 package cargo
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,6 +38,7 @@ func parse(src []byte, limit int) (table, *fault) {
 	if len(src) > limit {
 		return nil, &fault{1, fmt.Sprintf("the file has %d bytes, and %d are the most", len(src), limit)}
 	}
+	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) // as Cargo does
 	if line := tooDeep(src); line > 0 {
 		return nil, &fault{line, "nested too deeply"}
 	}

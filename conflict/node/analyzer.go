@@ -31,7 +31,7 @@ func New() *Analyzer {
 }
 
 // ID returns name and version.
-func (a *Analyzer) ID() string { return Name + "/1" }
+func (a *Analyzer) ID() string { return Name + "/2" }
 
 // Graph returns the packages of all workspaces of the tree. A tree without a
 // package.json has no graph, nor has one in which the package.json of a
@@ -42,7 +42,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 		return nil, err
 	}
 	b := newBuilder(a, t, newLayout(files))
-	for _, step := range []func(context.Context) error{b.discover, b.readLocks, b.claim, b.configure, b.scan} {
+	for _, step := range []func(context.Context) error{b.discover, b.readLinks, b.readLocks, b.claim, b.configure, b.scan} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,9 @@ type pkg struct {
 	uses    []found         // of each lock of the root, what it leads to
 	foreign map[string]bool // names that mean an external package here, though a package of the workspace is called so
 	scope   scope
-	broken  bool // what it depends on cannot be told
+	loose   []conflict.Entry // of its inputs what no package owns and imports more
+	seen    map[string]bool  // paths of such
+	broken  bool             // what it depends on cannot be told
 }
 
 // root is a directory that packages are installed for as one: the root of a
@@ -62,14 +64,15 @@ type builder struct {
 	barred   map[string]bool
 	defs     map[string]queue.Digest
 	globs    map[string][]conflict.Entry
-	fits     map[[2]string]bool // memo of links
+	links    map[string]string  // symbolic links, with what is written in them
+	fits     map[[2]string]bool // memo of fit
 	valid    map[string]bool    // memo of validName
 }
 
 func newBuilder(a *Analyzer, t conflict.Tree, l *layout) *builder {
 	return &builder{analyzer: a, tree: t, layout: l, pkgs: map[string]*pkg{}, owners: map[string]*pkg{}, byName: map[string][]*pkg{},
 		barred: map[string]bool{}, defs: map[string]queue.Digest{}, globs: map[string][]conflict.Entry{},
-		fits: map[[2]string]bool{}, valid: map[string]bool{}}
+		links: map[string]string{}, fits: map[[2]string]bool{}, valid: map[string]bool{}}
 }
 
 // read returns what parse makes of a file, from memory if it can. A link is
@@ -106,10 +109,39 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 
 // linked returns what a symbolic link leads to.
 func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entry, error) {
-	return b.layout.follow(e, func(link conflict.Entry) (string, error) {
-		goal, err := b.tree.Blob(ctx, link.OID)
-		return string(goal), err
-	})
+	to, _, ok, err := b.layout.resolve(e.Path, func(link conflict.Entry) (string, error) { return b.goal(ctx, link) })
+	if err != nil || !ok {
+		return nil, err
+	}
+	return b.layout.at(to), nil
+}
+
+// goal returns what is written in a symbolic link.
+func (b *builder) goal(ctx context.Context, link conflict.Entry) (string, error) {
+	if v, ok := b.analyzer.seen.Get("link" + link.OID); ok {
+		return v.(string), nil
+	}
+	data, err := b.tree.Blob(ctx, link.OID)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", link.Path, err)
+	}
+	b.analyzer.seen.Add("link"+link.OID, string(data))
+	return string(data), nil
+}
+
+// readLinks reads all symbolic links, for paths that lead through them.
+func (b *builder) readLinks(ctx context.Context) error {
+	for _, e := range b.layout.sorted {
+		if e.Mode != conflict.ModeLink || installed(e.Path) {
+			continue
+		}
+		to, err := b.goal(ctx, e)
+		if err != nil {
+			return err
+		}
+		b.links[e.Path] = to
+	}
+	return nil
 }
 
 // define makes a file a definition node and returns its name.
@@ -153,8 +185,8 @@ func (b *builder) share(r *root, e conflict.Entry) {
 	b.barred[e.Path] = true
 }
 
-// links is links, from memory if it can be.
-func (b *builder) links(want, version string) bool {
+// fit is links, from memory if it can be.
+func (b *builder) fit(want, version string) bool {
 	key := [2]string{want, version}
 	ok, known := b.fits[key]
 	if !known {

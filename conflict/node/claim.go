@@ -36,7 +36,7 @@ func (b *builder) name() {
 					b.byName[n] = append(b.byName[n], p)
 				}
 			}
-			if count[p.name] > 1 || !validName.MatchString(p.name) || p.name == queue.TargetTree || p.name == queue.TargetUnowned {
+			if count[p.name] > 1 || !validName.MatchString(p.name) || p.name[0] == '-' || p.name == queue.TargetTree || p.name == queue.TargetUnowned {
 				p.name = dotted(p.dir)
 			}
 		}
@@ -70,8 +70,12 @@ func (b *builder) claim(ctx context.Context) error {
 		dir := dirOf(e.Path)
 		p := b.owner(dir)
 		if p == nil {
-			if r := spaces[dir]; r != nil && everybodys(path.Base(e.Path)) {
-				b.share(r, e)
+			r := spaces[dir]
+			for d := dir; e.Mode == conflict.ModeSubmodule && r == nil && d != ""; r = spaces[d] {
+				d = dirOf(d)
+			}
+			if r != nil && (e.Mode == conflict.ModeSubmodule || everybodys(path.Base(e.Path))) {
+				b.share(r, e) // of a submodule nothing is seen: it may be a package that any may depend on
 			} else {
 				b.loose(e)
 			}
@@ -88,6 +92,11 @@ func (b *builder) claim(ctx context.Context) error {
 				return err
 			}
 			p.inputs = append(p.inputs, to...)
+			for _, t := range to {
+				if q := b.owner(dirOf(t.Path)); q != nil {
+					b.depend(p, q)
+				}
+			}
 		}
 	}
 	return nil
@@ -114,7 +123,7 @@ func everybodys(base string) bool {
 		return base != ".gitignore" && base != ".gitkeep" && base != ".mailmap"
 	}
 	switch path.Ext(base) {
-	case ".json", ".jsonc", ".json5", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts":
+	case ".json", ".jsonc", ".json5", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".yaml", ".yml", ".toml":
 		return true
 	}
 	return slices.Contains(opaqueLocks, base)

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -33,6 +34,9 @@ func (b *builder) configure(ctx context.Context) error {
 				}
 			}
 			b.applyProject(p, p.nx)
+			if r.nx != nil {
+				b.applyProject(p, &project{inputs: inProject(r.nx.inputs), paths: r.nx.paths})
+			}
 		}
 	}
 	for _, r := range b.roots {
@@ -42,6 +46,11 @@ func (b *builder) configure(ctx context.Context) error {
 		b.configureShared(r)
 	}
 	return nil
+}
+
+// inProject returns the globs that mean other files for each project.
+func inProject(globs []string) []string {
+	return slices.DeleteFunc(slices.Clone(globs), func(g string) bool { return !strings.HasPrefix(g, "{projectRoot}/") })
 }
 
 // maxExtends bounds chains of configurations that extend one another.
@@ -120,7 +129,7 @@ func (b *builder) configureShared(r *root) {
 			b.rootUses(r, "./"+a.path)
 		} else {
 			for _, q := range b.byName[a.name] {
-				if b.links(a.want, q.man.version) {
+				if b.fit(a.want, q.man.version) {
 					r.deps[q.name] = true
 				}
 			}

@@ -36,6 +36,15 @@ func (b *builder) dependPath(p *pkg, from, rel string) {
 	if !ok {
 		return
 	}
+	at, via, ok, _ := b.layout.resolve(at, func(link conflict.Entry) (string, error) { return b.links[link.Path], nil })
+	for _, e := range via {
+		if b.owner(dirOf(e.Path)) == nil {
+			p.inputs = append(p.inputs, e)
+		}
+	}
+	if !ok {
+		return
+	}
 	fixed, wild := at, false
 	if i := strings.IndexAny(at, "*?{["); i >= 0 {
 		fixed, wild = strings.TrimSuffix(at[:strings.LastIndexByte("/"+at[:i], '/')], "/"), true
@@ -46,8 +55,8 @@ func (b *builder) dependPath(p *pkg, from, rel string) {
 			return
 		}
 	}
-	if _, own := below(fixed, p.dir); own || fixed == p.dir {
-		return
+	if _, own := below(fixed, p.dir); !wild && (own || fixed == p.dir) {
+		return // where others are looked for
 	}
 	if wild {
 		for dir, q := range b.pkgs {
@@ -59,18 +68,52 @@ func (b *builder) dependPath(p *pkg, from, rel string) {
 	b.readLoose(p, fixed)
 }
 
+// endings are what a specifier may leave out.
+var endings = []string{"", ".ts", ".tsx", ".d.ts", ".js", ".mjs", ".cjs", ".jsx", ".json", ".css", ".scss", ".sass", ".less", ".mts", ".cts", ".vue", ".svelte"}
+
 // readLoose adds a file that no package owns, or the files of a directory.
 func (b *builder) readLoose(p *pkg, at string) {
-	for _, ending := range []string{"", ".ts", ".tsx", ".js", ".mjs", ".cjs", ".jsx", ".json", ".css", ".scss", ".mts", ".cts"} {
-		if e, ok := b.layout.byPath[at+ending]; ok {
-			p.inputs = append(p.inputs, e)
-			return
+	stems := []string{at}
+	switch ext := path.Ext(at); ext {
+	case ".js", ".mjs", ".cjs", ".jsx": // TypeScript finds x.ts under x.js
+		stems = append(stems, strings.TrimSuffix(at, ext))
+	case "", ".scss": // Sass finds _x.scss under x
+		stems = append(stems, path.Join(dirOf(at), "_"+path.Base(at)))
+	}
+	for _, stem := range stems {
+		for _, ending := range endings {
+			if e, ok := b.layout.byPath[stem+ending]; ok {
+				b.addLoose(p, e)
+			}
 		}
 	}
 	for _, e := range b.layout.under(at) {
-		if b.owner(dirOf(e.Path)) == nil {
-			p.inputs = append(p.inputs, e)
-		}
+		b.addLoose(p, e)
+	}
+}
+
+// addLoose adds a file if no package owns it: with code all that lies beside
+// it, as that is what it imports.
+func (b *builder) addLoose(p *pkg, e conflict.Entry) {
+	dir := dirOf(e.Path)
+	if p.seen[e.Path] || b.owner(dir) != nil {
+		return
+	}
+	p.seen[e.Path] = true
+	p.inputs = append(p.inputs, e)
+	if e.Mode == conflict.ModeLink {
+		b.dependPath(p, "", e.Path)
+	}
+	if e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule || !scannable(e.Path) {
+		return
+	}
+	p.loose = append(p.loose, e)
+	if dir == p.root.dir || dir == "" || p.seen[dir+"/"] {
+		return
+	}
+	p.seen[dir+"/"] = true
+	for _, e := range b.layout.under(dir) {
+		b.addLoose(p, e)
 	}
 }
 
@@ -92,6 +135,25 @@ func (b *builder) declared(p *pkg) {
 		}
 		b.locked(p, f.key, f.value)
 	}
+	b.scripts(p)
+}
+
+// scripts adds the external packages whose programs the scripts run: where they
+// are installed for all, nobody asks who has declared them.
+func (b *builder) scripts(p *pkg) {
+	at, _ := below(p.root.dir, p.dir)
+	for i, l := range p.root.locks {
+		for _, word := range p.man.words {
+			ids := l.byProgram[word]
+			for _, id := range ids {
+				f := l.find(at, l.packages[id].name, "")
+				if len(f.ids) == 0 {
+					f.ids = ids
+				}
+				p.uses[i].ids = append(p.uses[i].ids, f.ids...)
+			}
+		}
+	}
 }
 
 func (b *builder) declaredName(p *pkg, f field, a asked) {
@@ -100,7 +162,7 @@ func (b *builder) declaredName(p *pkg, f field, a asked) {
 		if e, ok := b.has(q.dir, "package.json"); ok {
 			p.reads = append(p.reads, b.define(e))
 		}
-		if b.links(a.want, q.man.version) {
+		if b.fit(a.want, q.man.version) {
 			b.depend(p, q)
 			linked = true
 		}
@@ -133,6 +195,9 @@ func (b *builder) locked(p *pkg, name, want string) {
 // imports adds what a file's specifiers may lead to.
 func (b *builder) imports(p *pkg, file string, s specifiers) {
 	for _, rel := range s.up {
+		if strings.HasSuffix(rel, "*") && isTSConfig(file) {
+			continue // a pattern of paths, which says where imports lead
+		}
 		b.dependPath(p, dirOf(file), rel)
 		if dirOf(file) != p.dir {
 			b.dependPath(p, p.dir, rel)
@@ -184,14 +249,26 @@ func (b *builder) scan(ctx context.Context) error {
 				if !scanned(p, e) {
 					continue
 				}
-				v, err := b.read(ctx, "src", e, func(data []byte) (any, error) { return scanImports(data), nil })
-				if err != nil {
+				if err := b.scanFile(ctx, p, e); err != nil {
 					return err
 				}
-				b.imports(p, e.Path, v.(specifiers))
+			}
+			for i := 0; i < len(p.loose); i++ { // it grows
+				if err := b.scanFile(ctx, p, p.loose[i]); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	return nil
+}
+
+func (b *builder) scanFile(ctx context.Context, p *pkg, e conflict.Entry) error {
+	v, err := b.read(ctx, "src", e, func(data []byte) (any, error) { return scanImports(data), nil })
+	if err != nil {
+		return err
+	}
+	b.imports(p, e.Path, v.(specifiers))
 	return nil
 }
 

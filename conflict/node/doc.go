@@ -21,15 +21,16 @@
 // nothing is above it, and a fixture of the package that it is in else.
 //
 // Further nodes, none of them targets: root:., what all packages of a
-// workspace depend on, and ext:package-lock.json:node_modules/x, one for each
-// external package of a lock file.
+// workspace depend on, used:., the packages of the workspace that its root
+// depends on, and ext:package-lock.json:node_modules/x, one for each external
+// package of a lock file.
 //
 // # The root
 //
 // The root of a workspace owns nothing. Files beside its package.json that are
-// code, JSON or begin with a dot (tsconfig.base.json, babel.config.js, .npmrc,
-// .nvmrc, turbo.json, nx.json, package.json with its overrides), patches/ and
-// .yarn/ are in every hash. All else that no package owns follows `unowned`,
+// code, JSON, YAML, TOML or begin with a dot (tsconfig.base.json, babel.config.js, .npmrc,
+// .nvmrc, turbo.json, nx.json, package.json with its overrides), patches/,
+// .yarn/ and submodules that no package owns are in every hash. All else that no package owns follows `unowned`,
 // and so is in every hash by default: a script in tools/ may be run by every
 // package. What the root's package.json depends on is installed where every
 // package finds it, so every package depends on that, too. The root is a
@@ -44,12 +45,15 @@
 //     that its version satisfies or that cannot be told; and what the lock file
 //     links;
 //   - imports, of packages that are not declared as well: a scanner takes
-//     every string that looks like a specifier, resolves tsconfig paths and
-//     paths that leave the package; TypeScript's references and extends;
-//   - turbo.json: pkg#task in dependsOn and with, extends, inputs elsewhere;
+//     every string that looks like a specifier, resolves tsconfig paths, paths
+//     that leave the package and links; TypeScript's references and extends.
+//     Of code that no package owns all beside it counts, and what that imports;
+//   - programs that scripts call by name, where npm or yarn install them for all;
+//   - turbo.json: pkg#task in dependsOn and with, extends, inputs elsewhere. A
+//     task of the root, //#task, is in need of all that no package owns;
 //     globalDependencies are in every hash. "^build" follows the edges above;
 //   - nx.json and project.json: implicitDependencies, dependsOn, executors,
-//     inputs in {workspaceRoot};
+//     inputs in {workspaceRoot}, paths in options and commands;
 //   - a package depends on the packages in directories within its own.
 //
 // A name that nothing in the workspace has is an edge, too, to a target that
@@ -62,7 +66,8 @@
 // entry and those it uses, so that an update reaches the packages that depend
 // on it and no others. Settings, overrides and patches in them are in every
 // hash of the workspace, as are entries that nobody is seen to use, and types
-// (@types/...) that npm and yarn put where each compiler run finds them. A
+// (@types/...) that npm, yarn and old pnpm put where each compiler run finds
+// them. A
 // lock file that cannot be read, or of another version, is in every hash.
 //
 // # Worked example

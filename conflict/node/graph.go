@@ -13,6 +13,7 @@ import (
 // The nodes that are no targets.
 const (
 	rootPrefix     = "root:" // what all packages of a workspace depend on
+	usedPrefix     = "used:" // the packages that the root uses
 	externalPrefix = "ext:"  // a package of a lock file
 )
 
@@ -23,12 +24,17 @@ func (b *builder) graph() *conflict.Graph {
 	for _, r := range b.roots {
 		reached := b.reach(r)
 		for _, p := range r.members {
-			if !reached[p.name] {
-				p.deps[rootPrefix+dotted(r.dir)] = true
+			p.deps[rootPrefix+dotted(r.dir)] = true
+			if len(r.deps) > 0 && !reached[p.name] {
+				p.deps[usedPrefix+dotted(r.dir)] = true
 			}
 			g.Targets = append(g.Targets, b.target(p))
 		}
 		g.Targets = append(g.Targets, b.shared(r)...)
+		if len(r.deps) > 0 {
+			g.Targets = append(g.Targets, conflict.Target{Name: usedPrefix + dotted(r.dir), Kind: "node workspace", Internal: true,
+				Attrs: queue.DigestOf("node1"), Deps: slices.Sorted(maps.Keys(r.deps))})
+		}
 	}
 	g.Barrier = b.barrier
 	for _, name := range slices.Sorted(maps.Keys(b.defs)) {
@@ -52,7 +58,8 @@ func (b *builder) nest() {
 }
 
 // reach returns the packages that a root uses, with all that they depend on.
-// They do not depend on the root in turn, or all of them would be one cycle.
+// They do not depend on what the root uses in turn, or all of them would be one
+// cycle.
 func (b *builder) reach(r *root) map[string]bool {
 	index := make(map[string]*pkg, len(b.pkgs))
 	for _, p := range b.pkgs {
@@ -108,8 +115,12 @@ func externals(l rootLock, f found) []string {
 func (b *builder) shared(r *root) []conflict.Target {
 	t := conflict.Target{Name: rootPrefix + dotted(r.dir), Kind: "node workspace", Internal: true}
 	t.Sources = append(slices.Clone(r.claims), r.files...)
-	t.Deps = slices.Collect(maps.Keys(r.deps))
 	attrs := []string{"node1"}
+	for _, f := range r.man.deps {
+		if spec := r.pnpm.catalogued(f.key, f.value); spec != f.value {
+			attrs = append(attrs, "catalog", f.key, spec)
+		}
+	}
 	archives := b.archives(r)
 	var nodes []conflict.Target
 	for i, l := range r.locks {

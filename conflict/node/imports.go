@@ -19,7 +19,8 @@ type specifiers struct {
 func scannable(file string) bool {
 	switch path.Ext(file) {
 	case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro", ".mdx",
-		".css", ".scss", ".sass", ".less", ".styl", ".html", ".graphql", ".gql", ".coffee":
+		".css", ".scss", ".sass", ".less", ".styl", ".html", ".graphql", ".gql", ".coffee",
+		".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".sh", ".bash", ".proto":
 		return true
 	}
 	return false
@@ -42,8 +43,11 @@ func scanImports(src []byte) specifiers {
 		case '.':
 			if bytes.HasPrefix(src[i:], []byte("..")) && (i == 0 || src[i-1] != '.') {
 				if word := pathAt(src[i:]); word != "" {
-					s.up = append(s.up, word)
 					i += len(word) - 1
+					if i+1 < len(src) && (src[i+1] == '*' || src[i+1] == '{') {
+						word += "*"
+					}
+					s.up = append(s.up, word)
 				}
 			}
 		}
@@ -85,6 +89,10 @@ func imported(before []byte) bool {
 	before = trimComment(before)
 	for len(before) > 0 && (before[len(before)-1] == '(' || before[len(before)-1] == '[') {
 		before = trimComment(before[:len(before)-1])
+	}
+	if key, ok := bytes.CutSuffix(before, []byte(`":`)); ok { // of JSON
+		return bytes.HasSuffix(key, []byte(`"extends`)) || bytes.HasSuffix(key, []byte(`"presets`)) ||
+			bytes.HasSuffix(key, []byte(`"preset`)) || bytes.HasSuffix(key, []byte(`"plugins`))
 	}
 	end := len(before)
 	for end > 0 && end > len(before)-16 && (wordByte(before[end-1]) || before[end-1] == '=' || before[end-1] == ':') {

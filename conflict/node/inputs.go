@@ -19,7 +19,8 @@ func (b *builder) addInputs(p *pkg, r *root, glob string) {
 	if top {
 		base = r.dir
 	}
-	at, ok := join(base, strings.ReplaceAll(strings.ReplaceAll(rest, "{projectRoot}", p.dir), "{workspaceRoot}", "."))
+	project, _ := below(r.dir, p.dir)
+	at, ok := join(base, strings.NewReplacer("{projectRoot}", project, "{workspaceRoot}", ".").Replace(rest))
 	if !ok {
 		return
 	}

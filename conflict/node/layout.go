@@ -62,31 +62,52 @@ func (l *layout) under(dir string) []conflict.Entry {
 	return l.sorted[from:to]
 }
 
-// follow returns what a symbolic link leads to within the tree: a file, or all
-// that is below a directory. What leads out of the tree, or in a circle, leads
-// to nothing.
-func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error)) ([]conflict.Entry, error) {
-	const most = 8
-	at := link
-	for range most {
-		goal, err := read(at)
-		if err != nil {
-			return nil, err
-		}
-		to, ok := join(dirOf(at.Path), goal)
-		if !ok {
-			return nil, nil
-		}
-		e, ok := l.byPath[to]
-		if !ok {
-			return l.under(to), nil
-		}
-		if e.Mode != conflict.ModeLink {
-			return []conflict.Entry{e}, nil
-		}
-		at = e
+// at returns what is at a path: a file, or all that is below a directory.
+func (l *layout) at(p string) []conflict.Entry {
+	if e, ok := l.byPath[p]; ok {
+		return []conflict.Entry{e}
 	}
-	return nil, nil
+	return l.under(p)
+}
+
+// across returns the link or submodule that a path leads through or to.
+func (l *layout) across(p string) (conflict.Entry, bool) {
+	for ; p != ""; p = dirOf(p) {
+		if e, ok := l.byPath[p]; ok && (e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule) {
+			return e, true
+		}
+	}
+	return conflict.Entry{}, false
+}
+
+// mostLinks is how many symbolic links a path may lead through.
+const mostLinks = 40
+
+// resolve returns where a path leads once its links are followed, and what it
+// leads through; read returns the goal of one. What leads out of the tree, into
+// a submodule or in a circle leads nowhere: ok is false.
+func (l *layout) resolve(p string, read func(conflict.Entry) (string, error)) (goal string, via []conflict.Entry, ok bool, err error) {
+	for {
+		e, found := l.across(p)
+		if !found {
+			return p, via, true, nil
+		}
+		via = append(via, e)
+		if e.Mode == conflict.ModeSubmodule || len(via) > mostLinks {
+			return "", via, false, nil
+		}
+		to, err := read(e)
+		if err != nil {
+			return "", via, false, err
+		}
+		base, inside := join(dirOf(e.Path), to)
+		if !inside {
+			return "", via, false, nil
+		}
+		if p, inside = join(base, strings.TrimPrefix(p[len(e.Path):], "/")); !inside {
+			return "", via, false, nil
+		}
+	}
 }
 
 // installed reports whether a path is in a folder of installed packages.

@@ -20,6 +20,8 @@ type lock struct {
 	own      map[string]string    // directory → digest of what is said of the workspace's package there
 	hoisted  []string             // ids of what every package sees without asking
 	find     func(dir, name, want string) found
+
+	byProgram map[string][]string // program → ids of what installs it for all; nil if each package has only its own
 }
 
 // external is one external package.
@@ -70,6 +72,9 @@ func parseLock(file string, data []byte) (l *lock, err error) {
 	for _, ids := range l.byName {
 		slices.Sort(ids)
 	}
+	for _, ids := range l.byProgram {
+		slices.Sort(ids)
+	}
 	return l, nil
 }
 
@@ -80,6 +85,14 @@ func newLock() *lock {
 func (l *lock) add(id string, e *external) {
 	l.packages[id] = e
 	l.byName[e.name] = append(l.byName[e.name], id)
+}
+
+// addProgram notes that a package installs a program.
+func (l *lock) addProgram(name, id string) {
+	if l.byProgram == nil {
+		l.byProgram = map[string][]string{}
+	}
+	l.byProgram[name] = append(l.byProgram[name], id)
 }
 
 // mapping is a map of a YAML file.

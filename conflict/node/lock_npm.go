@@ -63,6 +63,9 @@ func (n *npmLock) readPlaces(places object) {
 		case i < 0:
 			n.own[at] = string(e.digest("version"))
 		default:
+			for _, program := range e.object("bin").keys() {
+				n.addProgram(program, at)
+			}
 			n.put(at, at[i+len("node_modules/"):], e.digest(roleFlags...), e.object("dependencies"), e.object("optionalDependencies"), e.object("peerDependencies"))
 		}
 	}

@@ -1,7 +1,10 @@
 package node
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,8 +18,8 @@ type pnpmLock struct{ *lock }
 var pnpmKinds = []string{"dependencies", "devDependencies", "optionalDependencies"}
 
 func parsePnpm(data []byte) (*lock, error) {
-	var file mapping
-	if err := yaml.Unmarshal(data, (*map[string]any)(&file)); err != nil {
+	file, before, err := lastDocument(data)
+	if err != nil {
 		return nil, err
 	}
 	version := file.text("lockfileVersion")
@@ -51,8 +54,37 @@ func parsePnpm(data []byte) (*lock, error) {
 		p.own[dir] = string(importers.sub(name).digest())
 	}
 	p.find = func(dir, name, _ string) found { return table[dir][name] }
-	p.facts = file.digest(append([]string{"importers", "packages", "snapshots", "catalogs", "specifiers", "time"}, pnpmKinds...)...)
+	facts := []string{string(file.digest(append([]string{"importers", "packages", "snapshots", "catalogs", "specifiers", "time"}, pnpmKinds...)...))}
+	for _, d := range before {
+		facts = append(facts, string(d.digest()))
+	}
+	p.facts = queue.DigestOf(facts...)
+	if strings.HasPrefix(version, "5") { // pnpm of then puts types where all compiler runs find them
+		for name, ids := range p.byName {
+			if strings.HasPrefix(name, "@types/") {
+				p.hoisted = append(p.hoisted, ids...)
+			}
+		}
+	}
 	return p.lock, nil
+}
+
+// lastDocument returns the last document of a YAML file and those before it:
+// pnpm 11 and later begin the file with one about pnpm itself.
+func lastDocument(data []byte) (last mapping, before []mapping, err error) {
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var m mapping
+		switch err := dec.Decode((*map[string]any)(&m)); {
+		case errors.Is(err, io.EOF):
+			return last, before, nil
+		case err != nil:
+			return nil, nil, err
+		}
+		if last != nil {
+			before = append(before, last)
+		}
+		last = m
+	}
 }
 
 func (p pnpmLock) readPackages(packages, snapshots mapping) {

@@ -38,7 +38,7 @@ func TestALockFileIsHashedByPackage(t *testing.T) {
 	for _, fixture := range fixtures {
 		tree, name := locked(t, fixture)
 		typesFor := "@t/a @t/b @t/c" // hoisted
-		if strings.HasPrefix(fixture, "pnpm") {
+		if strings.HasPrefix(fixture, "pnpm") && fixture != "pnpm-v5.yaml" {
 			typesFor = "@t/a @t/b"
 		}
 		for _, tt := range []struct{ edit, mark, want string }{

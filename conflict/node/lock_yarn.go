@@ -71,6 +71,9 @@ func (y *yarnLock) read(entries mapping) {
 			}
 			continue
 		}
+		for program := range e.sub("bin") {
+			y.addProgram(program, id)
+		}
 		y.add(id, &external{name: name, archive: strings.ReplaceAll(name, "/", "-") + "-npm-" + e.text("version"), digest: e.digest()})
 	}
 	for id, x := range y.packages {

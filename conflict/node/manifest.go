@@ -15,7 +15,8 @@ type manifest struct {
 	object     object
 	name       string
 	version    string
-	deps       []field // name and what is asked for, of all kinds, sorted
+	deps       []field  // name and what is asked for, of all kinds, sorted
+	words      []string // of all scripts, sorted
 	workspaces []string
 	hasSpaces  bool // it is the root of a workspace, even of an empty one
 }
@@ -61,6 +62,12 @@ func parseManifest(file string, data []byte) (*manifest, error) {
 		return strings.Compare(a.key+"\x00"+a.value, b.key+"\x00"+b.value)
 	})
 	m.deps = slices.Compact(m.deps)
+	scripts := o.object("scripts")
+	for _, name := range scripts.keys() {
+		m.words = append(m.words, strings.FieldsFunc(scripts.text(name), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()'\"`", r) })...)
+	}
+	slices.Sort(m.words)
+	m.words = slices.Compact(m.words)
 	if raw, ok := o["workspaces"]; ok && string(raw) != "null" {
 		m.hasSpaces = true
 		switch raw[0] {

@@ -2,7 +2,9 @@ package node
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -16,6 +18,7 @@ type project struct {
 	on       []string // projects whose tasks run before its own
 	inputs   []string // globs beside its own files
 	tools    []string // packages that hold its executors
+	paths    []string // what in options and commands may be a path from the root
 }
 
 func parseProject(file string, data []byte) (*project, error) {
@@ -56,6 +59,32 @@ func (p *project) readTarget(t object) {
 		p.readProjects(raw)
 	}
 	p.readInputs(object{"inputs": t["inputs"]})
+	for _, key := range []string{"options", "configurations", "command"} {
+		var v any
+		if json.Unmarshal(t[key], &v) == nil {
+			p.readPaths(v)
+		}
+	}
+}
+
+// readPaths reads options, which tools take for paths from the root.
+func (p *project) readPaths(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			p.readPaths(v[k])
+		}
+	case []any:
+		for _, e := range v {
+			p.readPaths(e)
+		}
+	case string:
+		for _, s := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(" =,;'\"", r) }) {
+			if strings.Contains(s, "/") {
+				p.paths = append(p.paths, s)
+			}
+		}
+	}
 }
 
 // readProjects reads "projects" of an entry of dependsOn or inputs.
@@ -84,7 +113,7 @@ func (p *project) readInputs(lists object) {
 				text = o.text("fileset")
 				p.readProjects(raw)
 			}
-			if glob, ok := strings.CutPrefix(strings.TrimPrefix(text, "!"), "{workspaceRoot}/"); ok && !strings.HasPrefix(text, "!") {
+			if glob, ok := strings.CutPrefix(text, "{workspaceRoot}/"); ok || strings.HasPrefix(text, "{projectRoot}/") && strings.Contains(text, "..") {
 				p.inputs = append(p.inputs, glob)
 			}
 		}
@@ -121,6 +150,13 @@ func parseNx(file string, data []byte) (*project, error) {
 func (b *builder) applyProject(p *pkg, x *project) {
 	for _, glob := range x.inputs {
 		b.addInputs(p, p.root, "$TURBO_ROOT$/"+strings.ReplaceAll(glob, "{projectName}", "*"))
+	}
+	project, _ := below(p.root.dir, p.dir)
+	for _, s := range x.paths {
+		s = strings.NewReplacer("{projectRoot}", project, "{workspaceRoot}", ".").Replace(s)
+		if at, ok := join(p.root.dir, s); ok && len(b.layout.at(at)) > 0 && at != p.root.dir {
+			b.dependPath(p, "", at)
+		}
 	}
 	for _, tool := range x.tools {
 		if strings.HasPrefix(tool, ".") {

@@ -76,6 +76,9 @@ func (b *builder) applyTurbo(r *root, at *pkg, t *turbo) {
 		}
 		for _, p := range of {
 			for _, on := range task.on {
+				if on == rootPackage {
+					b.readLoose(p, r.dir)
+				}
 				b.dependName(p, on)
 			}
 			for _, glob := range task.inputs {

@@ -122,7 +122,7 @@ func (b *builder) addRoot(ctx context.Context, dir string, places []string) erro
 }
 
 func (b *builder) addPkg(ctx context.Context, r *root, dir string) error {
-	p := &pkg{dir: dir, root: r, man: &manifest{}, nx: &project{}, deps: map[string]bool{}, foreign: map[string]bool{}}
+	p := &pkg{dir: dir, root: r, man: &manifest{}, nx: &project{}, deps: map[string]bool{}, foreign: map[string]bool{}, seen: map[string]bool{}}
 	if e, ok := b.has(dir, "package.json"); ok {
 		man, err := b.manifestAt(ctx, e)
 		if err != nil {

@@ -1,0 +1,117 @@
+package cargo_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Each case is a file that rustc, a build script or a macro of crate a reads,
+// in a workspace where b depends on a and the package at the top on nothing.
+func TestWhatIsReadIsInTheHash(t *testing.T) {
+	const script = "fn main() {}\n"
+	for name, tt := range map[string]struct {
+		files map[string]string
+		links map[string]string
+		edit  string
+		want  string
+	}{
+		"a module beside the library of the top": {edit: "lib/part.rs", want: "top",
+			files: map[string]string{"Cargo.toml": top("[lib]\npath = \"lib/lib.rs\"\n"), "lib/lib.rs": "mod part;", "lib/part.rs": ""}},
+		"a module of the build script of the top": {edit: "build_help.rs", want: "top",
+			files: map[string]string{"build.rs": "mod build_help;", "build_help.rs": ""}},
+		"a folder of modules of the build script of the top": {edit: "help/deep/x.rs", want: "top",
+			files: map[string]string{"build.rs": "mod help;", "help/mod.rs": "mod deep;", "help/deep/mod.rs": "mod x;", "help/deep/x.rs": ""}},
+		"what the build script of the top lists": {edit: "proto/x.proto", want: "top",
+			files: map[string]string{"build.rs": "fn main() { read_dir(env(\"X\")); }", "proto/x.proto": ""}},
+		"a folder that the top names by one word": {edit: "proto/x.proto", want: "top",
+			files: map[string]string{"src/lib.rs": "include_dir!(\"proto\");", "proto/x.proto": ""}},
+		"templates of the top": {edit: "templates/x.html", want: "top",
+			files: map[string]string{"src/lib.rs": "#[template(path = \"x.html\")]", "templates/x.html": ""}},
+		"a module that a test shares with the library": {edit: "crates/a/src/check.rs", want: "a b",
+			files: map[string]string{"crates/a/Cargo.toml": pkg("a", "[[test]]\nname = \"check\"\npath = \"src/check.rs\"\n"), "crates/a/src/lib.rs": "mod check;", "crates/a/src/check.rs": ""}},
+		"a module that a test shares with a library beside the manifest": {edit: "crates/a/check.rs", want: "a b",
+			files: map[string]string{"crates/a/Cargo.toml": pkg("a", "[lib]\npath = \"lib.rs\"\n[[test]]\nname = \"check\"\npath = \"check.rs\"\n"), "crates/a/lib.rs": "mod check;", "crates/a/check.rs": ""}},
+		"rerun-if-changed": {edit: "proto/x.proto", want: "a b",
+			files: map[string]string{"crates/a/build.rs": "println!(\"cargo:rerun-if-changed=../../proto/x.proto\");", "proto/x.proto": ""}},
+		"rerun-if-changed of a folder, with two colons": {edit: "proto/x.proto", want: "a b",
+			files: map[string]string{"crates/a/build.rs": "println!(\"cargo::rerun-if-changed=../../proto\");", "proto/x.proto": ""}},
+		"a script of the linker": {edit: "ld/memory.x", want: "a b",
+			files: map[string]string{"crates/a/build.rs": "println!(\"cargo:rustc-link-arg=-T../../ld/memory.x\");", "ld/memory.x": ""}},
+		"include_dir": {edit: "assets/x.css", want: "a b",
+			files: map[string]string{"crates/a/src/lib.rs": "include_dir!(\"$CARGO_MANIFEST_DIR/../../assets\");", "assets/x.css": ""}},
+		"a path after a placeholder": {edit: "proto/x.proto", want: "a b",
+			files: map[string]string{"crates/a/build.rs": "format!(\"{}/../../proto/x.proto\", dir);", "proto/x.proto": ""}},
+		"a path between placeholders": {edit: "proto/x.proto", want: "a b",
+			files: map[string]string{"crates/a/build.rs": "format!(\"{dir}/../../proto/{name}.proto\");", "proto/x.proto": ""}},
+		"a module with a path in an inline module": {edit: "shared/x.rs", want: "a b",
+			files: map[string]string{"crates/a/src/lib.rs": "mod inner { #[path = \"../../../../shared/x.rs\"] mod x; }", "shared/x.rs": ""}},
+		"behind a link to a folder": {edit: "proto/x.proto", want: "a b", links: map[string]string{"idl": "proto"},
+			files: map[string]string{"crates/a/src/lib.rs": "include_str!(\"../../../idl/x.proto\");", "proto/x.proto": ""}},
+		"named by a file behind a link to a folder": {edit: "texts/x.txt", want: "a b", links: map[string]string{"crates/a/src/more": "../../../more"},
+			files: map[string]string{"crates/a/src/lib.rs": "mod more;", "more/mod.rs": "include_str!(\"../texts/x.txt\");", "texts/x.txt": ""}},
+		"a link within what a link leads to": {edit: "texts/x.txt", want: "a b", links: map[string]string{"crates/a/src/more": "../../../more", "more/x.rs": "../texts/x.txt"},
+			files: map[string]string{"crates/a/src/lib.rs": "mod more;", "more/mod.rs": "", "texts/x.txt": ""}},
+		"a library at the root of the tree": {edit: "part/deep.rs", want: "a b",
+			files: map[string]string{"Cargo.toml": virtual, "crates/a/Cargo.toml": pkg("a", "[lib]\npath = \"../../lib.rs\"\n"), "lib.rs": "mod part;", "part/mod.rs": "mod deep;", "part/deep.rs": ""}},
+		"a configuration that another includes": {edit: "tools/more.toml", want: "a b c top",
+			files: map[string]string{".cargo/config.toml": "include = [\"../tools/more.toml\"]\n", "tools/more.toml": ""}},
+		"an included table": {edit: ".cargo/more.toml", want: "a b c top",
+			files: map[string]string{".cargo/config.toml": "include = [{ path = \"more.toml\", optional = true }]\n", ".cargo/more.toml": ""}},
+		"a linker of the tree": {edit: "tools/ld.sh", want: "a b c top",
+			files: map[string]string{".cargo/config.toml": "[target.x86_64-unknown-linux-gnu]\nlinker = \"tools/ld.sh\"\n", "tools/ld.sh": ""}},
+		"a runner with arguments": {edit: "tools/run.py", want: "a b c top",
+			files: map[string]string{".cargo/config.toml": "[target.'cfg(all())']\nrunner = \"python3 tools/run.py\"\n", "tools/run.py": ""}},
+		"a script of the linker for all": {edit: "ld/memory.x", want: "a b c top",
+			files: map[string]string{".cargo/config.toml": "[build]\nrustflags = [\"-C\", \"link-arg=-Tld/memory.x\"]\n", "ld/memory.x": ""}},
+		"settings of nextest": {edit: ".config/nextest.toml", want: "a b c top",
+			files: map[string]string{".config/nextest.toml": ""}},
+		"a manifest with a byte order mark": {edit: "crates/a/src/lib.rs", want: "a b",
+			files: map[string]string{"crates/a/Cargo.toml": "\xef\xbb\xbf" + pkg("a", "")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := conflicttest.New(map[string]string{
+				"Cargo.toml": top(""), "src/lib.rs": "",
+				"crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": "",
+				"crates/b/Cargo.toml": pkg("b", "[dependencies]\na = { path = \"../a\" }\n"), "crates/b/src/lib.rs": "",
+				"crates/c/Cargo.toml": pkg("c", ""), "crates/c/src/lib.rs": "", "crates/c/build.rs": script,
+			})
+			for path, content := range tt.files {
+				tree = tree.With(path, content)
+			}
+			for path, goal := range tt.links {
+				tree = tree.WithMode(path, conflict.ModeLink, goal)
+			}
+			got := slices.DeleteFunc(affected(t, tree, tree.With(tt.edit, tree.Content(tt.edit)+"\n#\n")), func(target string) bool {
+				return target == queue.TargetUnowned // others may read the file, too
+			})
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("affected %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a file of a submodule", func(t *testing.T) {
+		tree := conflicttest.New(map[string]string{"Cargo.toml": virtual, "crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": "include_str!(\"../../../sub/x.txt\");"})
+		one, other := tree.WithMode("sub", conflict.ModeSubmodule, "1"), tree.WithMode("sub", conflict.ModeSubmodule, "2")
+		if got := strings.Join(affected(t, one, other), " "); got != "a" {
+			t.Errorf("affected %q", got)
+		}
+	})
+}
+
+func TestAMemberInASubmodule(t *testing.T) {
+	tree := conflicttest.New(map[string]string{"Cargo.toml": virtual, "crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": ""}).
+		WithMode("crates/sub", conflict.ModeSubmodule, "1")
+	if got := mustAnalyze(t, settings, tree).Unknown; !strings.HasPrefix(got, "Cargo.toml:2: ") || !strings.Contains(got, "is in the submodule crates/sub") {
+		t.Error(got)
+	}
+}
+
+const virtual = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"2\"\n"
+
+// top is a workspace's manifest with a package of its own.
+func top(more string) string { return pkg("top", more) + "\n" + virtual }

@@ -1,0 +1,132 @@
+package node_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Each case is a file that has a say in what a package's tasks do, and the
+// packages whose hashes it must be in. b depends on a.
+func TestWhatIsReadIsInTheHash(t *testing.T) {
+	const lock9 = "lockfileVersion: '9.0'\n"
+	for name, tt := range map[string]struct {
+		files map[string]string
+		links map[string]string
+		edit  string // path, or path and the new content
+		to    string
+		want  string
+	}{
+		"what only the root installs, by a package that the root uses": {edit: "package-lock.json", want: "a b c",
+			files: map[string]string{"package.json": `{"workspaces": ["packages/*"], "devDependencies": {"typescript": "5", "a": "*"}}`,
+				"package-lock.json": `{"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.0.0"}, "node_modules/a": {"link": true, "resolved": "packages/a"}}}`},
+			to: `{"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.0.1"}, "node_modules/a": {"link": true, "resolved": "packages/a"}}}`},
+		"settings of pnpm, by a package that the root uses": {edit: "pnpm-workspace.yaml", want: "a b c",
+			files: map[string]string{"package.json": `{"devDependencies": {"a": "workspace:*"}}`, "pnpm-workspace.yaml": "packages: [packages/*]\n"},
+			to:    "packages: [packages/*]\noverrides: {x: '1'}\n"},
+		"a catalog that only the root uses": {edit: "pnpm-workspace.yaml", want: "a b c",
+			files: map[string]string{"package.json": `{"devDependencies": {"x": "catalog:"}}`, "pnpm-workspace.yaml": "packages: [packages/*]\ncatalog: {x: '1'}\n"},
+			to:    "packages: [packages/*]\ncatalog: {x: '2'}\n"},
+		"the second document of a lock file of pnpm": {edit: "pnpm-lock.yaml", want: "a b c",
+			files: map[string]string{"pnpm-workspace.yaml": "packages: [packages/*]\n", "pnpm-lock.yaml": lock9 + "importers: {.: {}}\n---\n" + lock9 + "importers: {packages/c: {dependencies: {x: {specifier: '1', version: 1.0.0}}}}\npackages: {x@1.0.0: {resolution: {integrity: one}}}\nsnapshots: {x@1.0.0: {}}\n"},
+			to:    lock9 + "importers: {.: {}}\n---\n" + lock9 + "importers: {packages/c: {dependencies: {x: {specifier: '1', version: 1.0.0}}}}\npackages: {x@1.0.0: {resolution: {integrity: two}}}\nsnapshots: {x@1.0.0: {}}\n"},
+		"types that pnpm of old hoists": {edit: "pnpm-lock.yaml", want: "a b c",
+			files: map[string]string{"pnpm-workspace.yaml": "packages: [packages/*]\n", "pnpm-lock.yaml": "lockfileVersion: 5.4\nimporters: {packages/c: {specifiers: {'@types/x': '1'}, devDependencies: {'@types/x': 1.0.0}}}\npackages: {/@types/x/1.0.0: {resolution: {integrity: one}}}\n"},
+			to:    "lockfileVersion: 5.4\nimporters: {packages/c: {specifiers: {'@types/x': '1'}, devDependencies: {'@types/x': 1.0.0}}}\npackages: {/@types/x/1.0.0: {resolution: {integrity: two}}}\n"},
+		"a folder behind a link in the package": {edit: "packages/a/src/x.js", want: "a b c", links: map[string]string{"packages/c/shared": "../a/src"},
+			files: map[string]string{"packages/a/src/x.js": ""}},
+		"a package whose dependent's folder is behind a link": {edit: "packages/a/x.js", want: "a b c", links: map[string]string{"packages/c/shared": "../b"},
+			files: map[string]string{"packages/a/x.js": ""}},
+		"a path through a link": {edit: "packages/a/x.js", want: "a b c", links: map[string]string{"alias": "packages/a"},
+			files: map[string]string{"packages/c/index.js": "import '../../alias/x'", "packages/a/x.js": ""}},
+		"a link that leads through another": {edit: "common/deep/x.js", want: "c", links: map[string]string{"packages/c/x.js": "../../way/deep/x.js", "way": "common"},
+			files: map[string]string{"common/deep/x.js": ""}},
+		"a file that TypeScript finds under .js": {edit: "scripts/x.ts", want: "c",
+			files: map[string]string{"packages/c/index.ts": "import '../../scripts/x.js'", "scripts/x.ts": ""}},
+		"a file beside a file that no package owns": {edit: "scripts/lib/y.js", want: "c",
+			files: map[string]string{"packages/c/index.js": "import '../../scripts/x.js'", "scripts/x.js": "import './lib/y'", "scripts/lib/y.js": ""}},
+		"a package that a file which no package owns imports": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"packages/c/package.json": `{"name": "c", "scripts": {"build": "node ../../scripts/x.js"}}`, "scripts/x.js": "import {y} from 'a'"}},
+		"a path of a file that no package owns": {edit: "tools/y.js", want: "c",
+			files: map[string]string{"packages/c/index.js": "import '../../scripts/x.js'", "scripts/x.js": "import '../tools/y'", "tools/y.js": ""}},
+		"a task of the root": {edit: "scripts/gen.js", want: "a b c",
+			files: map[string]string{"turbo.json": `{"tasks": {"//#gen": {}, "build": {"dependsOn": ["//#gen"]}}}`, "scripts/gen.js": ""}},
+		"globs of other packages": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"packages/c/tailwind.config.js": `module.exports = {content: ["../../packages/**/*.tsx"]}`}},
+		"globs of siblings": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"packages/c/tailwind.config.js": `module.exports = {content: ["../*/src/**/*.tsx"]}`}},
+		"extends in JSON": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"packages/c/.eslintrc.json": `{"extends": "a"}`}},
+		"extends of a list in JSON": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"packages/c/.eslintrc.json": `{"extends": ["a"]}`}},
+		"a reference of a schema": {edit: "schemas/x.json", want: "c",
+			files: map[string]string{"packages/c/src/y.json": `{"$ref": "../../../schemas/x.json"}`, "schemas/x.json": "{}"}},
+		"a shell script's": {edit: "scripts/x.sh", want: "c",
+			files: map[string]string{"packages/c/bin/test.sh": ". ../../scripts/x.sh\n", "scripts/x.sh": ""}},
+		"settings beside the root in YAML": {edit: "babel.config.yaml", want: "a b c", files: map[string]string{"babel.config.yaml": ""}},
+		"settings of bun":                  {edit: "bunfig.toml", want: "a b c", files: map[string]string{"bunfig.toml": ""}},
+		"what a command of Nx names": {edit: "tools/x.js", want: "c",
+			files: map[string]string{"nx.json": "{}", "packages/c/project.json": `{"name": "c", "targets": {"build": {"executor": "nx:run-commands", "options": {"command": "node tools/x.js --quick"}}}}`, "tools/x.js": ""}},
+		"what an option of Nx names": {edit: "packages/a/index.js", want: "a b c",
+			files: map[string]string{"nx.json": "{}", "packages/c/project.json": `{"name": "c", "targets": {"build": {"executor": "@nx/js:tsc", "options": {"assets": [{"glob": "*", "input": "packages/a"}]}}}}`}},
+		"inputs of Nx that leave the project": {edit: "assets/x", want: "c",
+			files: map[string]string{"nx.json": "{}", "packages/c/project.json": `{"name": "c", "targets": {"build": {"inputs": ["{projectRoot}/../../assets/**"]}}}`, "assets/x": ""}},
+		"the tool that a script calls by its name": {edit: "package-lock.json", want: "b c",
+			files: map[string]string{"packages/c/package.json": `{"name": "c", "scripts": {"test": "CI=1 tsc -p . && true"}}`, "packages/b/package.json": `{"name": "b", "devDependencies": {"typescript": "5"}}`,
+				"package-lock.json": `{"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.0.0", "bin": {"tsc": "bin/tsc"}}}}`},
+			to: `{"lockfileVersion": 3, "packages": {"node_modules/typescript": {"version": "5.0.1", "bin": {"tsc": "bin/tsc"}}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := plain(tt.files)
+			if content, ok := tt.files["packages/b/package.json"]; !ok || !strings.Contains(content, "devDependencies") {
+				tree = tree.With("packages/b/package.json", `{"name": "b", "dependencies": {"a": "workspace:*"}}`)
+			}
+			for path, goal := range tt.links {
+				tree = tree.WithMode(path, conflict.ModeLink, goal)
+			}
+			to := tt.to
+			if to == "" {
+				to = tree.Content(tt.edit) + "\n\n"
+			}
+			got := slices.DeleteFunc(mustFootprint(t, tree, tree.With(tt.edit, to)).Affected, func(target string) bool {
+				return target == queue.TargetUnowned // others may read the file, too
+			})
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("affected %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("submodules", func(t *testing.T) {
+		for path, want := range map[string]string{"packages/sub": "a b c", "vendor/sub": "a b c", "packages/c/sub": "c"} {
+			tree := plain(map[string]string{"packages/c/package.json": `{"name": "c", "dependencies": {"sub": "*"}}`})
+			one, other := tree.WithMode(path, conflict.ModeSubmodule, "1"), tree.WithMode(path, conflict.ModeSubmodule, "2")
+			if got := affected(t, one, other); got != want {
+				t.Errorf("%s: affected %q, want %q", path, got, want)
+			}
+		}
+	})
+	t.Run("a name like an option", func(t *testing.T) {
+		if got := targets(t, plain(map[string]string{"packages/c/package.json": `{"name": "-rf"}`})); got != "./packages/c a b" {
+			t.Error(got)
+		}
+	})
+}
+
+// pnpm 11 begins its lock file with a document about itself. The one that says
+// what the packages use is the last, and it is still taken apart.
+func TestALockFileOfPnpmWithTwoDocuments(t *testing.T) {
+	tree, name := locked(t, "pnpm-v9.yaml")
+	content := "---\nlockfileVersion: '9.0'\nimporters:\n  .:\n    packageManagerDependencies: {pnpm: {specifier: 11.0.3, version: 11.0.3}}\n---\n" + tree.Content(name)
+	tree = tree.With(name, content)
+	for mark, want := range map[string]string{"chalk": "@t/a", "ms": "@t/a @t/b"} {
+		if got := affected(t, tree, tree.With(name, bump(t, content, mark))); got != want {
+			t.Errorf("%s: affected %q, want %q", mark, got, want)
+		}
+	}
+	if got := affected(t, tree, tree.With(name, strings.ReplaceAll(content, "11.0.3", "11.0.4"))); got != "@t/a @t/b @t/c" {
+		t.Errorf("pnpm itself: affected %q", got)
+	}
+}
