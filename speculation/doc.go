@@ -63,6 +63,7 @@
 // # Which file decides what
 //
 //	gate.go      what may land: Gate, and passed. Nothing else says yes.
+//	upgrade.go   two versions of an analyzer: which one decides, and how the newer one takes over
 //	train.go     who lands next, in which order, and the point of no return (push)
 //	line.go      steps on the whole tree: what probably breaks them is tried beside the train
 //	early.go     who boards the train while its own build ends
