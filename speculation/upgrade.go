@@ -148,11 +148,18 @@ func (c *Core) surveyNext() {
 	switch {
 	case n == nil || m.Config == nil || !c.provenMain():
 	case n.Surveyed == m.Tip && n.Unknown == "":
-	case c.now < n.Due:
+	case c.now < n.Due && !c.provenNext():
 		c.wakeAt(n.Due)
 	default:
 		c.ask(c.nextSurvey())
 	}
+}
+
+// provenNext reports whether all that was seen unproven under the newer version
+// has passed, wherever main is by now.
+func (c *Core) provenNext() bool {
+	n, root := c.s.Main.Next, c.nextRoot()
+	return n.Unknown == "" && n.Surveyed != "" && (root == nil || c.state(root).status == verified)
 }
 
 func (c *Core) nextSurvey() queue.Survey {
@@ -224,10 +231,7 @@ func (c *Core) prove(proven []queue.Entry) {
 func (c *Core) upgrade() {
 	m := &c.s.Main
 	n := m.Next
-	if n == nil || c.s.Push != nil || m.Tip == "" || n.Surveyed != m.Tip || n.Unknown != "" {
-		return
-	}
-	if root := c.nextRoot(); root != nil && c.state(root).status != verified {
+	if n == nil || c.s.Push != nil || m.Tip == "" || n.Surveyed != m.Tip || !c.provenNext() {
 		return
 	}
 	c.proveMain()
