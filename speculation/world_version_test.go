@@ -66,10 +66,13 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 	return out
 }
 
-// anyKeysOf returns the keys of a tree under each version.
+// anyKeysOf returns the keys of a tree under each version that a server may have had.
 func (w *world) anyKeysOf(t tree) []queue.Key {
 	keys := w.keysOf(t)
-	for _, v := range w.versions {
+	if len(w.versions) == 0 {
+		return keys
+	}
+	for _, v := range []string{"go/1", "go/2", "go/3"} {
 		back := w.under(v)
 		keys = append(keys, w.keysOf(t)...)
 		back()
