@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // TestAnyHistoryOfVersions is TestAnyHistory with servers that know other
@@ -31,7 +33,7 @@ func TestAnyHistoryOfVersions(t *testing.T) {
 		h.calm()
 		for n := 0; h.core.State().Main.Next != nil && n < 300 && h.wake > h.now; n++ {
 			h.now = h.wake
-			h.step()
+			h.tell(queue.Tick{})
 			h.quiesce()
 		}
 		h.mustDecide("go/3")

@@ -268,8 +268,7 @@ func (p *planning) upgrade() {
 	}
 	cand := candidate{link: root, value: valueUpgrade, aim: aim{kind: queue.WorthUpgrade}, spare: true}
 	p.consider(cand, p.onlyRunning(root))
-	perHour := p.rules().BuildsPerHour
-	if !p.provenMain() || perHour > 0 && 2*len(p.s.Spent) >= perHour {
+	if !p.provenMain() || p.thrifty() {
 		return
 	}
 	if n.Retry > p.now {
@@ -298,6 +297,21 @@ func (p *planning) upgrade() {
 		p.consider(cand, keys[:at])
 		keys = keys[at:]
 	}
+}
+
+// thrifty reports whether half of the builds of this hour have been started: the
+// others are left to changes.
+func (p *planning) thrifty() bool {
+	perHour := p.rules().BuildsPerHour
+	if perHour == 0 {
+		return false
+	}
+	late := slices.IndexFunc(p.s.Spent, func(at queue.Instant) bool { return p.now.Sub(at) < time.Hour })
+	if late < 0 || 2*(len(p.s.Spent)-late) < perHour {
+		return false
+	}
+	p.wakeAt(p.s.Spent[late].Add(time.Hour))
+	return true
 }
 
 // piece returns how many of some keys are one build under the newer version.
@@ -339,7 +353,8 @@ func (c *Core) rekey(l *queue.Link) {
 		for i, j := range jobs {
 			jobs[i].Keys = slices.Clone(j.Keys)
 			for at, k := range j.Keys {
-				if to, has := now[what{k.Step, k.Target}]; has && to != k && !j.Done {
+				to, has := now[what{k.Step, k.Target}]
+				if f := c.facts[to.ID()]; has && to != k && !j.Done && (f == nil || f.build == nil) {
 					jobs[i].Keys[at], moved = to, true
 				}
 			}
