@@ -109,6 +109,11 @@ func TestAnalyzerIsUpgraded(t *testing.T) {
 		t.Errorf("the change that was under way has had %d builds", got)
 	}
 	h.landed(h.land("third", map[string]string{"web/x": "x\n"}))
+	settings := h.pull("settings", map[string]string{queue.ConfigPath: strings.Replace(files[queue.ConfigPath], "steps:", "    - {name: docs, files: [\"docs/**\"]}\nsteps:", 1), "docs/test.sh": "true\n"})
+	h.Comment("ada", settings, "/land")
+	h.landed(settings)
+	h.decides(2)
+	h.landed(h.land("docs", map[string]string{"docs/x": "x\n"}))
 
 	h.stop()
 	h.start(hubOptions{files: files, talkative: true, analyzers: editions(1)})

@@ -30,10 +30,17 @@ func (p *performer) translate(ctx context.Context, x crossing, open []queue.Key)
 	if x.former == "" || x.former == x.now.by || len(open) == 0 {
 		return nil, nil
 	}
+	here, err := p.judge.shared(ctx, x.commit, x.now, "")
+	if err != nil {
+		return nil, err
+	}
+	if a, err := p.judge.version(here.config.Analysis, x.former); err != nil || conflict.VersionOf(a) != x.former {
+		return nil, err // another server has known it, or other settings have had it
+	}
 	past := x.now
 	past.by = x.former
 	before, err := p.judge.shared(ctx, x.commit, past, "")
-	if err != nil || before.snapshot.Analyzer != x.former {
+	if err != nil {
 		return nil, err
 	}
 	type what struct {

@@ -63,10 +63,10 @@ func upgradeNote(n queue.Note) (what, more string) {
 	case "upgraded":
 		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of the target branch has passed under it"
 	default:
-		what, more = "Another version of the analyzer decides", to+": this server does not know "+from
+		what, more = "Another version of the analyzer decides", to+" in the place of "+from+", which this server does not know for the present settings"
 	}
-	if to == "" {
-		more = ""
+	if from == "" || len(n.Reason.Names) > 1 && n.Reason.Names[0] == "" {
+		more = to
 	}
 	return what, more
 }

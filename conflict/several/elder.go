@@ -20,8 +20,9 @@ func (a *Analyzer) Elder() []conflict.Analyzer {
 	all := [][]Part{nil}
 	for _, p := range a.parts {
 		var longer [][]Part
+		versions := conflict.Versions(p.Analyzer)
 		for _, some := range all {
-			for _, v := range conflict.Versions(p.Analyzer) {
+			for _, v := range versions {
 				p.Analyzer = v
 				longer = append(longer, append(slices.Clip(some), p))
 			}
