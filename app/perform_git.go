@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
@@ -114,7 +115,7 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 			out.Unproven = append(out.Unproven, k)
 		}
 	}
-	if out.Passed, err = p.translate(ctx, crossing{commit: t.Commit, now: now, former: t.Former}, out.Unproven); err != nil {
+	if out.Passed, err = p.translate(ctx, crossing{t.Commit, now, t.Former, time.Now().Add(surveyCrosses)}, out.Unproven); err != nil {
 		return nil, err
 	}
 	for _, e := range out.Passed {
@@ -222,10 +223,11 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		for _, e := range known {
 			passed[e.ID] = true
 		}
+		until := time.Now().Add(pathCrosses)
 		for _, l := range out.Links {
 			open := slices.DeleteFunc(slices.Clone(l.Keys), func(k queue.Key) bool { return passed[k.ID()] })
 			now.by = l.Analyzer
-			proven, err := p.translate(ctx, crossing{commit: l.Commit, now: now, former: t.Former}, open)
+			proven, err := p.translate(ctx, crossing{l.Commit, now, t.Former, until}, open)
 			if err != nil {
 				return nil, err
 			}

@@ -3,16 +3,21 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// mostCrossed bounds the commits that are looked at for one translation.
-const mostCrossed = 64
+// What is looked at for one action: a tool that reads trees may be slow, and
+// what is not found is built.
+const (
+	mostCrossed   = 64 // commits
+	surveyCrosses = 2 * time.Minute
+	pathCrosses   = 30 * time.Second
+)
 
 // crossing is a commit that is judged by one version of its analyzer, of which
 // something may have passed under another.
@@ -20,6 +25,7 @@ type crossing struct {
 	commit queue.CommitID
 	now    inForce // with the version
 	former string
+	until  time.Time // when it is given up
 }
 
 // translate returns those keys of a commit that are proven by what has passed
@@ -68,13 +74,17 @@ func (p *performer) translate(ctx context.Context, x crossing, open []queue.Key)
 	commits := slices.SortedFunc(maps.Keys(ran), func(a, b queue.CommitID) int {
 		return cmp.Or(cmp.Compare(len(ran[b]), len(ran[a])), cmp.Compare(a, b))
 	})
+	within, cancel := context.WithDeadline(ctx, x.until)
+	defer cancel()
 	var out []queue.Entry
 	for _, on := range commits[:min(len(commits), mostCrossed)] {
-		hashes, err := p.hashesOn(ctx, on, x)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, errors.Join(err, ctx.Err())
-			}
+		hashes, err := p.hashesOn(within, on, x)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case within.Err() != nil:
+			return out, nil
+		case err != nil:
 			continue
 		}
 		for _, e := range ran[on] {

@@ -154,6 +154,11 @@
 // are (thresholds, plan.go). Rules.Off leaves ingredients out; submitqueue
 // simulate says what each is worth.
 //
+// What of an upgrade of the server that makes all hashes others? The version of
+// the analyzer in force goes on to decide. Main is proven under the newer one
+// beside that: by what has passed on commits where both see the same, and by
+// builds in slots that nobody wants. Then it takes over in one turn (upgrade.go).
+//
 // And what of stacks? Say that b's pull request asks for a's branch. Then b is on
 // top of a (Change.Parent): behind it in the order, whatever their lanes and
 // durations, and in conflict with it, whatever they affect. Of b's two paths the

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -292,4 +293,56 @@ func TestGateKeepsVersionsApart(t *testing.T) {
 			t.Errorf("%s: the gate says %t", name, ok)
 		}
 	}
+}
+
+// workBut carries out actions but those of some kinds.
+func (w *world) workBut(kinds ...string) {
+	w.Helper()
+	for range 1000 {
+		at := slices.IndexFunc(w.waits, func(a queue.Action) bool {
+			kind, _ := a.Task.Name()
+			return !slices.Contains(kinds, kind)
+		})
+		if at < 0 {
+			return
+		}
+		w.now++
+		w.work(at)
+	}
+	w.Fatalf("no end of actions")
+}
+
+// TestLandingsWaitForTheSwitch: where main is proven under the newer version each
+// time that is looked at, and has moved by then, the next landing waits for one look.
+func TestLandingsWaitForTheSwitch(t *testing.T) {
+	w := versioned(t, unit)
+	p, q := w.land(edit{"a/code": "fine"}), w.land(edit{"b/code": "fine"})
+	w.settleDown()
+	w.serve("go/2", "go/1")
+	w.workBut("survey", "land")
+	builds := w.going()
+	if len(builds) != 2 {
+		t.Fatalf("%d builds", len(builds))
+	}
+	w.tell(w.advance(builds[0])...)
+	w.workBut("survey", "land")
+	w.workBut("land") // main is seen proven under go/2 while a push is under way
+	w.mustDecide("go/1")
+	if n := w.core.State().Main.Next; n == nil || !n.Near || w.core.State().Push == nil {
+		t.Fatalf("next is %+v, the push %+v", n, w.core.State().Push)
+	}
+	w.tell(w.advance(builds[1])...)
+	w.workBut("survey", "land")
+	w.workBut("survey") // main has moved
+	if w.core.State().Push != nil {
+		t.Fatal("the next landing does not wait")
+	}
+	w.settleDown()
+	w.mustDecide("go/2")
+	w.waitOut()
+	for _, x := range []*pull{p, q} {
+		w.mustBe(x, queue.Landed)
+		w.mustBuilds(x, 1)
+	}
+	w.audit.final()
 }
