@@ -41,7 +41,7 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 		if n := len(u.Red) - len(names); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		return fmt.Sprintf("analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or build without the newer version. %s decides until then",
+		return fmt.Sprintf("analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
 			to, strings.Join(names, ", "), more, from)
 	case u.Total == 0:
 		return fmt.Sprintf("analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
