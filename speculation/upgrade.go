@@ -52,6 +52,23 @@ func (c *Core) versions(known []string) {
 		c.touchMain()
 		c.note(queue.Note{What: "upgrade-begun", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, known[0]}}})
 	}
+	if c.s.Push == nil {
+		c.dropNameless()
+	}
+}
+
+// dropNameless forgets links that a server made which knows nothing of versions:
+// the gate would keep them off main for ever.
+func (c *Core) dropNameless() {
+	if c.s.Main.Analyzer == "" {
+		return
+	}
+	for _, id := range sorted(c.s.Links) {
+		if l := c.s.Links[id]; l.Change != "" && l.Before == "" {
+			c.dropLink(l)
+			c.trail, c.onTip = trail{}, tipLinks{}
+		}
+	}
 }
 
 // judgeBy has main judged by another version, of which nothing is proven: the

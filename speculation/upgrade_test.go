@@ -346,3 +346,24 @@ func TestLandingsWaitForTheSwitch(t *testing.T) {
 	}
 	w.audit.final()
 }
+
+// TestLinksOfAnElderServer: a server that knows nothing of versions had the queue
+// for a while. What it has resolved is resolved again, and lands.
+func TestLinksOfAnElderServer(t *testing.T) {
+	w := versioned(t, unit)
+	p := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	for _, l := range w.core.State().Links {
+		l.Before, l.Analyzer = "", ""
+		r, _, err := w.core.State().Encode(queue.Ref{Kind: queue.KindLink, ID: string(l.ID)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.store.records[r.Ref] = r.Data
+	}
+	w.serve("go/1")
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.mustBuilds(p, 1)
+	w.audit.final()
+}
