@@ -48,9 +48,22 @@ type APIQueue struct {
 	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	Trust        APITrust    `json:"trust"`
 	RedTargets   []string    `json:"red_targets,omitempty"`
+	Analyzer     string      `json:"analyzer,omitempty"`    // version of the analyzer in force
+	Upgrade      *APIUpgrade `json:"upgrade,omitempty"`     // a newer version is being proven
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
 	Recent       []APIChange `json:"recent"`                // verdicts, newest first
+}
+
+// APIUpgrade is the proof of the branch under a newer version of its analyzer.
+type APIUpgrade struct {
+	From       string   `json:"from"` // the version in force
+	To         string   `json:"to"`
+	Proven     int      `json:"proven"` // keys of the branch that have passed under the newer version
+	Total      int      `json:"total"`  // 0: not counted yet
+	RedTargets []string `json:"red_targets,omitempty"`
+	Unknown    string   `json:"unknown,omitempty"` // why it cannot tell the branch's targets
+	Text       string   `json:"text"`
 }
 
 // APIChange is one change. Times are RFC 3339 in UTC and left out where not
@@ -203,6 +216,10 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
 		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
 		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
+	}
+	q.Analyzer = v.Main.Analyzer
+	if u := v.Upgrade; u != nil {
+		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: Words{}.Upgrade(u)}
 	}
 	if p := v.Main.Paused; p != nil {
 		q.PausedBy, q.PausedReason, q.PausedAt = p.By, p.Reason, moment(p.At)

@@ -37,7 +37,7 @@ type Inspector struct {
 // configuration, and none is assumed. A configuration of the base that cannot
 // be used is an error, too, with the places that are wrong.
 func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
-	i := &Inspector{judge: newJudge(o.Mirror, o.Analyzers), now: inForce{o.Assumed, o.Base}, analyzer: o.Analyzer}
+	i := &Inspector{judge: newJudge(o.Mirror, o.Analyzers), now: inForce{config: o.Assumed, tip: o.Base}, analyzer: o.Analyzer}
 	t, err := o.Mirror.Tree(ctx, o.Base)
 	if err != nil {
 		return nil, err

@@ -25,19 +25,25 @@ type judged struct {
 }
 
 // judge reads commits: configuration, steps, targets, keys. What it finds
-// depends on the tree alone and is kept by tree.
+// depends on the tree and the version of the analyzer alone and is kept by both.
 type judge struct {
 	mirror    *forge.Mirror
 	analyzers Analyzers
 
 	mu       sync.Mutex
-	byTree   map[queue.TreeID]judged
-	order    []queue.TreeID // oldest first
-	size     int            // bytes of the snapshots, roughly
+	byTree   map[treeBy]judged
+	order    []treeBy // oldest first
+	size     int      // bytes of the snapshots, roughly
 	configs  map[string]parsed
 	analyzer map[string]conflict.Analyzer
 
 	sharing sharing
+}
+
+// treeBy is a tree and the version of the analyzer that it was asked for by.
+type treeBy struct {
+	tree queue.TreeID
+	by   string
 }
 
 type parsed struct {
@@ -52,7 +58,7 @@ const (
 )
 
 func newJudge(m *forge.Mirror, a Analyzers) *judge {
-	return &judge{mirror: m, analyzers: a, byTree: map[queue.TreeID]judged{}, configs: map[string]parsed{},
+	return &judge{mirror: m, analyzers: a, byTree: map[treeBy]judged{}, configs: map[string]parsed{},
 		analyzer: map[string]conflict.Analyzer{}, sharing: newSharing()}
 }
 
@@ -120,12 +126,12 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 		return judged{}, err
 	}
 	j.mu.Lock()
-	known, ok := j.byTree[t.ID()]
+	known, ok := j.byTree[treeBy{t.ID(), now.by}]
 	j.mu.Unlock()
 	if ok {
 		return known, nil
 	}
-	base, files, err := j.from(ctx, near, t.ID())
+	base, files, err := j.from(ctx, near, treeBy{t.ID(), now.by})
 	if err != nil {
 		return judged{}, err
 	}
@@ -135,7 +141,7 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 			return judged{}, err
 		}
 	}
-	a, err := j.analyzerOf(r.config.Analysis)
+	a, err := j.version(r.config.Analysis, now.by)
 	if err != nil {
 		return judged{}, err
 	}
@@ -148,7 +154,7 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 	}
 	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps), config: r.config}
 	if r.own && !snap.Provisional {
-		j.keep(t.ID(), out)
+		j.keep(treeBy{t.ID(), now.by}, out)
 	}
 	return out, nil
 }
@@ -246,6 +252,35 @@ func failingConfig(last *queue.Config, text string) *queue.Config {
 	c.Steps = []queue.Step{{Name: queue.ConfigPath, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
 		Env: map[string]string{"CONFIG_ERROR": text}, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`}}
 	return c
+}
+
+// version returns the analyzer that settings ask for in the version of that name,
+// or in the newest where there is no such version of it.
+func (j *judge) version(s queue.Analysis, by string) (conflict.Analyzer, error) {
+	a, err := j.analyzerOf(s)
+	if err != nil || by == "" || by == conflict.VersionOf(a) {
+		return a, err
+	}
+	for _, v := range conflict.Versions(a) {
+		if conflict.VersionOf(v) == by {
+			return v, nil
+		}
+	}
+	return a, nil
+}
+
+// versions names the versions that there are of the analyzer that settings ask
+// for, the newest first.
+func (j *judge) versions(s queue.Analysis) ([]string, error) {
+	a, err := j.analyzerOf(s)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, v := range conflict.Versions(a) {
+		out = append(out, conflict.VersionOf(v))
+	}
+	return out, nil
 }
 
 func (j *judge) analyzerOf(s queue.Analysis) (conflict.Analyzer, error) {

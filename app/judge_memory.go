@@ -11,7 +11,7 @@ import (
 
 // from returns what is known of a tree close to another, and what differs;
 // nothing where nothing is known.
-func (j *judge) from(ctx context.Context, near queue.CommitID, to queue.TreeID) (judged, []conflict.FileChange, error) {
+func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judged, []conflict.FileChange, error) {
 	var at queue.TreeID
 	if near != "" {
 		t, err := j.mirror.Tree(ctx, near)
@@ -21,16 +21,18 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to queue.TreeID) 
 		at = t.ID()
 	}
 	j.mu.Lock()
-	base, ok := j.byTree[at]
-	if !ok && len(j.order) > 0 {
-		at = j.order[len(j.order)-1]
-		base, ok = j.byTree[at]
+	base, ok := j.byTree[treeBy{at, to.by}]
+	for i := len(j.order) - 1; i >= 0 && !ok; i-- {
+		if last := j.order[i]; last.by == to.by {
+			at = last.tree
+			base, ok = j.byTree[last]
+		}
 	}
 	j.mu.Unlock()
 	if !ok {
 		return judged{}, nil, nil
 	}
-	deltas, err := j.mirror.Diff(ctx, at, to)
+	deltas, err := j.mirror.Diff(ctx, at, to.tree)
 	if errors.Is(err, forge.ErrNotFound) {
 		return judged{}, nil, nil // the mirror has thrown away what is remembered; if it is the other one, that shows
 	}
@@ -51,7 +53,7 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to queue.TreeID) 
 }
 
 // keep remembers what a tree is judged by; the oldest make room.
-func (j *judge) keep(id queue.TreeID, v judged) {
+func (j *judge) keep(id treeBy, v judged) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, ok := j.byTree[id]; ok {

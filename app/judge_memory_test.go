@@ -49,7 +49,7 @@ func TestWhatIsRememberedIsGone(t *testing.T) {
 	}
 	clear(j.byTree)
 	j.order, j.size = nil, 0
-	j.keep(old, snap)
+	j.keep(treeBy{tree: old}, snap)
 	if _, err := j.commit(t.Context(), tip, inForce{tip: tip}, ""); err != nil {
 		t.Errorf("judged beside a tree that is gone: %v", err)
 	}

@@ -17,7 +17,10 @@ type sharing struct {
 	forNow map[sharedKey]forNow
 }
 
-type sharedKey struct{ commit, tip queue.CommitID }
+type sharedKey struct {
+	commit, tip queue.CommitID
+	by          string
+}
 
 // shared is a judgement that is being made.
 type shared struct {
@@ -42,7 +45,7 @@ func newSharing() sharing {
 
 // shared is commit, made once for all who ask at the same time.
 func (j *judge) shared(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
-	key, s := sharedKey{id, now.tip}, &j.sharing
+	key, s := sharedKey{id, now.tip, now.by}, &j.sharing
 	for {
 		s.mu.Lock()
 		if kept, ok := s.forNow[key]; ok && time.Now().Before(kept.until) {

@@ -260,9 +260,13 @@ func (p *performer) facts(f func(*speculation.Core)) error {
 type inForce struct {
 	config *queue.Config // the last good one; nil before there was one
 	tip    queue.CommitID
+	by     string // version of the analyzer to judge by; "", or not known for what is judged: the newest
 }
 
 func (p *performer) inForce() (now inForce, err error) {
-	err = p.facts(func(core *speculation.Core) { now = inForce{core.State().Main.Config, core.State().Main.Tip} })
+	err = p.facts(func(core *speculation.Core) {
+		m := core.State().Main
+		now = inForce{m.Config, m.Tip, m.Analyzer}
+	})
 	return now, err
 }

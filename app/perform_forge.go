@@ -24,7 +24,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	var now inForce
 	var at queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
-		now, at = inForce{c.State().Main.Config, c.State().Main.Tip}, c.State().Main.ConfigAt
+		now, at = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
 	}); err != nil {
 		return nil, err
 	}

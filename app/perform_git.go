@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
@@ -53,6 +55,9 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		return nil, err
 	}
 	out.Config = config
+	if out.Analyzers, err = p.versions(config); err != nil {
+		return nil, err
+	}
 	attributes := (*forge.AttributeError)(nil)
 	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
 		out.Broken = strings.TrimPrefix(out.Broken+"; "+attributes.Error(), "; ")
@@ -62,12 +67,30 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	return out, nil
 }
 
+// versions names the versions of the analyzer that main's configuration asks
+// for: the present one, or the last good one. Settings that no analyzer takes
+// are told of where commits are judged.
+func (p *performer) versions(config *queue.Config) ([]string, error) {
+	if config == nil {
+		now, err := p.inForce()
+		if config = now.config; err != nil || config == nil {
+			return nil, err
+		}
+	}
+	known, err := p.judge.versions(config.Analysis)
+	if err != nil {
+		return nil, nil
+	}
+	return known, nil
+}
+
 // survey compares the keys of main's whole tree with the ledger.
 func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (queue.Body, error) {
 	now, err := p.inForce()
 	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
 		return nil, err
 	}
+	now.by = t.Analyzer
 	j, err := p.judge.shared(ctx, t.Commit, now, "")
 	if err != nil {
 		return nil, err
@@ -85,12 +108,20 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 	for _, e := range known {
 		passed[e.ID] = true
 	}
-	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps}
+	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps,
+		Analyzer: j.snapshot.Analyzer, Total: len(keys), Unknown: j.snapshot.Unknown}
 	for _, k := range keys {
 		if !passed[k.ID()] {
 			out.Unproven = append(out.Unproven, k)
 		}
 	}
+	if out.Passed, err = p.translate(ctx, crossing{t.Commit, now, t.Former, time.Now().Add(surveyCrosses)}, out.Unproven); err != nil {
+		return nil, err
+	}
+	for _, e := range out.Passed {
+		passed[e.ID] = true
+	}
+	out.Unproven = slices.DeleteFunc(out.Unproven, func(k queue.Key) bool { return passed[k.ID()] })
 	return out, nil
 }
 
@@ -159,6 +190,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		}
 		merged = append(merged, more...)
 	}
+	now.by = t.Analyzer
 	out := resolving{queue.Resolved{Action: a.Key}, now}
 	parent := t.Base
 	var keys []queue.Key
@@ -186,6 +218,22 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		return nil, err
 	}
 	out.Passed = known
+	if t.Former != "" {
+		passed := map[queue.Digest]bool{}
+		for _, e := range known {
+			passed[e.ID] = true
+		}
+		until := time.Now().Add(pathCrosses)
+		for _, l := range out.Links {
+			open := slices.DeleteFunc(slices.Clone(l.Keys), func(k queue.Key) bool { return passed[k.ID()] })
+			now.by = l.Analyzer
+			proven, err := p.translate(ctx, crossing{l.Commit, now, t.Former, until}, open)
+			if err != nil {
+				return nil, err
+			}
+			out.Proven = append(out.Proven, proven...)
+		}
+	}
 	return out.Resolved, nil
 }
 
@@ -196,7 +244,7 @@ type resolving struct {
 }
 
 func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent queue.CommitID, m forge.Merged) (queue.Link, error) {
-	l := queue.Link{ID: queue.LinkOf(parent, k.Change), Parent: parent, Change: k.Change}
+	l := queue.Link{ID: queue.LinkOf(parent, k.Change), Parent: parent, Change: k.Change, Before: r.now.by}
 	switch {
 	case m.Empty:
 		l.Outcome = queue.MergeNothing
@@ -217,9 +265,15 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 	if err != nil {
 		return l, err
 	}
+	if l.Before != "" && before.snapshot.Analyzer != l.Before {
+		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.Branch)
+	}
 	after, err := p.judge.shared(ctx, m.Commit, r.now, l.Parent)
 	if err != nil {
 		return l, err
+	}
+	if l.Before != "" {
+		l.Analyzer, r.now.by = after.snapshot.Analyzer, after.snapshot.Analyzer
 	}
 	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)

@@ -154,6 +154,7 @@ func (p *performer) judged(ctx context.Context, a *queue.Action, m merging) (que
 	if !ok {
 		return p.resolveChain(ctx, a, m.Merged, m.now)
 	}
+	m.now.by = t.Analyzer
 	f, err := p.footprint(ctx, t, m)
-	return queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f}, err
+	return queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f, Analyzer: t.Analyzer}, err
 }

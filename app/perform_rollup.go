@@ -15,7 +15,7 @@ func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick
 	for i, k := range picks {
 		ids[i] = k.Change
 	}
-	l := queue.Link{ID: queue.LinkOf(parent, ids...), Parent: parent, With: ids[:len(ids)-1], Change: ids[len(ids)-1]}
+	l := queue.Link{ID: queue.LinkOf(parent, ids...), Parent: parent, With: ids[:len(ids)-1], Change: ids[len(ids)-1], Before: r.now.by}
 	m, err := p.mergeTogether(ctx, picks, parent)
 	switch {
 	case err != nil:

@@ -197,6 +197,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "The target branch got commits that the queue did not make", ""
 	case "main-proven":
 		return "The target branch is proven", ""
+	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
+		return upgradeNote(n)
 	case "refused":
 		return "The " + w.host() + " refused the push", detail
 	case "lost-race":

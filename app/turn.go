@@ -193,6 +193,9 @@ func (t *turns) count(turn speculation.Turn) {
 				t.Log.Info("verdict", "queue", t.Queue, "change", ch.ID, "pull", ch.Number, "verdict", n.What,
 					"reason", n.Reason.Code, "commit", n.Commit, "took", ch.Decided.Sub(ch.Arrival))
 			}
+		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
+			what, more := upgradeNote(n)
+			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
 		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race":
 			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit)
 		}

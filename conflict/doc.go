@@ -77,6 +77,13 @@
 // file that no target claims. textual.go finds the pairs that touch a common
 // path; whether they merge, git is asked (speculation/meet.go).
 //
+// # Versions
+//
+// Another version of an analyzer, or another format of hashes, is another ID and
+// gives other hashes. [Versioned] says how the elder one stays at hand, so that
+// an upgrade of the server builds nothing that has passed: the queue goes on
+// under it until main is proven under the newer one (speculation/upgrade.go).
+//
 // # Three changes
 //
 // Pairs are not enough. On a main with targets T and U that do not depend on

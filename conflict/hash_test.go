@@ -147,3 +147,23 @@ func BenchmarkFootprintOf(b *testing.B) {
 		conflict.FootprintOf(change, main, "m")
 	}
 }
+
+// TestFormatOfHashes holds the format, which is part of every analyzer's version.
+// Who has to change what is expected here gives all analyzers a new version, and
+// keeps the former format for their elders (see Versioned): else an upgrade of
+// the server builds everything anew, and takes what is proven for something else.
+func TestFormatOfHashes(t *testing.T) {
+	s := graphSnapshot(t, &conflict.Graph{Salt: []string{"salt"}, Definitions: []conflict.Definition{{Name: "def:d", Digest: "x"}}, Targets: []conflict.Target{
+		{Name: "t", Kind: "k", Attrs: "a", Sources: []conflict.Entry{{Path: "p", Mode: "100644", OID: "o"}}, Deps: []string{"u"}, Reads: []string{"def:d"}},
+		{Name: "u", Deps: []string{"v"}}, {Name: "v", Internal: true, Deps: []string{"u"}}, {Name: "leaf"},
+	}})
+	for target, want := range map[string]queue.Digest{
+		"t":    "e92666ebbf542e10520d08aa40fcd650792fbddf3dbcae32e1043ead06b92a02",
+		"leaf": "06bd9200677212d4586f8ac037cd2c3f834bcf3f2498469a126281b6ea4f56cf",
+		"u":    "4411d09f84e47acd18b34e22a4c080dded68165f8d59cc315f2ef512a1d5e51e",
+	} {
+		if got := hashOf(t, s, target); got != want {
+			t.Errorf("the hash of %s is %s; want %s", target, got, want)
+		}
+	}
+}

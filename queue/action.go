@@ -37,7 +37,9 @@ type Observe struct {
 
 // Survey compares the keys of main's whole tree with the ledger. Result: Surveyed.
 type Survey struct {
-	Commit CommitID `json:"commit"`
+	Commit   CommitID `json:"commit"`
+	Analyzer string   `json:"analyzer,omitempty"` // version to judge it by; empty, or not known: the newest
+	Former   string   `json:"former,omitempty"`   // version whose passes are looked through, too; set where Analyzer is not in force
 }
 
 // Inspect asks the forge about a pull request and the user who gave a command.
@@ -55,6 +57,8 @@ type Analyze struct {
 	Main   CommitID `json:"main"`
 	Under  []Pick   `json:"under,omitempty"` // what it is on top of, the lowest first
 	Pick   Pick     `json:"pick"`
+
+	Analyzer string `json:"analyzer,omitempty"` // version in force
 }
 
 // Meet tries whether a change merges with each of some others that touch a path
@@ -89,6 +93,9 @@ type Resolve struct {
 	// whose parents are what is before them and their heads. Where one of them
 	// does not merge, or brings nothing, the rollup does not merge.
 	Together int `json:"together,omitempty"`
+
+	Analyzer string `json:"analyzer,omitempty"` // version that Base is judged by; each pick by the one below it, where its settings have that
+	Former   string `json:"former,omitempty"`   // version whose passes are looked through, too
 }
 
 // Run builds. The build's id names the run; a controller that already runs it
@@ -128,7 +135,13 @@ type React struct {
 func (t Observe) Name() (string, string) { return "observe", string(t.From) }
 
 // Name implements Task.
-func (t Survey) Name() (string, string) { return "survey", string(t.Commit) }
+func (t Survey) Name() (string, string) {
+	subject := string(t.Commit)
+	if t.Former != "" {
+		subject += "+" + string(DigestOf("version1", t.Analyzer)[:12])
+	}
+	return "survey", subject
+}
 
 // Name implements Task.
 func (t Inspect) Name() (string, string) { return "inspect", t.Request }

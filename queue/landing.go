@@ -58,6 +58,11 @@ type Main struct {
 	Again     bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
 	Retry     Instant      `json:"retry,omitempty"`   // red keys are run again then
 	Backoff   int          `json:"backoff,omitempty"` // how often they were
+
+	Analyzer string   `json:"analyzer,omitempty"` // version of the analyzer that Tip is judged by; empty: not known yet
+	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for
+	FormerTo Instant  `json:"former_to,omitempty"`
+	Next     *Upgrade `json:"next,omitempty"` // the proof under a newer version, or nil
 }
 
 // Pause stops landings until a maintainer resumes.

@@ -49,8 +49,10 @@ type Link struct {
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
 	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
 	At        Instant     `json:"at"`
-	Since     Line        `json:"since,omitzero"`  // where on main's line the chain of this link begins
-	Chain     []ChangeID  `json:"chain,omitempty"` // the changes between there and Parent, in order
+	Analyzer  string      `json:"analyzer,omitempty"` // version that Commit is judged by; Keys are without those of Parent under Before
+	Before    string      `json:"before,omitempty"`   // version that Parent is judged by
+	Since     Line        `json:"since,omitzero"`     // where on main's line the chain of this link begins
+	Chain     []ChangeID  `json:"chain,omitempty"`    // the changes between there and Parent, in order
 }
 
 // Changes returns the changes that the link puts on its parent, in order; none

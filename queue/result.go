@@ -15,6 +15,10 @@ type Observed struct {
 	Protected bool         `json:"protected"`
 	Config    *Config      `json:"config,omitempty"`
 	Broken    string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
+
+	// Analyzers are the versions of the analyzer that this server knows for the
+	// configuration in force, the newest first; none: nobody can tell.
+	Analyzers []string `json:"analyzers,omitempty"`
 }
 
 // Surveyed says which keys of main no build has passed.
@@ -24,6 +28,11 @@ type Surveyed struct {
 	Tree     TreeID   `json:"tree"`
 	Steps    StepSet  `json:"steps"`
 	Unproven []Key    `json:"unproven,omitempty"`
+
+	Analyzer string  `json:"analyzer,omitempty"` // version that the commit was judged by
+	Total    int     `json:"total,omitempty"`    // keys of the commit
+	Passed   []Entry `json:"passed,omitempty"`   // of these, what is proven by what has passed under another version
+	Unknown  string  `json:"unknown,omitempty"`  // why its targets could not be told; hostile text
 }
 
 // Inspected is a pull request and its requester as the forge shows them now.
@@ -53,6 +62,7 @@ type Analyzed struct {
 	Action    string    `json:"action"`
 	Change    ChangeID  `json:"change"`
 	Footprint Footprint `json:"footprint"`
+	Analyzer  string    `json:"analyzer,omitempty"` // of the task
 }
 
 // Met says with which changes one merges. Those of the task that it does not
@@ -69,6 +79,7 @@ type Resolved struct {
 	Links  []Link    `json:"links"`
 	Steps  []StepSet `json:"steps"`            // the step sets that the links name
 	Passed []Entry   `json:"passed,omitempty"` // what the ledger's archive knows of the links' keys
+	Proven []Entry   `json:"proven,omitempty"` // of these keys, what is proven by what has passed under another version
 }
 
 // BuildStarted says that a runner has begun a build.

@@ -59,4 +59,5 @@ type QueueView struct {
 	Unproven   int      // keys of main that no build has passed
 	Red        []string // targets of main whose failure is decisive
 	MainBuilds []BuildView
+	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven
 }

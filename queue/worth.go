@@ -16,6 +16,7 @@ const (
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that nobody else wants
+	WorthUpgrade   WorthKind = "upgrade"   // keys of main under a newer version of the analyzer, in such a slot
 )
 
 // Worth is why a build was started: what it is for, the parts of its value, and
@@ -50,7 +51,7 @@ type Worth struct {
 // a change's futures.
 func (k WorthKind) Whole() bool {
 	switch k {
-	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether:
+	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether, WorthUpgrade:
 		return true
 	}
 	return false

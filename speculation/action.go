@@ -210,6 +210,7 @@ func (c *Core) attend() {
 		return
 	}
 	c.survey()
+	c.surveyNext()
 	var waiting []queue.ChangeID
 	for id, ch := range c.open {
 		if c.analyzing[id] == 0 && (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && (ch.Stale || c.dueAgain(ch))) {
@@ -228,7 +229,8 @@ func (c *Core) idle(t queue.Task) bool {
 	case queue.Observe:
 		return t.From != c.s.Main.Tip
 	case queue.Survey:
-		return t.Commit != c.s.Main.Tip
+		n := c.s.Main.Next
+		return t.Commit != c.s.Main.Tip || t.Former != "" && (n == nil || n.Analyzer != t.Analyzer)
 	case queue.Inspect:
 		return c.s.Requests[t.Request] == nil
 	case queue.Analyze:
@@ -291,7 +293,7 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 			c.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
 		}
 		if len(t.Picks) > 1 {
-			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1]}) // one by one, it shows whose merge cannot be made
+			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, it shows whose merge cannot be made
 			return
 		}
 		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))

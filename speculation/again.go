@@ -43,6 +43,8 @@ func (c *Core) repeated(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe:
 		return true
+	case queue.Survey:
+		return t.Former != ""
 	case queue.Analyze:
 		f := c.s.Footprints[t.Change]
 		return f != nil && f.Main == t.Main

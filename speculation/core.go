@@ -222,6 +222,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	}
 	c.trail = trail{}
 	c.expire()
+	c.upgrade()
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()

@@ -63,6 +63,7 @@
 // # Which file decides what
 //
 //	gate.go      what may land: Gate, and passed. Nothing else says yes.
+//	upgrade.go   two versions of an analyzer: which one decides, and how the newer one takes over
 //	train.go     who lands next, in which order, and the point of no return (push)
 //	line.go      steps on the whole tree: what probably breaks them is tried beside the train
 //	early.go     who boards the train while its own build ends
@@ -152,6 +153,11 @@
 // little follows the share of predictions that come true, and how busy the slots
 // are (thresholds, plan.go). Rules.Off leaves ingredients out; submitqueue
 // simulate says what each is worth.
+//
+// What of an upgrade of the server that makes all hashes others? The version of
+// the analyzer in force goes on to decide. Main is proven under the newer one
+// beside that: by what has passed on commits where both see the same, and by
+// builds in slots that nobody wants. Then it takes over in one turn (upgrade.go).
 //
 // And what of stacks? Say that b's pull request asks for a's branch. Then b is on
 // top of a (Change.Parent): behind it in the order, whatever their lanes and

@@ -295,13 +295,17 @@ func (c *Core) indexBuild(b *queue.Build) {
 		c.buildsOf[id]++
 	}
 	c.assumes(b.Chain)
-	if b.Cancel {
-		return
+	if !b.Cancel {
+		c.takeKeys(live)
 	}
+}
+
+// takeKeys takes in that a build verifies its keys.
+func (c *Core) takeKeys(b *liveBuild) {
 	for _, k := range b.Keys() {
 		f := c.use(k.ID())
-		live.facts = append(live.facts, f)
-		c.busied(f, b)
+		b.facts = append(b.facts, f)
+		c.busied(f, b.Build)
 	}
 }
 

@@ -39,7 +39,8 @@ func (c *Core) fold(e queue.Event) {
 	case queue.Inspected:
 		c.inspected(b)
 	case queue.Analyzed:
-		c.analyzed(b, c.done(b.Action) != nil)
+		a := c.done(b.Action)
+		c.analyzed(b, a != nil && a.Task.(queue.Analyze).Analyzer == b.Analyzer)
 	case queue.Met:
 		c.met(b)
 	case queue.Resolved:
@@ -227,7 +228,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		return
 	}
 	f := b.Footprint
-	current := awaited || f.Main == c.s.Main.Tip
+	current := awaited || f.Main == c.s.Main.Tip && b.Analyzer == c.s.Main.Analyzer
 	if !current && c.s.Footprints[ch.ID] != nil {
 		return // a newer one is known or on its way
 	}

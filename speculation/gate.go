@@ -9,12 +9,14 @@ import "github.com/submitqueue/submitqueue/queue"
 // ok is false where the links are not a chain on main or one of them is not a
 // merged commit. Each link's keys are those that its commit has and its parent
 // has not, so every commit of the chain is checked, not only the last; they
-// were computed from the trees of these very commits. Gate reads no plan, no
-// conflict, no prediction and no order.
-func Gate(main queue.CommitID, chain []*queue.Link, passed func(queue.Key) bool) (missing []queue.Key, ok bool) {
+// were computed from the trees of these very commits. Nor is ok where two
+// neighbours were told apart by another analyzer version than the lower one has
+// been proven under, by for main: the keys of two versions say nothing of each
+// other. Gate reads no plan, no conflict, no prediction and no order.
+func Gate(main queue.CommitID, by string, chain []*queue.Link, passed func(queue.Key) bool) (missing []queue.Key, ok bool) {
 	at := main
 	for _, l := range chain {
-		if l.Parent != at || l.Outcome != queue.Merged || l.Commit == "" {
+		if l.Parent != at || l.Before != by || l.Outcome != queue.Merged || l.Commit == "" {
 			return nil, false
 		}
 		for _, k := range l.Keys {
@@ -22,7 +24,7 @@ func Gate(main queue.CommitID, chain []*queue.Link, passed func(queue.Key) bool)
 				missing = append(missing, k)
 			}
 		}
-		at = l.Commit
+		at, by = l.Commit, l.Analyzer
 	}
 	return missing, len(chain) > 0
 }

@@ -46,7 +46,7 @@ func TestGateAgainstNaiveTwin(t *testing.T) {
 	for _, chain := range chains {
 		for ledger := range 4 {
 			passed := func(x queue.Key) bool { return ledger&(1<<slices.Index(k, x)) != 0 }
-			missing, ok := Gate("m0", chain, passed)
+			missing, ok := Gate("m0", "", chain, passed)
 			if got, want := ok && len(missing) == 0, naiveGate("m0", chain, passed); got != want {
 				t.Fatalf("Gate lets %+v pass: %t; want %t", chain, got, want)
 			}

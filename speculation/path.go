@@ -256,6 +256,7 @@ func (c *Core) resolve() {
 		for _, id := range w.picks {
 			picks = append(picks, pickOf(c.s.Changes[id]))
 		}
-		c.ask(queue.Resolve{Base: w.base, Picks: picks, Together: w.together})
+		version, _ := c.versionAt(w.base)
+		c.ask(queue.Resolve{Base: w.base, Picks: picks, Together: w.together, Analyzer: version, Former: c.former()})
 	}
 }

@@ -195,10 +195,14 @@ func (h *history) relation(kind int) {
 // faulty lets machines and the forge fail, within what the queue can decide in
 // spite of it: a green key fails at most `retries` times, and times out once.
 func (h *history) faulty() {
+	id := queue.Key.ID
+	if len(h.versions) > 0 { // what a run shows of a key may count for that of another version
+		id = func(k queue.Key) queue.Digest { return queue.DigestOf(string(k.Step), k.Target) }
+	}
 	bounded := func(seen map[queue.Digest]int, limit int, what string) func([]queue.Key) bool {
 		return func(keys []queue.Key) bool {
 			for _, k := range keys {
-				if seen[k.ID()] >= limit {
+				if seen[id(k)] >= limit {
 					return false
 				}
 			}
@@ -206,7 +210,7 @@ func (h *history) faulty() {
 				return false
 			}
 			for _, k := range keys {
-				seen[k.ID()]++
+				seen[id(k)]++
 			}
 			return true
 		}

@@ -16,6 +16,9 @@ func (c *Core) resolved(b queue.Resolved) {
 	}
 	for i := range b.Links {
 		l := b.Links[i]
+		if !c.fits(&l) {
+			break // a late answer, under a version that its parent is not judged by
+		}
 		if c.s.Links[l.ID] != nil {
 			continue
 		}
@@ -24,6 +27,7 @@ func (c *Core) resolved(b queue.Resolved) {
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
 		c.indexLink(&l)
+		c.rekey(&l)
 		c.assume([]*queue.Link{&l})
 		for _, id := range linksTo(&l) {
 			c.untidy[id] = true
@@ -36,6 +40,7 @@ func (c *Core) resolved(b queue.Resolved) {
 	for _, e := range b.Passed {
 		c.remember(e)
 	}
+	c.prove(b.Proven)
 }
 
 func (c *Core) putSteps(s queue.StepSet) {
@@ -316,6 +321,14 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	if outcome != queue.JobInfra {
+		return
+	}
+	if n := c.s.Main.Next; b.Change == "" && b.Worth.Kind == queue.WorthUpgrade {
+		if n != nil {
+			n.Backoff++
+			n.Retry = c.now.Add(backoff(n.Backoff))
+			c.touchMain()
+		}
 		return
 	}
 	if b.Change == "" {

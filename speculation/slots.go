@@ -384,8 +384,13 @@ func (p *planning) start(cand candidate) {
 		ch.Builds++
 		p.touch(queue.KindChange, string(id)) // it stays where it is in the order
 	}
-	if l.Change == "" && p.state(l).status == failed {
-		m := &p.s.Main
+	if m := &p.s.Main; l.Change == "" && l == p.nextRoot() {
+		if p.state(l).status == failed && m.Next.Retry <= p.now {
+			m.Next.Backoff++
+			m.Next.Retry = p.now.Add(backoff(m.Next.Backoff))
+			p.touchMain()
+		}
+	} else if l.Change == "" && p.state(l).status == failed {
 		m.Backoff++
 		m.Retry = p.now.Add(backoff(m.Backoff))
 		p.touchMain()

@@ -197,7 +197,7 @@ func (c *Core) dropVoid(base []queue.ChangeID, void, last queue.ChangeID) (_ []q
 
 // analysis is what is to be computed of a change on main as it is.
 func (c *Core) analysis(ch *queue.Change) queue.Analyze {
-	t := queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)}
+	t := queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch), Analyzer: c.s.Main.Analyzer}
 	for _, low := range slices.Backward(c.beneath(ch)) {
 		t.Under = append(t.Under, pickOf(low))
 	}

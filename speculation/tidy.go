@@ -136,7 +136,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 			c.unassume(l) // what was assumed there is not known any more
 		}
 		switch {
-		case l.ID == c.s.Main.Root || c.evidence(ch, l):
+		case l.ID == c.s.Main.Root || l == c.nextRoot() || c.evidence(ch, l):
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
 				c.dropLink(l)

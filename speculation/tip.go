@@ -36,6 +36,7 @@ func (c *Core) observed(b queue.Observed) {
 		if p := c.s.Push; p != nil && p.Unsure && !late {
 			c.lost()
 		}
+		c.versions(b.Analyzers)
 		if !late {
 			c.gone()
 		}
@@ -78,10 +79,16 @@ func (c *Core) observed(b queue.Observed) {
 		}
 		m.Surveyed = ""
 		c.restale(func(*queue.Change) bool { return true })
-	} else if proven {
-		m.Surveyed = m.Tip
+	} else {
+		if l := c.assumed.commit[m.Tip]; l != nil {
+			m.Analyzer = l.Analyzer
+		}
+		if proven {
+			m.Surveyed = m.Tip
+		}
 	}
 	c.reroot()
+	c.versions(b.Analyzers)
 	if !late {
 		c.gone()
 	}
@@ -173,17 +180,28 @@ func (c *Core) external() queue.External {
 // survey asks which keys of main are not proven, unless that is known.
 func (c *Core) survey() {
 	if m := c.s.Main; m.Config != nil && m.Surveyed != m.Tip {
-		c.ask(queue.Survey{Commit: m.Tip})
+		c.ask(queue.Survey{Commit: m.Tip, Analyzer: m.Analyzer})
 	}
 }
 
 func (c *Core) surveyed(b queue.Surveyed) {
-	if c.done(b.Action) == nil {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	if t, ok := a.Task.(queue.Survey); ok && t.Former != "" {
+		c.surveyedNext(t, b)
 		return
 	}
 	m := &c.s.Main
 	if b.Commit != m.Tip {
 		return
+	}
+	if b.Analyzer != m.Analyzer {
+		if c.s.Push != nil {
+			return // where main will be, what is in force is known
+		}
+		c.judgeBy(b.Analyzer)
 	}
 	m.Surveyed, m.Root, m.Retry, m.Backoff = b.Commit, "", 0, 0
 	c.untidy[""] = true
@@ -193,7 +211,7 @@ func (c *Core) surveyed(b queue.Surveyed) {
 	}
 	c.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
-		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now}
+		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer}
 	if old := c.s.Links[root.ID]; old != nil {
 		root.Attempts = old.Attempts
 		c.forgetLink(old)
@@ -260,6 +278,9 @@ func (c *Core) pushed(b queue.Pushed) {
 	case b.Moved:
 		m := &c.s.Main
 		proven := c.provenMain()
+		if l := c.assumed.commit[p.Tip()]; l != nil {
+			m.Analyzer = l.Analyzer
+		}
 		m.Tip = p.Tip()
 		c.sweep = true
 		if proven {
@@ -370,7 +391,7 @@ func (c *Core) reanalyze(ch *queue.Change) {
 	if c.analyzing[ch.ID] > 0 {
 		var older []string
 		for key, a := range c.s.Actions {
-			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && (t.Main != now.Main || !slices.Equal(t.Under, now.Under)) {
+			if t, ok := a.Task.(queue.Analyze); ok && t.Change == ch.ID && (t.Main != now.Main || t.Analyzer != now.Analyzer || !slices.Equal(t.Under, now.Under)) {
 				older = append(older, key)
 			}
 		}

@@ -23,7 +23,7 @@ func (c *Core) land() {
 		return
 	}
 	c.formTrain()
-	if c.s.Push == nil && m.Paused == nil && c.push() {
+	if c.s.Push == nil && m.Paused == nil && !c.changing() && c.push() {
 		c.formTrain() // behind those that have left
 	}
 }
@@ -226,7 +226,7 @@ func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, l
 func (c *Core) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
-	at := m.Tip
+	at, by := m.Tip, m.Analyzer
 	if c.trying(at) {
 		return false
 	}
@@ -238,14 +238,14 @@ func (c *Core) push() bool {
 		}
 		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
-		if missing, ok := Gate(at, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
+		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
 			break
 		}
 		chain = append(chain, l)
 		for _, id := range l.Changes() {
 			boarded[id] = true
 		}
-		if at = l.Commit; c.awaited(at) || c.trying(at) {
+		if at, by = l.Commit, l.Analyzer; c.awaited(at) || c.trying(at) {
 			break
 		}
 	}

@@ -66,7 +66,7 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
-	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust()}
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView()}
 	var waiting []*queue.Change
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]

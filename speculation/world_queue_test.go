@@ -62,8 +62,9 @@ type world struct {
 	faults
 	rules     queue.Rules
 	protected bool
-	textual   bool // footprints name the touched paths
-	refuses   bool // main's protection refuses pushes
+	textual   bool     // footprints name the touched paths
+	versions  []string // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
+	refuses   bool     // main's protection refuses pushes
 
 	now   queue.Instant
 	main  queue.CommitID
@@ -143,7 +144,7 @@ func (w *world) step(events ...queue.Event) Turn {
 	}
 	turn := w.audit.step(events)
 	w.store.commit(w, turn)
-	w.wake = turn.Wake
+	w.wake, w.by = turn.Wake, w.core.State().Main.Analyzer
 	w.waits = slices.DeleteFunc(w.waits, func(a queue.Action) bool { return slices.Contains(turn.Ended, a.Key) })
 	w.waits = append(w.waits, turn.Actions...)
 	for _, a := range turn.Actions {
@@ -185,21 +186,19 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Observe:
 		return []queue.Body{w.observe(a.Key, t)}
 	case queue.Survey:
-		c := w.commits[t.Commit]
-		out := queue.Surveyed{Action: a.Key, Commit: t.Commit, Tree: c.tree.id(), Steps: queue.NewStepSet(stepsOf(c.tree))}
-		for _, k := range w.keysOf(c.tree) {
-			if !w.store.archived(k) {
-				out.Unproven = append(out.Unproven, k)
-			}
-		}
-		return []queue.Body{out}
+		return []queue.Body{w.survey(a.Key, t)}
 	case queue.Inspect:
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
-		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t)}}
+		defer w.under(w.version(t.Analyzer))()
+		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t), Analyzer: t.Analyzer}}
 	case queue.Meet:
 		return []queue.Body{w.meet(a.Key, t)}
 	case queue.Resolve:
+		if w.version(t.Analyzer) != t.Analyzer {
+			return []queue.Body{queue.Failed{Action: a.Key, Error: "the version is not known", Transient: true}}
+		}
+		defer w.under(t.Analyzer)()
 		return []queue.Body{w.resolveChain(a.Key, t)}
 	case queue.Run:
 		return w.start(t)
@@ -223,7 +222,7 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 }
 
 func (w *world) observe(key string, t queue.Observe) queue.Body {
-	out := queue.Observed{Action: key, Tip: w.main, From: t.From, Protected: w.protected}
+	out := queue.Observed{Action: key, Tip: w.main, From: t.From, Protected: w.protected, Analyzers: w.versions}
 	out.Config, out.Broken = w.config(w.main)
 	if w.main == t.From {
 		return out
@@ -316,7 +315,7 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 	at := t.Base
 	single := t.Picks[:len(t.Picks)-t.Together]
 	for i, p := range t.Picks[:min(len(t.Picks), len(single)+1)] {
-		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change}
+		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change, Before: t.Analyzer, Analyzer: t.Analyzer}
 		c, conflicts := (*commit)(nil), []string{"one of them"}
 		if i < len(single) {
 			c, conflicts = w.merge(at, p)
@@ -346,6 +345,7 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 					out.Passed = append(out.Passed, e)
 				}
 			}
+			out.Proven = append(out.Proven, w.translate(t.Former, l.Keys)...)
 			at = c.id
 		}
 		out.Links = append(out.Links, l)

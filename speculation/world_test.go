@@ -227,6 +227,9 @@ type law struct {
 	needs   map[string][]string
 	rules   []rule
 	built   *built // where trees say themselves what their targets are
+
+	by    string          // version of the analyzer that hashes are of; "": there is one
+	blind map[string]bool // versions that do not see what a target depends on
 }
 
 func fileOf(target string) string { return target + "/code" }
@@ -272,8 +275,14 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 		if setOf(t[fileOf(n)])["deleted"] {
 			continue
 		}
-		fields := []string{"target", n, t[barrier], t[unowned]}
-		for _, d := range w.closure(n) {
+		fields, below := []string{"target", n, t[barrier], t[unowned]}, w.closure(n)
+		if w.by != "" {
+			fields = append(fields, w.by)
+		}
+		if w.blind[w.by] {
+			below = below[:1]
+		}
+		for _, d := range below {
 			fields = append(fields, d, t[fileOf(d)], t["x/"+d])
 		}
 		out = append(out, queue.TargetHash{Target: n, Hash: queue.DigestOf(fields...)})

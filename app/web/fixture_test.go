@@ -22,8 +22,11 @@ func ago(d time.Duration) queue.Instant { return noon().Add(-d) }
 // words are of a forge that calls everything by its code.
 type words struct{}
 
-func (words) Noun() string   { return "pull request" }
-func (words) Land() string   { return "Say please." }
+func (words) Noun() string { return "pull request" }
+func (words) Land() string { return "Say please." }
+func (words) Upgrade(u *queue.UpgradeView) string {
+	return fmt.Sprintf("upgrade from %s to %s: %d of %d", u.From, u.To, u.Proven, u.Total)
+}
 func (words) Resume() string { return "Say go on." }
 
 func (words) Why(w queue.Worth, old string) string { return "why: " + string(w.Kind) + old }

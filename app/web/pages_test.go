@@ -26,13 +26,17 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	paused.Main.Paused = &queue.Pause{By: "lena", Reason: "release " + hostile, At: ago(1)}
 	paused.Main.Config, paused.Main.Broken = &queue.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
 	paused.Red = []string{"//payments", "<i>//web</i>"}
-	queued := busyQueue()
+	queued, upgraded, failing := busyQueue(), queue.QueueView{Name: "acme/empty@main", Slots: 2, Main: queue.Main{Branch: "main"}}, queue.QueueView{}
+	upgraded.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2", Proven: 120, Total: 900}
+	failing.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2" + hostile, Red: []string{hostile}}
 	return map[string]func(*web.Pages, io.Writer) error{
 		"queue":  func(p *web.Pages, w io.Writer) error { return p.Queue(w, queued, noon()) },
 		"paused": func(p *web.Pages, w io.Writer) error { return p.Queue(w, paused, noon()) },
 		"empty": func(p *web.Pages, w io.Writer) error {
 			return p.Queue(w, queue.QueueView{Name: "acme/empty@main", Slots: 2, Main: queue.Main{Branch: "main"}}, noon())
 		},
+		"upgrade":  func(p *web.Pages, w io.Writer) error { return p.Queue(w, upgraded, noon()) },
+		"failing":  func(p *web.Pages, w io.Writer) error { return p.Queue(w, failing, noon()) },
 		"queues":   func(p *web.Pages, w io.Writer) error { return p.Queues(w, []queue.QueueView{queued, paused}, noon()) },
 		"none":     func(p *web.Pages, w io.Writer) error { return p.Queues(w, nil, noon()) },
 		"waiting":  func(p *web.Pages, w io.Writer) error { return p.Change(w, waitingChange(), noon()) },

@@ -119,6 +119,14 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " " + title,
 			Text: strings.TrimSuffix(clean(v.Main.Broken), ".") + ". " + what})
 	}
+	if u := v.Upgrade; u != nil {
+		a := alert{Tone: "calm", Title: "A newer version of the analyzer is being proven", Text: clean(p.words.Upgrade(u)) + "."}
+		if len(u.Red) > 0 || u.Unknown != "" {
+			a.Tone, a.Title = "warn", "The newer version of the analyzer is not in force"
+		}
+		a.Text = strings.ToUpper(a.Text[:1]) + a.Text[1:]
+		out = append(out, a)
+	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))
 		for _, n := range v.Red {

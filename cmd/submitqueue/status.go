@@ -115,6 +115,9 @@ func (p sheet) queue(q app.APIQueue) {
 	case q.ConfigError != "":
 		p.text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
 	}
+	if q.Upgrade != nil {
+		p.text(q.Upgrade.Text, "")
+	}
 	if q.Paused {
 		p.text(strings.TrimSuffix("Paused by "+q.PausedBy+": "+q.PausedReason, ": "), "")
 		p.line("Let landings go on with: submitqueue resume")

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// longDigests are at the end of names of analyzers: what nobody reads.
+var longDigests = regexp.MustCompile(` ?\b[0-9a-f]{64}\b`)
+
+// analyzerName is the version of an analyzer for people.
+func analyzerName(version string) string {
+	if name := oneLine(longDigests.ReplaceAllString(version, ""), 80); name != "" {
+		return name
+	}
+	return "of no name"
+}
+
+// Upgrade says how far a newer version of the analyzer is proven, in plain text;
+// "" where none is being proven.
+func (w Words) Upgrade(u *queue.UpgradeView) string {
+	if u == nil {
+		return ""
+	}
+	from, to := analyzerName(u.From), analyzerName(u.To)
+	if from == to {
+		to += " of the newer server"
+	}
+	switch {
+	case u.Unknown != "":
+		return fmt.Sprintf("analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, oneLine(u.Unknown, 200))
+	case len(u.Red) > 0:
+		names := make([]string, 0, 5)
+		for _, n := range u.Red[:min(len(u.Red), 5)] {
+			names = append(names, oneLine(n, 80))
+		}
+		more := ""
+		if n := len(u.Red) - len(names); n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		return fmt.Sprintf("analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
+			to, strings.Join(names, ", "), more, from)
+	case u.Total == 0:
+		return fmt.Sprintf("analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
+	}
+	return fmt.Sprintf("analyzer %s is being proven in spare slots: %d of %s; %s decides until then", to, u.Proven, counted(u.Total, "key", "keys"), from)
+}
+
+// upgradeNote returns the words of a note on versions of the analyzer.
+func upgradeNote(n queue.Note) (what, more string) {
+	from, to := "", ""
+	if names := n.Reason.Names; len(names) > 1 {
+		from, to = analyzerName(names[0]), analyzerName(names[1])
+	}
+	switch n.What {
+	case "upgrade-begun":
+		what, more = "A newer version of the analyzer is being proven", to+" in spare slots; "+from+" decides until then"
+	case "upgrade-unknown":
+		what, more = "The newer version of the analyzer cannot tell the targets", to+": "+oneLine(n.Reason.Detail, 300)
+	case "upgraded":
+		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of the target branch has passed under it"
+	default:
+		what, more = "Another version of the analyzer decides", to+" in the place of "+from+", which this server does not know for the present settings"
+	}
+	if from == "" || len(n.Reason.Names) > 1 && n.Reason.Names[0] == "" {
+		more = to
+	}
+	return what, more
+}

@@ -1,0 +1,26 @@
+package queue
+
+// Upgrade is the proof of main under a newer version of its analyzer than the
+// one in force. It takes part in no landing and no verdict: the version in
+// force decides until all of main has passed under the newer one.
+type Upgrade struct {
+	Analyzer string   `json:"analyzer"`           // the newer version
+	Surveyed CommitID `json:"surveyed,omitempty"` // the commit whose keys under it were compared with the ledger
+	Root     LinkID   `json:"root,omitempty"`     // root link of those that were not proven; empty: all were
+	Total    int      `json:"total,omitempty"`    // keys that the commit has under it
+	Unknown  string   `json:"unknown,omitempty"`  // why it cannot tell the commit's targets; hostile text
+	Near     bool     `json:"near,omitempty"`     // the latest survey has left nothing to be proven
+	Due      Instant  `json:"due,omitempty"`      // main is not surveyed again before
+	Retry    Instant  `json:"retry,omitempty"`    // what has failed is tried again then
+	Backoff  int      `json:"backoff,omitempty"`  // how often it was
+}
+
+// UpgradeView is an Upgrade as people see it.
+type UpgradeView struct {
+	From    string   // the version in force
+	To      string   // the newer one
+	Proven  int      // keys of main that have passed under the newer one
+	Total   int      // of so many; 0: they are not counted yet
+	Red     []string // targets that have failed under it, sorted
+	Unknown string   // why it cannot tell main's targets; hostile text
+}

@@ -1,0 +1,414 @@
+package speculation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Another version of an analyzer gives all targets other hashes, and so other
+// keys. Main is judged by one version at a time, Main.Analyzer, and every link
+// says by which version its commit and its parent are: the gate compares them.
+// While the server knows a newer version, main is proven under that, too, aside
+// (Main.Next): by what has passed under the version in force on a commit where
+// the newer one sees the same target, and for the rest by builds in slots that
+// nobody else wants. Once all of main's tip has passed, the newer version takes
+// over in one turn. What has passed stays in the ledger under both.
+//
+// Say that go/1 is in force, the server is upgraded and knows go/2, and change a
+// lands meanwhile. a is built and lands under go/1. Main's tip moves, and is
+// looked at again: what a has brought has passed on a's own commit, so that go/2
+// has nothing to build for it. Nothing is left to be proven, and go/2 is in
+// force from then on: footprints and links are made again under it, and builds
+// that run go on, their keys named anew.
+
+const (
+	valueUpgrade = 1e-6             // less than what any change's build is worth
+	upgradeSpan  = 5 * time.Minute  // of a build under the newer version: it is lost when somebody wants the slot
+	upgradeKeys  = 100              // the same in keys
+	upgradeAgain = time.Minute      // between two looks at what is unproven under the newer version
+	upgradePause = time.Minute      // how long landings wait for the last of them
+	formerFor    = 6 * time.Hour    // how long after the switch passes under the former version are looked for
+	upgradeCheck = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
+)
+
+// versions takes in which versions of its analyzer the server knows for main, the
+// newest first.
+func (c *Core) versions(known []string) {
+	m := &c.s.Main
+	switch {
+	case len(known) == 0 || c.s.Push != nil: // main is read again after the push
+	case m.Analyzer == "" && len(c.s.Links) == 0 && m.Surveyed == "":
+		m.Analyzer = known[0]
+		c.touchMain()
+	case !slices.Contains(known, m.Analyzer):
+		c.judgeBy(known[0])
+	case m.Analyzer == known[0]:
+		c.dropNext()
+	case m.Next == nil || m.Next.Analyzer != known[0]:
+		c.dropNext()
+		m.Next = &queue.Upgrade{Analyzer: known[0]}
+		c.touchMain()
+		c.note(queue.Note{What: "upgrade-begun", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, known[0]}}})
+	}
+	if c.s.Push == nil {
+		c.dropNameless()
+	}
+}
+
+// dropNameless forgets links that a server made which knows nothing of versions:
+// the gate would keep them off main for ever.
+func (c *Core) dropNameless() {
+	if c.s.Main.Analyzer == "" {
+		return
+	}
+	for _, id := range sorted(c.s.Links) {
+		if l := c.s.Links[id]; l.Change != "" && l.Before == "" {
+			c.dropLink(l)
+			c.trail, c.onTip = trail{}, tipLinks{}
+		}
+	}
+}
+
+// judgeBy has main judged by another version, of which nothing is proven: the
+// one in force is not known to this server.
+func (c *Core) judgeBy(version string) {
+	m := &c.s.Main
+	c.note(queue.Note{What: "analyzer", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, version}}})
+	m.Surveyed, m.Root, m.Retry, m.Backoff = "", "", 0, 0
+	c.takeOver(version)
+}
+
+// takeOver puts a version in force. What was resolved and analyzed under the
+// former one is forgotten: no chain has keys of both.
+func (c *Core) takeOver(version string) {
+	m := &c.s.Main
+	if m.Analyzer != "" {
+		m.Former, m.FormerTo = m.Analyzer, c.now.Add(formerFor)
+	}
+	m.Analyzer = version
+	c.dropNext()
+	for _, id := range sorted(c.s.Links) {
+		c.dropLink(c.s.Links[id])
+	}
+	for _, key := range sorted(c.s.Actions) {
+		switch c.s.Actions[key].Task.(type) {
+		case queue.Resolve, queue.Survey:
+			c.done(key)
+		}
+	}
+	c.s.Train = nil
+	c.touch(queue.KindMeta, queue.MetaTrain)
+	c.sweep, c.tidyAll = true, true
+	c.newEpoch()
+	c.restale(func(*queue.Change) bool { return true })
+}
+
+func (c *Core) dropNext() {
+	m := &c.s.Main
+	if m.Next == nil {
+		return
+	}
+	if root := c.nextRoot(); root != nil {
+		c.dropLink(root)
+	}
+	m.Next = nil
+	c.touchMain()
+}
+
+// nextRoot returns the link whose keys main has not proven under the newer
+// version, or nil.
+func (c *Core) nextRoot() *queue.Link {
+	if n := c.s.Main.Next; n != nil && n.Root != "" {
+		return c.s.Links[n.Root]
+	}
+	return nil
+}
+
+// former returns the version whose passes may prove keys under the one in force,
+// or "".
+func (c *Core) former() string {
+	if m := &c.s.Main; c.now < m.FormerTo && m.Former != m.Analyzer {
+		return m.Former
+	}
+	return ""
+}
+
+// versionAt returns the version that a commit is judged by, as far as the state
+// has the commit.
+func (c *Core) versionAt(commit queue.CommitID) (version string, known bool) {
+	if commit == c.s.Main.Tip {
+		return c.s.Main.Analyzer, true
+	}
+	if l := c.assumed.commit[commit]; l != nil {
+		return l.Analyzer, true
+	}
+	return "", false
+}
+
+// fits reports whether a link was told apart from its parent under the version
+// that the parent is judged by.
+func (c *Core) fits(l *queue.Link) bool {
+	version, known := c.versionAt(l.Parent)
+	if !known {
+		version = c.s.Main.Analyzer
+	}
+	return l.Before == version
+}
+
+// surveyNext asks what of main is unproven under the newer version, once main is
+// proven under the one in force.
+func (c *Core) surveyNext() {
+	m := &c.s.Main
+	n := m.Next
+	switch {
+	case n == nil || m.Config == nil || !c.provenMain():
+	case n.Surveyed == m.Tip && n.Unknown == "":
+	case c.now < n.Due && !c.provenNext():
+		c.wakeAt(n.Due)
+	default:
+		c.ask(c.nextSurvey())
+	}
+}
+
+// provenNext reports whether all that was seen unproven under the newer version
+// has passed, wherever main is by now.
+func (c *Core) provenNext() bool {
+	n, root := c.s.Main.Next, c.nextRoot()
+	return n.Unknown == "" && n.Surveyed != "" && (root == nil || c.state(root).status == verified)
+}
+
+func (c *Core) nextSurvey() queue.Survey {
+	m := &c.s.Main
+	return queue.Survey{Commit: m.Tip, Analyzer: m.Next.Analyzer, Former: m.Analyzer}
+}
+
+// surveyedNext takes in what of main is unproven under a newer version.
+func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
+	c.prove(b.Passed)
+	m := &c.s.Main
+	n := m.Next
+	if n == nil || n.Analyzer != t.Analyzer {
+		return
+	}
+	c.touchMain()
+	if b.Analyzer != t.Analyzer {
+		c.dropNext() // main's settings are others by now; which versions there are is said when it is read
+		return
+	}
+	n.Near = b.Unknown == "" && len(b.Unproven) == 0
+	if b.Commit != m.Tip {
+		return
+	}
+	if root := c.nextRoot(); root != nil {
+		c.dropLink(root)
+	}
+	n.Surveyed, n.Root, n.Total, n.Due = b.Commit, "", b.Total, 0
+	c.untidy[""] = true
+	if was := n.Unknown; b.Unknown != "" {
+		if n.Unknown = b.Unknown; n.Unknown != was {
+			c.note(queue.Note{What: "upgrade-unknown", Commit: b.Commit, Reason: queue.Reason{Names: []string{m.Analyzer, n.Analyzer}, Detail: n.Unknown}})
+		}
+		n.Backoff++
+		n.Due = c.now.Add(upgradeCheck << min(n.Backoff-1, 5))
+		return
+	}
+	n.Unknown, n.Retry, n.Backoff = "", 0, 0
+	if n.Near {
+		return
+	}
+	n.Due = c.now.Add(upgradeAgain)
+	c.putSteps(b.Steps)
+	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+queue.DigestOf("version1", t.Analyzer)[:12]), Parent: b.Commit,
+		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer}
+	c.s.Links[root.ID] = root
+	c.indexLink(root)
+	c.touch(queue.KindLink, string(root.ID))
+	n.Root = root.ID
+}
+
+// prove writes into the ledger what is proven by what has passed under another
+// version: the archive keeps it, the state where something has the key.
+func (c *Core) prove(proven []queue.Entry) {
+	for _, e := range proven {
+		if e.Passed == 0 || len(e.Keys) != 1 || c.passed(e.Keys[0]) {
+			continue
+		}
+		e.Failures = nil
+		c.turn.Archive = append(c.turn.Archive, e)
+		if c.facts[e.ID] != nil {
+			c.remember(e)
+		}
+	}
+}
+
+// upgrade puts the newer version in force where all of main has passed under it.
+// While a push is under way it is not known what main is.
+func (c *Core) upgrade() {
+	m := &c.s.Main
+	n := m.Next
+	if n == nil || c.s.Push != nil || m.Tip == "" || n.Surveyed != m.Tip || !c.provenNext() {
+		return
+	}
+	c.proveMain()
+	if !c.provenMain() {
+		return
+	}
+	c.note(queue.Note{What: "upgraded", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, n.Analyzer}}})
+	c.takeOver(n.Analyzer)
+	m.Retry, m.Backoff = 0, 0
+}
+
+// changing reports whether landings wait a moment for the newer version: main
+// has been seen proven under it, and moves each time that is looked at.
+func (c *Core) changing() bool {
+	m := &c.s.Main
+	if m.Next == nil || !m.Next.Near || m.Next.Surveyed == m.Tip {
+		return false
+	}
+	a := c.s.Actions[c.outstanding[taskKey(c.nextSurvey())]]
+	if a == nil {
+		return false
+	}
+	until := a.At.Add(upgradePause)
+	c.wakeAt(until)
+	return a.Attempt == 1 && c.now < until
+}
+
+// upgrade considers what main has unproven under the newer version: in slots that
+// nobody wants, what has failed again with back-off.
+func (p *planning) upgrade() {
+	root, n := p.nextRoot(), p.s.Main.Next
+	if root == nil {
+		return
+	}
+	cand := candidate{link: root, value: valueUpgrade, aim: aim{kind: queue.WorthUpgrade}, spare: true}
+	p.consider(cand, p.onlyRunning(root))
+	if !p.provenMain() || p.thrifty() {
+		return
+	}
+	if n.Retry > p.now {
+		p.wakeAt(n.Retry)
+		return
+	}
+	st := p.state(root)
+	keys := slices.Clone(st.missing)
+	switch {
+	case len(st.broken) == 0:
+	case n.Retry == 0:
+		n.Retry = p.now.Add(backoff(n.Backoff))
+		p.touchMain()
+		p.wakeAt(n.Retry)
+	default:
+		for _, e := range st.broken {
+			for _, k := range e.Keys {
+				if !p.passed(k) && !slices.Contains(keys, k) {
+					keys = append(keys, k)
+				}
+			}
+		}
+	}
+	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
+		at := p.piece(root, keys)
+		p.consider(cand, keys[:at])
+		keys = keys[at:]
+	}
+}
+
+// thrifty reports whether half of the builds of this hour have been started: the
+// others are left to changes.
+func (p *planning) thrifty() bool {
+	perHour := p.rules().BuildsPerHour
+	if perHour == 0 {
+		return false
+	}
+	late := slices.IndexFunc(p.s.Spent, func(at queue.Instant) bool { return p.now.Sub(at) < time.Hour })
+	if late < 0 || 2*(len(p.s.Spent)-late) < perHour {
+		return false
+	}
+	p.wakeAt(p.s.Spent[late].Add(time.Hour))
+	return true
+}
+
+// piece returns how many of some keys are one build under the newer version.
+func (p *planning) piece(root *queue.Link, keys []queue.Key) int {
+	var span time.Duration
+	for i, k := range keys {
+		if st, ok := p.step(root, k); ok {
+			span += p.duration(st.Name, k.Target)
+		}
+		if i > 0 && span > upgradeSpan || i == upgradeKeys {
+			return i
+		}
+	}
+	return len(keys)
+}
+
+// rekey has live builds on a link that was resolved anew verify its keys: the
+// same steps on the same targets of the same commit, under another version.
+func (c *Core) rekey(l *queue.Link) {
+	if c.s.Main.Former == "" || l.Outcome != queue.Merged {
+		return
+	}
+	type what struct {
+		step   queue.Digest
+		target string
+	}
+	var now map[what]queue.Key
+	for _, b := range slices.Clone(c.building) {
+		if b.Link != l.ID || b.Commit != l.Commit || b.Cancel {
+			continue
+		}
+		if now == nil {
+			now = map[what]queue.Key{}
+			for _, k := range l.Keys {
+				now[what{k.Step, k.Target}] = k
+			}
+		}
+		jobs, moved := slices.Clone(b.Jobs), false
+		for i, j := range jobs {
+			jobs[i].Keys = slices.Clone(j.Keys)
+			for at, k := range j.Keys {
+				to, has := now[what{k.Step, k.Target}]
+				if f := c.facts[to.ID()]; has && to != k && !j.Done && (f == nil || f.build == nil) {
+					jobs[i].Keys[at], moved = to, true
+				}
+			}
+		}
+		if !moved {
+			continue
+		}
+		c.unindexBuild(b.Build)
+		b.Jobs = jobs
+		c.takeKeys(b)
+		c.touch(queue.KindBuild, string(b.ID))
+	}
+}
+
+// upgradeView says how far the newer version is proven, or nil.
+func (c *Core) upgradeView() *queue.UpgradeView {
+	n := c.s.Main.Next
+	if n == nil {
+		return nil
+	}
+	v := &queue.UpgradeView{From: c.s.Main.Analyzer, To: n.Analyzer, Total: n.Total, Proven: n.Total, Unknown: n.Unknown}
+	if root := c.nextRoot(); root != nil {
+		for i, f := range c.info(root).facts {
+			if !f.passed() {
+				v.Proven--
+			}
+			if f.decisive {
+				v.Red = append(v.Red, root.Keys[i].Target)
+			}
+		}
+		for _, e := range c.state(root).broken {
+			for _, k := range e.Keys {
+				v.Red = append(v.Red, k.Target)
+			}
+		}
+		slices.Sort(v.Red)
+		v.Red = slices.Compact(v.Red)
+	}
+	return v
+}
