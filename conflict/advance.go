@@ -237,7 +237,9 @@ func (n *successor) finish() *Snapshot {
 	closure := s.names.borrow(len(list))
 	s.recs, s.level = n.recs.vector, n.near.level
 	moved := n.above(closure)
-	slices.Sort(moved)
+	if pages := closure.sort(moved, len(list)); len(moved) > aside && pages*pageSize > len(list)/2 {
+		n.sums.flatten(len(list))
+	}
 	levels := s.level.edit()
 	for _, id := range n.seeds {
 		if s.recs.at(id) == nil {

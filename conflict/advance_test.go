@@ -213,7 +213,7 @@ func mustAdvance(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Anal
 
 // same holds a snapshot against one made from nothing, also as the change and
 // as the main of a footprint.
-func same(t *rapid.T, got, want, other *conflict.Snapshot) {
+func same(t interface{ Fatalf(string, ...any) }, got, want, other *conflict.Snapshot) {
 	diff := func(what string, want, got any) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("%s (-from nothing +followed): %s", what, d)

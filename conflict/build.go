@@ -3,6 +3,7 @@ package conflict
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -15,7 +16,7 @@ type builder struct {
 	targets  []Target
 	ids      []uint32 // of the targets
 	slab     []record // of the targets
-	edges    int
+	deps     []uint32 // of all targets, one after the other
 }
 
 // number gives the targets, and all that they speak of, their numbers.
@@ -27,29 +28,32 @@ func (b *builder) number() {
 	if b.near != nil {
 		s.names = b.near.names
 	} else {
+		byName := func(a, b Target) int { return strings.Compare(a.Name, b.Name) }
+		if !slices.IsSortedFunc(b.targets, byName) {
+			b.targets = slices.Clone(b.targets)
+			slices.SortFunc(b.targets, byName)
+		}
 		list := make([]string, len(b.targets))
 		for i := range b.targets {
 			list[i] = b.targets[i].Name
 		}
-		if !slices.IsSorted(list) {
-			slices.Sort(list)
-		}
 		s.names = newNumbers(list)
 	}
+	edges := 0
 	for i := range b.targets {
-		b.edges += len(b.targets[i].Deps)
+		edges += len(b.targets[i].Deps)
 	}
 	b.ids, b.slab = make([]uint32, len(b.targets), len(b.targets)+1), make([]record, len(b.targets), len(b.targets)+1)
-	room := make([]uint32, 0, b.edges)
+	b.deps = make([]uint32, 0, edges)
 	s.names.many(func(number func(string) uint32) {
 		for i := range b.targets {
 			t, r := &b.targets[i], &b.slab[i]
 			b.ids[i] = number(t.Name)
-			from := len(room)
+			from := len(b.deps)
 			for _, d := range canonicalNames(t.Deps) {
-				room = append(room, number(d))
+				b.deps = append(b.deps, number(d))
 			}
-			r.deps, r.internal = room[from:len(room):len(room)], t.Internal
+			r.deps, r.internal = b.deps[from:len(b.deps):len(b.deps)], t.Internal
 			r.more = detailsOf(t, b.sources, number)
 		}
 	})
@@ -132,22 +136,54 @@ func (b *builder) build(defs map[string]sum) {
 		s.names.settled()
 	}
 	s.live, s.recs = len(b.targets), recs.vector
-	digested := make(chan struct{})
-	go func() {
-		defer close(digested)
-		b.records()
-	}()
-	ids := slices.Sorted(slices.Values(b.ids))
-	r := rehash{snap: s, sums: &sums, levels: &levels, ids: ids, inside: func(id uint32) bool { return s.recs.at(id) != nil }}
-	s.Cycles = r.search()
-	sortCycles(s.Cycles)
-	<-digested
-	r.run()
+	s.Cycles = b.hash(&sums, &levels)
 	b.reuse(&recs)
 	s.recs, s.sums, s.level = recs.vector, sums.vector, levels.vector
 	if b.near != nil {
 		s.size += share(&s.recs, &b.near.recs)*pageSize*8 + share(&s.sums, &b.near.sums)*pageSize*len(sum{}) + share(&s.level, &b.near.level)*pageSize*4
 	}
+}
+
+// hash computes levels and hashes of all targets, and returns the cycles.
+func (b *builder) hash(sums *draft[sum], levels *draft[uint32]) [][]string {
+	s := b.snapshot
+	digested := make(chan struct{})
+	go func() {
+		defer close(digested)
+		b.records()
+	}()
+	spans := b.spans(len(levels.flat))
+	ids := make([]uint32, 0, len(b.ids))
+	for id := range spans {
+		if spans[id] != nothing {
+			ids = append(ids, uint32(id))
+		}
+	}
+	r := rehash{snap: s, sums: sums, levels: levels, ids: ids, inside: func(id uint32) bool { return s.recs.at(id) != nil }}
+	var cycles [][]string
+	if !levelsOf(ids, spans, b.deps, levels.flat) {
+		clear(levels.flat)
+		cycles = r.search()
+		sortCycles(cycles)
+	}
+	<-digested
+	r.run()
+	return cycles
+}
+
+// spans returns by number where dependencies are in the list of all.
+func (b *builder) spans(size int) []span {
+	spans := make([]span, size)
+	for i := range spans {
+		spans[i] = nothing
+	}
+	at := uint32(0)
+	for i, id := range b.ids {
+		next := at + uint32(len(b.slab[i].deps))
+		spans[id] = span{at, next}
+		at = next
+	}
+	return spans
 }
 
 // reuse takes the records of near that say the same, and counts the others.

@@ -13,6 +13,20 @@ type merkle struct {
 	recs  *vector[*record]
 	sums  *draft[sum]
 	frame framer
+	seen  byte
+}
+
+// warm reads what the hashes of some targets will be made from. The reads do
+// not wait for one another, as they would between computations: most of the
+// time of a large graph is waiting for memory.
+func (m *merkle) warm(ids []uint32) {
+	for _, id := range ids {
+		for _, d := range m.recs.at(id).deps {
+			if s := m.sums.entry(d); s != nil {
+				m.seen |= s[0]
+			}
+		}
+	}
 }
 
 // put keeps a page as it is where the hash is as it was.
@@ -51,17 +65,18 @@ func (m *merkle) node(id uint32, unit map[uint32]bool) sum {
 		return r.own
 	}
 	m.frame.reset("node2").sum(&r.own).count(len(r.deps))
+	m.frame.buf = slices.Grow(m.frame.buf, len(r.deps)*(1+len(sum{})))
 	for _, d := range r.deps {
-		s := m.sums.page(d)
+		s := m.sums.entry(d)
 		switch {
 		case d == id || unit != nil && unit[d]:
 			m.frame.buf = append(m.frame.buf, 'C')
 			m.frame.text(m.list[d])
-		case s == nil || s[d%pageSize].none():
+		case s == nil || s.none():
 			m.frame.buf = append(m.frame.buf, 'M')
 			m.frame.text(m.list[d])
 		default:
-			m.frame.buf = append(append(m.frame.buf, 'H'), s[d%pageSize][:]...)
+			m.frame.buf = append(append(m.frame.buf, 'H'), s[:]...)
 		}
 	}
 	return m.frame.done()

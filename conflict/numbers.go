@@ -188,3 +188,26 @@ func (s *marks) add(id uint32) bool {
 	s.mark[id] = s.round
 	return true
 }
+
+// sort puts the numbers below n that have the mark in order, all of which it is
+// given, and returns on how many pages they are.
+func (s *marks) sort(ids []uint32, n int) (pages int) {
+	if len(ids) < n/64 {
+		slices.Sort(ids)
+	} else {
+		ids = ids[:0]
+		for id, mark := range s.mark[:n] {
+			if mark == s.round {
+				ids = append(ids, uint32(id))
+			}
+		}
+	}
+	last := ^uint32(0)
+	for _, id := range ids {
+		if id/pageSize != last {
+			last = id / pageSize
+			pages++
+		}
+	}
+	return pages
+}

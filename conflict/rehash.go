@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -72,15 +73,20 @@ func (r *rehash) run() {
 				workers[0].put(id, workers[0].node(id, nil))
 			}
 		} else {
-			for _, id := range row {
-				r.sums.own(id) // which is not for several at once
+			if r.sums.flat == nil {
+				for _, id := range row {
+					r.sums.own(id) // which is not for several at once
+				}
 			}
 			var wait sync.WaitGroup
 			for w := range workers {
 				part := row[len(row)*w/len(workers) : len(row)*(w+1)/len(workers)]
 				wait.Go(func() {
-					for _, id := range part {
-						r.sums.page(id)[id%pageSize] = workers[w].node(id, nil)
+					for chunk := range slices.Chunk(part, 16) {
+						workers[w].warm(chunk)
+						for _, id := range chunk {
+							*r.sums.entry(id) = workers[w].node(id, nil)
+						}
 					}
 				})
 			}
@@ -101,7 +107,7 @@ func (r *rehash) byLevel() [][]uint32 {
 	levels := make([]uint32, len(r.ids))
 	counts := make([]int, 0, 64)
 	for i, id := range r.ids {
-		level := int(r.levels.at(id))
+		level := int(*r.levels.entry(id))
 		levels[i] = uint32(level)
 		for level >= len(counts) {
 			counts = append(counts, 0)
@@ -115,7 +121,7 @@ func (r *rehash) byLevel() [][]uint32 {
 		at += n
 	}
 	for i, id := range r.ids {
-		if !r.member[id] {
+		if len(r.member) == 0 || !r.member[id] {
 			rows[levels[i]] = append(rows[levels[i]], id)
 		}
 	}

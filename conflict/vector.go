@@ -72,6 +72,7 @@ func differing[T any](v, w *vector[T], f func(i uint32)) {
 type draft[T any] struct {
 	vector[T]
 	from   vector[T]
+	flat   []T // all entries of a draft that began blank, which its pages are parts of
 	copied int // pages that are not shared
 }
 
@@ -81,16 +82,44 @@ func (v vector[T]) edit() draft[T] {
 
 // blank returns a draft of so many zero entries.
 func blank[T any](size int) draft[T] {
-	pages := make([]page[T], (size+pageSize-1)/pageSize)
-	blocks := make([]block[T], (len(pages)+blockSize-1)/blockSize)
-	d := draft[T]{copied: len(pages)}
+	pages := (size + pageSize - 1) / pageSize
+	blocks := make([]block[T], (pages+blockSize-1)/blockSize)
+	d := draft[T]{copied: pages, flat: make([]T, pages*pageSize)}
 	for i := range blocks {
 		d.blocks = append(d.blocks, &blocks[i])
 	}
 	for i := range pages {
-		blocks[i/blockSize][i%blockSize] = &pages[i]
+		blocks[i/blockSize][i%blockSize] = (*page[T])(d.flat[i*pageSize:])
 	}
 	return d
+}
+
+// flatten puts all pages, and room for so many entries, in one list: when most
+// pages will be other ones, to copy all at once is faster than one by one.
+func (d *draft[T]) flatten(size int) {
+	whole := blank[T](max(size, len(d.blocks)<<(pageBits+blockBits)))
+	for b, old := range d.blocks {
+		if old == nil {
+			continue
+		}
+		for p := range old {
+			if old[p] != nil {
+				*whole.blocks[b][p] = *old[p]
+			}
+		}
+	}
+	d.vector, d.flat, d.copied = whole.vector, whole.flat, whole.copied
+}
+
+// entry returns where to read an entry; nil if none was ever set in its page.
+func (d *draft[T]) entry(i uint32) *T {
+	if int(i) < len(d.flat) {
+		return &d.flat[i]
+	}
+	if p := d.page(i); p != nil {
+		return &p[i%pageSize]
+	}
+	return nil
 }
 
 func (d *draft[T]) set(i uint32, x T) { *d.own(i) = x }
