@@ -40,7 +40,7 @@ func New() *Analyzer {
 }
 
 // ID returns name and version.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the crates of all workspaces of the tree. A tree without a
 // package has no graph, nor has one with a manifest, a lock file or settings

@@ -211,7 +211,7 @@ func (l *loader) definitions() []conflict.Definition {
 // nobody takes is read by nobody.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
-	attrs := []string{"cargo workspace1", string(w.m.rest)}
+	attrs := []string{"cargo workspace1", string(w.m.rest), string(queue.DigestOf(w.astray...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
 			if !taken[part] && !strings.HasPrefix(part, "dep ") {

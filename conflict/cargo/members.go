@@ -29,6 +29,9 @@ func (l *loader) expand(ctx context.Context, w *workspace) error {
 	for _, pattern := range w.m.workspace.members {
 		dirs, listings := l.layout.match(w.dir, pattern)
 		w.reads = append(w.reads, listings...)
+		if len(dirs) == 0 {
+			w.astray = append(w.astray, pattern)
+		}
 		for _, d := range dirs {
 			d, ok, err := l.member(ctx, w, pattern, d)
 			if err != nil {

@@ -106,7 +106,7 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 	for _, e := range h.sources {
 		own[e.Path] = true
 	}
-	for todo := h.sources; len(todo) > 0; {
+	for todo := slices.Clone(h.sources); len(todo) > 0; {
 		e := todo[0]
 		todo = todo[1:]
 		at, behind, err := l.followed(ctx, e, h)
