@@ -31,7 +31,7 @@ func New() *Analyzer {
 }
 
 // ID returns name and version.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the packages of all workspaces of the tree. A tree without a
 // package.json has no graph, nor has one in which the package.json of a

@@ -112,7 +112,7 @@ func (b *builder) configureShared(r *root) {
 	}
 	if r.nx != nil {
 		globs = append(globs, r.nx.inputs...)
-		for _, tool := range append(r.nx.tools, r.nx.on...) {
+		for _, tool := range slices.Concat(r.nx.tools, r.nx.on) {
 			b.rootUses(r, tool)
 		}
 	}
@@ -125,7 +125,7 @@ func (b *builder) configureShared(r *root) {
 		return
 	}
 	for _, f := range r.man.deps {
-		if a := ask(f.key, r.pnpm.catalogued(f.key, f.value)); a.path != "" {
+		if a := ask(f.key, r.pnpm.catalogued(f)); a.path != "" {
 			b.rootUses(r, "./"+a.path)
 		} else {
 			for _, q := range b.byName[a.name] {

@@ -120,7 +120,7 @@ func (b *builder) addLoose(p *pkg, e conflict.Entry) {
 // declared adds what the fields of a package.json name.
 func (b *builder) declared(p *pkg) {
 	for _, f := range p.man.deps {
-		spec := p.root.pnpm.catalogued(f.key, f.value)
+		spec := p.root.pnpm.catalogued(f)
 		if spec != f.value {
 			p.facts = append(p.facts, "catalog", f.key, spec)
 		}

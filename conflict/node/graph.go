@@ -89,7 +89,7 @@ func (b *builder) target(p *pkg) conflict.Target {
 	attrs := append([]string{"node1", dotted(p.dir)}, p.facts...)
 	at, _ := below(p.root.dir, p.dir)
 	for i, l := range p.root.locks {
-		attrs = append(attrs, l.entry.Path, l.own[at])
+		attrs = append(append(attrs, l.entry.Path), l.factsOf(at, p.man.deps)...)
 		t.Deps = append(t.Deps, externals(l, p.uses[i])...)
 	}
 	if p.broken {
@@ -117,14 +117,22 @@ func (b *builder) shared(r *root) []conflict.Target {
 	t.Sources = append(slices.Clone(r.claims), r.files...)
 	attrs := []string{"node1"}
 	for _, f := range r.man.deps {
-		if spec := r.pnpm.catalogued(f.key, f.value); spec != f.value {
+		if spec := r.pnpm.catalogued(f); spec != f.value {
 			attrs = append(attrs, "catalog", f.key, spec)
 		}
+	}
+	dirs := map[string]bool{}
+	var deps []field
+	for _, p := range r.members {
+		at, _ := below(r.dir, p.dir)
+		dirs[at] = true
+		deps = append(deps, p.man.deps...)
 	}
 	archives := b.archives(r)
 	var nodes []conflict.Target
 	for i, l := range r.locks {
 		t.Deps = append(t.Deps, externals(l, r.uses[i])...)
+		attrs = append(attrs, l.entry.Path, string(queue.DigestOf(l.rest(dirs, deps)...)))
 		used := l.closure(slices.Concat(r.uses[i].ids, idsOf(r.members, i)))
 		for _, id := range slices.Sorted(maps.Keys(l.packages)) {
 			x := l.packages[id]

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,7 +30,17 @@ func parsePnpm(data []byte) (*lock, error) {
 	default:
 		return nil, fmt.Errorf("version %q is not known", version)
 	}
+	for _, key := range []string{"packages", "snapshots", "importers", "catalogs"} {
+		if section := file.sub(key); file[key] != nil && (section == nil || !section.allMaps()) {
+			return nil, fmt.Errorf("%s is no map of maps", key)
+		}
+	}
 	p := pnpmLock{newLock()}
+	for catalog := range file.sub("catalogs") {
+		for name, v := range file.sub("catalogs").sub(catalog) {
+			p.catalogs[entryOf{catalog, name}] = string(mapping{"": v}.digest())
+		}
+	}
 	p.readPackages(file.sub("packages"), file.sub("snapshots"))
 	importers := file.sub("importers")
 	if importers == nil {
@@ -41,8 +53,9 @@ func parsePnpm(data []byte) (*lock, error) {
 		importers = mapping{".": top}
 	}
 	table := map[string]map[string]found{}
-	for name := range importers {
+	for _, name := range slices.Sorted(maps.Keys(importers)) {
 		dir, ok := join("", name)
+		p.own[dir] += string(importers.sub(name).digest())
 		if !ok {
 			continue // outside of the tree, so is who asks
 		}
@@ -51,7 +64,6 @@ func parsePnpm(data []byte) (*lock, error) {
 			return nil, err
 		}
 		table[dir] = deps
-		p.own[dir] = string(importers.sub(name).digest())
 	}
 	p.find = func(dir, name, _ string) found { return table[dir][name] }
 	facts := []string{string(file.digest(append([]string{"importers", "packages", "snapshots", "catalogs", "specifiers", "time"}, pnpmKinds...)...))}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,9 @@ func parseYarn(data []byte) (*lock, error) {
 	} else if entries, err = parseYarn1(data); err != nil {
 		return nil, err
 	}
+	if !entries.allMaps() {
+		return nil, errors.New("an entry is no map")
+	}
 	y.read(entries)
 	rest := maps.Clone(entries)
 	for k := range entries {
@@ -65,9 +69,10 @@ func (y *yarnLock) read(entries mapping) {
 			y.ids[d] = id
 		}
 		if _, dir, ok := strings.Cut(e.text("resolution"), "@workspace:"); ok {
-			if at, ok := join("", dir); ok {
+			at, in := join("", dir)
+			y.own[at] += string(e.digest())
+			if in {
 				y.dir[id] = at
-				y.own[at] = string(e.digest())
 			}
 			continue
 		}

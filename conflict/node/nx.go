@@ -165,7 +165,7 @@ func (b *builder) applyProject(p *pkg, x *project) {
 			b.dependName(p, bareName(tool))
 		}
 	}
-	for _, pattern := range append(x.implicit, x.on...) {
+	for _, pattern := range slices.Concat(x.implicit, x.on) {
 		b.dependPattern(p, pattern, x.implicit)
 	}
 }

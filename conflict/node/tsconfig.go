@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -114,7 +115,7 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 	p.broken = p.broken || c.broken
 	p.scope.dirs = append(p.scope.dirs, dir)
 	p.scope.configs = append(p.scope.configs, c)
-	for _, f := range append(c.refs, c.files...) {
+	for _, f := range slices.Concat(c.refs, c.files) {
 		b.dependPath(p, dir, f)
 	}
 	for _, x := range c.extends {
