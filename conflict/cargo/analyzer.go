@@ -50,7 +50,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{analyzer: a, tree: t, layout: newLayout(files), manifests: map[string]source{},
+	l := &loader{analyzer: a, tree: t, layout: newFolders(files), manifests: map[string]source{},
 		workspaces: map[string]*workspace{}, crates: map[string]*crate{}}
 	barrier, err := l.readConfig(ctx)
 	if err != nil {

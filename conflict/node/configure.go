@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // configure reads the settings of TypeScript, Turborepo and Nx.
@@ -117,7 +118,7 @@ func (b *builder) configureShared(r *root) {
 		}
 	}
 	for _, g := range globs {
-		if at, ok := join(r.dir, strings.TrimPrefix(g, "./")); ok && !strings.HasPrefix(g, "!") {
+		if at, ok := layout.Join(r.dir, strings.TrimPrefix(g, "./")); ok && !strings.HasPrefix(g, "!") {
 			b.bar(b.matching(at)...)
 		}
 	}
@@ -150,7 +151,7 @@ func (b *builder) configureShared(r *root) {
 // rootUses adds a package that the root uses, by name or by path.
 func (b *builder) rootUses(r *root, tool string) {
 	if strings.HasPrefix(tool, ".") {
-		if at, ok := join(r.dir, path.Clean(tool)); ok {
+		if at, ok := layout.Join(r.dir, path.Clean(tool)); ok {
 			if q := b.owner(at); q != nil && q.dir != r.dir {
 				r.deps[q.name] = true
 			}

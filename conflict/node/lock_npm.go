@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // npmLock is package-lock.json by the place where a package is installed:
@@ -107,7 +109,7 @@ func (n *npmLock) put(at, name string, d queue.Digest, deps ...object) {
 // resolve finds a package as Node does: in the folder of installed packages
 // beside who asks, else beside each directory above.
 func (n *npmLock) resolve(from, name string) found {
-	for at := from; ; at = dirOf(at) {
+	for at := from; ; at = layout.Dir(at) {
 		place := strings.TrimPrefix(at+"/node_modules/"+name, "/")
 		if dir, ok := n.links[place]; ok {
 			return found{dirs: []string{dir}}

@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/submitqueue/submitqueue/queue"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // pnpmLock is pnpm-lock.yaml of versions 5 to 9.
@@ -54,7 +56,7 @@ func parsePnpm(data []byte) (*lock, error) {
 	}
 	table := map[string]map[string]found{}
 	for _, name := range slices.Sorted(maps.Keys(importers)) {
-		dir, ok := join("", name)
+		dir, ok := layout.Join("", name)
 		p.own[dir] += string(importers.sub(name).digest())
 		if !ok {
 			continue // outside of the tree, so is who asks
@@ -130,7 +132,7 @@ func (p pnpmLock) readImporter(dir string, entry mapping) (map[string]found, err
 			}
 			f, ok := p.resolve(dir, name, ref)
 			if !ok {
-				return nil, fmt.Errorf("%s of %s is %q, and there is no such package", name, dotted(dir), ref)
+				return nil, fmt.Errorf("%s of %s is %q, and there is no such package", name, layout.Dotted(dir), ref)
 			}
 			g := deps[name]
 			g.add(f)
@@ -145,13 +147,13 @@ func (p pnpmLock) resolve(dir, name, ref string) (found, bool) {
 	var f found
 	bare, _, _ := strings.Cut(ref, "(")
 	if to, ok := strings.CutPrefix(bare, "link:"); ok {
-		if at, ok := join(dir, to); ok {
+		if at, ok := layout.Join(dir, to); ok {
 			f.dirs = append(f.dirs, at)
 		}
 		return f, true // what is outside of the tree is not ours
 	}
 	if i := strings.Index(bare, "file:"); i >= 0 {
-		if at, ok := join("", bare[i+len("file:"):]); ok {
+		if at, ok := layout.Join("", bare[i+len("file:"):]); ok {
 			f.dirs = append(f.dirs, at)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // yarnLock is yarn.lock of yarn 1 and later: entries under all descriptors,
@@ -69,7 +71,7 @@ func (y *yarnLock) read(entries mapping) {
 			y.ids[d] = id
 		}
 		if _, dir, ok := strings.Cut(e.text("resolution"), "@workspace:"); ok {
-			at, in := join("", dir)
+			at, in := layout.Join("", dir)
 			y.own[at] += string(e.digest())
 			if in {
 				y.dir[id] = at

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // tsconfig is what a tsconfig.json or jsconfig.json says of other files.
@@ -110,7 +111,7 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 	if err != nil {
 		return err
 	}
-	dir := dirOf(e.Path)
+	dir := layout.Dir(e.Path)
 	p.reads = append(p.reads, b.define(e))
 	p.broken = p.broken || c.broken
 	p.scope.dirs = append(p.scope.dirs, dir)
@@ -125,8 +126,8 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 		}
 		b.dependPath(p, dir, x)
 		for _, name := range []string{x, x + ".json"} {
-			at, ok := join(dir, name)
-			if next, is := b.layout.byPath[at]; ok && is && left > 0 {
+			at, ok := layout.Join(dir, name)
+			if next, is := b.layout.ByPath[at]; ok && is && left > 0 {
 				if err := b.addTSConfig(ctx, p, next, left-1); err != nil {
 					return err
 				}
