@@ -4,6 +4,7 @@ package layout
 
 import (
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -108,4 +109,42 @@ func (l *Layout) Resolve(p string, read func(conflict.Entry) (string, error)) (g
 			return "", via, false, nil
 		}
 	}
+}
+
+// Behind returns what a list of entries leads to by way of links: of each that
+// is a link, and of each that is not in the tree as its path leads through one,
+// the links on the way and what is there, links in that followed as well.
+func (l *Layout) Behind(list []conflict.Entry, read func(conflict.Entry) (string, error)) ([]conflict.Entry, error) {
+	var found []conflict.Entry
+	known, walked, goals := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i := range list {
+		known[list[i].Path] = true
+	}
+	add := func(entries []conflict.Entry) {
+		for _, e := range entries {
+			if !known[e.Path] {
+				known[e.Path] = true
+				found = append(found, e)
+			}
+		}
+	}
+	for todo := list; len(todo) > 0; todo = todo[1:] {
+		e := todo[0]
+		if _, there := l.ByPath[e.Path]; there && e.Mode != conflict.ModeLink || walked[e.Path] {
+			continue
+		}
+		walked[e.Path] = true
+		goal, via, ok, err := l.Resolve(e.Path, read)
+		if err != nil {
+			return nil, err
+		}
+		add(via)
+		if ok && len(via) > 0 && !goals[goal] { // many links may lead to one large folder
+			goals[goal] = true
+			at := l.At(goal)
+			add(at)
+			todo = slices.Concat(todo, at)
+		}
+	}
+	return found, nil
 }

@@ -67,3 +67,28 @@ func TestAt(t *testing.T) {
 		}
 	}
 }
+
+func TestBehind(t *testing.T) {
+	l, read := tree("a", "b/c/more -> ../../d", "b/c/x", "d/y", "link -> b/c", "out -> ../..", "s!", "sub -> s/x", "to -> link")
+	for path, want := range map[string]string{
+		"a":           "",
+		"link":        "b/c/more b/c/x d/y",
+		"to":          "link b/c/more b/c/x d/y",
+		"link/x":      "link b/c/x",
+		"to/more/y":   "to link b/c/more d/y",
+		"link/gone":   "link",
+		"gone/no":     "",
+		"out":         "",
+		"out/further": "out",
+		"sub":         "s",
+	} {
+		e, ok := l.ByPath[path]
+		if !ok {
+			e = conflict.Entry{Path: path, Mode: "missing"}
+		}
+		found, err := l.Behind([]conflict.Entry{e}, read)
+		if got := paths(found); got != want || err != nil {
+			t.Errorf("behind %s: %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
