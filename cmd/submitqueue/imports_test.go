@@ -32,7 +32,7 @@ var arrows = []struct {
 	{"conflict/synth", nil, "graphs of numbers for benchmarks; what they are turned into is the benchmark's"},
 	{"conflict/bazel", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/command", []string{"conflict", "conflict/checkout", "conflict/internal/layout", "queue"}, "it runs a program, in a checkout"},
-	{"conflict/gn", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
+	{"conflict/gn", []string{"conflict", "conflict/checkout", "conflict/internal/layout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/internal/names", nil, "a table of numbers; what they stand for is the index's"},
 	{"conflict/internal/rows", []string{"conflict/internal/names"}, "bits by number; what they stand for is the index's"},
 	{"conflict/cargo", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
