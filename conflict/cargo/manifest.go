@@ -70,7 +70,7 @@ func readManifest(src []byte) *manifest {
 		}
 	}
 	if d := misshapen(t); d != "" {
-		return &manifest{broken: faultAt(src, d, "the dependency "+d+" is neither a version nor a table that Cargo reads")}
+		return &manifest{broken: faultAt(src, d, "the dependency "+d+" is not one that Cargo reads: a name with a version or a table")}
 	}
 	for _, key := range []string{"members", "exclude", "default-members"} {
 		if v, ok := tableOf(t, "workspace")[key]; ok && !isList(v) {
@@ -104,6 +104,9 @@ func validName(name string) bool {
 func misshapen(t table) string {
 	deps := tableOf(tableOf(t, "workspace"), "dependencies")
 	for _, key := range slices.Sorted(maps.Keys(deps)) {
+		if !validName(key) {
+			return key
+		}
 		switch v := deps[key].(type) {
 		case string:
 		case table:
