@@ -47,10 +47,11 @@ func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) 
 }
 
 // soundCatalogs reports whether pnpm takes the catalogs: one entry that is no
-// string, such as 5 for '5', and it refuses to do anything.
+// string, such as 5 for '5', or two default catalogs, and it refuses to do
+// anything.
 func soundCatalogs(m mapping) bool {
 	named, ok := m["catalogs"].(map[string]any)
-	if m["catalogs"] != nil && !ok {
+	if m["catalogs"] != nil && !ok || m["catalog"] != nil && named["default"] != nil {
 		return false
 	}
 	for _, catalog := range append(slices.Collect(maps.Values(named)), m["catalog"]) {
