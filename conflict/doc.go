@@ -57,13 +57,12 @@
 //
 // # Footprints
 //
-// [FootprintOf] compares main with main plus a change. Write, the paper's δ
-// and A in research/analyzers.md, holds the targets with another hash, those
-// added and removed, and the definition nodes that differ. Read, D there,
-// holds the heads of added edges and the definition inputs newly read. Two
-// changes conflict when Write meets Write or Write meets Read; this equals
-// the union graph of the SubmitQueue paper with deletions included, and a
-// test holds the two against each other.
+// [FootprintOf] compares main with main plus a change. Write, the δ of the
+// SubmitQueue paper, holds the targets with another hash, those added and
+// removed, and the definition nodes that differ. Read holds the heads of added
+// edges and the definition inputs newly read. Two changes conflict when Write
+// meets Write or Write meets Read; this equals the paper's union graph with
+// deletions included, and a test holds the two against each other.
 //
 // Definition nodes stand for what shapes the graph itself. Two changes may
 // each leave the graph as it is and change it together: one embeds web/*, the

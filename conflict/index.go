@@ -15,10 +15,11 @@ import (
 //
 // Two changes a and b conflict when A'(a) and A'(b) meet, when one starts to
 // depend on something in the other's A', when one of them is All and the other
-// is not empty, or when they touch a common path (textual.go). A'(c) is what c writes, closed over the edges that all
-// pending changes add: who writes an edge's head influences everything above
-// its tail. So an index without the change that adds the edge may call two
-// changes independent that conflict in one with it.
+// is not empty, or when they touch a common path (textual.go). A'(c) is what c
+// writes, closed over the edges that all pending changes add: who writes an
+// edge's head influences everything above its tail. So an index without the
+// change that adds the edge may call two changes independent that conflict in
+// one with it.
 //
 // Edges of one change with the same upper part make a hub. While all pending
 // changes together have more than 4,096 hubs, A'(c) is only what c writes: the

@@ -105,9 +105,11 @@ func (x *touched) put(id queue.ChangeID, f *queue.Footprint) {
 	for _, p := range c.paths {
 		x.at[p] = append(x.at[p], c)
 		for _, dir := range upward(p) {
-			if list := x.below[dir]; len(list) == 0 || list[len(list)-1] != c {
-				x.below[dir] = append(list, c)
+			list := x.below[dir]
+			if len(list) > 0 && list[len(list)-1] == c {
+				break // and so it is in all above
 			}
+			x.below[dir] = append(list, c)
 		}
 	}
 }
@@ -123,9 +125,14 @@ func (x *touched) remove(id queue.ChangeID) {
 			delete(m, path)
 		}
 	}
+	left := map[string]bool{} // a list may be as long as there are changes: each is gone through once
 	for _, p := range c.paths {
 		drop(x.at, p)
 		for _, dir := range upward(p) {
+			if left[dir] {
+				break
+			}
+			left[dir] = true
 			drop(x.below, dir)
 		}
 	}

@@ -40,7 +40,7 @@ func New() *Analyzer {
 }
 
 // ID returns name and version.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the crates of all workspaces of the tree. A tree without a
 // package has no graph, nor has one with a manifest, a lock file or settings
@@ -50,7 +50,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{analyzer: a, tree: t, layout: newLayout(files), manifests: map[string]source{},
+	l := &loader{analyzer: a, tree: t, layout: newFolders(files), manifests: map[string]source{},
 		workspaces: map[string]*workspace{}, crates: map[string]*crate{}}
 	barrier, err := l.readConfig(ctx)
 	if err != nil {

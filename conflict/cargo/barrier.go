@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // config is what the files .cargo/config.toml say of where packages are.
@@ -55,7 +56,7 @@ func (l *loader) readConfig(ctx context.Context) ([]conflict.Entry, error) {
 		}
 		return nil
 	}
-	for _, e := range l.layout.sorted {
+	for _, e := range l.layout.Sorted {
 		if !setting(e.Path) {
 			continue
 		}
@@ -73,22 +74,22 @@ func (l *loader) readConfig(ctx context.Context) ([]conflict.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		base := dirOf(dirOf(e.Path))
+		base := layout.Dir(layout.Dir(e.Path))
 		t, fault := parse(src, maxManifest)
 		if fault != nil && !aside(base) {
 			return nil, fault.at(e.Path)
 		}
 		l.config.add(base, t)
 		for _, p := range included(t) {
-			if at, ok := join(dirOf(e.Path), p); ok && l.layout.byPath[at].OID != "" {
-				if err := add(&todo, l.layout.byPath[at]); err != nil {
+			if at, ok := layout.Join(layout.Dir(e.Path), p); ok && l.layout.ByPath[at].OID != "" {
+				if err := add(&todo, l.layout.ByPath[at]); err != nil {
 					return nil, err
 				}
 			}
 		}
 		for _, p := range texts(without(t, "alias", "include")) {
-			if at, ok := join(base, p); ok && l.layout.byPath[at].OID != "" {
-				if err := add(nil, l.layout.byPath[at]); err != nil {
+			if at, ok := layout.Join(base, p); ok && l.layout.ByPath[at].OID != "" {
+				if err := add(nil, l.layout.ByPath[at]); err != nil {
 					return nil, err
 				}
 			}
@@ -129,20 +130,20 @@ func texts(v any) []string {
 
 func (c *config) add(base string, t table) {
 	for _, d := range patches(t) {
-		if to, ok := join(base, d.path); ok && d.path != "" {
+		if to, ok := layout.Join(base, d.path); ok && d.path != "" {
 			d.path = to
 			c.patches = append(c.patches, d)
 		}
 	}
 	for _, p := range listOf(t, "paths") {
-		if to, ok := join(base, p); ok {
+		if to, ok := layout.Join(base, p); ok {
 			c.overrides = append(c.overrides, to)
 		}
 	}
 	sources := tableOf(t, "source")
 	for _, k := range slices.Sorted(maps.Keys(sources)) {
 		if dir := textOf(tableOf(sources, k), "directory"); dir != "" {
-			if to, ok := join(base, dir); ok {
+			if to, ok := layout.Join(base, dir); ok {
 				c.vendored = append(c.vendored, to)
 			}
 		}
@@ -153,9 +154,9 @@ func (c *config) add(base string, t table) {
 func (l *loader) vendor(p *locked) []conflict.Entry {
 	var list []conflict.Entry
 	for _, dir := range l.config.vendored {
-		copied := l.layout.under(file(dir, p.name+"-"+p.version))
+		copied := l.layout.Under(file(dir, p.name+"-"+p.version))
 		if len(copied) == 0 {
-			copied = l.layout.under(file(dir, p.name))
+			copied = l.layout.Under(file(dir, p.name))
 		}
 		list = append(list, copied...)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // crate is a package that some workspace is built of.
@@ -76,11 +77,11 @@ const nowhere = ".."
 
 // lead returns the directory that a path means, with the links on the way.
 func (l *loader) lead(ctx context.Context, base, to string) (dir string, via []conflict.Entry, err error) {
-	p, ok := join(base, to)
+	p, ok := layout.Join(base, to)
 	if !ok {
 		return nowhere, nil, nil
 	}
-	p, via, ok, err = l.layout.resolve(p, l.link(ctx))
+	p, via, ok, err = l.layout.Resolve(p, l.link(ctx))
 	if !ok {
 		return nowhere, via, err
 	}
@@ -111,8 +112,8 @@ var testDirs = []string{"tests", "benches", "examples"}
 // own gives each crate the files of its directory, without those of crates in
 // it.
 func (l *loader) own() {
-	for _, e := range l.layout.sorted {
-		for d := dirOf(e.Path); ; d = dirOf(d) {
+	for _, e := range l.layout.Sorted {
+		for d := layout.Dir(e.Path); ; d = layout.Dir(d) {
 			if c := l.crates[d]; c != nil {
 				c.take(l.layout, e)
 				break
@@ -126,7 +127,7 @@ func (l *loader) own() {
 
 // take puts a file of the crate's directory into one of its halves, or leaves
 // it to nobody.
-func (c *crate) take(l *layout, e conflict.Entry) {
+func (c *crate) take(l *folders, e conflict.Entry) {
 	sub := e.Path
 	if c.dir != "" {
 		sub = sub[len(c.dir)+1:]
@@ -146,7 +147,7 @@ func (c *crate) take(l *layout, e conflict.Entry) {
 	case deeper && slices.Contains(testDirs, first) && !c.builds(first), listed(c.src.test) && !c.beside(sub):
 		c.test.sources = append(c.test.sources, e)
 	case c.top() && !c.atTop(l, sub):
-		if _, script := l.byPath[file(c.dir, "build.rs")]; (script || c.src.build != "") && (deeper || !aboutOnly(sub)) && first[0] != '.' {
+		if _, script := l.ByPath[file(c.dir, "build.rs")]; (script || c.src.build != "") && (deeper || !aboutOnly(sub)) && first[0] != '.' {
 			c.lib.inputs = append(c.lib.inputs, e) // it may read all of them, and so may others
 		}
 	case !deeper && aboutOnly(sub):
@@ -165,13 +166,13 @@ func (c *crate) builds(first string) bool {
 // beside reports whether a file may be a module of the library or a program:
 // its root file is in the directory, or further up.
 func (c *crate) beside(sub string) bool {
-	return within(sub, "src") || slices.ContainsFunc(c.src.lib, func(p string) bool { return within(sub, dirOf(path.Clean(p))) })
+	return within(sub, "src") || slices.ContainsFunc(c.src.lib, func(p string) bool { return within(sub, layout.Dir(path.Clean(p))) })
 }
 
 // atTop reports whether a crate owns a file though it owns not all of its
 // directory: modules of its root files, and what well-known macros read unless
 // they are told otherwise.
-func (c *crate) atTop(l *layout, sub string) bool {
+func (c *crate) atTop(l *folders, sub string) bool {
 	first, _, deeper := strings.Cut(sub, "/")
 	if !deeper {
 		return path.Ext(sub) == ".rs"
@@ -180,10 +181,10 @@ func (c *crate) atTop(l *layout, sub string) bool {
 	case "src", "templates", "migrations", "locales":
 		return true
 	}
-	_, rooted := l.byPath[file(c.dir, "build.rs")]
+	_, rooted := l.ByPath[file(c.dir, "build.rs")]
 	rooted = rooted || slices.ContainsFunc(c.src.lib, func(p string) bool { return !strings.Contains(path.Clean(p), "/") })
 	return rooted && l.modules(c.dir, first) || slices.ContainsFunc(c.src.lib, func(p string) bool {
-		dir := dirOf(path.Clean(p))
+		dir := layout.Dir(path.Clean(p))
 		return dir != "" && within(sub, dir)
 	})
 }
@@ -199,15 +200,15 @@ func aboutOnly(name string) bool {
 func (l *loader) outside(c *crate) {
 	add := func(h *half, paths []string) {
 		for _, p := range paths {
-			at, ok := join(c.dir, p)
+			at, ok := layout.Join(c.dir, p)
 			if !ok || within(at, c.dir) {
 				continue
 			}
-			dir := dirOf(at)
-			h.sources = append(h.sources, l.layout.at(at)...)
+			dir := layout.Dir(at)
+			h.sources = append(h.sources, l.layout.At(at)...)
 			h.reads = append(h.reads, conflict.ListingOf(dir))
 			if dir == "" {
-				for _, e := range l.layout.sorted {
+				for _, e := range l.layout.Sorted {
 					first, _, deeper := strings.Cut(e.Path, "/")
 					if first == "src" || deeper && l.layout.modules("", first) || !deeper && path.Ext(first) == ".rs" {
 						h.sources = append(h.sources, e)
@@ -215,7 +216,7 @@ func (l *loader) outside(c *crate) {
 				}
 				continue
 			}
-			h.sources = append(h.sources, l.layout.under(dir)...)
+			h.sources = append(h.sources, l.layout.Under(dir)...)
 		}
 	}
 	add(&c.lib, c.src.lib)

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // readLocks reads the lock file of each workspace that has one.
 func (l *loader) readLocks(ctx context.Context) error {
 	for _, w := range l.sorted() {
-		e, ok := l.layout.byPath[file(w.dir, lockName)]
+		e, ok := l.layout.ByPath[file(w.dir, lockName)]
 		if !ok || len(w.members) == 0 {
 			continue
 		}
@@ -154,7 +155,7 @@ func (x *external) names(i int) []string {
 // one version, the source is part of it.
 func (x *external) name(i int) string {
 	p := &x.w.lock.packages[i]
-	name := extPrefix + dotted(x.w.dir) + ":" + p.name + "@" + p.version
+	name := extPrefix + layout.Dotted(x.w.dir) + ":" + p.name + "@" + p.version
 	if x.w.lock.twice(i) {
 		name += " " + p.source
 	}
@@ -171,7 +172,7 @@ func (x *external) definition(name string) string {
 // for the rest of it.
 func (x *external) nodes(g *conflict.Graph) {
 	k := x.w.lock
-	e := x.l.layout.byPath[file(x.w.dir, lockName)]
+	e := x.l.layout.ByPath[file(x.w.dir, lockName)]
 	rest := []string{"cargo lock1", string(k.header)}
 	if !k.exact {
 		rest = append(rest, e.Mode, e.OID)
@@ -207,6 +208,6 @@ func (x *external) nodes(g *conflict.Graph) {
 		g.Definitions = append(g.Definitions, conflict.Definition{Name: x.definition(name), Digest: queue.DigestOf(versions...)})
 	}
 	e.OID = string(queue.DigestOf(rest...))
-	g.Targets = append(g.Targets, conflict.Target{Name: lockNode + dotted(x.w.dir), Kind: "cargo lock", Internal: true,
+	g.Targets = append(g.Targets, conflict.Target{Name: lockNode + layout.Dotted(x.w.dir), Kind: "cargo lock", Internal: true,
 		Sources: []conflict.Entry{e}})
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // match returns the directories that a pattern of workspace members stands
 // for, and the listings of the directories that it looks at.
-func (l *layout) match(root, pattern string) (dirs, reads []string) {
+func (l *folders) match(root, pattern string) (dirs, reads []string) {
 	if path.IsAbs(pattern) {
 		return nil, nil
 	}
@@ -35,7 +36,7 @@ func (l *layout) match(root, pattern string) (dirs, reads []string) {
 
 // step returns where one element of a pattern leads from a directory. An
 // element without a wildcard leads on even if nothing is there.
-func (l *layout) step(dir, elem string) []string {
+func (l *folders) step(dir, elem string) []string {
 	switch {
 	case elem == "**":
 		all := []string{dir}
@@ -54,7 +55,7 @@ func (l *layout) step(dir, elem string) []string {
 		}
 		return list
 	}
-	if to, ok := join(dir, elem); ok {
+	if to, ok := layout.Join(dir, elem); ok {
 		return []string{to}
 	}
 	return nil

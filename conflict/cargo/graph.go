@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -21,7 +22,7 @@ const (
 // manifestOf names the manifest of a directory as a definition node.
 func manifestOf(dir string) string { return conflict.DefinitionPrefix + file(dir, manifestName) }
 
-func libName(dir string) string { return libPrefix + dotted(dir) }
+func libName(dir string) string { return libPrefix + layout.Dotted(dir) }
 
 // sorted returns the workspaces by directory.
 func (l *loader) sorted() []*workspace {
@@ -84,7 +85,7 @@ func (c *crate) nodes(name string) []conflict.Target {
 	}
 	for _, w := range c.in {
 		if w.members[c.dir] {
-			test.Deps = append(test.Deps, workspaceNode+dotted(w.dir), lockNode+dotted(w.dir))
+			test.Deps = append(test.Deps, workspaceNode+layout.Dotted(w.dir), lockNode+layout.Dotted(w.dir))
 		}
 	}
 	return []conflict.Target{lib, test}
@@ -96,7 +97,7 @@ func (l *loader) names() (map[string]string, error) {
 	first := l.first()
 	names, taken := map[string]string{}, map[string]string{}
 	for _, c := range l.sortedCrates() {
-		names[c.dir] = dotted(c.dir)
+		names[c.dir] = layout.Dotted(c.dir)
 		if first == nil || !first.members[c.dir] || c.src.name == queue.TargetTree || c.src.name == queue.TargetUnowned {
 			continue
 		}
@@ -163,7 +164,7 @@ func (l *loader) define(c *crate) {
 	for _, sub := range testDirs {
 		c.test.reads = append(c.test.reads, conflict.ListingOf(file(c.dir, sub)))
 	}
-	for d := c.dir; ; d = dirOf(d) {
+	for d := c.dir; ; d = layout.Dir(d) {
 		c.lib.reads = append(c.lib.reads, manifestOf(d))
 		if d == "" {
 			break
@@ -210,8 +211,8 @@ func (l *loader) definitions() []conflict.Definition {
 // members take are in their hashes, and comments in none. A dependency that
 // nobody takes is read by nobody.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
-	t := conflict.Target{Name: workspaceNode + dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
-	attrs := []string{"cargo workspace1", string(w.m.rest)}
+	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
+	attrs := []string{"cargo workspace1", string(w.m.rest), string(queue.DigestOf(w.astray...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
 			if !taken[part] && !strings.HasPrefix(part, "dep ") {

@@ -18,6 +18,7 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		files map[string]string
 		links map[string]string
 		edit  string
+		to    string // the new content; empty: a few bytes more
 		want  string
 	}{
 		"a module beside the library of the top": {edit: "lib/part.rs", want: "top",
@@ -56,6 +57,10 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 			files: map[string]string{"crates/a/src/lib.rs": "mod more;", "more/mod.rs": "include_str!(\"../texts/x.txt\");", "texts/x.txt": ""}},
 		"a link within what a link leads to": {edit: "texts/x.txt", want: "a b", links: map[string]string{"crates/a/src/more": "../../../more", "more/x.rs": "../texts/x.txt"},
 			files: map[string]string{"crates/a/src/lib.rs": "mod more;", "more/mod.rs": "", "texts/x.txt": ""}},
+		"named by a file behind a link, before another names a file": {edit: "texts/x.txt", want: "a b", links: map[string]string{"crates/a/src/m1.rs": "../../../more/m1.rs"},
+			files: map[string]string{"crates/a/src/lib.rs": "mod m1; mod m2;", "crates/a/src/m2.rs": "include_str!(\"../../../more/y.txt\");",
+				"more/m1.rs": "include_str!(\"../texts/x.txt\");", "more/y.txt": "", "texts/x.txt": ""}},
+		"a member that leads nowhere": {edit: "Cargo.toml", want: "a b c top", to: pkg("top", "") + "\n[workspace]\nmembers = [\"crates/*\", \"crates/[\"]\nresolver = \"2\"\n"},
 		"a library at the root of the tree": {edit: "part/deep.rs", want: "a b",
 			files: map[string]string{"Cargo.toml": virtual, "crates/a/Cargo.toml": pkg("a", "[lib]\npath = \"../../lib.rs\"\n"), "lib.rs": "mod part;", "part/mod.rs": "mod deep;", "part/deep.rs": ""}},
 		"a configuration that another includes": {edit: "tools/more.toml", want: "a b c top",
@@ -86,7 +91,11 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 			for path, goal := range tt.links {
 				tree = tree.WithMode(path, conflict.ModeLink, goal)
 			}
-			got := slices.DeleteFunc(affected(t, tree, tree.With(tt.edit, tree.Content(tt.edit)+"\n#\n")), func(target string) bool {
+			to := tt.to
+			if to == "" {
+				to = tree.Content(tt.edit) + "\n#\n"
+			}
+			got := slices.DeleteFunc(affected(t, tree, tree.With(tt.edit, to)), func(target string) bool {
 				return target == queue.TargetUnowned // others may read the file, too
 			})
 			if got := strings.Join(got, " "); got != tt.want {

@@ -70,7 +70,12 @@ func readManifest(src []byte) *manifest {
 		}
 	}
 	if d := misshapen(t); d != "" {
-		return &manifest{broken: faultAt(src, d, "the dependency "+d+" is neither a version nor a table that Cargo reads")}
+		return &manifest{broken: faultAt(src, d, "the dependency "+d+" is not one that Cargo reads: a name with a version or a table")}
+	}
+	for _, key := range []string{"members", "exclude", "default-members"} {
+		if v, ok := tableOf(t, "workspace")[key]; ok && !isList(v) {
+			return &manifest{broken: faultAt(src, key, key+" is not a list of strings")}
+		}
 	}
 	m.readDeps(t)
 	m.readTargets(t)
@@ -99,6 +104,9 @@ func validName(name string) bool {
 func misshapen(t table) string {
 	deps := tableOf(tableOf(t, "workspace"), "dependencies")
 	for _, key := range slices.Sorted(maps.Keys(deps)) {
+		if !validName(key) {
+			return key
+		}
 		switch v := deps[key].(type) {
 		case string:
 		case table:
@@ -107,7 +115,15 @@ func misshapen(t table) string {
 					return key
 				}
 			}
-			if _, ok := v["features"].([]any); v["features"] != nil && !ok {
+			if v["features"] != nil && !isList(v["features"]) {
+				return key
+			}
+			for _, k := range []string{"default-features", "default_features"} {
+				if _, ok := v[k].(bool); v[k] != nil && !ok {
+					return key
+				}
+			}
+			if v["optional"] != nil { // only who takes it may say so
 				return key
 			}
 		default:

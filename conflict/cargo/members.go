@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // alone makes the workspace of a package that is in none.
@@ -29,6 +30,9 @@ func (l *loader) expand(ctx context.Context, w *workspace) error {
 	for _, pattern := range w.m.workspace.members {
 		dirs, listings := l.layout.match(w.dir, pattern)
 		w.reads = append(w.reads, listings...)
+		if len(dirs) == 0 {
+			w.astray = append(w.astray, pattern)
+		}
 		for _, d := range dirs {
 			d, ok, err := l.member(ctx, w, pattern, d)
 			if err != nil {
@@ -55,7 +59,7 @@ func (l *loader) member(ctx context.Context, w *workspace, pattern, dir string) 
 	if err != nil || l.manifests[to].manifest != nil {
 		return to, true, err
 	}
-	if _, isFile := l.layout.byPath[to]; isFile && l.layout.byPath[to].Mode != conflict.ModeSubmodule {
+	if _, isFile := l.layout.ByPath[to]; isFile && l.layout.ByPath[to].Mode != conflict.ModeSubmodule {
 		return "", false, nil
 	}
 	at, err := l.goal(ctx, l.manifests[w.dir].entry)
@@ -66,8 +70,8 @@ func (l *loader) member(ctx context.Context, w *workspace, pattern, dir string) 
 	if err != nil {
 		return "", false, err
 	}
-	text := fmt.Sprintf("the member %q has no %s in %s", pattern, manifestName, dotted(dir))
-	if e, ok := l.layout.across(dir); ok && e.Mode == conflict.ModeSubmodule {
+	text := fmt.Sprintf("the member %q has no %s in %s", pattern, manifestName, layout.Dotted(dir))
+	if e, ok := l.layout.Across(dir); ok && e.Mode == conflict.ModeSubmodule {
 		text = fmt.Sprintf("the member %q is in the submodule %s, whose files are not in this tree: leave it out of the workspace", pattern, e.Path)
 	}
 	return "", false, faultAt(src, "members", text).at(l.manifests[w.dir].entry.Path)

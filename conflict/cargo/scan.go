@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // maxLiteral is the longest string that is taken for a path.
@@ -106,7 +107,7 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 	for _, e := range h.sources {
 		own[e.Path] = true
 	}
-	for todo := h.sources; len(todo) > 0; {
+	for todo := slices.Clone(h.sources); len(todo) > 0; {
 		e := todo[0]
 		todo = todo[1:]
 		at, behind, err := l.followed(ctx, e, h)
@@ -128,7 +129,7 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 			return err
 		}
 		for _, s := range literals {
-			for _, found := range l.named(c, dirOf(e.Path), s) {
+			for _, found := range l.named(c, layout.Dir(e.Path), s) {
 				if !own[found.Path] {
 					own[found.Path] = true
 					h.sources = append(h.sources, found)
@@ -146,7 +147,7 @@ func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (at co
 	if e.Mode != conflict.ModeLink {
 		return e, nil, nil
 	}
-	p, via, ok, err := l.layout.resolve(e.Path, l.link(ctx))
+	p, via, ok, err := l.layout.Resolve(e.Path, l.link(ctx))
 	if err != nil {
 		return conflict.Entry{}, nil, err
 	}
@@ -154,7 +155,7 @@ func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (at co
 	if !ok {
 		return conflict.Entry{}, nil, nil
 	}
-	return l.layout.byPath[p], l.layout.at(p), nil
+	return l.layout.ByPath[p], l.layout.At(p), nil
 }
 
 func (l *loader) literals(ctx context.Context, c *crate, oid string) ([]string, error) {
@@ -188,15 +189,15 @@ func (l *loader) named(c *crate, dir, literal string) []conflict.Entry {
 		bases = append(bases, file(dir, "inline"), file(dir, "inline/inline"))
 	}
 	for i, base := range bases {
-		p, ok := join(base, literal)
+		p, ok := layout.Join(base, literal)
 		if !ok || p == "" || within(c.dir, p) || i == 1 && base == dir {
 			continue
 		}
-		if e, ok := l.layout.across(p); ok {
+		if e, ok := l.layout.Across(p); ok {
 			list = append(list, e)
 			continue
 		}
-		list = append(list, l.layout.at(p)...)
+		list = append(list, l.layout.At(p)...)
 	}
 	return list
 }
@@ -207,8 +208,8 @@ func (l *loader) folder(c *crate, name string) []conflict.Entry {
 	if name == "src" || slices.Contains(testDirs, name) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(l.layout.at(file(c.dir, name))), func(e conflict.Entry) bool {
-		for d := dirOf(e.Path); d != c.dir; d = dirOf(d) {
+	return slices.DeleteFunc(slices.Clone(l.layout.At(file(c.dir, name))), func(e conflict.Entry) bool {
+		for d := layout.Dir(e.Path); d != c.dir; d = layout.Dir(d) {
 			if l.crates[d] != nil {
 				return true
 			}

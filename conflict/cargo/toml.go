@@ -121,6 +121,12 @@ func listOf(t table, key string) []string {
 	return list
 }
 
+// isList reports whether a value is a list of strings.
+func isList(v any) bool {
+	all, ok := v.([]any)
+	return ok && !slices.ContainsFunc(all, func(v any) bool { _, text := v.(string); return !text })
+}
+
 func tablesOf(t table, key string) []table {
 	all, _ := t[key].([]any)
 	var list []table

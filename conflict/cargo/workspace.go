@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // workspace is a directory where Cargo resolves versions and builds: one with
@@ -17,6 +18,7 @@ type workspace struct {
 	members map[string]bool     // directories of its packages
 	used    map[string]bool     // those and the path dependencies of all of them
 	reads   []string            // listings that its member globs look at
+	astray  []string            // member globs that no directory of the tree stands for; Cargo may refuse them
 	patched map[string][]string // package → directories that replace what other sources give
 	lock    *lock               // nil if there is none
 }
@@ -31,7 +33,7 @@ type source struct {
 type loader struct {
 	analyzer   *Analyzer
 	tree       conflict.Tree
-	layout     *layout
+	layout     *folders
 	manifests  map[string]source // by directory
 	workspaces map[string]*workspace
 	crates     map[string]*crate
@@ -42,7 +44,7 @@ const manifestName = "Cargo.toml"
 
 // readManifests reads every Cargo.toml of the tree.
 func (l *loader) readManifests(ctx context.Context) error {
-	for _, e := range l.layout.sorted {
+	for _, e := range l.layout.Sorted {
 		if path.Base(e.Path) != manifestName || e.Mode == conflict.ModeSubmodule {
 			continue
 		}
@@ -51,7 +53,7 @@ func (l *loader) readManifests(ctx context.Context) error {
 			return err
 		}
 		if at.OID == "" {
-			l.manifests[dirOf(e.Path)] = source{e, &manifest{broken: &fault{1, "a symbolic link that leads to no file"}}}
+			l.manifests[layout.Dir(e.Path)] = source{e, &manifest{broken: &fault{1, "a symbolic link that leads to no file"}}}
 			continue
 		}
 		m, ok := l.analyzer.manifests.Get(at.OID)
@@ -63,18 +65,18 @@ func (l *loader) readManifests(ctx context.Context) error {
 			m = readManifest(src)
 			l.analyzer.manifests.Add(at.OID, m)
 		}
-		l.manifests[dirOf(e.Path)] = source{e, m}
+		l.manifests[layout.Dir(e.Path)] = source{e, m}
 	}
 	return nil
 }
 
 // goal returns the regular file that an entry is or leads to.
 func (l *loader) goal(ctx context.Context, e conflict.Entry) (conflict.Entry, error) {
-	p, _, ok, err := l.layout.resolve(e.Path, l.link(ctx))
+	p, _, ok, err := l.layout.Resolve(e.Path, l.link(ctx))
 	if err != nil || !ok {
 		return conflict.Entry{}, err
 	}
-	return l.layout.byPath[p], nil
+	return l.layout.ByPath[p], nil
 }
 
 func (l *loader) link(ctx context.Context) func(conflict.Entry) (string, error) {
@@ -96,11 +98,11 @@ func (s source) err() error {
 // [workspace] upwards that does not exclude it, nil if there is none.
 func (l *loader) root(dir string) *workspace {
 	if m := l.manifests[dir]; m.manifest != nil && m.pointer != "" {
-		if to, ok := join(dir, m.pointer); ok {
+		if to, ok := layout.Join(dir, m.pointer); ok {
 			return l.workspaces[strings.TrimSuffix(strings.TrimSuffix(to, manifestName), "/")]
 		}
 	}
-	for d := dir; ; d = dirOf(d) {
+	for d := dir; ; d = layout.Dir(d) {
 		if m := l.manifests[d]; m.manifest != nil && m.workspace != nil && (d == dir || !m.excludes(d, dir)) {
 			return l.workspaces[d]
 		}
@@ -114,7 +116,7 @@ func (l *loader) root(dir string) *workspace {
 func (m *manifest) excludes(root, dir string) bool {
 	below := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool {
-			at, ok := join(root, p)
+			at, ok := layout.Join(root, p)
 			return ok && within(dir, at)
 		})
 	}

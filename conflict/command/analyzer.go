@@ -12,6 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -45,7 +46,7 @@ func New(s queue.Analysis, pool *checkout.Pool) (*Analyzer, error) {
 		}
 	}
 	return &Analyzer{command: s.Command, program: s.Program, definitions: s.Definitions, timeout: s.Timeout, pool: pool,
-		id: Name + "/1 " + string(queue.DigestOf("command1", s.Command, string(queue.DigestOf(s.Program...)), string(queue.DigestOf(s.Definitions...))))}, nil
+		id: Name + "/2 " + string(queue.DigestOf("command1", s.Command, string(queue.DigestOf(s.Program...)), string(queue.DigestOf(s.Definitions...))))}, nil
 }
 
 // ID returns name and version with the digest of the command and its globs.
@@ -91,7 +92,10 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	if err != nil {
 		return nil, fmt.Errorf("analysis.command: it printed in %w", err)
 	}
-	return a.graph(records, entries, files)
+	return a.graph(records, entries, listing{layout.New(files), func(link conflict.Entry) (string, error) {
+		goal, err := t.Blob(ctx, link.OID)
+		return string(goal), err
+	}})
 }
 
 // runs returns what a tree says of what is run: its configuration and the files

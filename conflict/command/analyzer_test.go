@@ -114,6 +114,21 @@ func TestTheExample(t *testing.T) {
 	}
 }
 
+// What is behind a link is read through it.
+func TestWhatALinkLeadsTo(t *testing.T) {
+	main := shop().With("shared/x", "1").With("more/deep/y", "1").
+		WithMode("api/shared", conflict.ModeLink, "../shared").WithMode("shared/y", conflict.ModeLink, "../more/deep/y").
+		WithMode("lone/out", conflict.ModeLink, "../../out").WithMode("lone/loop", conflict.ModeLink, "loop")
+	l := newLine(t, main)
+	l.settings.Unowned = queue.UnownedTarget
+	for _, file := range []string{"shared/x", "more/deep/y"} {
+		f := l.footprint(main.With(file, "2"))
+		if got := strings.Join(f.Write, " "); f.Unknown != "" || got != "api unowned web" {
+			t.Errorf("%s: %q is written %s", file, got, f.Unknown)
+		}
+	}
+}
+
 // A cycle that two changes make together is a conflict, and one tree with it
 // has a hash for each member.
 func TestCycles(t *testing.T) {

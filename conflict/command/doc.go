@@ -48,10 +48,11 @@
 //
 // Paths are from the root of the tree, with slashes. In sources and inputs
 // "dir/" stands for all files below dir; a path that is not there is missing,
-// and the target changes when it appears. In reads "dir/" stands for the names
-// in dir and "./" for those in the root; a file in reads belongs to the target
-// as a source does. Where one target has no reads, all files of `definitions`
-// are in every target's hash, and so are, always, those of `program`.
+// and the target changes when it appears. What a link leads to is an input, too.
+// In reads "dir/" stands for the names in dir and "./" for those in the root; a
+// file in reads belongs to the target as a source does. Where one target has no
+// reads, all files of `definitions` are in every target's hash, and so are,
+// always, those of `program`.
 //
 // All else is an error with its line: unknown or repeated fields, invalid JSON,
 // a name twice, names that the queue uses itself (tree, unowned, def:..,

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -17,18 +17,16 @@ const missingMode = "missing"
 
 // listing is the tree's files by path.
 type listing struct {
-	sorted []conflict.Entry
-	byPath map[string]conflict.Entry
+	*layout.Layout
+	read func(conflict.Entry) (string, error) // what is written in a link
 }
 
 // graph makes the graph of the records of a tree with these files.
-func (a *Analyzer) graph(records []record, program, files []conflict.Entry) (*conflict.Graph, error) {
-	l := listing{files, make(map[string]conflict.Entry, len(files))}
+func (a *Analyzer) graph(records []record, program []conflict.Entry, l listing) (*conflict.Graph, error) {
 	g := &conflict.Graph{Barrier: program}
 	all := !slices.ContainsFunc(records, func(r record) bool { return !r.readsGiven })
 	defined := map[string]conflict.Entry{}
-	for _, e := range files {
-		l.byPath[e.Path] = e
+	for _, e := range l.Sorted {
 		if !matches(a.definitions, e.Path) {
 			continue
 		}
@@ -80,38 +78,30 @@ func (l *listing) target(r *record, defined map[string]conflict.Entry) (conflict
 		defined[path] = t.Sources[len(t.Sources)-1]
 		t.Reads = append(t.Reads, conflict.DefinitionPrefix+path)
 	}
-	return t, nil
+	behind, err := l.Behind(slices.Concat(t.Sources, t.Inputs), l.read)
+	t.Inputs = append(t.Inputs, behind...)
+	return t, err
 }
 
 // add adds the files that a path stands for.
 func (l *listing) add(list []conflict.Entry, path string) ([]conflict.Entry, error) {
-	if e, ok := l.byPath[path]; ok {
+	if e, ok := l.ByPath[path]; ok {
 		return append(list, e), nil
 	}
 	if path == "./" {
-		return append(list, l.sorted...), nil
+		return append(list, l.Sorted...), nil
 	}
-	if strings.HasSuffix(path, "/") {
-		below := l.below(path)
+	if dir, ok := strings.CutSuffix(path, "/"); ok {
+		below := l.Under(dir)
 		if len(below) == 0 {
 			return append(list, conflict.Entry{Path: path, Mode: missingMode}), nil
 		}
 		return append(list, below...), nil
 	}
-	if len(l.below(path+"/")) > 0 {
+	if len(l.Under(path)) > 0 {
 		return nil, fmt.Errorf("%q is a folder: write %q for all files below it", path, path+"/")
 	}
 	return append(list, conflict.Entry{Path: path, Mode: missingMode}), nil
-}
-
-// below returns the files whose paths begin with "dir/".
-func (l *listing) below(dir string) []conflict.Entry {
-	from := sort.Search(len(l.sorted), func(i int) bool { return l.sorted[i].Path >= dir })
-	to := from
-	for to < len(l.sorted) && strings.HasPrefix(l.sorted[to].Path, dir) {
-		to++
-	}
-	return l.sorted[from:to]
 }
 
 // canonical returns JSON without spaces and with sorted names.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 func TestWhatIsRefused(t *testing.T) {
@@ -61,11 +62,11 @@ func TestPathsThatAreNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Analyzer{}
-	before, err := a.graph(records, nil, nil)
+	before, err := a.graph(records, nil, listing{Layout: layout.New(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := a.graph(records, nil, []conflict.Entry{{Path: "gone", Mode: "100644", OID: "1"}})
+	after, err := a.graph(records, nil, listing{Layout: layout.New([]conflict.Entry{{Path: "gone", Mode: "100644", OID: "1"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func FuzzParse(f *testing.F) {
 			}
 			names[r.target] = true
 		}
-		if _, err := (&Analyzer{}).graph(records, nil, nil); err != nil {
+		if _, err := (&Analyzer{}).graph(records, nil, listing{Layout: layout.New(nil)}); err != nil {
 			t.Fatal(err)
 		}
 	})

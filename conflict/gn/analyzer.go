@@ -41,7 +41,7 @@ var _ conflict.Analyzer = (*Analyzer)(nil)
 func New(timeout time.Duration, pool *checkout.Pool) *Analyzer { return &Analyzer{timeout, pool} }
 
 // ID returns name and version. GN's own version is in the salt.
-func (a *Analyzer) ID() string { return Name + "/1" }
+func (a *Analyzer) ID() string { return Name + "/2" }
 
 // Graph returns the targets that GN describes.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {

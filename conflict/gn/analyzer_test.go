@@ -116,6 +116,28 @@ func mustKnow(t testing.TB, s *conflict.Snapshot) *conflict.Snapshot {
 	return s
 }
 
+// What is behind a link is read through it.
+func TestWhatALinkLeadsTo(t *testing.T) {
+	p := mustOpen(t, 1)
+	main := shop().With("shared/x.cc", "").With("shared/deep/y", "").With("other/z", "").WithMode("shared/deep/z", conflict.ModeLink, "../../other/z").
+		WithMode("d/d.cc", conflict.ModeLink, "../shared/x.cc").WithMode("a/more/link", conflict.ModeLink, "../../shared/deep").
+		WithMode("b/q.txt", conflict.ModeLink, "../shared/deep/y").WithMode("folder", conflict.ModeLink, "shared").
+		With("c/BUILD.gn", strings.Replace(shop().Content("c/BUILD.gn"), `"c.cc"`, `"c.cc", "//folder/x.cc"`, 1))
+	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	snapshot := func(tree conflict.Tree) *conflict.Snapshot {
+		snap, err := conflict.Analyze(context.Background(), gn.New(20*time.Second, p), s, tree)
+		must(t, err)
+		return mustKnow(t, snap)
+	}
+	before := snapshot(main)
+	for file, want := range map[string]string{"shared/x.cc": "//:all //c:c //d:d unowned", "shared/deep/y": "//:all //a:a //b:act //c:c unowned", "other/z": "//:all //a:a //c:c unowned"} {
+		f := conflict.FootprintOf(before, snapshot(main.With(file, "1")), "main")
+		if got := strings.Join(slices.Sorted(slices.Values(f.Affected)), " "); got != want {
+			t.Errorf("%s: affected %q, want %q", file, got, want)
+		}
+	}
+}
+
 func TestAffected(t *testing.T) {
 	p, main := mustOpen(t, 1), shop()
 	before := mustKnow(t, analyze(t, p, main))

@@ -15,7 +15,8 @@
 //
 //   - all that `gn desc` says of it, flags from configs included;
 //   - its sources, inputs, script, public headers and runtime data, and each
-//     other file of the tree that its description names, such as in args;
+//     other file of the tree that its description names, such as in args, and
+//     what the links among them lead to;
 //   - its BUILD.gn with all that it imports or reads, and the same of the
 //     toolchain and the configs that it names, because `gn desc` does not say
 //     what their commands are;

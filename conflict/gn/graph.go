@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -110,7 +109,9 @@ func (s *scanned) target(label string, raw json.RawMessage, data []string) (conf
 		t.Sources = append(t.Sources, s.entry(file))
 		t.Reads = append(t.Reads, conflict.DefinitionPrefix+file)
 	}
-	return t, nil
+	behind, err := s.Behind(slices.Concat(t.Sources, t.Inputs), s.link)
+	t.Inputs = append(t.Inputs, behind...)
+	return t, err
 }
 
 // checkLabel refuses labels that could not stand in lists and messages.
@@ -163,33 +164,26 @@ func (s *scanned) named(v string, must bool) []conflict.Entry {
 		if !must {
 			return nil // include_dirs and the like: what is read there is in sources
 		}
-		return s.below(dir)
+		if _, through := s.Across(dir); through {
+			return []conflict.Entry{s.entry(dir)}
+		}
+		return s.Under(dir)
 	}
 	file = path.Clean(file)
-	if e, ok := s.byPath[file]; ok {
+	if e, ok := s.ByPath[file]; ok {
 		return []conflict.Entry{e}
 	}
-	if !must {
+	if _, through := s.Across(file); !must && !through {
 		return nil
 	}
-	if below := s.below(file); len(below) > 0 {
+	if below := s.Under(file); len(below) > 0 {
 		return below
 	}
 	return []conflict.Entry{{Path: file, Mode: missingMode}}
 }
 
-func (s *scanned) below(dir string) []conflict.Entry {
-	dir += "/"
-	from := sort.Search(len(s.files), func(i int) bool { return s.files[i].Path >= dir })
-	to := from
-	for to < len(s.files) && strings.HasPrefix(s.files[to].Path, dir) {
-		to++
-	}
-	return s.files[from:to]
-}
-
 func (s *scanned) entry(file string) conflict.Entry {
-	if e, ok := s.byPath[file]; ok {
+	if e, ok := s.ByPath[file]; ok {
 		return e
 	}
 	return conflict.Entry{Path: file, Mode: missingMode}

@@ -12,14 +12,15 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // scanned is what the tree's definition files say without GN.
 type scanned struct {
-	files       []conflict.Entry
-	byPath      map[string]conflict.Entry
-	needs       map[string][]string // definition file → files that it imports or reads
-	refused     map[string]error    // definition files that GN must not see, and why
+	*layout.Layout
+	link        func(conflict.Entry) (string, error) // what is written in a link
+	needs       map[string][]string                  // definition file → files that it imports or reads
+	refused     map[string]error                     // definition files that GN must not see, and why
 	dotfile     string
 	buildconfig string
 }
@@ -31,11 +32,12 @@ func definition(file string) bool {
 
 // scan reads all definition files of a tree.
 func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanned, error) {
-	s := &scanned{files: files, byPath: make(map[string]conflict.Entry, len(files)), needs: map[string][]string{}, refused: map[string]error{}}
-	for _, e := range files {
-		s.byPath[e.Path] = e
+	link := func(e conflict.Entry) (string, error) {
+		goal, err := t.Blob(ctx, e.OID)
+		return string(goal), err
 	}
-	dot, ok := s.byPath[".gn"]
+	s := &scanned{Layout: layout.New(files), link: link, needs: map[string][]string{}, refused: map[string]error{}}
+	dot, ok := s.ByPath[".gn"]
 	if !ok || dot.Mode == conflict.ModeLink {
 		return nil, errors.New("the tree has no file .gn at its root")
 	}
@@ -155,7 +157,7 @@ func (s *scanned) checkRead(depfile, dotfile string) error {
 	for file, needs := range s.needs {
 		may[file] = true
 		for _, n := range needs {
-			may[n] = s.byPath[n].Mode != conflict.ModeLink
+			may[n] = s.ByPath[n].Mode != conflict.ModeLink
 		}
 	}
 	for _, name := range strings.Fields(strings.ReplaceAll(list, `\ `, "\x00")) {

@@ -51,7 +51,7 @@ func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) 
 			continue
 		}
 		in := b.now.modules.byDir[dirOf(c.Path)]
-		if path.Base(c.Path) != "go.mod" || c.From.Path == "" || c.To.Path == "" || in == nil {
+		if path.Base(c.Path) != "go.mod" || c.From.Path == "" || c.To.Path == "" || crossing(c.To) || in == nil {
 			return false, nil
 		}
 		data, err := b.tree.Blob(ctx, c.To.OID)

@@ -50,6 +50,9 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 			}
 			continue
 		}
+		if e.Mode == conflict.ModeLink { // nobody would be told when what it leads to changes
+			return nil, fmt.Errorf("%s is a symbolic link: put the file itself there", e.Path)
+		}
 		data, err := t.Blob(ctx, e.OID)
 		if err != nil {
 			return nil, err

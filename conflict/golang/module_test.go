@@ -26,6 +26,15 @@ func TestLinesOfAModuleThatAreInEveryHash(t *testing.T) {
 	}
 }
 
+// The go command would read what is behind it.
+func TestAModuleBehindALinkHasNoGraph(t *testing.T) {
+	base := conflicttest.New(external).With("sub/real.mod", "module sub\n").With("sub/s.go", "package sub\n")
+	snap := mustAnalyze(t, settings, base.WithMode("sub/go.mod", conflict.ModeLink, "real.mod"))
+	if want := "sub/go.mod is a symbolic link"; !strings.HasPrefix(snap.Unknown, want) {
+		t.Errorf("unknown is %q, not %q", snap.Unknown, want)
+	}
+}
+
 func TestEmbeds(t *testing.T) {
 	base := conflicttest.New(map[string]string{
 		"go.mod":             "module m.org/m\n",

@@ -7,6 +7,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // Name is the analyzer's name in the configuration.
@@ -31,7 +32,7 @@ func New() *Analyzer {
 }
 
 // ID returns name and version.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the packages of all workspaces of the tree. A tree without a
 // package.json has no graph, nor has one in which the package.json of a
@@ -41,7 +42,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder(a, t, newLayout(files))
+	b := newBuilder(a, t, layout.New(files))
 	for _, step := range []func(context.Context) error{b.discover, b.readLinks, b.readLocks, b.claim, b.configure, b.scan} {
 		if err := step(ctx); err != nil {
 			return nil, err

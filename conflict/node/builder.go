@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -55,7 +56,7 @@ type rootLock struct {
 type builder struct {
 	analyzer *Analyzer
 	tree     conflict.Tree
-	layout   *layout
+	layout   *layout.Layout
 	roots    []*root
 	pkgs     map[string]*pkg // by directory
 	owners   map[string]*pkg // the same without roots of workspaces; also a memo of directories below
@@ -69,7 +70,7 @@ type builder struct {
 	valid    map[string]bool    // memo of validName
 }
 
-func newBuilder(a *Analyzer, t conflict.Tree, l *layout) *builder {
+func newBuilder(a *Analyzer, t conflict.Tree, l *layout.Layout) *builder {
 	return &builder{analyzer: a, tree: t, layout: l, pkgs: map[string]*pkg{}, owners: map[string]*pkg{}, byName: map[string][]*pkg{},
 		barred: map[string]bool{}, defs: map[string]queue.Digest{}, globs: map[string][]conflict.Entry{},
 		links: map[string]string{}, fits: map[[2]string]bool{}, valid: map[string]bool{}}
@@ -109,11 +110,11 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 
 // linked returns what a symbolic link leads to.
 func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entry, error) {
-	to, _, ok, err := b.layout.resolve(e.Path, func(link conflict.Entry) (string, error) { return b.goal(ctx, link) })
+	to, _, ok, err := b.layout.Resolve(e.Path, func(link conflict.Entry) (string, error) { return b.goal(ctx, link) })
 	if err != nil || !ok {
 		return nil, err
 	}
-	return b.layout.at(to), nil
+	return b.layout.At(to), nil
 }
 
 // goal returns what is written in a symbolic link.
@@ -131,7 +132,7 @@ func (b *builder) goal(ctx context.Context, link conflict.Entry) (string, error)
 
 // readLinks reads all symbolic links, for paths that lead through them.
 func (b *builder) readLinks(ctx context.Context) error {
-	for _, e := range b.layout.sorted {
+	for _, e := range b.layout.Sorted {
 		if e.Mode != conflict.ModeLink || installed(e.Path) {
 			continue
 		}
@@ -169,7 +170,7 @@ func (b *builder) owner(at string) *pkg {
 	if ok || at == "" {
 		return p
 	}
-	p = b.owner(dirOf(at))
+	p = b.owner(layout.Dir(at))
 	b.owners[at] = p
 	return p
 }

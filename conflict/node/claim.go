@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -37,7 +38,7 @@ func (b *builder) name() {
 				}
 			}
 			if count[p.name] > 1 || !validName.MatchString(p.name) || p.name[0] == '-' || p.name == queue.TargetTree || p.name == queue.TargetUnowned {
-				p.name = dotted(p.dir)
+				p.name = layout.Dotted(p.dir)
 			}
 		}
 	}
@@ -56,23 +57,23 @@ func (b *builder) claim(ctx context.Context) error {
 		if r.space {
 			spaces[r.dir] = r
 		}
-		for _, e := range b.layout.under(r.dir) {
+		for _, e := range b.layout.Under(r.dir) {
 			if rel, _ := below(r.dir, e.Path); r.space && (strings.HasPrefix(rel, "patches/") || strings.HasPrefix(rel, ".yarn/") && !strings.HasPrefix(rel, ".yarn/cache/")) {
 				b.share(r, e)
 			}
 		}
 	}
 	listed := ""
-	for _, e := range b.layout.sorted {
+	for _, e := range b.layout.Sorted {
 		if b.barred[e.Path] {
 			continue
 		}
-		dir := dirOf(e.Path)
+		dir := layout.Dir(e.Path)
 		p := b.owner(dir)
 		if p == nil {
 			r := spaces[dir]
 			for d := dir; e.Mode == conflict.ModeSubmodule && r == nil && d != ""; r = spaces[d] {
-				d = dirOf(d)
+				d = layout.Dir(d)
 			}
 			if r != nil && (e.Mode == conflict.ModeSubmodule || everybodys(path.Base(e.Path))) {
 				b.share(r, e) // of a submodule nothing is seen: it may be a package that any may depend on
@@ -93,7 +94,7 @@ func (b *builder) claim(ctx context.Context) error {
 			}
 			p.inputs = append(p.inputs, to...)
 			for _, t := range to {
-				if q := b.owner(dirOf(t.Path)); q != nil {
+				if q := b.owner(layout.Dir(t.Path)); q != nil {
 					b.depend(p, q)
 				}
 			}
@@ -105,7 +106,7 @@ func (b *builder) claim(ctx context.Context) error {
 // loose lets the root of a workspace that is a package itself depend on a file
 // that no package owns. It does not own it, as any other may read it, too.
 func (b *builder) loose(e conflict.Entry) {
-	for dir := dirOf(e.Path); ; dir = dirOf(dir) {
+	for dir := layout.Dir(e.Path); ; dir = layout.Dir(dir) {
 		if p := b.pkgs[dir]; p != nil && p.root.space && p.dir == p.root.dir {
 			p.inputs = append(p.inputs, e)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // configure reads the settings of TypeScript, Turborepo and Nx.
@@ -112,12 +113,12 @@ func (b *builder) configureShared(r *root) {
 	}
 	if r.nx != nil {
 		globs = append(globs, r.nx.inputs...)
-		for _, tool := range append(r.nx.tools, r.nx.on...) {
+		for _, tool := range slices.Concat(r.nx.tools, r.nx.on) {
 			b.rootUses(r, tool)
 		}
 	}
 	for _, g := range globs {
-		if at, ok := join(r.dir, strings.TrimPrefix(g, "./")); ok && !strings.HasPrefix(g, "!") {
+		if at, ok := layout.Join(r.dir, strings.TrimPrefix(g, "./")); ok && !strings.HasPrefix(g, "!") {
 			b.bar(b.matching(at)...)
 		}
 	}
@@ -125,7 +126,7 @@ func (b *builder) configureShared(r *root) {
 		return
 	}
 	for _, f := range r.man.deps {
-		if a := ask(f.key, r.pnpm.catalogued(f.key, f.value)); a.path != "" {
+		if a := ask(f.key, r.pnpm.catalogued(f)); a.path != "" {
 			b.rootUses(r, "./"+a.path)
 		} else {
 			for _, q := range b.byName[a.name] {
@@ -150,7 +151,7 @@ func (b *builder) configureShared(r *root) {
 // rootUses adds a package that the root uses, by name or by path.
 func (b *builder) rootUses(r *root, tool string) {
 	if strings.HasPrefix(tool, ".") {
-		if at, ok := join(r.dir, path.Clean(tool)); ok {
+		if at, ok := layout.Join(r.dir, path.Clean(tool)); ok {
 			if q := b.owner(at); q != nil && q.dir != r.dir {
 				r.deps[q.name] = true
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // depend adds an edge between packages.
@@ -32,13 +33,13 @@ func (b *builder) dependName(p *pkg, name string) {
 // dependPath adds what a path leads to: the package that it is in, all
 // packages below it if it is a glob, or a file that no package owns.
 func (b *builder) dependPath(p *pkg, from, rel string) {
-	at, ok := join(from, strings.TrimSuffix(rel, "/"))
+	at, ok := layout.Join(from, strings.TrimSuffix(rel, "/"))
 	if !ok {
 		return
 	}
-	at, via, ok, _ := b.layout.resolve(at, func(link conflict.Entry) (string, error) { return b.links[link.Path], nil })
+	at, via, ok, _ := b.layout.Resolve(at, func(link conflict.Entry) (string, error) { return b.links[link.Path], nil })
 	for _, e := range via {
-		if b.owner(dirOf(e.Path)) == nil {
+		if b.owner(layout.Dir(e.Path)) == nil {
 			p.inputs = append(p.inputs, e)
 		}
 	}
@@ -78,16 +79,16 @@ func (b *builder) readLoose(p *pkg, at string) {
 	case ".js", ".mjs", ".cjs", ".jsx": // TypeScript finds x.ts under x.js
 		stems = append(stems, strings.TrimSuffix(at, ext))
 	case "", ".scss": // Sass finds _x.scss under x
-		stems = append(stems, path.Join(dirOf(at), "_"+path.Base(at)))
+		stems = append(stems, path.Join(layout.Dir(at), "_"+path.Base(at)))
 	}
 	for _, stem := range stems {
 		for _, ending := range endings {
-			if e, ok := b.layout.byPath[stem+ending]; ok {
+			if e, ok := b.layout.ByPath[stem+ending]; ok {
 				b.addLoose(p, e)
 			}
 		}
 	}
-	for _, e := range b.layout.under(at) {
+	for _, e := range b.layout.Under(at) {
 		b.addLoose(p, e)
 	}
 }
@@ -95,7 +96,7 @@ func (b *builder) readLoose(p *pkg, at string) {
 // addLoose adds a file if no package owns it: with code all that lies beside
 // it, as that is what it imports.
 func (b *builder) addLoose(p *pkg, e conflict.Entry) {
-	dir := dirOf(e.Path)
+	dir := layout.Dir(e.Path)
 	if p.seen[e.Path] || b.owner(dir) != nil {
 		return
 	}
@@ -112,7 +113,7 @@ func (b *builder) addLoose(p *pkg, e conflict.Entry) {
 		return
 	}
 	p.seen[dir+"/"] = true
-	for _, e := range b.layout.under(dir) {
+	for _, e := range b.layout.Under(dir) {
 		b.addLoose(p, e)
 	}
 }
@@ -120,7 +121,7 @@ func (b *builder) addLoose(p *pkg, e conflict.Entry) {
 // declared adds what the fields of a package.json name.
 func (b *builder) declared(p *pkg) {
 	for _, f := range p.man.deps {
-		spec := p.root.pnpm.catalogued(f.key, f.value)
+		spec := p.root.pnpm.catalogued(f)
 		if spec != f.value {
 			p.facts = append(p.facts, "catalog", f.key, spec)
 		}
@@ -198,8 +199,8 @@ func (b *builder) imports(p *pkg, file string, s specifiers) {
 		if strings.HasSuffix(rel, "*") && isTSConfig(file) {
 			continue // a pattern of paths, which says where imports lead
 		}
-		b.dependPath(p, dirOf(file), rel)
-		if dirOf(file) != p.dir {
+		b.dependPath(p, layout.Dir(file), rel)
+		if layout.Dir(file) != p.dir {
 			b.dependPath(p, p.dir, rel)
 		}
 	}
@@ -279,6 +280,6 @@ func scanned(p *pkg, e conflict.Entry) bool {
 		return false
 	}
 	base := path.Base(e.Path)
-	settings := dirOf(e.Path) == p.dir && (path.Ext(base) == ".json" || base[0] == '.')
+	settings := layout.Dir(e.Path) == p.dir && (path.Ext(base) == ".json" || base[0] == '.')
 	return scannable(base) || settings
 }

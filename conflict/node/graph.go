@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -24,15 +25,15 @@ func (b *builder) graph() *conflict.Graph {
 	for _, r := range b.roots {
 		reached := b.reach(r)
 		for _, p := range r.members {
-			p.deps[rootPrefix+dotted(r.dir)] = true
+			p.deps[rootPrefix+layout.Dotted(r.dir)] = true
 			if len(r.deps) > 0 && !reached[p.name] {
-				p.deps[usedPrefix+dotted(r.dir)] = true
+				p.deps[usedPrefix+layout.Dotted(r.dir)] = true
 			}
 			g.Targets = append(g.Targets, b.target(p))
 		}
 		g.Targets = append(g.Targets, b.shared(r)...)
 		if len(r.deps) > 0 {
-			g.Targets = append(g.Targets, conflict.Target{Name: usedPrefix + dotted(r.dir), Kind: "node workspace", Internal: true,
+			g.Targets = append(g.Targets, conflict.Target{Name: usedPrefix + layout.Dotted(r.dir), Kind: "node workspace", Internal: true,
 				Attrs: queue.DigestOf("node1"), Deps: slices.Sorted(maps.Keys(r.deps))})
 		}
 	}
@@ -48,7 +49,7 @@ func (b *builder) graph() *conflict.Graph {
 func (b *builder) nest() {
 	for dir, p := range b.pkgs {
 		for d := dir; d != ""; {
-			d = dirOf(d)
+			d = layout.Dir(d)
 			if q := b.pkgs[d]; q != nil {
 				b.depend(q, p)
 				break
@@ -86,10 +87,10 @@ func (b *builder) target(p *pkg) conflict.Target {
 			break
 		}
 	}
-	attrs := append([]string{"node1", dotted(p.dir)}, p.facts...)
+	attrs := append([]string{"node1", layout.Dotted(p.dir)}, p.facts...)
 	at, _ := below(p.root.dir, p.dir)
 	for i, l := range p.root.locks {
-		attrs = append(attrs, l.entry.Path, l.own[at])
+		attrs = append(append(attrs, l.entry.Path), l.factsOf(at, p.man.deps)...)
 		t.Deps = append(t.Deps, externals(l, p.uses[i])...)
 	}
 	if p.broken {
@@ -113,18 +114,26 @@ func externals(l rootLock, f found) []string {
 // of its external packages. Of what nobody is known to use it cannot be told
 // who does: it is everybody's.
 func (b *builder) shared(r *root) []conflict.Target {
-	t := conflict.Target{Name: rootPrefix + dotted(r.dir), Kind: "node workspace", Internal: true}
+	t := conflict.Target{Name: rootPrefix + layout.Dotted(r.dir), Kind: "node workspace", Internal: true}
 	t.Sources = append(slices.Clone(r.claims), r.files...)
 	attrs := []string{"node1"}
 	for _, f := range r.man.deps {
-		if spec := r.pnpm.catalogued(f.key, f.value); spec != f.value {
+		if spec := r.pnpm.catalogued(f); spec != f.value {
 			attrs = append(attrs, "catalog", f.key, spec)
 		}
+	}
+	dirs := map[string]bool{}
+	var deps []field
+	for _, p := range r.members {
+		at, _ := below(r.dir, p.dir)
+		dirs[at] = true
+		deps = append(deps, p.man.deps...)
 	}
 	archives := b.archives(r)
 	var nodes []conflict.Target
 	for i, l := range r.locks {
 		t.Deps = append(t.Deps, externals(l, r.uses[i])...)
+		attrs = append(attrs, l.entry.Path, string(queue.DigestOf(l.rest(dirs, deps)...)))
 		used := l.closure(slices.Concat(r.uses[i].ids, idsOf(r.members, i)))
 		for _, id := range slices.Sorted(maps.Keys(l.packages)) {
 			x := l.packages[id]
@@ -156,7 +165,7 @@ func (b *builder) shared(r *root) []conflict.Target {
 // name and version.
 func (b *builder) archives(r *root) map[string]conflict.Entry {
 	files := map[string]conflict.Entry{}
-	for _, e := range b.layout.under(strings.TrimPrefix(r.dir+"/.yarn/cache", "/")) {
+	for _, e := range b.layout.Under(strings.TrimPrefix(r.dir+"/.yarn/cache", "/")) {
 		key := path.Base(e.Path)
 		for range 2 { // two checksums and the ending
 			if i := strings.LastIndexByte(key, '-'); i > 0 && strings.Contains(key[:i], "-npm-") {

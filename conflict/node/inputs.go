@@ -6,6 +6,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // addInputs adds the files of a glob of Turborepo or Nx that are not the
@@ -20,12 +21,12 @@ func (b *builder) addInputs(p *pkg, r *root, glob string) {
 		base = r.dir
 	}
 	project, _ := below(r.dir, p.dir)
-	at, ok := join(base, strings.NewReplacer("{projectRoot}", project, "{workspaceRoot}", ".").Replace(rest))
+	at, ok := layout.Join(base, strings.NewReplacer("{projectRoot}", project, "{workspaceRoot}", ".").Replace(rest))
 	if !ok {
 		return
 	}
 	for _, e := range b.matching(at) {
-		if b.owner(dirOf(e.Path)) != p {
+		if b.owner(layout.Dir(e.Path)) != p {
 			p.inputs = append(p.inputs, e)
 		}
 	}
@@ -42,16 +43,16 @@ func (b *builder) matching(glob string) []conflict.Entry {
 		fixed = glob[:max(strings.LastIndexByte(glob[:i], '/'), 0)]
 	}
 	var files []conflict.Entry
-	if e, ok := b.layout.byPath[fixed]; ok && fixed == glob {
+	if e, ok := b.layout.ByPath[fixed]; ok && fixed == glob {
 		files = append(files, e)
 	} else if doublestar.ValidatePattern(glob) {
-		for _, e := range b.layout.under(fixed) {
+		for _, e := range b.layout.Under(fixed) {
 			if fixed == glob || doublestar.MatchUnvalidated(glob, e.Path) || doublestar.MatchUnvalidated(glob+"/**", e.Path) {
 				files = append(files, e)
 			}
 		}
 	} else {
-		files = b.layout.under(fixed)
+		files = b.layout.Under(fixed)
 	}
 	b.globs[glob] = files
 	return files

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ type lock struct {
 	facts    queue.Digest         // of all that is about no single package
 	packages map[string]*external // by an id of the lock file's own
 	byName   map[string][]string  // name → ids, sorted
-	own      map[string]string    // directory → digest of what is said of the workspace's package there
+	own      map[string]string    // directory → digests of what is said of the workspace's package there
+	catalogs map[entryOf]string   // digest of what pnpm has looked up in a catalog
 	hoisted  []string             // ids of what every package sees without asking
 	find     func(dir, name, want string) found
 
@@ -79,7 +81,43 @@ func parseLock(file string, data []byte) (l *lock, err error) {
 }
 
 func newLock() *lock {
-	return &lock{packages: map[string]*external{}, byName: map[string][]string{}, own: map[string]string{}}
+	return &lock{packages: map[string]*external{}, byName: map[string][]string{}, own: map[string]string{}, catalogs: map[entryOf]string{}}
+}
+
+// factsOf returns what is said of a package of the workspace, as far as it is not in
+// the external packages that it uses. An installer refuses the whole file over
+// one of them that is not so.
+func (l *lock) factsOf(dir string, deps []field) []string {
+	facts := []string{l.own[dir]}
+	for _, f := range deps {
+		if at, ok := inCatalog(f); ok {
+			facts = append(facts, l.catalogs[at])
+		}
+	}
+	return facts
+}
+
+// rest returns what is said of other directories than those of packages, and of
+// entries of catalogs that no dependency looks up.
+func (l *lock) rest(dirs map[string]bool, deps []field) []string {
+	var rest []string
+	for _, dir := range slices.Sorted(maps.Keys(l.own)) {
+		if !dirs[dir] {
+			rest = append(rest, dir, l.own[dir])
+		}
+	}
+	used := map[entryOf]bool{}
+	for _, f := range deps {
+		if at, ok := inCatalog(f); ok {
+			used[at] = true
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(l.catalogs), entryOf.compare) {
+		if !used[at] {
+			rest = append(rest, at.catalog, at.name, l.catalogs[at])
+		}
+	}
+	return rest
 }
 
 func (l *lock) add(id string, e *external) {
@@ -114,6 +152,16 @@ func (m mapping) text(key string) string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// allMaps reports whether all fields are maps.
+func (m mapping) allMaps() bool {
+	for _, v := range m {
+		if _, ok := v.(map[string]any); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // digest covers all fields but those named.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // npmLock is package-lock.json by the place where a package is installed:
@@ -33,6 +35,11 @@ func parseNpm(file string, data []byte) (*lock, error) {
 		if o.object("packages") == nil {
 			return nil, fmt.Errorf("no packages in a lock file of version %s", version)
 		}
+		for at, raw := range o.object("packages") {
+			if raw[0] != '{' {
+				return nil, fmt.Errorf("the entry of %q is no object", at)
+			}
+		}
 		n.readPlaces(o.object("packages"))
 	default:
 		return nil, fmt.Errorf("version %q is not known", version)
@@ -59,9 +66,9 @@ func (n *npmLock) readPlaces(places object) {
 		i := strings.LastIndex(at, "node_modules/")
 		switch {
 		case e.flag("link"):
-			n.links[at] = strings.TrimPrefix(e.text("resolved"), "./")
+			n.link(at, e.text("resolved"))
 		case i < 0:
-			n.own[at] = string(e.digest("version"))
+			n.own[at] += string(e.digest("version"))
 		default:
 			for _, program := range e.object("bin").keys() {
 				n.addProgram(program, at)
@@ -76,12 +83,20 @@ func (n *npmLock) readTree(under string, deps object) {
 	for _, name := range deps.keys() {
 		at, e := under+"node_modules/"+name, deps.object(name)
 		if dir, ok := strings.CutPrefix(e.text("version"), "file:"); ok {
-			n.links[at] = strings.TrimPrefix(dir, "./")
+			n.link(at, dir)
 		} else {
 			n.put(at, name, e.digest(append([]string{"dependencies"}, roleFlags...)...), e.object("requires"), e.object("dependencies"))
 		}
 		n.readTree(at+"/", e.object("dependencies"))
 	}
+}
+
+// link notes that a package of the workspace is installed by a link. Without it
+// npm refuses the file: it is part of what is said of that package.
+func (n *npmLock) link(at, to string) {
+	dir := strings.TrimPrefix(to, "./")
+	n.links[at] = dir
+	n.own[dir] += "link " + at + "\n"
 }
 
 func (n *npmLock) put(at, name string, d queue.Digest, deps ...object) {
@@ -94,7 +109,7 @@ func (n *npmLock) put(at, name string, d queue.Digest, deps ...object) {
 // resolve finds a package as Node does: in the folder of installed packages
 // beside who asks, else beside each directory above.
 func (n *npmLock) resolve(from, name string) found {
-	for at := from; ; at = dirOf(at) {
+	for at := from; ; at = layout.Dir(at) {
 		place := strings.TrimPrefix(at+"/node_modules/"+name, "/")
 		if dir, ok := n.links[place]; ok {
 			return found{dirs: []string{dir}}

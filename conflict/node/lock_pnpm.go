@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/submitqueue/submitqueue/queue"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // pnpmLock is pnpm-lock.yaml of versions 5 to 9.
@@ -28,7 +32,17 @@ func parsePnpm(data []byte) (*lock, error) {
 	default:
 		return nil, fmt.Errorf("version %q is not known", version)
 	}
+	for _, key := range []string{"packages", "snapshots", "importers", "catalogs"} {
+		if section := file.sub(key); file[key] != nil && (section == nil || !section.allMaps()) {
+			return nil, fmt.Errorf("%s is no map of maps", key)
+		}
+	}
 	p := pnpmLock{newLock()}
+	for catalog := range file.sub("catalogs") {
+		for name, v := range file.sub("catalogs").sub(catalog) {
+			p.catalogs[entryOf{catalog, name}] = string(mapping{"": v}.digest())
+		}
+	}
 	p.readPackages(file.sub("packages"), file.sub("snapshots"))
 	importers := file.sub("importers")
 	if importers == nil {
@@ -41,8 +55,9 @@ func parsePnpm(data []byte) (*lock, error) {
 		importers = mapping{".": top}
 	}
 	table := map[string]map[string]found{}
-	for name := range importers {
-		dir, ok := join("", name)
+	for _, name := range slices.Sorted(maps.Keys(importers)) {
+		dir, ok := layout.Join("", name)
+		p.own[dir] += string(importers.sub(name).digest())
 		if !ok {
 			continue // outside of the tree, so is who asks
 		}
@@ -51,7 +66,6 @@ func parsePnpm(data []byte) (*lock, error) {
 			return nil, err
 		}
 		table[dir] = deps
-		p.own[dir] = string(importers.sub(name).digest())
 	}
 	p.find = func(dir, name, _ string) found { return table[dir][name] }
 	facts := []string{string(file.digest(append([]string{"importers", "packages", "snapshots", "catalogs", "specifiers", "time"}, pnpmKinds...)...))}
@@ -118,7 +132,7 @@ func (p pnpmLock) readImporter(dir string, entry mapping) (map[string]found, err
 			}
 			f, ok := p.resolve(dir, name, ref)
 			if !ok {
-				return nil, fmt.Errorf("%s of %s is %q, and there is no such package", name, dotted(dir), ref)
+				return nil, fmt.Errorf("%s of %s is %q, and there is no such package", name, layout.Dotted(dir), ref)
 			}
 			g := deps[name]
 			g.add(f)
@@ -133,13 +147,13 @@ func (p pnpmLock) resolve(dir, name, ref string) (found, bool) {
 	var f found
 	bare, _, _ := strings.Cut(ref, "(")
 	if to, ok := strings.CutPrefix(bare, "link:"); ok {
-		if at, ok := join(dir, to); ok {
+		if at, ok := layout.Join(dir, to); ok {
 			f.dirs = append(f.dirs, at)
 		}
 		return f, true // what is outside of the tree is not ours
 	}
 	if i := strings.Index(bare, "file:"); i >= 0 {
-		if at, ok := join("", bare[i+len("file:"):]); ok {
+		if at, ok := layout.Join("", bare[i+len("file:"):]); ok {
 			f.dirs = append(f.dirs, at)
 		}
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // yarnLock is yarn.lock of yarn 1 and later: entries under all descriptors,
@@ -33,6 +36,9 @@ func parseYarn(data []byte) (*lock, error) {
 		}
 	} else if entries, err = parseYarn1(data); err != nil {
 		return nil, err
+	}
+	if !entries.allMaps() {
+		return nil, errors.New("an entry is no map")
 	}
 	y.read(entries)
 	rest := maps.Clone(entries)
@@ -65,9 +71,10 @@ func (y *yarnLock) read(entries mapping) {
 			y.ids[d] = id
 		}
 		if _, dir, ok := strings.Cut(e.text("resolution"), "@workspace:"); ok {
-			if at, ok := join("", dir); ok {
+			at, in := layout.Join("", dir)
+			y.own[at] += string(e.digest())
+			if in {
 				y.dir[id] = at
-				y.own[at] = string(e.digest())
 			}
 			continue
 		}

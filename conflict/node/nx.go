@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // project is what a project.json, or nx in a package.json, says.
@@ -154,7 +155,7 @@ func (b *builder) applyProject(p *pkg, x *project) {
 	project, _ := below(p.root.dir, p.dir)
 	for _, s := range x.paths {
 		s = strings.NewReplacer("{projectRoot}", project, "{workspaceRoot}", ".").Replace(s)
-		if at, ok := join(p.root.dir, s); ok && len(b.layout.at(at)) > 0 && at != p.root.dir {
+		if at, ok := layout.Join(p.root.dir, s); ok && len(b.layout.At(at)) > 0 && at != p.root.dir {
 			b.dependPath(p, "", at)
 		}
 	}
@@ -165,7 +166,7 @@ func (b *builder) applyProject(p *pkg, x *project) {
 			b.dependName(p, bareName(tool))
 		}
 	}
-	for _, pattern := range append(x.implicit, x.on...) {
+	for _, pattern := range slices.Concat(x.implicit, x.on) {
 		b.dependPattern(p, pattern, x.implicit)
 	}
 }
@@ -189,7 +190,7 @@ func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 		return
 	}
 	for _, q := range p.root.members {
-		p.reads = append(p.reads, conflict.ListingOf(dirOf(q.dir)),
+		p.reads = append(p.reads, conflict.ListingOf(layout.Dir(q.dir)),
 			conflict.DefinitionPrefix+path.Join(q.dir, "package.json"), conflict.DefinitionPrefix+path.Join(q.dir, "project.json"))
 		hit := !tagged && (globbed(pattern, q.nx.name) || globbed(pattern, q.man.name) || globbed(pattern, strings.TrimPrefix(q.dir, p.root.dir+"/")))
 		for _, t := range q.nx.tags {

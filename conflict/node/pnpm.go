@@ -3,6 +3,8 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -29,6 +31,9 @@ func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) 
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	w = &pnpmWorkspace{catalogs: map[string]mapping{"default": m.sub("catalog")}, facts: m.digest("catalog", "catalogs")}
+	if !soundCatalogs(m) {
+		w.facts = m.digest()
+	}
 	list, _ := m["packages"].([]any)
 	for _, p := range list {
 		w.packages = append(w.packages, fmt.Sprint(p))
@@ -41,11 +46,46 @@ func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) 
 	return w, nil
 }
 
-// catalogued returns what a dependency asks for, looked up in the catalogs.
-func (w *pnpmWorkspace) catalogued(name, spec string) string {
-	catalog, ok := strings.CutPrefix(spec, "catalog:")
-	if !ok || w == nil {
-		return spec
+// soundCatalogs reports whether pnpm takes the catalogs: one entry that is no
+// string, such as 5 for '5', or two default catalogs, and it refuses to do
+// anything.
+func soundCatalogs(m mapping) bool {
+	named, ok := m["catalogs"].(map[string]any)
+	if m["catalogs"] != nil && !ok || m["catalog"] != nil && named["default"] != nil {
+		return false
 	}
-	return cmp.Or(w.catalogs[cmp.Or(catalog, "default")].text(name), spec)
+	for _, catalog := range append(slices.Collect(maps.Values(named)), m["catalog"]) {
+		entries, ok := catalog.(map[string]any)
+		if catalog != nil && !ok {
+			return false
+		}
+		for _, v := range entries {
+			if _, ok := v.(string); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// entryOf is an entry of a catalog.
+type entryOf struct{ catalog, name string }
+
+func (e entryOf) compare(f entryOf) int {
+	return cmp.Or(strings.Compare(e.catalog, f.catalog), strings.Compare(e.name, f.name))
+}
+
+// inCatalog returns where a dependency is looked up, if it is.
+func inCatalog(f field) (entryOf, bool) {
+	catalog, ok := strings.CutPrefix(f.value, "catalog:")
+	return entryOf{cmp.Or(catalog, "default"), f.key}, ok
+}
+
+// catalogued returns what a dependency asks for, looked up in the catalogs.
+func (w *pnpmWorkspace) catalogued(f field) string {
+	at, ok := inCatalog(f)
+	if !ok || w == nil {
+		return f.value
+	}
+	return cmp.Or(w.catalogs[at.catalog].text(at.name), f.value)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // tsconfig is what a tsconfig.json or jsconfig.json says of other files.
@@ -109,12 +111,12 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 	if err != nil {
 		return err
 	}
-	dir := dirOf(e.Path)
+	dir := layout.Dir(e.Path)
 	p.reads = append(p.reads, b.define(e))
 	p.broken = p.broken || c.broken
 	p.scope.dirs = append(p.scope.dirs, dir)
 	p.scope.configs = append(p.scope.configs, c)
-	for _, f := range append(c.refs, c.files...) {
+	for _, f := range slices.Concat(c.refs, c.files) {
 		b.dependPath(p, dir, f)
 	}
 	for _, x := range c.extends {
@@ -124,8 +126,8 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 		}
 		b.dependPath(p, dir, x)
 		for _, name := range []string{x, x + ".json"} {
-			at, ok := join(dir, name)
-			if next, is := b.layout.byPath[at]; ok && is && left > 0 {
+			at, ok := layout.Join(dir, name)
+			if next, is := b.layout.ByPath[at]; ok && is && left > 0 {
 				if err := b.addTSConfig(ctx, p, next, left-1); err != nil {
 					return err
 				}

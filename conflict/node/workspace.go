@@ -11,16 +11,17 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
 // discover finds the roots and their packages.
 func (b *builder) discover(ctx context.Context) error {
 	var places []string // directories that may be packages, parents first
-	for _, e := range b.layout.sorted {
+	for _, e := range b.layout.Sorted {
 		switch path.Base(e.Path) {
 		case "package.json", "pnpm-workspace.yaml", "project.json":
 			if !installed(e.Path) {
-				places = append(places, dirOf(e.Path))
+				places = append(places, layout.Dir(e.Path))
 			}
 		}
 	}
@@ -51,7 +52,7 @@ func depth(dir string) int {
 }
 
 func (b *builder) has(dir, base string) (conflict.Entry, bool) {
-	e, ok := b.layout.byPath[strings.TrimPrefix(dir+"/"+base, "/")]
+	e, ok := b.layout.ByPath[strings.TrimPrefix(dir+"/"+base, "/")]
 	return e, ok
 }
 
@@ -63,7 +64,7 @@ func (b *builder) isRoot(dir string) bool {
 	if !manifest && !pnpm {
 		return false
 	}
-	for d := dir; d != ""; d = dirOf(d) {
+	for d := dir; d != ""; d = layout.Dir(d) {
 		if p := b.pkgs[d]; p != nil && p.dir != p.root.dir {
 			return false
 		}

@@ -383,3 +383,46 @@ func moved(from, to *conflict.Snapshot) []string {
 	maps.DeleteFunc(all, func(n string, _ queue.Digest) bool { return a[n] == b[n] })
 	return slices.Sorted(maps.Keys(all))
 }
+
+// batches is a tree that counts how its blobs are asked for.
+type batches struct {
+	*conflicttest.Tree
+	asked *int
+}
+
+func (b batches) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
+	*b.asked++
+	return conflict.Blobs(ctx, b.Tree, oids)
+}
+
+// reader is an analyzer that reads all files at once.
+type reader struct{ toy }
+
+func (a reader) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var oids []string
+	for _, e := range files {
+		oids = append(oids, e.OID)
+	}
+	if _, err := conflict.Blobs(ctx, t, oids); err != nil {
+		return nil, err
+	}
+	return a.toy.Graph(ctx, t)
+}
+
+// An analyzer under a folder reads many files for one exchange with git, as it
+// does of a whole tree.
+func TestBlobsOfAFolderAreReadAtOnce(t *testing.T) {
+	a, err := several.New([]several.Part{{Name: "x", Under: "x", Analyzer: reader{toy{"x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	tree := batches{conflicttest.New(map[string]string{"x/a/deps": "", "x/b/deps": "a"}), &asked}
+	if _, err := a.Graph(t.Context(), tree); err != nil || asked != 1 {
+		t.Errorf("asked %d times for many, %v", asked, err)
+	}
+}

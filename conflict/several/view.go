@@ -23,6 +23,8 @@ type view struct {
 	err   error // why ID is not what it should be
 }
 
+var _ conflict.BatchTree = (*view)(nil)
+
 // viewOf returns the tree that a part sees. Without files they are asked for
 // when the part needs them.
 func viewOf(ctx context.Context, t conflict.Tree, under string, files []conflict.Entry) conflict.Tree {
@@ -74,6 +76,11 @@ func (v *view) list() ([]conflict.Entry, error) {
 		v.files = inside(all, v.under)
 	}
 	return v.files, nil
+}
+
+// Blobs implements conflict.BatchTree, as well as the whole tree does.
+func (v *view) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
+	return conflict.Blobs(ctx, v.Tree, oids)
 }
 
 // ID implements conflict.Tree: the same files have the same id, whatever is

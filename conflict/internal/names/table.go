@@ -35,8 +35,6 @@ type Table struct {
 	text   strings.Builder // the last of the blocks
 	live   int
 	dead   int // in the table, held by nobody
-
-	touched byte // of the texts that Add brings into the cache
 }
 
 type name struct {
@@ -80,7 +78,6 @@ func (t *Table) Add(ids []ID, list []string) []ID {
 	var hashes [batch]uint32
 	var found [batch]uint64
 	var at [batch]name
-	var touched byte
 	for len(list) > 0 {
 		some := list[:min(batch, len(list))]
 		list = list[len(some):]
@@ -98,11 +95,6 @@ func (t *Table) Add(ids []ID, list []string) []ID {
 				found[i] = 0
 			}
 		}
-		for i := range some {
-			if n := &at[i]; found[i] != 0 && n.length > 0 {
-				touched ^= t.blocks[n.at>>blockBits][n.at&(blockSize-1)]
-			}
-		}
 		for i, s := range some {
 			if n := &at[i]; found[i] != 0 && int(n.length) == len(s) && t.blocks[n.at>>blockBits][n.at&(blockSize-1):][:n.length] == s {
 				ids = append(ids, t.hold(ID(uint32(found[i])-1)))
@@ -116,7 +108,6 @@ func (t *Table) Add(ids []ID, list []string) []ID {
 			ids = append(ids, t.hold(id))
 		}
 	}
-	t.touched = touched
 	return ids
 }
 
