@@ -33,9 +33,13 @@ type outcome struct {
 func (p *performer) together(group []*underway) {
 	began := time.Now()
 	ended := make(chan outcome)
-	left := 0
-	for a, merged := range p.mergings(group) {
-		left++
+	var merges map[*underway]merging
+	var panicked error
+	func() {
+		defer p.recovered(group[0].Action, &panicked)
+		merges = p.mergings(group)
+	}()
+	for _, a := range group {
 		p.wg.Go(func() {
 			o := outcome{action: a}
 			defer func() {
@@ -43,7 +47,8 @@ func (p *performer) together(group []*underway) {
 				ended <- o
 			}()
 			defer p.recovered(a.Action, &o.err)
-			if o.err = merged.err; o.err != nil {
+			merged := merges[a]
+			if o.err = errors.Join(panicked, merged.err); o.err != nil {
 				return
 			}
 			defer p.turnOf(a.ctx, p.judges)()
@@ -52,7 +57,7 @@ func (p *performer) together(group []*underway) {
 			o.body, o.err = p.judged(work, a.Action, merged)
 		})
 	}
-	p.tell(ended, left)
+	p.tell(ended, len(group))
 }
 
 // tell hands on so many outcomes, those that come within a moment together.
