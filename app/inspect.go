@@ -92,7 +92,7 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	if a, err = i.judge.trusting(ctx, a, i.now.tip); err != nil {
 		return nil, err
 	}
-	d, err := conflict.Describe(ctx, a, r.config.Analysis, tree{t})
+	d, err := conflict.Describe(ctx, a, r.config.Analysis, TreeOf(t))
 	if err != nil {
 		return nil, err
 	}
