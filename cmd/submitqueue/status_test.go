@@ -80,7 +80,7 @@ func TestStatusFits(t *testing.T) {
 // It says how far a newer version of the analyzer is proven, whole and in the
 // width, and nothing where none is.
 func TestStatusSaysWhatIsUpgraded(t *testing.T) {
-	const text = "analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then"
+	const text = "Analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then"
 	q := statusQueue()
 	for _, u := range []*app.APIUpgrade{nil, {From: "go/1", To: "go/2", Proven: 120, Total: 900, Text: text}} {
 		q.Upgrade = u
