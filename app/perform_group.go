@@ -34,10 +34,10 @@ func (p *performer) together(group []*underway) {
 	began := time.Now()
 	ended := make(chan outcome)
 	var merges map[*underway]merging
-	var panicked error
+	var err error
 	func() {
-		defer p.recovered(group[0].Action, &panicked)
-		merges = p.mergings(group)
+		defer p.recovered(group[0].Action, &err)
+		merges, err = inTurn(p.ctx, p.git, func() (map[*underway]merging, error) { return p.mergings(group), nil })
 	}()
 	for _, a := range group {
 		p.wg.Go(func() {
@@ -48,13 +48,14 @@ func (p *performer) together(group []*underway) {
 			}()
 			defer p.recovered(a.Action, &o.err)
 			merged := merges[a]
-			if o.err = errors.Join(panicked, merged.err); o.err != nil {
+			if o.err = errors.Join(err, merged.err); o.err != nil {
 				return
 			}
-			defer p.turnOf(a.ctx, p.judges)()
-			work, stop := graceful(a.ctx, gitGrace)
-			defer stop()
-			o.body, o.err = p.judged(work, a.Action, merged)
+			o.body, o.err = inTurn(a.ctx, p.judges, func() (queue.Body, error) {
+				work, stop := graceful(a.ctx, gitGrace)
+				defer stop()
+				return p.judged(work, a.Action, merged)
+			})
 		})
 	}
 	p.tell(ended, len(group))
@@ -110,7 +111,6 @@ func first(t queue.Task) (on queue.CommitID, picks []queue.Pick, pick bool) {
 
 // mergings makes the first merge of each action.
 func (p *performer) mergings(group []*underway) map[*underway]merging {
-	defer p.turnOf(p.ctx, p.git)()
 	ctx, stop := graceful(p.ctx, gitGrace)
 	defer stop()
 	out := map[*underway]merging{}
