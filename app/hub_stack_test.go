@@ -227,3 +227,18 @@ func TestStackWhosePushIsRefused(t *testing.T) {
 		t.Errorf("landed in the order %v", got)
 	}
 }
+
+// Who may not write cannot have the bases of a pull request followed, one call to
+// the forge after another: the answer is the same whatever it is on top of.
+func TestStackIsNotFollowedForStrangers(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	h.pull("one", map[string]string{"api/a": "a\n"})
+	two := h.pullOn("two", "one", map[string]string{"web/b": "b\n"})
+	before := len(h.github.Requests("GET", "/repos/acme/shop/pulls"))
+	h.Comment("eve", two, "/land")
+	h.says(two, "eve")
+	if n := len(h.github.Requests("GET", "/repos/acme/shop/pulls")) - before; n != 0 {
+		t.Errorf("%d lists of pull requests were asked for", n)
+	}
+}

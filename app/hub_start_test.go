@@ -88,6 +88,27 @@ func TestRestartTakesItsOwnLeaseOver(t *testing.T) {
 	}
 }
 
+// unreachable is a store that no lease can be had of.
+type unreachable struct{ queue.Store }
+
+func (unreachable) Acquire(context.Context, string, string, time.Duration) (int64, error) {
+	return 0, errors.New("dial tcp 10.0.0.7:6379: connection refused")
+}
+
+// What the store says is for the operator; people read what it means for them.
+func TestStoreThatDoesNotAnswer(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(1), wrap: func(s queue.Store) queue.Store { return unreachable{s} }})
+	h.away("the store does not answer; the queue goes on by itself")
+	for _, path := range []string{"/api/queue", "/"} {
+		if _, text := h.page(path); !strings.Contains(text, "the store does not answer") || strings.Contains(text, "10.0.0.7") {
+			t.Errorf("%s: %.500s", path, text)
+		}
+	}
+	if status, text := h.page("/readyz"); status != 503 || !strings.Contains(text, "10.0.0.7") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
 // unreadable is a forge whose repository cannot be reached.
 type unreadable struct{ forge.Forge }
 

@@ -92,7 +92,7 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	if a, err = i.judge.trusting(ctx, a, i.now.tip); err != nil {
 		return nil, err
 	}
-	d, err := conflict.Describe(ctx, a, r.config.Analysis, tree{t})
+	d, err := conflict.Describe(ctx, a, r.config.Analysis, TreeOf(t))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,12 @@ func (i *Inspector) Change(ctx context.Context, base *Inspected, head queue.Comm
 	return Change{Merged: m, Inspected: with, Head: head, Footprint: conflict.FootprintOf(base.Snapshot, with.Snapshot, i.now.tip)}, nil
 }
 
-// Paths returns the paths that a change alters on the base.
-func (i *Inspector) Paths(ctx context.Context, c Change) ([]string, error) {
-	return i.judge.mirror.ChangedPaths(ctx, i.now.tip, analyzedOn(c.Merged, c.Head))
+// Paths returns the paths by which a change on the base may not merge with
+// others: see conflict.TouchedPaths.
+func (i *Inspector) Paths(ctx context.Context, base *Inspected, c Change) ([]string, error) {
+	files, gone, err := i.judge.mirror.Touched(ctx, base.Tree, c.Tree)
+	if err != nil {
+		return nil, err
+	}
+	return conflict.TouchedPaths(files, gone), nil
 }

@@ -62,21 +62,6 @@ func newJudge(m *forge.Mirror, a Analyzers) *judge {
 		analyzer: map[string]conflict.Analyzer{}, sharing: newSharing()}
 }
 
-// tree lets the conflict package read a tree of the mirror.
-type tree struct{ *forge.Tree }
-
-func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
-	files, err := t.Tree.Files(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]conflict.Entry, len(files))
-	for i, f := range files {
-		out[i] = conflict.Entry(f)
-	}
-	return out, nil
-}
-
 // config reads the configuration in a tree. missing is true where there is none.
 func (j *judge) config(ctx context.Context, t *forge.Tree) (c *queue.Config, missing bool, err error) {
 	files, err := t.Files(ctx)
@@ -148,7 +133,7 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 	if a, err = j.trusting(ctx, a, now.tip); err != nil {
 		return judged{}, err
 	}
-	snap, err := conflict.Advance(ctx, a, r.config.Analysis, base.snapshot, tree{t}, files)
+	snap, err := conflict.Advance(ctx, a, r.config.Analysis, base.snapshot, TreeOf(t), files)
 	if err != nil {
 		return judged{}, err
 	}
@@ -196,7 +181,7 @@ func (j *judge) trusting(ctx context.Context, a conflict.Analyzer, tip queue.Com
 	if err != nil {
 		return nil, err
 	}
-	return guarded.Trusting(tree{t}), nil
+	return guarded.Trusting(TreeOf(t)), nil
 }
 
 func asBroken(err error, out **brokenConfig) bool {

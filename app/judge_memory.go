@@ -39,17 +39,7 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judge
 	if err != nil {
 		return judged{}, nil, err
 	}
-	files := make([]conflict.FileChange, len(deltas))
-	for i, d := range deltas {
-		files[i].Path = d.Path
-		if d.Old != "" {
-			files[i].From = conflict.Entry{Path: d.Path, Mode: d.OldMode, OID: d.Old}
-		}
-		if d.New != "" {
-			files[i].To = conflict.Entry{Path: d.Path, Mode: d.Mode, OID: d.New}
-		}
-	}
-	return base, files, nil
+	return base, FileChanges(deltas), nil
 }
 
 // keep remembers what a tree is judged by; the oldest make room.

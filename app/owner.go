@@ -87,11 +87,13 @@ func (o *Owner) Run(ctx context.Context) error {
 		case errors.Is(err, queue.ErrNotOwner):
 			o.setReady(nil) // standing by: a lease that lasts is that of a living server
 		case err != nil:
-			o.setReady(fmt.Errorf("the store does not answer: %w", err))
+			if o.setReady(stopped{"the store does not answer; the queue goes on by itself when it does", err}) {
+				o.Log.Warn("the lease cannot be asked for; trying again", "queue", o.Queue, "error", err)
+			}
 			o.Metrics.RecordStoreError("acquire")
 		default:
 			if err := o.own(ctx, token); err != nil && ctx.Err() == nil {
-				o.setReady(err)
+				o.setReady(stopped{"the queue has stopped and starts again from what is stored", err})
 				o.Log.Warn("turns stopped; starting again from the stored state", "queue", o.Queue, "error", err)
 			}
 			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -132,7 +134,10 @@ func (o *Owner) Ready() error {
 func (o *Owner) Away() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	why := stopped{}
 	switch {
+	case errors.As(o.ready, &why):
+		return why.words
 	case o.ready != nil:
 		return o.ready.Error()
 	case o.core == nil:
@@ -141,13 +146,26 @@ func (o *Owner) Away() string {
 	return ""
 }
 
-func (o *Owner) setReady(err error) {
+// stopped is why no turns are made. The cause is for the operator: it may name
+// hosts, and tells people nothing.
+type stopped struct {
+	words string
+	cause error
+}
+
+func (s stopped) Error() string { return s.words + ": " + s.cause.Error() }
+func (s stopped) Unwrap() error { return s.cause }
+
+// setReady reports whether this is news.
+func (o *Owner) setReady(err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if fmt.Sprint(err) != fmt.Sprint(o.ready) {
-		o.ready = err
-		o.signal()
+	if fmt.Sprint(err) == fmt.Sprint(o.ready) {
+		return false
 	}
+	o.ready = err
+	o.signal()
+	return true
 }
 
 // own loads the state and makes turns until the lease or the store is lost.

@@ -159,26 +159,20 @@ func (p *performer) carryOut(group []*underway) {
 func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Body, error) {
 	switch t := a.Task.(type) {
 	case queue.Observe:
-		defer p.turnOf(ctx, p.git)()
-		return p.observe(work, a.Key, t)
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.observe(work, a.Key, t) })
 	case queue.Survey:
-		defer p.turnOf(ctx, p.git)()
-		return p.survey(work, a.Key, t)
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.survey(work, a.Key, t) })
 	case queue.Meet:
-		defer p.turnOf(ctx, p.git)()
-		return p.meet(work, a.Key, t)
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.meet(work, a.Key, t) })
 	case queue.Land:
 		return p.land(work, a, t)
 	case queue.Inspect:
-		defer p.turnOf(ctx, p.asks)()
-		return p.inspect(work, a.Key, t)
+		return inTurn(ctx, p.asks, func() (queue.Body, error) { return p.inspect(work, a.Key, t) })
 	case queue.Publish:
 		p.pace(ctx, t.Number)
-		defer p.turnOf(ctx, p.forge)()
-		return p.publish(ctx, a.Key, t)
+		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.publish(ctx, a.Key, t) })
 	case queue.React:
-		defer p.turnOf(ctx, p.forge)()
-		return p.react(ctx, a.Key, t)
+		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.react(ctx, a.Key, t) })
 	case queue.Run:
 		return p.run(work, a.Key, t)
 	case queue.Stop:
@@ -187,15 +181,18 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 	return nil, fmt.Errorf("action %s is not known to this version", a.Key)
 }
 
-// turnOf waits for a place among those that work at once, and returns how to
-// give it back.
-func (p *performer) turnOf(ctx context.Context, places chan struct{}) func() {
+// inTurn calls do when there is a place among those that work at once. What ends
+// before that is not begun: much may end at a time.
+func inTurn[T any](ctx context.Context, places chan struct{}, do func() (T, error)) (out T, err error) {
 	select {
 	case places <- struct{}{}:
-		return func() { <-places }
+		defer func() { <-places }()
 	case <-ctx.Done():
-		return func() {}
 	}
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	return do()
 }
 
 // graceful returns a context that ends some time after ctx has ended, unless

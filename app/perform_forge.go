@@ -23,8 +23,11 @@ const CheckName = "submitqueue"
 func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (queue.Body, error) {
 	var now inForce
 	var at queue.CommitID
+	ours := false // nobody has asked, so nobody is refused
 	if err := p.facts(func(c *speculation.Core) {
 		now, at = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
+		r := c.State().Requests[t.Request]
+		ours = r != nil && r.Command.Verb == queue.CommandRecheck
 	}); err != nil {
 		return nil, err
 	}
@@ -43,16 +46,18 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	stack, err := p.stack(ctx, pr)
-	if err != nil {
-		return nil, err
-	}
-	meant, err := p.meant(pr, stack)
-	if err != nil {
-		return nil, err
-	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Stack: stack, Title: clipLine(pr.Title, 200),
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
+	if level < forge.PermissionWrite && !ours {
+		return out, nil // the answer does not depend on the rest, which takes calls to the forge
+	}
+	if out.Stack, err = p.stack(ctx, pr); err != nil {
+		return nil, err
+	}
+	meant, err := p.meant(pr, out.Stack)
+	if err != nil {
+		return nil, err
+	}
 	if !pr.Open || !meant || level < forge.PermissionWrite {
 		return out, nil
 	}

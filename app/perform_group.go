@@ -33,9 +33,13 @@ type outcome struct {
 func (p *performer) together(group []*underway) {
 	began := time.Now()
 	ended := make(chan outcome)
-	left := 0
-	for a, merged := range p.mergings(group) {
-		left++
+	var merges map[*underway]merging
+	var err error
+	func() {
+		defer p.recovered(group[0].Action, &err)
+		merges, err = inTurn(p.ctx, p.git, func() (map[*underway]merging, error) { return p.mergings(group), nil })
+	}()
+	for _, a := range group {
 		p.wg.Go(func() {
 			o := outcome{action: a}
 			defer func() {
@@ -43,16 +47,18 @@ func (p *performer) together(group []*underway) {
 				ended <- o
 			}()
 			defer p.recovered(a.Action, &o.err)
-			if o.err = merged.err; o.err != nil {
+			merged := merges[a]
+			if o.err = errors.Join(err, merged.err); o.err != nil {
 				return
 			}
-			defer p.turnOf(a.ctx, p.judges)()
-			work, stop := graceful(a.ctx, gitGrace)
-			defer stop()
-			o.body, o.err = p.judged(work, a.Action, merged)
+			o.body, o.err = inTurn(a.ctx, p.judges, func() (queue.Body, error) {
+				work, stop := graceful(a.ctx, gitGrace)
+				defer stop()
+				return p.judged(work, a.Action, merged)
+			})
 		})
 	}
-	p.tell(ended, left)
+	p.tell(ended, len(group))
 }
 
 // tell hands on so many outcomes, those that come within a moment together.
@@ -105,7 +111,6 @@ func first(t queue.Task) (on queue.CommitID, picks []queue.Pick, pick bool) {
 
 // mergings makes the first merge of each action.
 func (p *performer) mergings(group []*underway) map[*underway]merging {
-	defer p.turnOf(p.ctx, p.git)()
 	ctx, stop := graceful(p.ctx, gitGrace)
 	defer stop()
 	out := map[*underway]merging{}

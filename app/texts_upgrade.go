@@ -19,8 +19,8 @@ func analyzerName(version string) string {
 	return "of no name"
 }
 
-// Upgrade says how far a newer version of the analyzer is proven, in plain text;
-// "" where none is being proven.
+// Upgrade says how far a newer version of the analyzer is proven, in a sentence of
+// plain text without its end; "" where none is being proven.
 func (w Words) Upgrade(u *queue.UpgradeView) string {
 	if u == nil {
 		return ""
@@ -31,7 +31,7 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 	}
 	switch {
 	case u.Unknown != "":
-		return fmt.Sprintf("analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, oneLine(u.Unknown, 200))
+		return fmt.Sprintf("Analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, oneLine(u.Unknown, 200))
 	case len(u.Red) > 0:
 		names := make([]string, 0, 5)
 		for _, n := range u.Red[:min(len(u.Red), 5)] {
@@ -41,12 +41,12 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 		if n := len(u.Red) - len(names); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		return fmt.Sprintf("analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
+		return fmt.Sprintf("Analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
 			to, strings.Join(names, ", "), more, from)
 	case u.Total == 0:
-		return fmt.Sprintf("analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
+		return fmt.Sprintf("Analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
 	}
-	return fmt.Sprintf("analyzer %s is being proven in spare slots: %d of %s; %s decides until then", to, u.Proven, counted(u.Total, "key", "keys"), from)
+	return fmt.Sprintf("Analyzer %s is being proven in spare slots: %d of %s; %s decides until then", to, u.Proven, counted(u.Total, "key", "keys"), from)
 }
 
 // upgradeNote returns the words of a note on versions of the analyzer.

@@ -11,11 +11,11 @@ import (
 func TestUpgradeTexts(t *testing.T) {
 	for want, u := range map[string]*queue.UpgradeView{
 		"": nil,
-		"analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then":                                                                                  {From: "go/1", To: "go/2", Proven: 120, Total: 900},
-		"analyzer go/2 is about to be proven in spare slots; go/1 decides until then":                                                                                             {From: "go/1", To: "go/2"},
-		"analyzer go/2 cannot tell the targets of the target branch, so go/1 goes on to decide: exit <b> 3":                                                                       {From: "go/1", To: "go/2", Unknown: "exit\n<b> 3"},
-		"analyzer paths/1 of the newer server is being proven in spare slots: 0 of 1 key; paths/1 decides until then":                                                             {From: "paths/1 " + strings.Repeat("a", 64), To: "paths/1 " + strings.Repeat("b", 64), Total: 1},
-		"analyzer go/2 is not in force: the target branch fails under it in a, b, c, d, e and 1 more; mend that, or start a server without that version. go/1 decides until then": {From: "go/1", To: "go/2", Red: []string{"a", "b", "c", "d", "e", "f"}, Total: 9},
+		"Analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then":                                                                                  {From: "go/1", To: "go/2", Proven: 120, Total: 900},
+		"Analyzer go/2 is about to be proven in spare slots; go/1 decides until then":                                                                                             {From: "go/1", To: "go/2"},
+		"Analyzer go/2 cannot tell the targets of the target branch, so go/1 goes on to decide: exit <b> 3":                                                                       {From: "go/1", To: "go/2", Unknown: "exit\n<b> 3"},
+		"Analyzer paths/1 of the newer server is being proven in spare slots: 0 of 1 key; paths/1 decides until then":                                                             {From: "paths/1 " + strings.Repeat("a", 64), To: "paths/1 " + strings.Repeat("b", 64), Total: 1},
+		"Analyzer go/2 is not in force: the target branch fails under it in a, b, c, d, e and 1 more; mend that, or start a server without that version. go/1 decides until then": {From: "go/1", To: "go/2", Red: []string{"a", "b", "c", "d", "e", "f"}, Total: 9},
 	} {
 		if got := (app.Words{}).Upgrade(u); got != want {
 			t.Errorf("%+v: %q; want %q", u, got, want)

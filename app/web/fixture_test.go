@@ -25,7 +25,7 @@ type words struct{}
 func (words) Noun() string { return "pull request" }
 func (words) Land() string { return "Say please." }
 func (words) Upgrade(u *queue.UpgradeView) string {
-	return fmt.Sprintf("upgrade from %s to %s: %d of %d", u.From, u.To, u.Proven, u.Total)
+	return fmt.Sprintf("Upgrade from %s to %s: %d of %d", u.From, u.To, u.Proven, u.Total)
 }
 func (words) Resume() string { return "Say go on." }
 

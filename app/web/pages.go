@@ -31,7 +31,8 @@ type Words interface {
 	Forecast(f queue.Forecast, now queue.Instant) string
 	// Partners returns with whom a change is built or lands; "" where with nobody.
 	Partners(v queue.View) string
-	// Upgrade says how far a newer version of the analyzer is proven.
+	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
+	// without its end.
 	Upgrade(u *queue.UpgradeView) string
 	// OnTop returns what a change is on top of; "" where that is nothing.
 	OnTop(c queue.Change) string

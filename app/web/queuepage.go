@@ -124,7 +124,6 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		if len(u.Red) > 0 || u.Unknown != "" {
 			a.Tone, a.Title = "warn", "The newer version of the analyzer is not in force"
 		}
-		a.Text = strings.ToUpper(a.Text[:1]) + a.Text[1:]
 		out = append(out, a)
 	}
 	if len(v.Red) > 0 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/forge"
@@ -106,7 +107,7 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 	}
 	a := &countedGo{Analyzer: golang.New(golang.Options{})}
 	begun := time.Now()
-	at, err := conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[0]})
+	at, err := conflict.Analyze(ctx, a, benchAnalysis, app.TreeOf(trees[0]))
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 	var warm []time.Duration
 	for range 5 {
 		begun = time.Now()
-		if at, err = conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[0]}); err != nil {
+		if at, err = conflict.Analyze(ctx, a, benchAnalysis, app.TreeOf(trees[0])); err != nil {
 			return err
 		}
 		warm = append(warm, time.Since(begun))
@@ -126,7 +127,7 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	r.Whole = a.whole
-	last, err := conflict.Analyze(ctx, a, benchAnalysis, goTree{trees[len(trees)-1]})
+	last, err := conflict.Analyze(ctx, a, benchAnalysis, app.TreeOf(trees[len(trees)-1]))
 	if err == nil && !slices.Equal(at.Targets(), last.Targets()) {
 		err = errors.New("following the commits did not lead to the hashes of the last one")
 	}
@@ -157,9 +158,9 @@ func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a conflict.Analyz
 		if err != nil {
 			return nil, err
 		}
-		files := fileChanges(deltas)
+		files := app.FileChanges(deltas)
 		diffs = append(diffs, time.Since(begun))
-		next, err := conflict.Advance(ctx, a, benchAnalysis, at, goTree{t}, files)
+		next, err := conflict.Advance(ctx, a, benchAnalysis, at, app.TreeOf(t), files)
 		if err != nil {
 			return nil, err
 		}
@@ -206,30 +207,4 @@ func (r *goRound) goCommand(ctx context.Context, dir string) error {
 	}
 	r.List = seconds(time.Since(begun))
 	return nil
-}
-
-// goTree lets the analyzer read a tree of the mirror.
-type goTree struct{ *forge.Tree }
-
-func (t goTree) Files(ctx context.Context) ([]conflict.Entry, error) {
-	files, err := t.Tree.Files(ctx)
-	entries := make([]conflict.Entry, len(files))
-	for i, f := range files {
-		entries[i] = conflict.Entry(f)
-	}
-	return entries, err
-}
-
-func fileChanges(deltas []forge.Delta) []conflict.FileChange {
-	changes := make([]conflict.FileChange, len(deltas))
-	for i, d := range deltas {
-		changes[i].Path = d.Path
-		if d.Old != "" {
-			changes[i].From = conflict.Entry{Path: d.Path, Mode: d.OldMode, OID: d.Old}
-		}
-		if d.New != "" {
-			changes[i].To = conflict.Entry{Path: d.Path, Mode: d.Mode, OID: d.New}
-		}
-	}
-	return changes
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -109,6 +110,10 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
 	if err != nil {
 		return err
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		return &answered{res.StatusCode, fmt.Sprintf("%s wants its token: set %s to the one it was started with; if that was none, its data folder has the one it made, in %s",
+			c.base, app.TokenVariable, filepath.Base(clientPath("")))}
 	}
 	if res.StatusCode/100 != 2 {
 		var e app.APIError

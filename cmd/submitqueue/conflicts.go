@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
@@ -30,19 +29,12 @@ Two branches conflict when both change a target (target), when one starts to dep
 That branches conflict is no problem: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
 }
 
-// Kinds of conflict that the queue does not tell apart, or meets only when it
-// merges.
-const (
-	conflictDefinition = "definition"
-	conflictTextual    = "textual"
-)
-
 // pairReport is two changes, or the base and one, that conflict.
 type pairReport struct {
-	A         string   `json:"a"`
-	B         string   `json:"b"`
-	Kind      string   `json:"kind"`
-	Witnesses []string `json:"witnesses"`
+	A         string             `json:"a"`
+	B         string             `json:"b"`
+	Kind      queue.ConflictKind `json:"kind"`
+	Witnesses []string           `json:"witnesses"`
 
 	onBase bool // a is the base
 }
@@ -61,7 +53,7 @@ type branchReport struct {
 	name   string
 	failed string   // why it cannot be analyzed; "": it can
 	unread bool     // that is no fault of the branch
-	paths  []string // that it changes, where it merges
+	paths  []string // that it touches, where it merges
 }
 
 // maxWitnesses is how many names a pair is given.
@@ -131,7 +123,7 @@ func look(ctx context.Context, in *inspection, name string, head queue.CommitID)
 		b.Change, err = in.Change(ctx, in.base, head, m)
 	}
 	if err == nil && m.Clean() && !m.Empty {
-		b.paths, err = in.Paths(ctx, b.Change)
+		b.paths, err = in.Paths(ctx, in.base, b.Change)
 	}
 	if ctx.Err() != nil {
 		return b, ctx.Err()
@@ -160,9 +152,9 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 		index.Put(queue.ChangeID(b.name), b.Footprint)
 		switch {
 		case b.Change.Inspected != nil && !b.Clean():
-			r.add(in.name, b.name, conflictTextual, whyStuck(b)).onBase = true
+			r.add(in.name, b.name, queue.ConflictTextual, whyStuck(b)).onBase = true
 		case b.failed != "":
-			r.add(in.name, b.name, string(queue.ConflictUnknown), []string{b.failed}).onBase = true
+			r.add(in.name, b.name, queue.ConflictUnknown, []string{b.failed}).onBase = true
 		}
 	}
 	for i, a := range r.branches {
@@ -174,9 +166,9 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 			found, ok := met[b.name]
 			switch {
 			case a.failed != "" || b.failed != "":
-				r.add(a.name, b.name, string(queue.ConflictUnknown), []string{cmp.Or(a.failed, b.failed)})
+				r.add(a.name, b.name, queue.ConflictUnknown, []string{cmp.Or(a.failed, b.failed)})
 			case ok && found.Kind != queue.ConflictGlobal:
-				r.add(a.name, b.name, kindOf(found), found.Witnesses)
+				r.add(a.name, b.name, found.Kind, found.Witnesses)
 			default:
 				in.waits.say(fmt.Sprintf("merging %s with %s", a.name, b.name))
 				texts, err := together(ctx, in, a, b)
@@ -184,11 +176,11 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 				case err != nil:
 					return err
 				case len(texts) > 0:
-					r.add(a.name, b.name, conflictTextual, texts)
+					r.add(a.name, b.name, queue.ConflictTextual, texts)
 				case ok && (fails(a) || fails(b)):
-					r.add(a.name, b.name, string(found.Kind), []string{conflict.DefinitionPrefix + queue.ConfigPath})
+					r.add(a.name, b.name, found.Kind, []string{conflict.DefinitionPrefix + queue.ConfigPath})
 				case ok:
-					r.add(a.name, b.name, string(found.Kind), found.Witnesses)
+					r.add(a.name, b.name, found.Kind, found.Witnesses)
 				}
 			}
 		}
@@ -199,7 +191,7 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 // fails reports whether a branch is judged by a configuration that is not there.
 func fails(b branchReport) bool { return b.Change.Inspected != nil && b.Fails != "" }
 
-func (r *conflictsReport) add(a, b, kind string, witnesses []string) *pairReport {
+func (r *conflictsReport) add(a, b string, kind queue.ConflictKind, witnesses []string) *pairReport {
 	witnesses = orEmpty(witnesses)
 	r.Conflicts = append(r.Conflicts, pairReport{A: a, B: b, Kind: kind, Witnesses: witnesses[:min(len(witnesses), maxWitnesses)]})
 	return &r.Conflicts[len(r.Conflicts)-1]
@@ -212,13 +204,15 @@ func whyStuck(b branchReport) []string {
 	return b.Merged.Conflicts
 }
 
-// kindOf tells apart what the queue need not: changes that meet in a target
-// and changes that meet in what shapes the graph.
-func kindOf(c queue.Conflict) string {
-	for _, w := range c.Witnesses {
-		if !strings.HasPrefix(w, conflict.DefinitionPrefix) && !strings.HasPrefix(w, conflict.ListingPrefix) {
-			return string(c.Kind)
-		}
+// together merges one branch onto the other on the base, if they touch one
+// place, and returns the paths that do not merge.
+func together(ctx context.Context, in *inspection, a, b branchReport) ([]string, error) {
+	if !slices.ContainsFunc(a.paths, func(p string) bool { return conflict.PathsMeet(b.paths, p) }) {
+		return nil, nil
 	}
-	return conflictDefinition
+	m, err := in.MergeOnto(ctx, a.Change, b.Head)
+	if err != nil || m.Clean() {
+		return nil, err
+	}
+	return whyStuck(branchReport{Change: app.Change{Merged: m}}), nil
 }

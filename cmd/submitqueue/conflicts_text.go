@@ -11,16 +11,19 @@ import (
 )
 
 // kindMarks are the signs of the matrix, with what each means.
-var kindMarks = []struct{ kind, mark, meaning string }{
-	{string(queue.ConflictTarget), "T", "both change a target"},
-	{string(queue.ConflictReadWrite), "R", "one starts to depend on what the other changes"},
-	{conflictDefinition, "D", "they meet in what shapes the graph"},
-	{conflictTextual, "X", "they do not merge"},
-	{string(queue.ConflictGlobal), "G", "one changes what is in every hash"},
-	{string(queue.ConflictUnknown), "?", "one cannot be analyzed"},
+var kindMarks = []struct {
+	kind          queue.ConflictKind
+	mark, meaning string
+}{
+	{queue.ConflictTarget, "T", "both change a target"},
+	{queue.ConflictReadWrite, "R", "one starts to depend on what the other changes"},
+	{queue.ConflictDefinition, "D", "they meet in what shapes the graph"},
+	{queue.ConflictTextual, "X", "they do not merge"},
+	{queue.ConflictGlobal, "G", "one changes what is in every hash"},
+	{queue.ConflictUnknown, "?", "one cannot be analyzed"},
 }
 
-func markOf(kind string) string {
+func markOf(kind queue.ConflictKind) string {
 	for _, k := range kindMarks {
 		if k.kind == kind {
 			return k.mark
@@ -158,34 +161,34 @@ func (r *conflictsReport) sentence(x pairReport) string {
 	if len(plain) == maxWitnesses {
 		names += ", ..."
 	}
-	text := x.A + " and " + x.B + ": " + x.Kind + ", "
+	text := x.A + " and " + x.B + ": " + string(x.Kind) + ", "
 	if x.onBase {
 		switch x.Kind {
-		case conflictTextual:
+		case queue.ConflictTextual:
 			return x.B + " does not merge onto " + x.A + ": " + names
 		default:
 			return x.B + " cannot be analyzed: " + names
 		}
 	}
 	switch x.Kind {
-	case string(queue.ConflictTarget):
+	case queue.ConflictTarget:
 		for _, of := range []branchReport{r.branch(x.A), r.branch(x.B)} {
 			if !slices.Contains(of.Footprint.Write, x.Witnesses[0]) {
 				return text + "both would change " + names + ": " + of.name + " through a dependency that another of the changes adds"
 			}
 		}
 		return text + "both change " + names
-	case string(queue.ConflictReadWrite):
+	case queue.ConflictReadWrite:
 		reader, writer := x.A, x.B
 		if len(x.Witnesses) > 0 && slices.Contains(r.branch(x.B).Footprint.Read, x.Witnesses[0]) {
 			reader, writer = x.B, x.A
 		}
 		return text + reader + " starts to depend on " + names + ", which " + writer + " changes"
-	case conflictDefinition:
+	case queue.ConflictDefinition:
 		return text + "they meet in " + names
-	case conflictTextual:
+	case queue.ConflictTextual:
 		return text + "they do not merge in " + names
-	case string(queue.ConflictGlobal):
+	case queue.ConflictGlobal:
 		if names == "" {
 			names = "the analyzer or its settings"
 		}

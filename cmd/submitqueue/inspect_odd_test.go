@@ -171,29 +171,7 @@ func TestConflictsWithoutRoomForAMatrix(t *testing.T) {
 	}
 }
 
-func TestKindsAndPlaces(t *testing.T) {
-	for _, c := range []struct {
-		witnesses []string
-		want      string
-	}{
-		{[]string{"./a", "def:go.mod"}, "target"},
-		{[]string{"def:go.mod", "list:./web"}, "definition"},
-	} {
-		if got := kindOf(queue.Conflict{Kind: queue.ConflictTarget, Witnesses: c.witnesses}); got != c.want {
-			t.Errorf("%v: %s", c.witnesses, got)
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"a.md", "a.md", true}, {"a.md", "b.md", false}, {"docs/a.md", "docs/b/c.md", true},
-		{"docs", "docs/a.md", true}, {"docs/a.md", "docs", true}, {"docs/a.md", "site/a.md", false},
-	} {
-		if got := meet([]string{c.a}, []string{c.b}); got != c.want {
-			t.Errorf("%s and %s: %v", c.a, c.b, got)
-		}
-	}
+func TestGuess(t *testing.T) {
 	for _, c := range []struct{ files, analyzer, why string }{
 		{"go.mod main.go", "go", "go.mod"}, {"go.mod go.work", "go", "go.mod"}, {"sub/go.mod", "", "no file at the root tells either"},
 		{"go.mod package.json", "", "it could be guessed from each of go.mod and package.json"},

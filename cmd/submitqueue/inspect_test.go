@@ -39,6 +39,8 @@ var shopBranches = []struct {
 	{"stock", map[string]string{"stock/stock.go": "package stock\n\nimport _ \"example.com/shop/money\"\n", "orders/orders.go": "-"}},
 	{"docs-1", map[string]string{"docs/intro.md": "# The shop\n"}},
 	{"docs-2", map[string]string{"docs/intro.md": "# A shop\n"}},
+	{"moved", map[string]string{"docs/intro.md": "-", "manual/intro.md": "# Shop\n"}},
+	{"beside", map[string]string{"docs/setup.md": "# Set it up\n"}},
 	{"attributes", map[string]string{".gitattributes": "*.go text\n"}},
 	{"make", map[string]string{"Makefile": "lint:\n\tgo vet ./...\n"}},
 	{"circle", map[string]string{"money/money.go": "package money\n\nimport _ \"example.com/shop/orders\"\n"}},

@@ -77,6 +77,26 @@ func TestStatusFits(t *testing.T) {
 	}
 }
 
+// It says how far a newer version of the analyzer is proven, whole and in the
+// width, and nothing where none is.
+func TestStatusSaysWhatIsUpgraded(t *testing.T) {
+	const text = "Analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then"
+	q := statusQueue()
+	for _, u := range []*app.APIUpgrade{nil, {From: "go/1", To: "go/2", Proven: 120, Total: 900, Text: text}} {
+		q.Upgrade = u
+		var out strings.Builder
+		statusSheet(&out, 50).queue(q)
+		if got := strings.Contains(strings.Join(strings.Fields(out.String()), " "), text); got != (u != nil) {
+			t.Errorf("upgrade %+v: said %t:\n%s", u, got, out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if displayWidth(strings.TrimSuffix(line, "\n")) > 50 {
+				t.Errorf("too wide: %q", line)
+			}
+		}
+	}
+}
+
 func TestStatusGolden(t *testing.T) {
 	var out strings.Builder
 	statusSheet(&out, mostColumns).queue(statusQueue())

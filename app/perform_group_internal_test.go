@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// wreck is a forge that panics when it is asked where its repository is.
+type wreck struct{ forge.Forge }
+
+func (wreck) Remote(context.Context) (forge.Remote, error) { panic("wrecked") }
+
+// What panics while a group is merged fails each of its actions, and the process
+// lives.
+func TestMergingThatPanicsFailsTheGroup(t *testing.T) {
+	p := newPerformer(t.Context(), NewOwner(OwnerOptions{Forge: wreck{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
+	p.launch([]*queue.Action{
+		{Key: "one", Task: queue.Resolve{Picks: []queue.Pick{{Number: 1}}}},
+		{Key: "two", Task: queue.Analyze{Pick: queue.Pick{Number: 2}}},
+	})
+	p.wait()
+	failed := map[string]bool{}
+	for range 2 {
+		if f, ok := (<-p.events).Body.(queue.Failed); ok && strings.Contains(f.Error, "wrecked") {
+			failed[f.Action] = true
+		}
+	}
+	if !failed["one"] || !failed["two"] {
+		t.Errorf("failed: %v, want both actions", failed)
+	}
+}

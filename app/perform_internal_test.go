@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// asked counts how often it is asked where its repository is.
+type asked struct {
+	forge.Forge
+	times atomic.Int32
+}
+
+func (f *asked) Remote(context.Context) (forge.Remote, error) {
+	f.times.Add(1)
+	return forge.Remote{}, errors.New("nowhere")
+}
+
+// What is no longer wanted while it waits for its turn is not begun: many that
+// end at once would all be carried out together.
+func TestWhatEndsBeforeItsTurnIsNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &asked{}
+		p := newPerformer(t.Context(), NewOwner(OwnerOptions{Forge: f, Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
+		for range cap(p.git) {
+			p.git <- struct{}{}
+		}
+		p.launch([]*queue.Action{{Key: "one", Task: queue.Observe{}}})
+		synctest.Wait() // it waits for its turn
+		p.end([]string{"one"})
+		p.wait()
+		if n := f.times.Load(); n != 0 {
+			t.Errorf("begun %d times", n)
+		}
+	})
+}
