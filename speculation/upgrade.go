@@ -46,7 +46,7 @@ func (c *Core) versions(known []string) {
 		c.judgeBy(known[0])
 	case m.Analyzer == known[0]:
 		c.dropNext()
-	case m.Next == nil || m.Next.Analyzer != known[0]:
+	case m.Next == nil || m.Next.Analyzer != known[0] || m.Next.Root != "" && c.nextRoot() == nil:
 		c.dropNext()
 		m.Next = &queue.Upgrade{Analyzer: known[0]}
 		c.touchMain()
@@ -173,10 +173,11 @@ func (c *Core) surveyNext() {
 }
 
 // provenNext reports whether all that was seen unproven under the newer version
-// has passed, wherever main is by now.
+// has passed, wherever main is by now. A root that is named and not there is no
+// proof: a server that knows nothing of versions has taken it away.
 func (c *Core) provenNext() bool {
 	n, root := c.s.Main.Next, c.nextRoot()
-	return n.Unknown == "" && n.Surveyed != "" && (root == nil || c.state(root).status == verified)
+	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.state(root).status == verified)
 }
 
 func (c *Core) nextSurvey() queue.Survey {

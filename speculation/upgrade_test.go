@@ -367,3 +367,33 @@ func TestLinksOfAnElderServer(t *testing.T) {
 	w.mustBuilds(p, 1)
 	w.audit.final()
 }
+
+// TestRootThatAnElderServerForgot: a server that knows nothing of versions had the
+// queue for a while and has taken away the link of what is unproven under go/2.
+// That is no proof.
+func TestRootThatAnElderServerForgot(t *testing.T) {
+	w := versioned(t, unit)
+	clear(w.store.archive)
+	w.tell(queue.Capacity{Slots: 1})
+	w.serve("go/2", "go/1")
+	w.settleDown()
+	root := w.core.nextRoot()
+	if root == nil || len(w.going()) != 1 {
+		t.Fatalf("root %+v, %d builds", root, len(w.going()))
+	}
+	delete(w.store.records, queue.Ref{Kind: queue.KindLink, ID: string(root.ID)})
+	w.serve("go/2", "go/1")
+	w.settleDown()
+	w.mustDecide("go/1")
+	w.waitOut()
+	for n := 0; w.core.State().Main.Next != nil && n < 20; n++ {
+		w.now = w.now.Add(minute)
+		w.tell(queue.Tick{})
+		w.quiesce()
+	}
+	w.mustDecide("go/2")
+	if w.upgradeRuns() == 0 {
+		t.Error("nothing was built under go/2")
+	}
+	w.audit.final()
+}
