@@ -44,7 +44,7 @@ func (c *Core) repeated(t queue.Task) bool {
 	case queue.Observe:
 		return true
 	case queue.Survey:
-		return t.Former != ""
+		return t.Former != "" || c.s.Main.Former != "" // an answer may be of another version
 	case queue.Analyze:
 		f := c.s.Footprints[t.Change]
 		return f != nil && f.Main == t.Main

@@ -397,3 +397,31 @@ func TestRootThatAnElderServerForgot(t *testing.T) {
 	}
 	w.audit.final()
 }
+
+// TestLateSurveyOfTheFormerVersion: what main was found to be under go/1 is told
+// once more when it is being looked at under go/2. It is no answer to that.
+func TestLateSurveyOfTheFormerVersion(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.serve("go/1")
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "outside"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	survey := func() int {
+		return slices.IndexFunc(w.waits, func(a queue.Action) bool { _, yes := a.Task.(queue.Survey); return yes })
+	}
+	for survey() < 0 {
+		w.work(0)
+	}
+	said := w.carryOut(w.waits[survey()])
+	w.tell(said...)
+	w.serve("go/2")
+	for w.core.State().Main.Analyzer != "go/2" || survey() < 0 {
+		w.work(0)
+	}
+	w.tell(said...)
+	if m := w.core.State().Main; m.Analyzer != "go/2" {
+		t.Fatalf("main is judged by %s", m.Analyzer)
+	}
+	w.waitOut()
+	w.mustDecide("go/2")
+	w.audit.final()
+}
