@@ -425,3 +425,31 @@ func TestLateSurveyOfTheFormerVersion(t *testing.T) {
 	w.mustDecide("go/2")
 	w.audit.final()
 }
+
+// TestUpgradeThatFailsOnABusyMain: what is red under go/2 is not built again each
+// time that main has moved and is looked at.
+func TestUpgradeThatFailsOnABusyMain(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w.needs = map[string][]string{"a": {"b"}}
+	w.blind = map[string]bool{"go/1": true}
+	w.serve("go/1")
+	w.waitOut()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.serve("go/2", "go/1")
+	w.waitOut()
+	before := w.upgradeRuns()
+	for i := range 20 {
+		w.now = w.now.Add(minute)
+		w.tell(queue.Tick{})
+		p := w.land(edit{"c/code": fmt.Sprint("t", i)})
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+	}
+	w.mustDecide("go/1")
+	if n := w.upgradeRuns() - before; n < 2 || n > 6 {
+		t.Errorf("%d builds under go/2 within 20 minutes", n)
+	}
+	w.audit.final()
+}
