@@ -133,7 +133,7 @@ func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
 func (c *Core) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
-		key := c.outstanding[taskKey(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})]
+		key := c.outstanding[taskKey(c.analysis(ch))]
 		if a := c.s.Actions[key]; a != nil {
 			r.Detail = a.Error
 		}
