@@ -104,6 +104,10 @@ func (w *world) anyKeysOf(t tree) []queue.Key {
 // crossKeys returns the keys that a tree has under a version and its parent has
 // not under another.
 func (w *world) crossKeys(parent tree, before string, t tree, by string) []queue.Key {
+	if before == by {
+		defer w.under(by)()
+		return w.newKeys(parent, t)
+	}
 	back := w.under(before)
 	had := w.keysOf(parent)
 	back()
