@@ -44,7 +44,7 @@ func (c *Core) repeated(t queue.Task) bool {
 	case queue.Observe:
 		return true
 	case queue.Survey:
-		return t.Former != ""
+		return t.Former != "" || c.s.Main.Former != "" // an answer may be of another version
 	case queue.Analyze:
 		f := c.s.Footprints[t.Change]
 		return f != nil && f.Main == t.Main
@@ -133,7 +133,7 @@ func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
 func (c *Core) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
-		key := c.outstanding[taskKey(queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip})]
+		key := c.outstanding[taskKey(c.analysis(ch))]
 		if a := c.s.Actions[key]; a != nil {
 			r.Detail = a.Error
 		}

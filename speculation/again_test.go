@@ -24,9 +24,8 @@ func (w *world) analysisOf(p *pull) queue.Action {
 func (w *world) asked(p *pull) {
 	w.Helper()
 	for range 3000 {
-		for i, a := range w.waits {
+		for _, a := range w.waits {
 			if task, ok := a.Task.(queue.Analyze); ok && task.Pick.Number == p.number {
-				_ = i
 				return
 			}
 		}
@@ -132,5 +131,20 @@ func TestPatienceWithSeveralAnalyzers(t *testing.T) {
 		{Analyzer: "bazel", Timeout: 10 * time.Minute}, {Analyzer: "command", Timeout: 8 * time.Minute}, {Analyzer: "gn"}, {Analyzer: "go"}}}
 	if got, want := w.core.patience(queue.Analyze{}), 10*time.Minute+2*19*time.Minute; got != want {
 		t.Errorf("patient for %s, want %s", got, want)
+	}
+}
+
+// TestTroubleOfAStackedAnalysis: what keeps the analysis of a change that is on top
+// of another is told as that of any other.
+func TestTroubleOfAStackedAnalysis(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	low := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	high := w.openOn(low, edit{"b/code": "more"})
+	w.step(w.say(high, "dev", "/land"))
+	w.asked(high)
+	w.tell(queue.Failed{Action: w.analysisOf(high).Key, Error: "the mirror is away", Transient: true})
+	if why := w.waitsOf(w.change(high).ID); len(why) == 0 || why[0].Detail != "the mirror is away" {
+		t.Errorf("it waits for %+v", why)
 	}
 }

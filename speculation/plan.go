@@ -238,18 +238,24 @@ func (p *planning) main() {
 	if root.Parent != m.Tip {
 		return // main has moved on; what runs tells about most of its keys nonetheless
 	}
-	if m.Retry > p.now {
-		p.wakeAt(m.Retry)
-		return
+	p.consider(cand, p.dueKeys(root, &m.Retry, m.Backoff))
+}
+
+// dueKeys returns which keys of a root link are to be built now: the missing
+// ones, and after a pause, which begins here, those that have failed.
+func (p *planning) dueKeys(root *queue.Link, retry *queue.Instant, tries int) []queue.Key {
+	if *retry > p.now {
+		p.wakeAt(*retry)
+		return nil
 	}
 	st := p.state(root)
 	keys := slices.Clone(st.missing)
 	switch {
 	case len(st.broken) == 0:
-	case m.Retry == 0:
-		m.Retry = p.now.Add(backoff(m.Backoff))
+	case *retry == 0:
+		*retry = p.now.Add(backoff(tries))
 		p.touchMain()
-		p.wakeAt(m.Retry)
+		p.wakeAt(*retry)
 	default:
 		for _, e := range st.broken {
 			for _, k := range e.Keys {
@@ -259,7 +265,7 @@ func (p *planning) main() {
 			}
 		}
 	}
-	p.consider(cand, keys)
+	return keys
 }
 
 func (p *planning) onlyRunning(l *queue.Link) []queue.Key {

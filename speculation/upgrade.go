@@ -46,7 +46,7 @@ func (c *Core) versions(known []string) {
 		c.judgeBy(known[0])
 	case m.Analyzer == known[0]:
 		c.dropNext()
-	case m.Next == nil || m.Next.Analyzer != known[0]:
+	case m.Next == nil || m.Next.Analyzer != known[0] || m.Next.Root != "" && c.nextRoot() == nil:
 		c.dropNext()
 		m.Next = &queue.Upgrade{Analyzer: known[0]}
 		c.touchMain()
@@ -173,10 +173,11 @@ func (c *Core) surveyNext() {
 }
 
 // provenNext reports whether all that was seen unproven under the newer version
-// has passed, wherever main is by now.
+// has passed, wherever main is by now. A root that is named and not there is no
+// proof: a server that knows nothing of versions has taken it away.
 func (c *Core) provenNext() bool {
 	n, root := c.s.Main.Next, c.nextRoot()
-	return n.Unknown == "" && n.Surveyed != "" && (root == nil || c.state(root).status == verified)
+	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.state(root).status == verified)
 }
 
 func (c *Core) nextSurvey() queue.Survey {
@@ -214,7 +215,9 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 		n.Due = c.now.Add(upgradeCheck << min(n.Backoff-1, 5))
 		return
 	}
-	n.Unknown, n.Retry, n.Backoff = "", 0, 0
+	if n.Unknown != "" || n.Near {
+		n.Unknown, n.Retry, n.Backoff = "", 0, 0
+	}
 	if n.Near {
 		return
 	}
@@ -226,6 +229,9 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	c.indexLink(root)
 	c.touch(queue.KindLink, string(root.ID))
 	n.Root = root.ID
+	if c.state(root).status != failed { // else it waits as long as it did, wherever main is
+		n.Retry, n.Backoff = 0, 0
+	}
 }
 
 // prove writes into the ledger what is proven by what has passed under another
@@ -288,27 +294,7 @@ func (p *planning) upgrade() {
 	if !p.provenMain() || p.thrifty() {
 		return
 	}
-	if n.Retry > p.now {
-		p.wakeAt(n.Retry)
-		return
-	}
-	st := p.state(root)
-	keys := slices.Clone(st.missing)
-	switch {
-	case len(st.broken) == 0:
-	case n.Retry == 0:
-		n.Retry = p.now.Add(backoff(n.Backoff))
-		p.touchMain()
-		p.wakeAt(n.Retry)
-	default:
-		for _, e := range st.broken {
-			for _, k := range e.Keys {
-				if !p.passed(k) && !slices.Contains(keys, k) {
-					keys = append(keys, k)
-				}
-			}
-		}
-	}
+	keys := p.dueKeys(root, &n.Retry, n.Backoff)
 	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
 		at := p.piece(root, keys)
 		p.consider(cand, keys[:at])

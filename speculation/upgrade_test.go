@@ -367,3 +367,89 @@ func TestLinksOfAnElderServer(t *testing.T) {
 	w.mustBuilds(p, 1)
 	w.audit.final()
 }
+
+// TestRootThatAnElderServerForgot: a server that knows nothing of versions had the
+// queue for a while and has taken away the link of what is unproven under go/2.
+// That is no proof.
+func TestRootThatAnElderServerForgot(t *testing.T) {
+	w := versioned(t, unit)
+	clear(w.store.archive)
+	w.tell(queue.Capacity{Slots: 1})
+	w.serve("go/2", "go/1")
+	w.settleDown()
+	root := w.core.nextRoot()
+	if root == nil || len(w.going()) != 1 {
+		t.Fatalf("root %+v, %d builds", root, len(w.going()))
+	}
+	delete(w.store.records, queue.Ref{Kind: queue.KindLink, ID: string(root.ID)})
+	w.serve("go/2", "go/1")
+	w.settleDown()
+	w.mustDecide("go/1")
+	w.waitOut()
+	for n := 0; w.core.State().Main.Next != nil && n < 20; n++ {
+		w.now = w.now.Add(minute)
+		w.tell(queue.Tick{})
+		w.quiesce()
+	}
+	w.mustDecide("go/2")
+	if w.upgradeRuns() == 0 {
+		t.Error("nothing was built under go/2")
+	}
+	w.audit.final()
+}
+
+// TestLateSurveyOfTheFormerVersion: what main was found to be under go/1 is told
+// once more when it is being looked at under go/2. It is no answer to that.
+func TestLateSurveyOfTheFormerVersion(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.serve("go/1")
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "outside"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	survey := func() int {
+		return slices.IndexFunc(w.waits, func(a queue.Action) bool { _, yes := a.Task.(queue.Survey); return yes })
+	}
+	for survey() < 0 {
+		w.work(0)
+	}
+	said := w.carryOut(w.waits[survey()])
+	w.tell(said...)
+	w.serve("go/2")
+	for w.core.State().Main.Analyzer != "go/2" || survey() < 0 {
+		w.work(0)
+	}
+	w.tell(said...)
+	if m := w.core.State().Main; m.Analyzer != "go/2" {
+		t.Fatalf("main is judged by %s", m.Analyzer)
+	}
+	w.waitOut()
+	w.mustDecide("go/2")
+	w.audit.final()
+}
+
+// TestUpgradeThatFailsOnABusyMain: what is red under go/2 is not built again each
+// time that main has moved and is looked at.
+func TestUpgradeThatFailsOnABusyMain(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w.needs = map[string][]string{"a": {"b"}}
+	w.blind = map[string]bool{"go/1": true}
+	w.serve("go/1")
+	w.waitOut()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.serve("go/2", "go/1")
+	w.waitOut()
+	before := w.upgradeRuns()
+	for i := range 20 {
+		w.now = w.now.Add(minute)
+		w.tell(queue.Tick{})
+		p := w.land(edit{"c/code": fmt.Sprint("t", i)})
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+	}
+	w.mustDecide("go/1")
+	if n := w.upgradeRuns() - before; n < 2 || n > 6 {
+		t.Errorf("%d builds under go/2 within 20 minutes", n)
+	}
+	w.audit.final()
+}

@@ -25,6 +25,7 @@ type audit struct {
 	lossy    bool                    // the store has lost something
 	brief    bool                    // turns are made once, and nothing is compared with a core made anew
 	arrives  func(c *commit)         // asked of each commit that is about to land
+	looks    func()                  // called after each turn
 	on       map[queue.ChangeID]int  // what stacked changes were on top of, as the queue last knew
 	moved    map[int]bool            // pull requests that somebody has given another base
 	trusting bool                    // rejections are not checked: flakes go beyond the retries
@@ -144,6 +145,9 @@ func (a *audit) check(t Turn) {
 		return
 	}
 	a.verdicts(t)
+	if a.looks != nil {
+		a.looks()
+	}
 	a.budget()
 	a.quotas()
 	a.stacks(t)

@@ -190,12 +190,12 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Inspect:
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
-		defer w.under(w.version(t.Analyzer))()
+		defer w.under(w.version(t.Analyzer, w.commits[t.Main].tree))()
 		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t), Analyzer: t.Analyzer}}
 	case queue.Meet:
 		return []queue.Body{w.meet(a.Key, t)}
 	case queue.Resolve:
-		if w.version(t.Analyzer) != t.Analyzer {
+		if w.version(t.Analyzer, w.commits[t.Base].tree) != t.Analyzer {
 			return []queue.Body{queue.Failed{Action: a.Key, Error: "the version is not known", Transient: true}}
 		}
 		defer w.under(t.Analyzer)()
@@ -222,7 +222,7 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 }
 
 func (w *world) observe(key string, t queue.Observe) queue.Body {
-	out := queue.Observed{Action: key, Tip: w.main, From: t.From, Protected: w.protected, Analyzers: w.versions}
+	out := queue.Observed{Action: key, Tip: w.main, From: t.From, Protected: w.protected, Analyzers: w.knownFor(w.commits[w.main].tree)}
 	out.Config, out.Broken = w.config(w.main)
 	if w.main == t.From {
 		return out
@@ -312,10 +312,10 @@ func (w *world) meet(key string, t queue.Meet) queue.Body {
 
 func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 	out := queue.Resolved{Action: key}
-	at := t.Base
+	at, by := t.Base, t.Analyzer
 	single := t.Picks[:len(t.Picks)-t.Together]
 	for i, p := range t.Picks[:min(len(t.Picks), len(single)+1)] {
-		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change, Before: t.Analyzer, Analyzer: t.Analyzer}
+		l := queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change, Before: by}
 		c, conflicts := (*commit)(nil), []string{"one of them"}
 		if i < len(single) {
 			c, conflicts = w.merge(at, p)
@@ -337,7 +337,8 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 		default:
 			set := queue.NewStepSet(stepsOf(c.tree))
 			l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, c.id, c.tree.id(), set.ID
-			l.Keys = w.newKeys(w.commits[at].tree, c.tree)
+			l.Analyzer = w.version(by, c.tree)
+			l.Keys = w.crossKeys(w.commits[at].tree, by, c.tree, l.Analyzer)
 			l.Gone = w.gone(w.commits[at].tree, c.tree)
 			out.Steps = append(out.Steps, set)
 			for _, k := range l.Keys {
@@ -345,8 +346,10 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 					out.Passed = append(out.Passed, e)
 				}
 			}
+			at, by = c.id, l.Analyzer
+			back := w.under(by)
 			out.Proven = append(out.Proven, w.translate(t.Former, l.Keys)...)
-			at = c.id
+			back()
 		}
 		out.Links = append(out.Links, l)
 		if l.Outcome == queue.MergeFailed {

@@ -230,6 +230,9 @@ type law struct {
 
 	by    string          // version of the analyzer that hashes are of; "": there is one
 	blind map[string]bool // versions that do not see what a target depends on
+
+	// What versions put into a target's hash besides, needed or not.
+	sees map[string]map[string][]string
 }
 
 func fileOf(target string) string { return target + "/code" }
@@ -282,6 +285,7 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 		if w.blind[w.by] {
 			below = below[:1]
 		}
+		below = append(below, w.sees[w.by][n]...)
 		for _, d := range below {
 			fields = append(fields, d, t[fileOf(d)], t["x/"+d])
 		}

@@ -2,16 +2,31 @@ package speculation
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// version is the version that a server judges by when it is asked for one.
-func (w *world) version(asked string) string {
-	if len(w.versions) == 0 || slices.Contains(w.versions, asked) {
+// settingsFile names the analyzer that a tree asks for, by its last token.
+const settingsFile = "settings"
+
+// knownFor are the versions that a server has of the analyzer that a tree asks for,
+// the newest first.
+func (w *world) knownFor(t tree) []string {
+	name := "go"
+	for _, tok := range tokens(t[settingsFile]) {
+		name = tok
+	}
+	return slices.DeleteFunc(slices.Clone(w.versions), func(v string) bool { return !strings.HasPrefix(v, name+"/") })
+}
+
+// version is the version that a server judges a tree by when it is asked for one.
+func (w *world) version(asked string, t tree) string {
+	known := w.knownFor(t)
+	if len(known) == 0 || slices.Contains(known, asked) {
 		return asked
 	}
-	return w.versions[0]
+	return known[0]
 }
 
 // under has hashes be of a version until what it returns is called.
@@ -30,9 +45,9 @@ func (w *world) serve(known ...string) {
 }
 
 func (w *world) survey(key string, t queue.Survey) queue.Body {
-	by := w.version(t.Analyzer)
-	defer w.under(by)()
 	c := w.commits[t.Commit]
+	by := w.version(t.Analyzer, c.tree)
+	defer w.under(by)()
 	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: c.tree.id(), Steps: queue.NewStepSet(stepsOf(c.tree)), Analyzer: by}
 	keys := w.keysOf(c.tree)
 	out.Total = len(keys)
@@ -55,8 +70,7 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 	for _, k := range keys {
 		for _, id := range sorted(w.store.archive) {
 			e := w.store.archive[id]
-			same := func(o queue.Key) bool { return o == k }
-			if c := w.commits[e.Commit]; !w.store.archived(k) && e.Keys[0].Step == k.Step && e.Keys[0].Target == k.Target && slices.ContainsFunc(w.keysOf(c.tree), same) {
+			if !w.store.archived(k) && e.Keys[0].Step == k.Step && e.Keys[0].Target == k.Target && w.hasKey(w.commits[e.Commit].tree, k) {
 				e.ID, e.Keys = k.ID(), []queue.Key{k}
 				out = append(out, e)
 				break
@@ -66,16 +80,37 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 	return out
 }
 
+// hasKey reports whether a tree has a key, under the version of k where the tree
+// asks for that.
+func (w *world) hasKey(t tree, k queue.Key) bool {
+	defer w.under(w.version(w.by, t))()
+	return slices.Contains(w.keysOf(t), k)
+}
+
 // anyKeysOf returns the keys of a tree under each version that a server may have had.
 func (w *world) anyKeysOf(t tree) []queue.Key {
 	keys := w.keysOf(t)
 	if len(w.versions) == 0 {
 		return keys
 	}
-	for _, v := range []string{"go/1", "go/2", "go/3"} {
+	for _, v := range []string{"go/1", "go/2", "go/3", "rs/1", "rs/2"} {
 		back := w.under(v)
 		keys = append(keys, w.keysOf(t)...)
 		back()
 	}
 	return keys
+}
+
+// crossKeys returns the keys that a tree has under a version and its parent has
+// not under another.
+func (w *world) crossKeys(parent tree, before string, t tree, by string) []queue.Key {
+	if before == by {
+		defer w.under(by)()
+		return w.newKeys(parent, t)
+	}
+	back := w.under(before)
+	had := w.keysOf(parent)
+	back()
+	defer w.under(by)()
+	return slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return slices.Contains(had, k) })
 }
