@@ -101,6 +101,7 @@ func TestWhatIsAsked(t *testing.T) {
 		{"a new package", `set("//a:all-targets" "//a/c:all-targets" )`, toyTree.With("a/c/BUILD", "")},
 		{"a package that is ignored", "", toyTree.With(".bazelignore", "a/c\n# no\n").With("a/c/BUILD", "")},
 		{"BUILD.bazel before BUILD", `set("//a:all-targets" )`, toyTree.With("a/BUILD.bazel", "")},
+		{"what all packages have in common", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree.With("REPO.bazel", "repo(features = ['x'])")},
 		{"another name of all", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree.With("WORKSPACE", "workspace(name = 'w')")},
 		{"the first again", "", toyTree},
 	} {

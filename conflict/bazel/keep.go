@@ -21,9 +21,12 @@ type kept struct {
 // changes to what it loads.
 const maxVariants = 8
 
+// repoFile is a common input of all packages, from Bazel 7 on.
+const repoFile = "REPO.bazel"
+
 // key names the records of one BUILD file.
 func (s *scanned) key(p *place) string {
-	return string(queue.DigestOf("package1", s.version, s.workspace, p.dir, p.build, s.layout.state(p.build)))
+	return string(queue.DigestOf("package1", s.version, s.workspace, s.layout.state(repoFile), p.dir, p.build, s.layout.state(p.build)))
 }
 
 // recall returns the record of a package, nil if it is not known.
