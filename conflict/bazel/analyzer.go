@@ -87,12 +87,10 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	x, err := a.externals(ctx, program, s)
-	if err != nil {
+	if s.version, err = a.version(ctx, program, t); err != nil {
 		return nil, err
 	}
-	s.externals = x
-	if s.version, err = a.version(ctx, program, t); err != nil {
+	if s.externals, err = a.externals(ctx, program, s); err != nil {
 		return nil, err
 	}
 	if err := a.load(ctx, program, s); err != nil {

@@ -180,3 +180,23 @@ func TestFailingTrees(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What another version of Bazel has fetched is not taken for this one's.
+func TestVersionsFetchForThemselves(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r" ;; esac; done; cat $answer`, toyText)
+	tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`)
+	for _, x := range []struct {
+		version string
+		fetches int
+	}{{"99", 1}, {"99", 0}, {"100", 1}} {
+		program := filepath.Join(f.dir, "bazel")
+		text, err := os.ReadFile(program)
+		must(t, err)
+		must(t, os.WriteFile(program, []byte(strings.Replace(string(text), `"bazel 99"`, `"bazel `+x.version+`"`, 1)), 0o700))
+		_, err = f.Trusting(tree).Graph(context.Background(), tree)
+		must(t, err)
+		if got := strings.Count(f.asked(t), "//"+askDir); got != x.fetches {
+			t.Errorf("version %s has fetched %d times, want %d", x.version, got, x.fetches)
+		}
+	}
+}
