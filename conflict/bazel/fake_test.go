@@ -200,3 +200,21 @@ func TestVersionsFetchForThemselves(t *testing.T) {
 		}
 	}
 }
+
+// A repository that is the tree itself, or has it inside, is another one in the
+// next checkout.
+func TestTheTreeIsNoRepositoryOfItself(t *testing.T) {
+	dir := t.TempDir()
+	tree, outside := filepath.Join(dir, "slot", "tree"), filepath.Join(dir, "outside")
+	f := &fetched{base: filepath.Join(dir, "base")}
+	for _, at := range []string{tree, outside, filepath.Join(f.base, "external")} {
+		must(t, os.MkdirAll(at, 0o700))
+	}
+	for name, to := range map[string]string{"self": tree, "around": filepath.Dir(tree), "other": outside} {
+		must(t, os.Symlink(to, filepath.Join(f.base, "external", name)))
+	}
+	must(t, f.collect(tree, ""))
+	if len(f.repos) != 1 || f.repos["other"].path == "" {
+		t.Errorf("the repositories are %v", f.repos)
+	}
+}

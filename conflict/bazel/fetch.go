@@ -192,6 +192,9 @@ func (f *fetched) collect(tree, workspace string) error {
 			f.repos[name] = repo{dir: in}
 			continue
 		}
+		if _, around := within(path, tree); around || path == tree {
+			continue // another one in the next checkout
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
