@@ -113,6 +113,9 @@ type scanned struct {
 // roots are the files that make a folder a workspace, those that count first.
 var roots = []string{"WORKSPACE.bazel", "WORKSPACE", "MODULE.bazel", "REPO.bazel"}
 
+// prelude is a file that Bazel puts before every BUILD file.
+const prelude = "tools/build_rules/prelude_bazel"
+
 // scan reads what can be read without Bazel.
 func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) {
 	files, err := t.Files(ctx)
@@ -128,6 +131,9 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	}
 	if len(l.packages) == 0 {
 		return nil, errors.New("the tree has no BUILD file")
+	}
+	if _, ok := l.resolve(prelude); ok {
+		return nil, fmt.Errorf("the tree has %s, which is a part of every BUILD file and may load others, but Bazel's answers do not name it: load what it defines where it is used, and remove it", prelude)
 	}
 	s := &scanned{tree: t, layout: l, records: map[string]*record{}}
 	if s.workspace, err = s.workspaceName(ctx); err != nil {

@@ -218,3 +218,21 @@ func TestTheTreeIsNoRepositoryOfItself(t *testing.T) {
 		t.Errorf("the repositories are %v", f.repos)
 	}
 }
+
+// Bazel does not say that it has loaded the prelude, nor what that loads.
+func TestAPreludeIsRefused(t *testing.T) {
+	f := mustFake(t, 0, "cat $answer", toyText)
+	tree := toyTree.With("other/prelude_bazel", "V = 1").With("tools/BUILD", "")
+	for name, tree := range map[string]*conflicttest.Tree{
+		"a file":       toyTree.With("tools/build_rules/prelude_bazel", "V = 1"),
+		"below a link": tree.WithMode("tools/build_rules", conflict.ModeLink, "../other"),
+	} {
+		_, err := f.graph(tree)
+		if err == nil || !strings.Contains(err.Error(), "tools/build_rules/prelude_bazel") || errors.Is(err, conflict.ErrProvisional) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if got := f.asked(t); got != "" {
+		t.Errorf("it was asked %s", got)
+	}
+}
