@@ -51,7 +51,7 @@ func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
 }
 
 // ID returns name and version. Bazel's own version is in the salt.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the graph of a tree that uses no external repository when it
 // is loaded.

@@ -93,6 +93,7 @@ func TestAffected(t *testing.T) {
 		"everything, by a version":    {main.With(".bazelversion", "9.9.9\n"), all},
 		"everything, by the wrapper":  {main.WithMode("tools/bazel", "100755", "#!/bin/sh\nexit 9\n"), all},
 		"everything, by .bazelignore": {main.With(".bazelignore", "x\n"), all},
+		"everything, by its name":     {swap("WORKSPACE", "shop", "store"), all},
 		"ignored":                     {main.With("d/readme.md", "1"), ""},
 		"nobody's":                    {main.With("d/n", "1"), all},
 	} {
@@ -118,7 +119,7 @@ func names(s *conflict.Snapshot) string {
 }
 
 func TestConflicts(t *testing.T) {
-	b, main := mustOpen(t), shop()
+	b, main := mustOpen(t), shop().With("free.bzl", "X = 1\n")
 	add := func(file, text string) *conflicttest.Tree { return main.With(file, main.Content(file)+text) }
 	for name, x := range map[string]struct {
 		one, other *conflicttest.Tree
@@ -132,6 +133,9 @@ func TestConflicts(t *testing.T) {
 		"a circle made by two":         {add("a/BUILD", "filegroup(name = \"p\", srcs = [\"//e:q\"])\n"), add("e/BUILD", "filegroup(name = \"q\", srcs = [\"//a:p\"])\n"), true},
 		"sources of two packages":      {main.With("e/e.in", "1"), main.With("c/data/1", "1"), false},
 		"targets of two packages":      {add("e/BUILD", "filegroup(name = \"p\")\n"), add("c/BUILD", "filegroup(name = \"q\")\n"), false},
+		"a .bzl goes, the other loads": {main.Without("free.bzl"), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"a name goes, the other loads": {main.With("free.bzl", ""), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"the WORKSPACE loads":          {main.Without("free.bzl"), main.With("WORKSPACE", "load(\"//:free.bzl\", \"X\")\n"+main.Content("WORKSPACE")), true},
 		"a source and a comment":       {main.With("e/e.in", "1"), main.With("e/BUILD", "# x\n"+main.Content("e/BUILD")), false},
 	} {
 		if got := b.meet(main, x.one, x.other); got != x.want {

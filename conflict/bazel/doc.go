@@ -51,7 +51,7 @@
 // nothing has changed but sources.
 //
 // The same things are definitions: def:a/BUILD stands for a BUILD file with all
-// that it loads, def:x.bzl for a .bzl file, and the listings of the folders that
+// that it loads, def:x.bzl for a .bzl file, loaded or not, and the listings of the folders that
 // a glob looks at are read by the package's targets. One change adds
 //
 //	[filegroup(name = "x") for _ in ([1] if FLAG else [])]

@@ -97,7 +97,7 @@ func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
 				continue
 			}
 			files[l.file()] = true
-			if strings.HasSuffix(l.file(), ".bzl") || strings.HasSuffix(l.file(), "MODULE.bazel") {
+			if isScript(l.file()) || strings.HasSuffix(l.file(), "MODULE.bazel") {
 				more, _, err := a.closure(ctx, s, []string{l.file()})
 				if err != nil {
 					return nil, err

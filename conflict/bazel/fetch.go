@@ -272,7 +272,7 @@ func (f *fetched) settle(dir, tree string, texts map[string]string) error {
 				return nil
 			}
 		}
-		if e.IsDir() || !strings.HasSuffix(file, ".bzl") && !strings.HasSuffix(file, ".scl") {
+		if e.IsDir() || !isScript(file) {
 			return nil
 		}
 		text, err := os.ReadFile(file)

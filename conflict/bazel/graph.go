@@ -18,7 +18,7 @@ type builder struct {
 	g       *conflict.Graph
 	nodes   map[string]string // label → the node that it is, for all but source files
 	outside map[string]bool   // repositories that are used
-	defined map[string]bool   // .bzl files of the tree that are loaded
+	defined map[string]bool   // .bzl files of the tree, and those that links lead to where they are loaded
 }
 
 // graph makes the graph.
@@ -29,6 +29,9 @@ func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
 		return nil, err
 	}
 	b.g.Salt = []string{"bazel " + s.version}
+	if s.workspace != "" { // it is in the paths of runfiles
+		b.g.Salt = append(b.g.Salt, "workspace "+s.workspace)
+	}
 	for _, r := range s.records {
 		for i := range r.rules {
 			b.nodes[r.rules[i].name] = r.rules[i].name
@@ -38,6 +41,11 @@ func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
 		}
 		for file, rule := range r.generated {
 			b.nodes[file] = rule
+		}
+	}
+	for _, e := range s.layout.files {
+		if isScript(e.Path) { // one that nobody loads yet may go while another change begins to
+			b.defined[e.Path] = true
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(s.records)) {
@@ -151,14 +159,16 @@ const externalPrefix = "ext:"
 // addOutside adds the nodes of the repositories that are used.
 func (b *builder) addOutside() {
 	var made []conflict.Entry
+	var reads []string
 	for _, file := range b.externals.made {
-		if e := b.layout.entries(file); len(e) > 0 {
-			made = append(made, e...)
+		made = append(made, b.layout.entries(file)...)
+		if b.defined[file] {
+			reads = append(reads, conflict.DefinitionPrefix+file)
 		}
 	}
 	for repo := range b.outside {
 		t := conflict.Target{Name: externalPrefix + repo, Kind: "bazel repository", Internal: true,
-			Attrs: b.externals.digest(b.layout, repo), Sources: made}
+			Attrs: b.externals.digest(b.layout, repo), Sources: made, Reads: reads}
 		if dir, ok := b.externals.inTree(repo); ok {
 			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
 		} else if dir, ok := b.layout.given[repo]; ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"regexp"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
@@ -73,7 +72,7 @@ func (l *layout) exclude(dirs []string) {
 func (l *layout) scripts(dir string) []string {
 	var out []string
 	for _, e := range l.under(dir) {
-		if strings.HasSuffix(e.Path, ".bzl") {
+		if isScript(e.Path) {
 			out = append(out, e.Path)
 		}
 	}

@@ -102,6 +102,11 @@ func isBuild(file string) bool {
 	return name == "BUILD" || name == "BUILD.bazel"
 }
 
+// isScript reports whether a file's name is that of one that can be loaded.
+func isScript(file string) bool {
+	return strings.HasSuffix(file, ".bzl") || strings.HasSuffix(file, ".scl")
+}
+
 // below reports whether a folder is one of a list, or in one.
 func below(dir string, list []string) bool {
 	return slices.ContainsFunc(list, func(in string) bool { return dir == in || strings.HasPrefix(dir, in+"/") })

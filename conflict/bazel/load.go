@@ -23,7 +23,10 @@ type source struct {
 var loadStatement = regexp.MustCompile(`(?m)^[ \t]*load[ \t]*\(\s*(?:#[^\n]*\n\s*)*["']([^"'\n]+)["']`)
 
 func readSource(text []byte) source {
-	s := source{globs: bytes.Contains(text, []byte("glob")) || bytes.Contains(text, []byte("subpackages"))}
+	s := source{}
+	for _, word := range []string{"glob", "subpackages", "getattr"} { // native can be asked for its functions by name
+		s.globs = s.globs || bytes.Contains(text, []byte(word))
+	}
 	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
 		s.loads = append(s.loads, string(m[1]))
 	}
