@@ -112,11 +112,11 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 	t := conflict.Target{Name: r.name, Kind: "bazel " + r.class, Internal: r.manual, Attrs: r.attrs}
 	facts := []string{string(r.attrs)}
 	for _, name := range r.inputs {
-		if node, ok := b.nodes[name]; ok {
+		l, _ := parseLabel(name, b.workspace)
+		if node, ok := b.nodes[b.real(l).String()]; ok {
 			t.Deps = append(t.Deps, node)
 			continue
 		}
-		l, _ := parseLabel(name, b.workspace)
 		if l.repo != "" || l.dir == "external" {
 			t.Deps = append(t.Deps, b.external(l.repo))
 			continue
@@ -137,11 +137,23 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 
 // visible says who may use a file of another package.
 func (b *builder) visible(l label) string {
+	l = b.real(l)
 	r := b.records[l.dir]
 	if r == nil {
 		return "no package"
 	}
 	return string(r.files[l.String()])
+}
+
+// real returns the label, in the package that there is, of what a label names
+// that goes through a link.
+func (b *builder) real(l label) label {
+	if l.repo == "" && b.records[l.dir] == nil {
+		if dir, ok := b.layout.follow(l.dir); ok && b.records[dir] != nil {
+			l.dir = dir
+		}
+	}
+	return l
 }
 
 // external returns the node of a repository.

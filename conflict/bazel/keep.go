@@ -82,9 +82,6 @@ func (s *scanned) loadState(name string) string {
 	if l.repo != "" {
 		return string(s.externals.digest(s.layout, l.repo))
 	}
-	owner, _ := s.layout.owner(l.file())
-	if owner != l.dir {
-		return "in the package " + owner
-	}
-	return s.layout.state(l.file())
+	owner, _ := s.layout.owner(l.file()) // another than l.dir for what is behind a link, or not to be loaded
+	return string(queue.DigestOf(owner, s.layout.state(l.file())))
 }

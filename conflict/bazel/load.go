@@ -51,10 +51,10 @@ func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source,
 	return src, nil
 }
 
-// closure returns the files of the tree that the given ones load, and
-// themselves, and the labels outside of it that they load.
-func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (files, outer map[string]bool, err error) {
-	files, outer = map[string]bool{}, map[string]bool{}
+// closure adds to a set the given files of the tree and those that they load. It
+// returns those that were not in it, and what these load from elsewhere.
+func (a *Analyzer) closure(ctx context.Context, s *scanned, files map[string]bool, from []string) (added []string, outer map[string]bool, err error) {
+	outer = map[string]bool{}
 	for todo := slices.Clone(from); len(todo) > 0; {
 		file := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -62,6 +62,7 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 			continue
 		}
 		files[file] = true
+		added = append(added, file)
 		src, err := a.source(ctx, s, file)
 		if err != nil {
 			return nil, nil, err
@@ -69,13 +70,13 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 		for _, load := range src.loads {
 			l, ok := parseLabel(load, s.workspace)
 			switch {
-			case (!ok || l.repo == "") && inner(file, s.layout.repos) != "": // all of them are looked at
+			case (!ok || l.repo == "") && s.layout.inner(file) != "": // all of them are looked at
 			case !ok: // :name, in the package of this file
 				dir, _ := s.layout.owner(file)
 				todo = append(todo, path.Join(dir, strings.TrimPrefix(load, ":")))
 			case l.repo == "":
 				todo = append(todo, l.file())
-			case l.repo == toolsRepo || inner(file, s.layout.repos) == l.repo:
+			case l.repo == toolsRepo || s.layout.repos[l.repo] != "" && s.layout.repos[l.repo] == s.layout.inner(file):
 			case s.layout.repos[l.repo] != "":
 				todo = append(todo, s.layout.scripts(s.layout.repos[l.repo])...)
 			default:
@@ -83,14 +84,15 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 			}
 		}
 	}
-	return files, outer, nil
+	return added, outer, nil
 }
 
-// inner returns the repository that a file of the tree is in, "" if none.
-func inner(file string, repos map[string]string) string {
-	for name, dir := range repos {
-		if strings.HasPrefix(file, dir+"/") {
-			return name
+// inner returns the folder of the repository that a file of the tree is in, ""
+// if none.
+func (l *layout) inner(file string) string {
+	for dir := folder(file); dir != ""; dir = folder(dir) {
+		if l.apart[dir] {
+			return dir
 		}
 	}
 	return ""
@@ -105,7 +107,7 @@ func (a *Analyzer) outerLoads(ctx context.Context, s *scanned) ([]string, error)
 	for _, p := range s.layout.packages {
 		builds = append(builds, p.build)
 	}
-	_, outer, err := a.closure(ctx, s, builds)
+	_, outer, err := a.closure(ctx, s, map[string]bool{}, builds)
 	return slices.Sorted(maps.Keys(outer)), err
 }
 
