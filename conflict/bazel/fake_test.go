@@ -239,3 +239,36 @@ func TestAPreludeIsRefused(t *testing.T) {
 		t.Errorf("it was asked %s", got)
 	}
 }
+
+// What a repository was made of may not be named anywhere: Bazel tells it. Once
+// it has changed on the target branch, the repository is fetched again.
+func TestWhatHasBeenReadIsFetchedAgain(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r"; echo "FILE:@//b:x 1" >"${a#*=}/external/@r.marker" ;; esac; done; cat $answer`, toyText)
+	for _, x := range []struct {
+		text    string
+		fetches int
+	}{{"1", 1}, {"1", 0}, {"2", 1}} {
+		tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`).With("b/x", x.text)
+		_, err := f.Trusting(tree).Graph(context.Background(), tree)
+		must(t, err)
+		if got := strings.Count(f.asked(t), "//"+askDir); got != x.fetches {
+			t.Errorf("with %s it has fetched %d times, want %d", x.text, got, x.fetches)
+		}
+	}
+}
+
+// A few links to large folders stand for more files than memory holds.
+func TestManyLinks(t *testing.T) {
+	files := map[string]string{"WORKSPACE": "", "BUILD": ""}
+	for i := range 1025 {
+		files[fmt.Sprintf("big/%d", i)] = ""
+	}
+	tree := conflicttest.New(files)
+	for i := range 1025 {
+		tree = tree.WithMode(fmt.Sprintf("links/%d", i), conflict.ModeLink, "../big")
+	}
+	f := mustFake(t, 0, "cat $answer", toyText)
+	if _, err := f.graph(tree); err == nil || !strings.Contains(err.Error(), "links") || errors.Is(err, conflict.ErrProvisional) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -31,8 +31,9 @@ type fetched struct {
 	done  map[string]bool // labels that can be loaded
 	tried map[string]int  // label → how often it was asked for
 	repos map[string]repo
-	reads []string // files and folders of the tree that they were made of
-	said  string   // by Bazel, the last time that something could not be fetched
+	reads []string     // files and folders of the tree that they were made of
+	state queue.Digest // of those, when they were fetched
+	said  string       // by Bazel, the last time that something could not be fetched
 }
 
 // maxTries is how often a label is asked for that Bazel cannot find. It may be
@@ -63,6 +64,9 @@ const askDir = "submitqueue_fetches"
 // fetch makes Bazel fetch the repositories of the labels and of all that they
 // load, in a checkout of the target branch. It is called by who has the turn.
 func (a *Analyzer) fetch(ctx context.Context, program string, target *scanned, want fetching) (*fetched, error) {
+	if f := a.fetched; f != nil && f.state != target.layout.content(f.reads) {
+		f.key = "" // the target branch has moved on
+	}
 	var ask []string
 	for _, label := range want.labels {
 		if !outerLabel.MatchString(label) {
@@ -118,6 +122,7 @@ func (a *Analyzer) fetchMore(ctx context.Context, program string, target *scanne
 	if err := f.collect(d.Tree, target.workspace); err != nil {
 		return fmt.Errorf("bazel: %w: %w", conflict.ErrProvisional, err)
 	}
+	f.state = target.layout.content(f.reads)
 	if f.said = ""; failed != nil {
 		f.said = ": " + clean(failed.Last)
 	}

@@ -313,6 +313,18 @@ func (l *layout) entries(file string) []conflict.Entry {
 	return append(out, l.under(to)...)
 }
 
+// content is a digest of all that is at some paths.
+func (l *layout) content(files []string) queue.Digest {
+	var all []string
+	for _, file := range files {
+		all = append(all, file)
+		for _, e := range l.entries(file) {
+			all = append(all, e.Path, e.Mode, e.OID)
+		}
+	}
+	return queue.DigestOf(all...)
+}
+
 // state is a digest of what is at a path.
 func (l *layout) state(file string) string {
 	e, ok := l.byPath[file]
