@@ -272,3 +272,41 @@ func TestManyLinks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A repository that could not be fetched is tried again, but not each time.
+func TestFetchingGoesOn(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) [ -e $d/down ] || mkdir -p "${a#*=}/external/r" ;; esac; done; cat $answer`, toyText)
+	tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`)
+	must(t, os.WriteFile(filepath.Join(f.dir, "down"), nil, 0o600))
+	fetches := ""
+	for range 12 {
+		if _, err := f.Trusting(tree).Graph(context.Background(), tree); !errors.Is(err, conflict.ErrProvisional) {
+			t.Fatalf("got %v", err)
+		}
+		fetches += fmt.Sprint(strings.Count(f.asked(t), "//"+askDir))
+	}
+	if fetches != "111010001000" {
+		t.Errorf("it has fetched %s", fetches)
+	}
+	must(t, os.Remove(filepath.Join(f.dir, "down")))
+	for range 5 {
+		if _, err := f.Trusting(tree).Graph(context.Background(), tree); err == nil {
+			return
+		}
+	}
+	t.Error("it does not try any more")
+}
+
+// Trees that load what a repository does not have take it from nobody.
+func TestBadLoadsHarmNobody(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r" ;; esac; done
+if grep -q bad a/BUILD; then echo "ERROR: no such package '@r//bad': it is not there" >&2; exit 7; fi; cat $answer`, toyText)
+	good, bad := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`), toyTree.With("a/BUILD", "load(\"@r//:x.bzl\", \"X\")\nload(\"@r//bad:x.bzl\", \"Y\")")
+	for range 5 {
+		if _, err := f.Trusting(good).Graph(context.Background(), bad); !errors.Is(err, conflict.ErrProvisional) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	_, err := f.Trusting(good).Graph(context.Background(), good)
+	must(t, err)
+}
