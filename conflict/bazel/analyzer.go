@@ -96,7 +96,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	if err := a.load(ctx, program, s); err != nil {
 		return nil, err
 	}
-	return s.graph(ctx)
+	return a.graph(ctx, s)
 }
 
 // scanned is a tree on its way to a graph.

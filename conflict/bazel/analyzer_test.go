@@ -227,6 +227,8 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		"a toolchain that a macro registers":  {map[string]string{"WORKSPACE": "load(\"@llvm//:x.bzl\", \"llvm_register_toolchains\")\nllvm_register_toolchains()\n"}, "WORKSPACE", "//a:a //b:b"},
 		"a version of no toolchain":           {map[string]string{"WORKSPACE": "register_toolchains(\"//a:a\")\n"}, "WORKSPACE", "//b:b"},
 		"a folder that is a repository":       {map[string]string{"WORKSPACE": "new_local_repository(name = \"other\", path = \"third_party/o\", build_file = \"//:o.BUILD\")\n", "third_party/o/x": ""}, "third_party/o/x", "//b:b"},
+		"a file that is named without a mark": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\"fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
+		"a part of the tree":                  {map[string]string{"WORKSPACE": "local_repository(name = \"other\", path = \"in\")\n", "in/x": ""}, "in/x", "//b:b"},
 		"a file that is named without a path": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\":fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
 	} {
 		tree := main
@@ -246,6 +248,23 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		got := slices.DeleteFunc(slices.Clone(f.Affected), func(target string) bool { return target == queue.TargetUnowned })
 		if slices.Sort(got); strings.Join(got, " ") != x.want {
 			t.Errorf("%s: affected %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// What a repository uses of the tree is below what uses the repository.
+func TestRepositoriesThatReferBack(t *testing.T) {
+	b := mustOpen(t)
+	main := conflicttest.New(map[string]string{"BUILD": "",
+		"WORKSPACE": "workspace(name = \"main\")\nlocal_repository(name = \"inner\", path = \"in\")\nhttp_archive(name = \"far\", build_file = \"//:far.BUILD\")\n",
+		"far.BUILD": "filegroup(name = \"far\", srcs = [\"@//b:f\"])\n",
+		"in/BUILD":  "filegroup(name = \"in\", srcs = [\"@main//b\"])\n",
+		"a/BUILD":   "filegroup(name = \"near\", srcs = [\"@inner//:in\"])\nfilegroup(name = \"far\", srcs = [\"@far//:far\"])\nfilegroup(name = \"a\")\n",
+		"b/BUILD":   "filegroup(name = \"b\", srcs = [\"b.in\"])\nexports_files([\"f\"])\nfilegroup(name = \"g\", srcs = [\"f\"])\n", "b/b.in": "", "b/f": "",
+	})
+	for file, want := range map[string]string{"b/b.in": "//a:near //b:b", "b/f": "//a:far //a:near //b:g"} {
+		if got := strings.Join(b.affected(main, main.With(file, "1")), " "); got != want {
+			t.Errorf("%s affects %s, want %s", file, got, want)
 		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 
 // externals are the external repositories that packages may load from.
 type externals struct {
-	made  []string        // the files of the tree that say what they are
-	repos map[string]repo // by name
+	made  []string                // the files of the tree that say what they are
+	repos map[string]repo         // by name
+	parts map[string]queue.Digest // of those in the tree
 }
 
 // repo is one external repository as files.
@@ -35,11 +36,12 @@ func (x *externals) digest(l *layout, name string) queue.Digest {
 	case r.dir == "":
 		return r.digest
 	}
-	var all []string
-	for _, e := range l.under(r.dir) {
-		all = append(all, e.Path, e.Mode, e.OID)
+	if d, ok := x.parts[name]; ok {
+		return d
 	}
-	return queue.DigestOf(all...)
+	d := l.content([]string{r.dir})
+	x.parts[name] = d
+	return d
 }
 
 // inTree returns the folder of a repository that is a part of the tree.
@@ -130,7 +132,7 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	if err != nil {
 		return nil, err
 	}
-	x := &externals{made: made, repos: map[string]repo{}}
+	x := &externals{made: made, repos: map[string]repo{}, parts: map[string]queue.Digest{}}
 	for name, dir := range s.layout.repos {
 		x.repos[name] = repo{dir: dir}
 	}

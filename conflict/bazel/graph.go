@@ -15,6 +15,7 @@ import (
 // builder makes the graph of a tree's records.
 type builder struct {
 	*scanned
+	a       *Analyzer
 	g       *conflict.Graph
 	nodes   map[string]string // label → the node that it is, for all but source files
 	outside map[string]bool   // repositories that are used
@@ -22,8 +23,8 @@ type builder struct {
 }
 
 // graph makes the graph.
-func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
-	b := &builder{scanned: s, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
+func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, error) {
+	b := &builder{scanned: s, a: a, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
 	var err error
 	if b.g.Barrier, err = s.barrier(ctx); err != nil {
 		return nil, err
@@ -54,7 +55,9 @@ func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
 	for file := range b.defined {
 		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("bzl1", s.layout.state(file))})
 	}
-	b.addOutside()
+	if err := b.addOutside(ctx); err != nil {
+		return nil, err
+	}
 	return b.g, b.toolchains(ctx)
 }
 
@@ -169,7 +172,7 @@ func (b *builder) external(repo string) string {
 const externalPrefix = "ext:"
 
 // addOutside adds the nodes of the repositories that are used.
-func (b *builder) addOutside() {
+func (b *builder) addOutside(ctx context.Context) error {
 	var made []conflict.Entry
 	var reads []string
 	for _, file := range b.externals.made {
@@ -178,16 +181,65 @@ func (b *builder) addOutside() {
 			reads = append(reads, conflict.DefinitionPrefix+file)
 		}
 	}
+	back, err := b.refersBack(ctx, b.externals.made)
+	if err != nil {
+		return err
+	}
 	for repo := range b.outside {
 		t := conflict.Target{Name: externalPrefix + repo, Kind: "bazel repository", Internal: true,
-			Attrs: b.externals.digest(b.layout, repo), Sources: made, Reads: reads}
-		if dir, ok := b.externals.inTree(repo); ok {
-			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
-		} else if dir, ok := b.layout.given[repo]; ok {
-			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
+			Attrs: b.externals.digest(b.layout, repo), Sources: made, Reads: reads, Deps: back.deps, Inputs: back.files}
+		dir, ok := b.externals.inTree(repo)
+		if !ok {
+			dir = b.layout.given[repo]
+		}
+		if dir != "" {
+			var files []string
+			inside := b.layout.entries(dir)
+			t.Sources = slices.Concat(made, inside)
+			for _, e := range inside {
+				if isBuild(e.Path) || isScript(e.Path) {
+					files = append(files, e.Path)
+				}
+			}
+			own, err := b.refersBack(ctx, files)
+			if err != nil {
+				return err
+			}
+			t.Deps, t.Inputs = slices.Concat(back.deps, own.deps), slices.Concat(back.files, own.files)
 		}
 		b.g.Targets = append(b.g.Targets, t)
 	}
+	return nil
+}
+
+// references are what repositories use of the tree they are used by.
+type references struct {
+	deps  []string
+	files []conflict.Entry
+}
+
+// refersBack finds labels of the tree in the texts of repositories, whose own
+// begin with // alone.
+func (b *builder) refersBack(ctx context.Context, files []string) (references, error) {
+	var r references
+	for _, file := range files {
+		src, err := b.a.source(ctx, b.scanned, file)
+		if err != nil {
+			return r, err
+		}
+		for _, name := range src.named {
+			l, ok := parseLabel(name, b.workspace)
+			if !ok || l.repo != "" {
+				continue
+			}
+			if node, ok := b.nodes[b.real(l).String()]; ok {
+				r.deps = append(r.deps, node)
+			} else {
+				r.files = append(r.files, b.layout.entries(l.file())...)
+			}
+		}
+	}
+	return r, nil
 }
 
 // globals are the files that every target depends on.

@@ -71,7 +71,7 @@ func (l *layout) exclude(dirs map[string]bool) error {
 // scripts returns the .bzl files below a folder.
 func (l *layout) scripts(dir string) []string {
 	var out []string
-	for _, e := range l.under(dir) {
+	for _, e := range l.entries(dir) {
 		if isScript(e.Path) {
 			out = append(out, e.Path)
 		}

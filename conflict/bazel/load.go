@@ -15,12 +15,15 @@ import (
 // source is what the text of a BUILD or .bzl file says without Bazel.
 type source struct {
 	loads []string // labels as they are written
+	named []string // labels that name a repository, be it the tree's
 	globs bool     // it may look at what files there are
 }
 
 // Both are guesses that err on one side: a load statement that is written in
 // another way is only found by Bazel, which then has no repository for it.
 var loadStatement = regexp.MustCompile(`(?m)^[ \t]*load[ \t]*\(\s*(?:#[^\n]*\n\s*)*["']([^"'\n]+)["']`)
+
+var repoLabel = regexp.MustCompile(`@[A-Za-z0-9_.~+-]*//[A-Za-z0-9_./+=~-]*(?::[A-Za-z0-9_./+=~-]+)?`)
 
 func readSource(text []byte) source {
 	s := source{}
@@ -30,6 +33,11 @@ func readSource(text []byte) source {
 	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
 		s.loads = append(s.loads, string(m[1]))
 	}
+	for _, name := range repoLabel.FindAll(text, -1) {
+		s.named = append(s.named, string(name))
+	}
+	slices.Sort(s.named)
+	s.named = slices.Clip(slices.Compact(s.named))
 	return s
 }
 
