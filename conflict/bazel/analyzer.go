@@ -51,7 +51,7 @@ func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
 }
 
 // ID returns name and version. Bazel's own version is in the salt.
-func (a *Analyzer) ID() string { return Name + "/2" }
+func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the graph of a tree that uses no external repository when it
 // is loaded.
@@ -87,18 +87,16 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	x, err := a.externals(ctx, program, s)
-	if err != nil {
+	if s.version, err = a.version(ctx, program, t); err != nil {
 		return nil, err
 	}
-	s.externals = x
-	if s.version, err = a.version(ctx, program, t); err != nil {
+	if s.externals, err = a.externals(ctx, program, s); err != nil {
 		return nil, err
 	}
 	if err := a.load(ctx, program, s); err != nil {
 		return nil, err
 	}
-	return s.graph(ctx)
+	return a.graph(ctx, s)
 }
 
 // scanned is a tree on its way to a graph.
@@ -115,6 +113,9 @@ type scanned struct {
 // roots are the files that make a folder a workspace, those that count first.
 var roots = []string{"WORKSPACE.bazel", "WORKSPACE", "MODULE.bazel", "REPO.bazel"}
 
+// prelude is a file that Bazel puts before every BUILD file.
+const prelude = "tools/build_rules/prelude_bazel"
+
 // scan reads what can be read without Bazel.
 func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) {
 	files, err := t.Files(ctx)
@@ -130,6 +131,9 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	}
 	if len(l.packages) == 0 {
 		return nil, errors.New("the tree has no BUILD file")
+	}
+	if _, ok := l.resolve(prelude); ok {
+		return nil, fmt.Errorf("the tree has %s, which is a part of every BUILD file and may load others, but Bazel's answers do not name it: load what it defines where it is used, and remove it", prelude)
 	}
 	s := &scanned{tree: t, layout: l, records: map[string]*record{}}
 	if s.workspace, err = s.workspaceName(ctx); err != nil {

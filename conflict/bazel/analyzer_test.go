@@ -93,6 +93,7 @@ func TestAffected(t *testing.T) {
 		"everything, by a version":    {main.With(".bazelversion", "9.9.9\n"), all},
 		"everything, by the wrapper":  {main.WithMode("tools/bazel", "100755", "#!/bin/sh\nexit 9\n"), all},
 		"everything, by .bazelignore": {main.With(".bazelignore", "x\n"), all},
+		"everything, by its name":     {swap("WORKSPACE", "shop", "store"), all},
 		"ignored":                     {main.With("d/readme.md", "1"), ""},
 		"nobody's":                    {main.With("d/n", "1"), all},
 	} {
@@ -118,7 +119,7 @@ func names(s *conflict.Snapshot) string {
 }
 
 func TestConflicts(t *testing.T) {
-	b, main := mustOpen(t), shop()
+	b, main := mustOpen(t), shop().With("free.bzl", "X = 1\n")
 	add := func(file, text string) *conflicttest.Tree { return main.With(file, main.Content(file)+text) }
 	for name, x := range map[string]struct {
 		one, other *conflicttest.Tree
@@ -132,6 +133,9 @@ func TestConflicts(t *testing.T) {
 		"a circle made by two":         {add("a/BUILD", "filegroup(name = \"p\", srcs = [\"//e:q\"])\n"), add("e/BUILD", "filegroup(name = \"q\", srcs = [\"//a:p\"])\n"), true},
 		"sources of two packages":      {main.With("e/e.in", "1"), main.With("c/data/1", "1"), false},
 		"targets of two packages":      {add("e/BUILD", "filegroup(name = \"p\")\n"), add("c/BUILD", "filegroup(name = \"q\")\n"), false},
+		"a .bzl goes, the other loads": {main.Without("free.bzl"), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"a name goes, the other loads": {main.With("free.bzl", ""), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"the WORKSPACE loads":          {main.Without("free.bzl"), main.With("WORKSPACE", "load(\"//:free.bzl\", \"X\")\n"+main.Content("WORKSPACE")), true},
 		"a source and a comment":       {main.With("e/e.in", "1"), main.With("e/BUILD", "# x\n"+main.Content("e/BUILD")), false},
 	} {
 		if got := b.meet(main, x.one, x.other); got != x.want {
@@ -223,6 +227,8 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		"a toolchain that a macro registers":  {map[string]string{"WORKSPACE": "load(\"@llvm//:x.bzl\", \"llvm_register_toolchains\")\nllvm_register_toolchains()\n"}, "WORKSPACE", "//a:a //b:b"},
 		"a version of no toolchain":           {map[string]string{"WORKSPACE": "register_toolchains(\"//a:a\")\n"}, "WORKSPACE", "//b:b"},
 		"a folder that is a repository":       {map[string]string{"WORKSPACE": "new_local_repository(name = \"other\", path = \"third_party/o\", build_file = \"//:o.BUILD\")\n", "third_party/o/x": ""}, "third_party/o/x", "//b:b"},
+		"a file that is named without a mark": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\"fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
+		"a part of the tree":                  {map[string]string{"WORKSPACE": "local_repository(name = \"other\", path = \"in\")\n", "in/x": ""}, "in/x", "//b:b"},
 		"a file that is named without a path": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\":fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
 	} {
 		tree := main
@@ -242,6 +248,23 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		got := slices.DeleteFunc(slices.Clone(f.Affected), func(target string) bool { return target == queue.TargetUnowned })
 		if slices.Sort(got); strings.Join(got, " ") != x.want {
 			t.Errorf("%s: affected %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// What a repository uses of the tree is below what uses the repository.
+func TestRepositoriesThatReferBack(t *testing.T) {
+	b := mustOpen(t)
+	main := conflicttest.New(map[string]string{"BUILD": "",
+		"WORKSPACE": "workspace(name = \"main\")\nlocal_repository(name = \"inner\", path = \"in\")\nhttp_archive(name = \"far\", build_file = \"//:far.BUILD\")\n",
+		"far.BUILD": "filegroup(name = \"far\", srcs = [\"@//b:f\"])\n",
+		"in/BUILD":  "filegroup(name = \"in\", srcs = [\"@main//b\"])\n",
+		"a/BUILD":   "filegroup(name = \"near\", srcs = [\"@inner//:in\"])\nfilegroup(name = \"far\", srcs = [\"@far//:far\"])\nfilegroup(name = \"a\")\n",
+		"b/BUILD":   "filegroup(name = \"b\", srcs = [\"b.in\"])\nexports_files([\"f\"])\nfilegroup(name = \"g\", srcs = [\"f\"])\n", "b/b.in": "", "b/f": "",
+	})
+	for file, want := range map[string]string{"b/b.in": "//a:near //b:b", "b/f": "//a:far //a:near //b:g"} {
+		if got := strings.Join(b.affected(main, main.With(file, "1")), " "); got != want {
+			t.Errorf("%s affects %s, want %s", file, got, want)
 		}
 	}
 }

@@ -36,10 +36,15 @@
 // repositories, by a label or a macro that is called so, WORKSPACE and all else
 // that says what the repositories are is below every rule, too.
 //
+// What a repository uses of the tree, by a label such as @//a:b in its BUILD files
+// that are in the tree, is below the repository. A label through a folder that is
+// a link is one of the package that the link leads to.
+//
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
-// without an effect, affect no target. .bazelrc with what it imports,
-// and names, .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel
-// and platform_mappings are in every hash. Source files are sources of each rule that lists them.
+// without an effect, affect no target. .bazelrc with what it imports and names,
+// .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel,
+// platform_mappings and the workspace's name are in every hash. Source files are
+// sources of each rule that lists them.
 //
 // # Packages are remembered
 //
@@ -51,8 +56,9 @@
 // nothing has changed but sources.
 //
 // The same things are definitions: def:a/BUILD stands for a BUILD file with all
-// that it loads, def:x.bzl for a .bzl file, and the listings of the folders that
-// a glob looks at are read by the package's targets. One change adds
+// that it loads, def:x.bzl for a .bzl file, loaded or not, and the listings of
+// the folders that a glob looks at are read by the package's targets. One change
+// adds
 //
 //	[filegroup(name = "x") for _ in ([1] if FLAG else [])]
 //
@@ -105,5 +111,6 @@
 // are understood, but repositories of MODULE.bazel are not fetched: a tree that
 // loads from one has no graph. Bazel is the program `bazel` of the server's
 // PATH, whatever .bazelversion says. Packages that --deleted_packages in a rc
-// file leaves out are loaded like all others.
+// file leaves out are loaded like all others. A tree with a prelude
+// (tools/build_rules/prelude_bazel) has no graph: Bazel does not say what it loads.
 package bazel

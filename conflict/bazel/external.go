@@ -15,8 +15,9 @@ import (
 
 // externals are the external repositories that packages may load from.
 type externals struct {
-	made  []string        // the files of the tree that say what they are
-	repos map[string]repo // by name
+	made  []string                // the files of the tree that say what they are
+	repos map[string]repo         // by name
+	parts map[string]queue.Digest // of those in the tree
 }
 
 // repo is one external repository as files.
@@ -35,11 +36,12 @@ func (x *externals) digest(l *layout, name string) queue.Digest {
 	case r.dir == "":
 		return r.digest
 	}
-	var all []string
-	for _, e := range l.under(r.dir) {
-		all = append(all, e.Path, e.Mode, e.OID)
+	if d, ok := x.parts[name]; ok {
+		return d
 	}
-	return queue.DigestOf(all...)
+	d := l.content([]string{r.dir})
+	x.parts[name] = d
+	return d
 }
 
 // inTree returns the folder of a repository that is a part of the tree.
@@ -68,18 +70,20 @@ func (s *scanned) imports(ctx context.Context, file string) ([]string, error) {
 var workspaceFiles = []string{"WORKSPACE", "WORKSPACE.bazel", "WORKSPACE.bzlmod", "MODULE.bazel", "MODULE.bazel.lock"}
 
 // fileLabel finds texts that may be labels of files: a lock file, a patch, a
-// .bzl file with an extension.
-var fileLabel = regexp.MustCompile(`["']((?:(?:@[A-Za-z0-9_.~+-]*)?//|:)[^"'\s]*)["']`)
+// .bzl file with an extension. Without a package they are in that of the file
+// or, as a macro's are, in that of WORKSPACE.
+var fileLabel = regexp.MustCompile(`["']([^"'\s]+)["']`)
 
 // making returns the files of a tree that say what its repositories are: those
 // where they are declared, all .bzl files that these load, and all files that
 // one of them names by a label.
 func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
-	files, _, err := a.closure(ctx, s, workspaceFiles)
+	files := map[string]bool{}
+	todo, _, err := a.closure(ctx, s, files, workspaceFiles)
 	if err != nil {
 		return nil, err
 	}
-	for todo := slices.Collect(maps.Keys(files)); len(todo) > 0; {
+	for len(todo) > 0 {
 		file := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		text, err := s.text(ctx, file)
@@ -87,30 +91,38 @@ func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
 			return nil, err
 		}
 		for _, m := range fileLabel.FindAllSubmatch(text, -1) {
-			written := string(m[1])
-			if strings.HasPrefix(written, ":") {
-				dir, _ := s.layout.owner(file)
-				written = "//" + dir + written
-			}
-			l, ok := parseLabel(written, s.workspace)
-			if _, there := s.layout.resolve(l.file()); !ok || l.repo != "" || !there || files[l.file()] {
-				continue
-			}
-			files[l.file()] = true
-			if strings.HasSuffix(l.file(), ".bzl") || strings.HasSuffix(l.file(), "MODULE.bazel") {
-				more, _, err := a.closure(ctx, s, []string{l.file()})
+			for _, named := range s.mayName(file, string(m[1])) {
+				if _, there := s.layout.resolve(named); !there || files[named] {
+					continue
+				}
+				if !isScript(named) && !strings.HasSuffix(named, "MODULE.bazel") {
+					files[named] = true
+					continue
+				}
+				more, _, err := a.closure(ctx, s, files, []string{named})
 				if err != nil {
 					return nil, err
 				}
-				for f := range more {
-					files[f] = true
-					todo = append(todo, f)
-				}
+				todo = append(todo, more...)
 			}
 		}
 	}
 	maps.DeleteFunc(files, func(file string, _ bool) bool { return s.layout.state(file) == s.layout.state("") })
 	return slices.Sorted(maps.Keys(files)), nil
+}
+
+// mayName returns the files of the tree that a text in a file could name as a
+// label.
+func (s *scanned) mayName(file, text string) []string {
+	if l, ok := parseLabel(text, s.workspace); ok {
+		if l.repo != "" {
+			return nil
+		}
+		return []string{l.file()}
+	}
+	dir, _ := s.layout.owner(file)
+	text = strings.TrimPrefix(text, ":")
+	return []string{path.Join(dir, text), path.Clean(text)}
 }
 
 // externals returns the repositories that a tree may load from: none if it
@@ -120,7 +132,7 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	if err != nil {
 		return nil, err
 	}
-	x := &externals{made: made, repos: map[string]repo{}}
+	x := &externals{made: made, repos: map[string]repo{}, parts: map[string]queue.Digest{}}
 	for name, dir := range s.layout.repos {
 		x.repos[name] = repo{dir: dir}
 	}
@@ -145,7 +157,7 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	if err != nil {
 		return nil, err
 	}
-	var inner []string
+	inner := map[string]bool{}
 	for _, file := range f.reads {
 		if !slices.Equal(s.layout.entries(file), target.layout.entries(file)) {
 			return nil, undecided(s, file)
@@ -155,11 +167,10 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	for name, r := range f.repos {
 		x.repos[name] = r
 		if r.dir != "" {
-			inner = append(inner, r.dir)
+			inner[r.dir] = true
 		}
 	}
-	s.layout.exclude(inner)
-	return x, nil
+	return x, s.layout.exclude(inner)
 }
 
 func undecided(s *scanned, file string) error {

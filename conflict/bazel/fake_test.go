@@ -98,9 +98,13 @@ func TestWhatIsAsked(t *testing.T) {
 		{"a new file where nothing looks", "", toyTree.With("a/y", "")},
 		{"a new file where something looks", `set("//b:all-targets" )`, toyTree.With("b/y", "")},
 		{"its exec bit", "", toyTree.With("b/y", "").WithMode("b/y", "100755", "")},
+		{"a folder that no glob looks into", `set("//b:all-targets" )`, toyTree.With(".bazelignore", "b/y")},
+		{"a function of native by name", `set("//a:all-targets" )`, toyTree.With("a/BUILD", "getattr(native, 'g' + 'lob')")},
+		{"a new file that it may find", `set("//a:all-targets" )`, toyTree.With("a/BUILD", "getattr(native, 'g' + 'lob')").With("a/y", "")},
 		{"a new package", `set("//a:all-targets" "//a/c:all-targets" )`, toyTree.With("a/c/BUILD", "")},
-		{"a package that is ignored", "", toyTree.With(".bazelignore", "a/c\n# no\n").With("a/c/BUILD", "")},
+		{"a package that is ignored", `set("//a:all-targets" "//b:all-targets" )`, toyTree.With(".bazelignore", "a/c\n# no\n").With("a/c/BUILD", "")},
 		{"BUILD.bazel before BUILD", `set("//a:all-targets" )`, toyTree.With("a/BUILD.bazel", "")},
+		{"what all packages have in common", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree.With("REPO.bazel", "repo(features = ['x'])")},
 		{"another name of all", `set("//:all-targets" "//a:all-targets" "//b:all-targets" )`, toyTree.With("WORKSPACE", "workspace(name = 'w')")},
 		{"the first again", "", toyTree},
 	} {
@@ -178,4 +182,131 @@ func TestFailingTrees(t *testing.T) {
 	if _, err := f.graph(toyTree.Failing(gone)); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// What another version of Bazel has fetched is not taken for this one's.
+func TestVersionsFetchForThemselves(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r" ;; esac; done; cat $answer`, toyText)
+	tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`)
+	for _, x := range []struct {
+		version string
+		fetches int
+	}{{"99", 1}, {"99", 0}, {"100", 1}} {
+		program := filepath.Join(f.dir, "bazel")
+		text, err := os.ReadFile(program)
+		must(t, err)
+		must(t, os.WriteFile(program, []byte(strings.Replace(string(text), `"bazel 99"`, `"bazel `+x.version+`"`, 1)), 0o700))
+		_, err = f.Trusting(tree).Graph(context.Background(), tree)
+		must(t, err)
+		if got := strings.Count(f.asked(t), "//"+askDir); got != x.fetches {
+			t.Errorf("version %s has fetched %d times, want %d", x.version, got, x.fetches)
+		}
+	}
+}
+
+// A repository that is the tree itself, or has it inside, is another one in the
+// next checkout.
+func TestTheTreeIsNoRepositoryOfItself(t *testing.T) {
+	dir := t.TempDir()
+	tree, outside := filepath.Join(dir, "slot", "tree"), filepath.Join(dir, "outside")
+	f := &fetched{base: filepath.Join(dir, "base")}
+	for _, at := range []string{tree, outside, filepath.Join(f.base, "external")} {
+		must(t, os.MkdirAll(at, 0o700))
+	}
+	for name, to := range map[string]string{"self": tree, "around": filepath.Dir(tree), "other": outside} {
+		must(t, os.Symlink(to, filepath.Join(f.base, "external", name)))
+	}
+	must(t, f.collect(tree, ""))
+	if len(f.repos) != 1 || f.repos["other"].path == "" {
+		t.Errorf("the repositories are %v", f.repos)
+	}
+}
+
+// Bazel does not say that it has loaded the prelude, nor what that loads.
+func TestAPreludeIsRefused(t *testing.T) {
+	f := mustFake(t, 0, "cat $answer", toyText)
+	tree := toyTree.With("other/prelude_bazel", "V = 1").With("tools/BUILD", "")
+	for name, tree := range map[string]*conflicttest.Tree{
+		"a file":       toyTree.With("tools/build_rules/prelude_bazel", "V = 1"),
+		"below a link": tree.WithMode("tools/build_rules", conflict.ModeLink, "../other"),
+	} {
+		_, err := f.graph(tree)
+		if err == nil || !strings.Contains(err.Error(), "tools/build_rules/prelude_bazel") || errors.Is(err, conflict.ErrProvisional) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if got := f.asked(t); got != "" {
+		t.Errorf("it was asked %s", got)
+	}
+}
+
+// What a repository was made of may not be named anywhere: Bazel tells it. Once
+// it has changed on the target branch, the repository is fetched again.
+func TestWhatHasBeenReadIsFetchedAgain(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r"; echo "FILE:@//b:x 1" >"${a#*=}/external/@r.marker" ;; esac; done; cat $answer`, toyText)
+	for _, x := range []struct {
+		text    string
+		fetches int
+	}{{"1", 1}, {"1", 0}, {"2", 1}} {
+		tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`).With("b/x", x.text)
+		_, err := f.Trusting(tree).Graph(context.Background(), tree)
+		must(t, err)
+		if got := strings.Count(f.asked(t), "//"+askDir); got != x.fetches {
+			t.Errorf("with %s it has fetched %d times, want %d", x.text, got, x.fetches)
+		}
+	}
+}
+
+// A few links to large folders stand for more files than memory holds.
+func TestManyLinks(t *testing.T) {
+	files := map[string]string{"WORKSPACE": "", "BUILD": ""}
+	for i := range 1025 {
+		files[fmt.Sprintf("big/%d", i)] = ""
+	}
+	tree := conflicttest.New(files)
+	for i := range 1025 {
+		tree = tree.WithMode(fmt.Sprintf("links/%d", i), conflict.ModeLink, "../big")
+	}
+	f := mustFake(t, 0, "cat $answer", toyText)
+	if _, err := f.graph(tree); err == nil || !strings.Contains(err.Error(), "links") || errors.Is(err, conflict.ErrProvisional) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A repository that could not be fetched is tried again, but not each time.
+func TestFetchingGoesOn(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) [ -e $d/down ] || mkdir -p "${a#*=}/external/r" ;; esac; done; cat $answer`, toyText)
+	tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`)
+	must(t, os.WriteFile(filepath.Join(f.dir, "down"), nil, 0o600))
+	fetches := ""
+	for range 12 {
+		if _, err := f.Trusting(tree).Graph(context.Background(), tree); !errors.Is(err, conflict.ErrProvisional) {
+			t.Fatalf("got %v", err)
+		}
+		fetches += fmt.Sprint(strings.Count(f.asked(t), "//"+askDir))
+	}
+	if fetches != "111010001000" {
+		t.Errorf("it has fetched %s", fetches)
+	}
+	must(t, os.Remove(filepath.Join(f.dir, "down")))
+	for range 5 {
+		if _, err := f.Trusting(tree).Graph(context.Background(), tree); err == nil {
+			return
+		}
+	}
+	t.Error("it does not try any more")
+}
+
+// Trees that load what a repository does not have take it from nobody.
+func TestBadLoadsHarmNobody(t *testing.T) {
+	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r" ;; esac; done
+if grep -q bad a/BUILD; then echo "ERROR: no such package '@r//bad': it is not there" >&2; exit 7; fi; cat $answer`, toyText)
+	good, bad := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`), toyTree.With("a/BUILD", "load(\"@r//:x.bzl\", \"X\")\nload(\"@r//bad:x.bzl\", \"Y\")")
+	for range 5 {
+		if _, err := f.Trusting(good).Graph(context.Background(), bad); !errors.Is(err, conflict.ErrProvisional) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	_, err := f.Trusting(good).Graph(context.Background(), good)
+	must(t, err)
 }

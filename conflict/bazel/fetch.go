@@ -29,15 +29,17 @@ type fetched struct {
 	key   string
 	base  string          // Bazel's output base
 	done  map[string]bool // labels that can be loaded
-	tried map[string]int  // label → how often it was asked for
+	tried map[string]int  // label → how often it was wanted in vain
 	repos map[string]repo
-	reads []string // files and folders of the tree that they were made of
-	said  string   // by Bazel, the last time that something could not be fetched
+	reads []string     // files and folders of the tree that they were made of
+	state queue.Digest // of those, when they were fetched
+	said  string       // by Bazel, the last time that something could not be fetched
 }
 
-// maxTries is how often a label is asked for that Bazel cannot find. It may be
-// the network's fault; but each time takes a while.
-const maxTries = 3
+// due reports whether a label is asked for that was wanted so many times in
+// vain. It may be the network's fault; but each time takes a while, so that it
+// is done more and more seldom.
+func due(tried int) bool { return tried&(tried-1) == 0 }
 
 // notFetched is what Bazel says of repositories that it does not have.
 var notFetched = regexp.MustCompile(`(?i)(?:no such package|repository|unable to (?:find|load) package for|package) '?@`)
@@ -49,7 +51,9 @@ func (a *Analyzer) doubt(s *scanned, err error) error {
 		return err
 	}
 	for _, label := range s.outer {
-		delete(a.fetched.done, label)
+		if strings.Contains(err.Error(), "@"+repoOf(label)) {
+			delete(a.fetched.done, label)
+		}
 	}
 	return fmt.Errorf("%w: %w", err, conflict.ErrProvisional)
 }
@@ -63,6 +67,9 @@ const askDir = "submitqueue_fetches"
 // fetch makes Bazel fetch the repositories of the labels and of all that they
 // load, in a checkout of the target branch. It is called by who has the turn.
 func (a *Analyzer) fetch(ctx context.Context, program string, target *scanned, want fetching) (*fetched, error) {
+	if f := a.fetched; f != nil && f.state != target.layout.content(f.reads) {
+		f.key = "" // the target branch has moved on
+	}
 	var ask []string
 	for _, label := range want.labels {
 		if !outerLabel.MatchString(label) {
@@ -70,9 +77,10 @@ func (a *Analyzer) fetch(ctx context.Context, program string, target *scanned, w
 		}
 		f := a.fetched
 		switch {
-		case f == nil || f.key != want.key || !f.done[label] && f.tried[label] < maxTries:
+		case f == nil || f.key != want.key || !f.done[label] && due(f.tried[label]):
 			ask = append(ask, label)
 		case !f.done[label]:
+			f.tried[label]++
 			return nil, f.missing(label)
 		}
 	}
@@ -102,7 +110,7 @@ func (a *Analyzer) fetchMore(ctx context.Context, program string, target *scanne
 		if a.fetched != nil {
 			_ = os.RemoveAll(a.fetched.base) // what is left goes when the server starts again
 		}
-		a.fetched = &fetched{key: want.key, base: base, done: map[string]bool{}, tried: map[string]int{}}
+		a.fetched = &fetched{key: want.key, base: base, state: target.layout.content(nil), done: map[string]bool{}, tried: map[string]int{}}
 	}
 	f := a.fetched
 	var b strings.Builder
@@ -118,15 +126,17 @@ func (a *Analyzer) fetchMore(ctx context.Context, program string, target *scanne
 	if err := f.collect(d.Tree, target.workspace); err != nil {
 		return fmt.Errorf("bazel: %w: %w", conflict.ErrProvisional, err)
 	}
+	f.state = target.layout.content(f.reads)
 	if f.said = ""; failed != nil {
 		f.said = ": " + clean(failed.Last)
 	}
 	for _, label := range want.labels {
-		f.tried[label]++
 		if _, ok := f.repos[repoOf(label)]; !ok {
+			f.tried[label]++
 			return f.missing(label)
 		}
 		f.done[label] = true
+		delete(f.tried, label)
 	}
 	return nil
 }
@@ -191,6 +201,9 @@ func (f *fetched) collect(tree, workspace string) error {
 		if in, ok := within(tree, path); ok {
 			f.repos[name] = repo{dir: in}
 			continue
+		}
+		if _, around := within(path, tree); around || path == tree {
+			continue // another one in the next checkout
 		}
 		info, err := os.Stat(path)
 		if err != nil {
@@ -269,7 +282,7 @@ func (f *fetched) settle(dir, tree string, texts map[string]string) error {
 				return nil
 			}
 		}
-		if e.IsDir() || !strings.HasSuffix(file, ".bzl") && !strings.HasSuffix(file, ".scl") {
+		if e.IsDir() || !isScript(file) {
 			return nil
 		}
 		text, err := os.ReadFile(file)

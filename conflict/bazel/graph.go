@@ -15,20 +15,24 @@ import (
 // builder makes the graph of a tree's records.
 type builder struct {
 	*scanned
+	a       *Analyzer
 	g       *conflict.Graph
 	nodes   map[string]string // label → the node that it is, for all but source files
 	outside map[string]bool   // repositories that are used
-	defined map[string]bool   // .bzl files of the tree that are loaded
+	defined map[string]bool   // .bzl files of the tree, and those that links lead to where they are loaded
 }
 
 // graph makes the graph.
-func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
-	b := &builder{scanned: s, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
+func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, error) {
+	b := &builder{scanned: s, a: a, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
 	var err error
 	if b.g.Barrier, err = s.barrier(ctx); err != nil {
 		return nil, err
 	}
 	b.g.Salt = []string{"bazel " + s.version}
+	if s.workspace != "" { // it is in the paths of runfiles
+		b.g.Salt = append(b.g.Salt, "workspace "+s.workspace)
+	}
 	for _, r := range s.records {
 		for i := range r.rules {
 			b.nodes[r.rules[i].name] = r.rules[i].name
@@ -40,13 +44,20 @@ func (s *scanned) graph(ctx context.Context) (*conflict.Graph, error) {
 			b.nodes[file] = rule
 		}
 	}
+	for _, e := range s.layout.files {
+		if isScript(e.Path) { // one that nobody loads yet may go while another change begins to
+			b.defined[e.Path] = true
+		}
+	}
 	for _, dir := range slices.Sorted(maps.Keys(s.records)) {
 		b.add(s.layout.packages[dir], s.records[dir])
 	}
 	for file := range b.defined {
 		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("bzl1", s.layout.state(file))})
 	}
-	b.addOutside()
+	if err := b.addOutside(ctx); err != nil {
+		return nil, err
+	}
 	return b.g, b.toolchains(ctx)
 }
 
@@ -104,11 +115,11 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 	t := conflict.Target{Name: r.name, Kind: "bazel " + r.class, Internal: r.manual, Attrs: r.attrs}
 	facts := []string{string(r.attrs)}
 	for _, name := range r.inputs {
-		if node, ok := b.nodes[name]; ok {
+		l, _ := parseLabel(name, b.workspace)
+		if node, ok := b.nodes[b.real(l).String()]; ok {
 			t.Deps = append(t.Deps, node)
 			continue
 		}
-		l, _ := parseLabel(name, b.workspace)
 		if l.repo != "" || l.dir == "external" {
 			t.Deps = append(t.Deps, b.external(l.repo))
 			continue
@@ -129,11 +140,23 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 
 // visible says who may use a file of another package.
 func (b *builder) visible(l label) string {
+	l = b.real(l)
 	r := b.records[l.dir]
 	if r == nil {
 		return "no package"
 	}
 	return string(r.files[l.String()])
+}
+
+// real returns the label, in the package that there is, of what a label names
+// that goes through a link.
+func (b *builder) real(l label) label {
+	if l.repo == "" && b.records[l.dir] == nil {
+		if dir, ok := b.layout.follow(l.dir); ok && b.records[dir] != nil {
+			l.dir = dir
+		}
+	}
+	return l
 }
 
 // external returns the node of a repository.
@@ -149,23 +172,74 @@ func (b *builder) external(repo string) string {
 const externalPrefix = "ext:"
 
 // addOutside adds the nodes of the repositories that are used.
-func (b *builder) addOutside() {
+func (b *builder) addOutside(ctx context.Context) error {
 	var made []conflict.Entry
+	var reads []string
 	for _, file := range b.externals.made {
-		if e := b.layout.entries(file); len(e) > 0 {
-			made = append(made, e...)
+		made = append(made, b.layout.entries(file)...)
+		if b.defined[file] {
+			reads = append(reads, conflict.DefinitionPrefix+file)
 		}
+	}
+	back, err := b.refersBack(ctx, b.externals.made)
+	if err != nil {
+		return err
 	}
 	for repo := range b.outside {
 		t := conflict.Target{Name: externalPrefix + repo, Kind: "bazel repository", Internal: true,
-			Attrs: b.externals.digest(b.layout, repo), Sources: made}
-		if dir, ok := b.externals.inTree(repo); ok {
-			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
-		} else if dir, ok := b.layout.given[repo]; ok {
-			t.Sources = append(slices.Clone(made), b.layout.under(dir)...)
+			Attrs: b.externals.digest(b.layout, repo), Sources: made, Reads: reads, Deps: back.deps, Inputs: back.files}
+		dir, ok := b.externals.inTree(repo)
+		if !ok {
+			dir = b.layout.given[repo]
+		}
+		if dir != "" {
+			var files []string
+			inside := b.layout.entries(dir)
+			t.Sources = slices.Concat(made, inside)
+			for _, e := range inside {
+				if isBuild(e.Path) || isScript(e.Path) {
+					files = append(files, e.Path)
+				}
+			}
+			own, err := b.refersBack(ctx, files)
+			if err != nil {
+				return err
+			}
+			t.Deps, t.Inputs = slices.Concat(back.deps, own.deps), slices.Concat(back.files, own.files)
 		}
 		b.g.Targets = append(b.g.Targets, t)
 	}
+	return nil
+}
+
+// references are what repositories use of the tree they are used by.
+type references struct {
+	deps  []string
+	files []conflict.Entry
+}
+
+// refersBack finds labels of the tree in the texts of repositories, whose own
+// begin with // alone.
+func (b *builder) refersBack(ctx context.Context, files []string) (references, error) {
+	var r references
+	for _, file := range files {
+		src, err := b.a.source(ctx, b.scanned, file)
+		if err != nil {
+			return r, err
+		}
+		for _, name := range src.named {
+			l, ok := parseLabel(name, b.workspace)
+			if !ok || l.repo != "" {
+				continue
+			}
+			if node, ok := b.nodes[b.real(l).String()]; ok {
+				r.deps = append(r.deps, node)
+			} else {
+				r.files = append(r.files, b.layout.entries(l.file())...)
+			}
+		}
+	}
+	return r, nil
 }
 
 // globals are the files that every target depends on.

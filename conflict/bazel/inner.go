@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"regexp"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
@@ -42,7 +41,7 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 			if name == nil || at == nil {
 				continue
 			}
-			if dir := inside("", path.Clean(string(at[1]))); dir != "" && string(name[1]) != toolsRepo {
+			if dir := inside("", path.Clean(string(at[1]))); dir != "" && dir != "." && string(name[1]) != toolsRepo {
 				out[string(name[1])] = dir
 			}
 		}
@@ -52,7 +51,7 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 
 // exclude takes packages away that are in folders which Bazel does not count
 // as the tree's.
-func (l *layout) exclude(dirs []string) {
+func (l *layout) exclude(dirs map[string]bool) error {
 	changed := false
 	for dir := range l.packages {
 		if below(dir, dirs) {
@@ -61,19 +60,19 @@ func (l *layout) exclude(dirs []string) {
 		}
 	}
 	if !changed {
-		return
+		return nil
 	}
 	for _, p := range l.packages {
 		p.dirs, p.inner = nil, nil
 	}
-	l.fill()
+	return l.fill()
 }
 
 // scripts returns the .bzl files below a folder.
 func (l *layout) scripts(dir string) []string {
 	var out []string
-	for _, e := range l.under(dir) {
-		if strings.HasSuffix(e.Path, ".bzl") {
+	for _, e := range l.entries(dir) {
+		if isScript(e.Path) {
 			out = append(out, e.Path)
 		}
 	}

@@ -21,9 +21,12 @@ type kept struct {
 // changes to what it loads.
 const maxVariants = 8
 
+// repoFile is a common input of all packages, from Bazel 7 on.
+const repoFile = "REPO.bazel"
+
 // key names the records of one BUILD file.
 func (s *scanned) key(p *place) string {
-	return string(queue.DigestOf("package1", s.version, s.workspace, p.dir, p.build, s.layout.state(p.build)))
+	return string(queue.DigestOf("package1", s.version, s.workspace, s.layout.state(repoFile), p.dir, p.build, s.layout.state(p.build)))
 }
 
 // recall returns the record of a package, nil if it is not known.
@@ -79,9 +82,6 @@ func (s *scanned) loadState(name string) string {
 	if l.repo != "" {
 		return string(s.externals.digest(s.layout, l.repo))
 	}
-	owner, _ := s.layout.owner(l.file())
-	if owner != l.dir {
-		return "in the package " + owner
-	}
-	return s.layout.state(l.file())
+	owner, _ := s.layout.owner(l.file()) // another than l.dir for what is behind a link, or not to be loaded
+	return string(queue.DigestOf(owner, s.layout.state(l.file())))
 }

@@ -52,7 +52,8 @@ func (l label) plain() error {
 	return nil
 }
 
-// askable reports whether a folder can be asked for in a query as it is.
+// askable reports whether a folder can be asked for in a query as it is. Bazel
+// takes none of the others for a package, but for those with a quote.
 func askable(dir string) bool {
 	for name := range strings.SplitSeq(dir, "/") {
 		if strings.Trim(name, ".") == "" && dir != "" {
@@ -60,6 +61,6 @@ func askable(dir string) bool {
 		}
 	}
 	return len(dir) <= maxLabel && !strings.ContainsFunc(dir, func(r rune) bool {
-		return r > '~' || r <= ' ' || strings.ContainsRune("\"'\\:()*,;=^$&|<>`{}[]!?#%", r)
+		return r > '~' || r < ' ' || strings.ContainsRune("\"\\:", r)
 	})
 }

@@ -2,6 +2,7 @@ package bazel
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"sort"
@@ -18,6 +19,7 @@ type layout struct {
 	goals    map[string]string // link → where it leads, "" if that is nowhere in the tree
 	packages map[string]*place // by folder
 	repos    map[string]string // repositories that are folders of the tree, by name
+	apart    map[string]bool   // their folders
 	given    map[string]string // folders that have BUILD files given to them, which makes them repositories
 }
 
@@ -29,15 +31,13 @@ type place struct {
 	inner    []string       // the folders below that are
 	listing  []string       // names of all its files
 	names    queue.Digest   // digest of listing
-	boundary queue.Digest   // digest of inner
+	border   []string       // what else could be a package inside: BUILD files that are none's, those behind links
+	boundary queue.Digest   // digest of inner and border
 	entry    conflict.Entry // the BUILD file
 }
 
-// maxLinks is how many links are followed in a row.
-const maxLinks = 40
-
 func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*layout, error) {
-	l := &layout{files: files, byPath: make(map[string]conflict.Entry, len(files)), goals: map[string]string{}, packages: map[string]*place{}, given: map[string]string{}}
+	l := &layout{files: files, byPath: make(map[string]conflict.Entry, len(files)), goals: map[string]string{}, packages: map[string]*place{}, apart: map[string]bool{}, given: map[string]string{}}
 	for _, e := range files {
 		l.byPath[e.Path] = e
 	}
@@ -59,38 +59,37 @@ func newLayout(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*l
 		return nil, err
 	}
 	for _, dir := range l.repos {
-		ignored = append(ignored, dir)
+		l.apart[dir] = true
 	}
 	for _, e := range files {
 		if !isBuild(e.Path) {
 			continue
 		}
 		dir := folder(e.Path)
-		if to, ok := l.resolve(e.Path); !ok || to.Mode == conflict.ModeSubmodule || !askable(dir) || below(dir, ignored) {
+		if to, ok := l.resolve(e.Path); !ok || to.Mode == conflict.ModeSubmodule || !askable(dir) || below(dir, ignored) || below(dir, l.apart) {
 			continue
 		}
 		if p := l.packages[dir]; p == nil || path.Base(e.Path) == "BUILD.bazel" {
 			l.packages[dir] = &place{dir: dir, build: e.Path, entry: e}
 		}
 	}
-	l.fill()
-	return l, nil
+	return l, l.fill()
 }
 
 // ignored returns the folders that .bazelignore names.
-func (l *layout) ignored(ctx context.Context, t conflict.Tree) ([]string, error) {
+func (l *layout) ignored(ctx context.Context, t conflict.Tree) (map[string]bool, error) {
+	out := map[string]bool{}
 	e, ok := l.resolve(".bazelignore")
 	if !ok || e.Mode == conflict.ModeSubmodule {
-		return nil, nil
+		return out, nil
 	}
 	src, err := t.Blob(ctx, e.OID)
 	if err != nil {
 		return nil, err
 	}
-	var out []string
 	for line := range strings.Lines(string(src)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			out = append(out, path.Clean(line))
+			out[path.Clean(line)] = true
 		}
 	}
 	return out, nil
@@ -102,9 +101,19 @@ func isBuild(file string) bool {
 	return name == "BUILD" || name == "BUILD.bazel"
 }
 
-// below reports whether a folder is one of a list, or in one.
-func below(dir string, list []string) bool {
-	return slices.ContainsFunc(list, func(in string) bool { return dir == in || strings.HasPrefix(dir, in+"/") })
+// isScript reports whether a file's name is that of one that can be loaded.
+func isScript(file string) bool {
+	return strings.HasSuffix(file, ".bzl") || strings.HasSuffix(file, ".scl")
+}
+
+// below reports whether a folder is one of a set, or in one.
+func below(dir string, set map[string]bool) bool {
+	for ; dir != ""; dir = folder(dir) {
+		if set[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // folder returns the folder of a path, "" for the root.
@@ -115,51 +124,10 @@ func folder(file string) string {
 	return ""
 }
 
-// inside returns where a link in a folder leads, "" if not into the tree.
-func inside(dir, goal string) string {
-	if goal == "" || goal[0] == '/' || strings.ContainsRune(goal, 0) {
-		return ""
-	}
-	to := path.Join(dir, goal)
-	if to == "." || to == ".." || strings.HasPrefix(to, "../") {
-		return ""
-	}
-	return to
-}
-
-// resolve returns the file that a path leads to through links.
-func (l *layout) resolve(file string) (conflict.Entry, bool) {
-	to, ok := l.follow(file)
-	e, there := l.byPath[to]
-	return e, ok && there && e.Mode != conflict.ModeLink
-}
-
-// follow returns the path without links that a path stands for.
-func (l *layout) follow(file string) (string, bool) {
-	if len(l.goals) == 0 {
-		return file, true
-	}
-	for range maxLinks {
-		link := ""
-		for at := file; at != ""; at = folder(at) {
-			if _, ok := l.goals[at]; ok {
-				link = at
-			}
-		}
-		if link == "" {
-			return file, true
-		}
-		if l.goals[link] == "" {
-			return "", false
-		}
-		file = path.Join(l.goals[link], strings.TrimPrefix(file, link))
-	}
-	return "", false
-}
-
 // fill finds what each package has.
-func (l *layout) fill() {
-	owners := map[string]*place{} // folder → the package that it is in
+func (l *layout) fill() error {
+	behind, ignored := 0, l.state(".bazelignore") // no glob looks into the folders that it names
+	owners := map[string]*place{}                 // folder → the package that it is in
 	var owner func(dir string) *place
 	owner = func(dir string) *place {
 		if p, ok := owners[dir]; ok {
@@ -185,11 +153,10 @@ func (l *layout) fill() {
 		if p == nil {
 			continue
 		}
-		p.listing = append(p.listing, e.Path, l.kind(e))
-		if to := l.goals[e.Path]; to != "" { // a glob looks into folders behind links
-			for _, f := range l.under(to) {
-				p.listing = append(p.listing, f.Path, l.kind(f))
-				p.dirs = append(p.dirs, folder(f.Path))
+		l.list(p, e)
+		if e.Mode == conflict.ModeLink {
+			if behind += l.listBehind(p, e.Path); behind > maxBehind {
+				return fmt.Errorf("the links of its packages lead to more than %d files", maxBehind)
 			}
 		}
 	}
@@ -197,9 +164,18 @@ func (l *layout) fill() {
 		slices.Sort(p.inner)
 		slices.Sort(p.dirs)
 		p.dirs = slices.Compact(p.dirs)
-		p.boundary = queue.DigestOf(p.inner...)
-		p.names = queue.DigestOf(p.listing...)
-		p.listing = nil
+		p.boundary = queue.DigestOf(string(queue.DigestOf(p.inner...)), string(queue.DigestOf(p.border...)))
+		p.names = queue.DigestOf(append(p.listing, ignored)...)
+		p.listing, p.border = nil, nil
+	}
+	return nil
+}
+
+// list adds a file to what a package's listing and border say.
+func (l *layout) list(p *place, e conflict.Entry) {
+	p.listing = append(p.listing, e.Path, l.kind(e))
+	if isBuild(e.Path) {
+		p.border = append(p.border, e.Path, l.kind(e))
 	}
 }
 
@@ -211,8 +187,11 @@ func (l *layout) kind(e conflict.Entry) string {
 	return ""
 }
 
-// under returns the files below a folder.
+// under returns the files below a folder, "." being the root.
 func (l *layout) under(dir string) []conflict.Entry {
+	if dir == "." {
+		return l.files
+	}
 	dir += "/"
 	from := sort.Search(len(l.files), func(i int) bool { return l.files[i].Path >= dir })
 	to := from
@@ -252,6 +231,18 @@ func (l *layout) entries(file string) []conflict.Entry {
 		return append(out, e)
 	}
 	return append(out, l.under(to)...)
+}
+
+// content is a digest of all that is at some paths.
+func (l *layout) content(files []string) queue.Digest {
+	var all []string
+	for _, file := range files {
+		all = append(all, file)
+		for _, e := range l.entries(file) {
+			all = append(all, e.Path, e.Mode, e.OID)
+		}
+	}
+	return queue.DigestOf(all...)
 }
 
 // state is a digest of what is at a path.

@@ -15,6 +15,7 @@ import (
 // source is what the text of a BUILD or .bzl file says without Bazel.
 type source struct {
 	loads []string // labels as they are written
+	named []string // labels that name a repository, be it the tree's
 	globs bool     // it may look at what files there are
 }
 
@@ -22,11 +23,21 @@ type source struct {
 // another way is only found by Bazel, which then has no repository for it.
 var loadStatement = regexp.MustCompile(`(?m)^[ \t]*load[ \t]*\(\s*(?:#[^\n]*\n\s*)*["']([^"'\n]+)["']`)
 
+var repoLabel = regexp.MustCompile(`@[A-Za-z0-9_.~+-]*//[A-Za-z0-9_./+=~-]*(?::[A-Za-z0-9_./+=~-]+)?`)
+
 func readSource(text []byte) source {
-	s := source{globs: bytes.Contains(text, []byte("glob")) || bytes.Contains(text, []byte("subpackages"))}
+	s := source{}
+	for _, word := range []string{"glob", "subpackages", "getattr"} { // native can be asked for its functions by name
+		s.globs = s.globs || bytes.Contains(text, []byte(word))
+	}
 	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
 		s.loads = append(s.loads, string(m[1]))
 	}
+	for _, name := range repoLabel.FindAll(text, -1) {
+		s.named = append(s.named, string(name))
+	}
+	slices.Sort(s.named)
+	s.named = slices.Clip(slices.Compact(s.named))
 	return s
 }
 
@@ -48,10 +59,10 @@ func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source,
 	return src, nil
 }
 
-// closure returns the files of the tree that the given ones load, and
-// themselves, and the labels outside of it that they load.
-func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (files, outer map[string]bool, err error) {
-	files, outer = map[string]bool{}, map[string]bool{}
+// closure adds to a set the given files of the tree and those that they load. It
+// returns those that were not in it, and what these load from elsewhere.
+func (a *Analyzer) closure(ctx context.Context, s *scanned, files map[string]bool, from []string) (added []string, outer map[string]bool, err error) {
+	outer = map[string]bool{}
 	for todo := slices.Clone(from); len(todo) > 0; {
 		file := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -59,6 +70,7 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 			continue
 		}
 		files[file] = true
+		added = append(added, file)
 		src, err := a.source(ctx, s, file)
 		if err != nil {
 			return nil, nil, err
@@ -66,13 +78,13 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 		for _, load := range src.loads {
 			l, ok := parseLabel(load, s.workspace)
 			switch {
-			case (!ok || l.repo == "") && inner(file, s.layout.repos) != "": // all of them are looked at
+			case (!ok || l.repo == "") && s.layout.inner(file) != "": // all of them are looked at
 			case !ok: // :name, in the package of this file
 				dir, _ := s.layout.owner(file)
 				todo = append(todo, path.Join(dir, strings.TrimPrefix(load, ":")))
 			case l.repo == "":
 				todo = append(todo, l.file())
-			case l.repo == toolsRepo || inner(file, s.layout.repos) == l.repo:
+			case l.repo == toolsRepo || s.layout.repos[l.repo] != "" && s.layout.repos[l.repo] == s.layout.inner(file):
 			case s.layout.repos[l.repo] != "":
 				todo = append(todo, s.layout.scripts(s.layout.repos[l.repo])...)
 			default:
@@ -80,14 +92,15 @@ func (a *Analyzer) closure(ctx context.Context, s *scanned, from []string) (file
 			}
 		}
 	}
-	return files, outer, nil
+	return added, outer, nil
 }
 
-// inner returns the repository that a file of the tree is in, "" if none.
-func inner(file string, repos map[string]string) string {
-	for name, dir := range repos {
-		if strings.HasPrefix(file, dir+"/") {
-			return name
+// inner returns the folder of the repository that a file of the tree is in, ""
+// if none.
+func (l *layout) inner(file string) string {
+	for dir := folder(file); dir != ""; dir = folder(dir) {
+		if l.apart[dir] {
+			return dir
 		}
 	}
 	return ""
@@ -102,7 +115,7 @@ func (a *Analyzer) outerLoads(ctx context.Context, s *scanned) ([]string, error)
 	for _, p := range s.layout.packages {
 		builds = append(builds, p.build)
 	}
-	_, outer, err := a.closure(ctx, s, builds)
+	_, outer, err := a.closure(ctx, s, map[string]bool{}, builds)
 	return slices.Sorted(maps.Keys(outer)), err
 }
 

@@ -25,10 +25,6 @@ type written struct {
 	stamp stamp
 }
 
-// tick is longer than the clock of any file system takes to move on, so that a
-// file written later has other times.
-const tick = 25 * time.Millisecond
-
 // sync makes the folder hold what the plan says. left is what may still be
 // written.
 func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) error {
@@ -59,7 +55,7 @@ func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) 
 			}
 		}
 	}
-	wrote := false
+	var last int64 // when a file was written
 	for _, path := range p.order {
 		if there[path] {
 			if *left -= a.known[path].stamp.size; *left < 0 {
@@ -67,19 +63,42 @@ func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) 
 			}
 			continue
 		}
-		wrote = true
 		if err := a.write(ctx, root, t, p.files[path], left); err != nil {
 			return err
 		}
+		last = max(last, a.known[path].stamp.changed)
 	}
-	if wrote {
+	return a.outlast(ctx, last)
+}
+
+// outlast waits until the file system gives new files a later time, so that a
+// file which is written from now on is not taken for one that was there.
+func (a *area) outlast(ctx context.Context, last int64) error {
+	if last == 0 {
+		return nil
+	}
+	f, err := os.CreateTemp(a.slot, "clock")
+	if err != nil {
+		return provisional(err)
+	}
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }() // it is empty but for a byte, and goes with the slot
+	for {
+		if _, err := f.WriteAt([]byte{0}, 0); err != nil {
+			return provisional(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return provisional(err)
+		}
+		if stampOf(info).changed != last { // or the clock was set back
+			return nil
+		}
 		select {
-		case <-time.After(tick):
+		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return nil
 }
 
 func tooLarge() error { return fmt.Errorf("%w: its files are too large together", ErrTree) }
@@ -167,49 +186,63 @@ func (a *area) open() (*os.Root, error) {
 // was written, and returns the paths that are left.
 func (a *area) prune(root *os.Root, dir string, keep func(path string, dir bool) bool) (map[string]bool, error) {
 	there := map[string]bool{}
-	var walk func(dir string) error
-	walk = func(dir string) error {
-		entries, err := readDir(root, dir)
+	for todo := []string{dir}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		inner, err := a.pruneOne(root, at, keep, there)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, d := range entries {
-			path := d.Name()
-			if dir != "." {
-				path = dir + "/" + path
-			}
-			info, err := root.Lstat(path)
-			if err != nil {
-				return err
-			}
-			switch {
-			case info.IsDir():
-				if info.Mode().Perm() != 0o700 {
-					if err := root.Chmod(path, 0o700); err != nil {
-						return err
-					}
-				}
-				if !keep(path, true) {
-					if err := removeIn(root, path); err != nil {
-						return err
-					}
-					continue
-				}
-				there[path] = true
-				if err := walk(path); err != nil {
-					return err
-				}
-			case keep(path, false) && a.asWritten(path, info):
-				there[path] = true
-			default:
-				if err := root.Remove(path); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		todo = append(todo, inner...)
 	}
-	return there, walk(dir)
+	return there, nil
+}
+
+// pruneOne prunes one folder and returns the folders in it that are left. It
+// opens the folder once: each name of a path costs two calls of the system.
+func (a *area) pruneOne(root *os.Root, dir string, keep func(path string, dir bool) bool, there map[string]bool) (inner []string, err error) {
+	in, err := root.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	entries, err := readDir(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range entries {
+		name, path := d.Name(), d.Name()
+		if dir != "." {
+			path = dir + "/" + path
+		}
+		info, err := in.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case info.IsDir():
+			if info.Mode().Perm() != 0o700 {
+				if err := in.Chmod(name, 0o700); err != nil {
+					return nil, err
+				}
+			}
+			if !keep(path, true) {
+				if err := removeIn(in, name); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			there[path] = true
+			inner = append(inner, path)
+		case keep(path, false) && a.asWritten(path, info):
+			there[path] = true
+		default:
+			if err := in.Remove(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return inner, nil
 }
 
 // asWritten reports whether a file is what sync has made it.
@@ -218,8 +251,8 @@ func (a *area) asWritten(path string, info fs.FileInfo) bool {
 	return ok && w.stamp.sure && w.stamp == stampOf(info)
 }
 
-func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
-	f, err := root.Open(dir)
+func readDir(root *os.Root) ([]fs.DirEntry, error) {
+	f, err := root.Open(".")
 	if err != nil {
 		return nil, err
 	}

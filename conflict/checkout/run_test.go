@@ -3,9 +3,11 @@ package checkout_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,27 +84,24 @@ func TestHowRunsFail(t *testing.T) {
 }
 
 func TestNothingOutlivesARun(t *testing.T) {
-	pidFile := filepath.Join(t.TempDir(), "pid")
 	start := time.Now()
-	_, err := run(t, `sleep 600 & echo $! > `+pidFile+`; echo done`)
+	_, err := run(t, `sleep 600 & echo done`)
 	refused(t, err, "left a process behind")
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	_, err = run(t, `sleep 600 >/dev/null 2>&1 & echo $! > `+pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(pidFile)
+	// A pipe ends when nobody who could write to it is left.
+	path := filepath.Join(t.TempDir(), "pipe")
+	must(t, syscall.Mkfifo(path, 0o600))
+	pipe, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	must(t, err)
-	for range 100 {
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	defer pipe.Close()
+	_, err = run(t, `exec 3>`+path+`; echo here >&3; sleep 600 >/dev/null 2>&1 &`)
+	must(t, err)
+	must(t, pipe.SetReadDeadline(time.Now().Add(30*time.Second)))
+	if got, err := io.ReadAll(pipe); err != nil || string(got) != "here\n" {
+		t.Errorf("something is still there: %q, %v", got, err)
 	}
-	t.Errorf("process %s is still there", strings.TrimSpace(string(text)))
 }
 
 func TestACancelledRunIsNoVerdict(t *testing.T) {

@@ -6,8 +6,8 @@ import "io/fs"
 
 // stamp is never sure here: every file is written again for each checkout.
 type stamp struct {
-	size int64
-	sure bool
+	size, changed int64 // changed is zero
+	sure          bool
 }
 
 func stampOf(info fs.FileInfo) stamp { return stamp{size: info.Size()} }
