@@ -43,7 +43,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 		return nil, err
 	}
 	b := newBuilder(a, t, layout.New(files))
-	for _, step := range []func(context.Context) error{b.discover, b.readLinks, b.readLocks, b.claim, b.configure, b.scan} {
+	for _, step := range []func(context.Context) error{b.readManifests, b.discover, b.readLinks, b.readLocks, b.claim, b.configure, b.readSources, b.scan} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -65,9 +65,10 @@ type builder struct {
 	barred   map[string]bool
 	defs     map[string]queue.Digest
 	globs    map[string][]conflict.Entry
-	links    map[string]string  // symbolic links, with what is written in them
-	fits     map[[2]string]bool // memo of fit
-	valid    map[string]bool    // memo of validName
+	links    map[string]string     // symbolic links, with what is written in them
+	fits     map[[2]string]bool    // memo of fit
+	valid    map[string]bool       // memo of validName
+	scans    map[string]specifiers // by object id, of what was remembered
 }
 
 func newBuilder(a *Analyzer, t conflict.Tree, l *layout.Layout) *builder {
@@ -78,7 +79,8 @@ func newBuilder(a *Analyzer, t conflict.Tree, l *layout.Layout) *builder {
 
 // read returns what parse makes of a file, from memory if it can. A link is
 // read where it leads to.
-func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse func([]byte) (any, error)) (any, error) {
+func (b *builder) read(ctx context.Context, r reading) (any, error) {
+	e := r.entry
 	if e.Mode == conflict.ModeLink {
 		to, err := b.linked(ctx, e)
 		if err != nil {
@@ -92,7 +94,7 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 	if e.Mode == conflict.ModeSubmodule {
 		return nil, fmt.Errorf("%s: a submodule is no file", e.Path)
 	}
-	key := kind + e.OID
+	key := r.kind + e.OID
 	if v, ok := b.analyzer.seen.Get(key); ok {
 		return v, nil
 	}
@@ -100,7 +102,7 @@ func (b *builder) read(ctx context.Context, kind string, e conflict.Entry, parse
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Path, err)
 	}
-	v, err := parse(data)
+	v, err := r.parse(data)
 	if err != nil {
 		return nil, err
 	}

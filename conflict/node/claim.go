@@ -139,13 +139,7 @@ func (b *builder) readLocks(ctx context.Context) error {
 			if !ok {
 				continue
 			}
-			v, err := b.read(ctx, "lock "+name, e, func(data []byte) (any, error) {
-				l, err := parseLock(e.Path, data)
-				if err != nil {
-					return (*lock)(nil), nil
-				}
-				return l, nil
-			})
+			v, err := b.read(ctx, lockReading(e))
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (b *builder) configureRoot(ctx context.Context, r *root) error {
 		return err
 	}
 	if e, ok := b.has(r.dir, "nx.json"); ok {
-		v, err := b.read(ctx, "nxroot", e, func(data []byte) (any, error) { return parseNx(e.Path, data) })
+		v, err := b.read(ctx, reading{"nxroot", e, func(data []byte) (any, error) { return parseNx(e.Path, data) }})
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (b *builder) turboAt(ctx context.Context, dir string) (*turbo, error) {
 		if !ok {
 			continue
 		}
-		v, err := b.read(ctx, "turbo", e, func(data []byte) (any, error) { return parseTurbo(e.Path, data) })
+		v, err := b.read(ctx, reading{"turbo", e, func(data []byte) (any, error) { return parseTurbo(e.Path, data) }})
 		if err != nil {
 			return nil, err
 		}

@@ -265,7 +265,11 @@ func (b *builder) scan(ctx context.Context) error {
 }
 
 func (b *builder) scanFile(ctx context.Context, p *pkg, e conflict.Entry) error {
-	v, err := b.read(ctx, "src", e, func(data []byte) (any, error) { return scanImports(data), nil })
+	if s, ok := b.scans[e.OID]; ok {
+		b.imports(p, e.Path, s)
+		return nil
+	}
+	v, err := b.read(ctx, sourceReading(e))
 	if err != nil {
 		return err
 	}

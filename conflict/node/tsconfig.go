@@ -94,10 +94,10 @@ type scope struct {
 
 // tsconfigAt reads one configuration.
 func (b *builder) tsconfigAt(ctx context.Context, e conflict.Entry) (*tsconfig, error) {
-	v, err := b.read(ctx, "ts", e, func(data []byte) (any, error) {
+	v, err := b.read(ctx, reading{"ts", e, func(data []byte) (any, error) {
 		c := parseTSConfig(e.Path, data)
 		return &c, nil
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}

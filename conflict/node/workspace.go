@@ -137,7 +137,7 @@ func (b *builder) addPkg(ctx context.Context, r *root, dir string) error {
 	}
 	if e, ok := b.has(dir, "project.json"); ok {
 		if _, nx := b.has(r.dir, "nx.json"); nx {
-			v, err := b.read(ctx, "nx", e, func(data []byte) (any, error) { return parseProject(e.Path, data) })
+			v, err := b.read(ctx, reading{"nx", e, func(data []byte) (any, error) { return parseProject(e.Path, data) }})
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (b *builder) addPkg(ctx context.Context, r *root, dir string) error {
 }
 
 func (b *builder) manifestAt(ctx context.Context, e conflict.Entry) (*manifest, error) {
-	v, err := b.read(ctx, "pkg", e, func(data []byte) (any, error) { return parseManifest(e.Path, data) })
+	v, err := b.read(ctx, manifestReading(e))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (b *builder) globsOf(ctx context.Context, r *root) (globs []string, ordered
 	globs, from := r.man.workspaces, "package.json"
 	ordered = true
 	if e, ok := b.has(r.dir, "pnpm-workspace.yaml"); ok {
-		v, err := b.read(ctx, "pnpm", e, func(data []byte) (any, error) { return parsePnpmWorkspace(e.Path, data) })
+		v, err := b.read(ctx, reading{"pnpm", e, func(data []byte) (any, error) { return parsePnpmWorkspace(e.Path, data) }})
 		if err != nil {
 			return nil, false, err
 		}
@@ -176,7 +176,7 @@ func (b *builder) globsOf(ctx context.Context, r *root) (globs []string, ordered
 		r.claims = append(r.claims, conflict.Entry{Path: e.Path, Mode: e.Mode, OID: string(r.pnpm.facts)})
 	}
 	if e, ok := b.has(r.dir, "lerna.json"); ok && len(globs) == 0 {
-		v, err := b.read(ctx, "lerna", e, func(data []byte) (any, error) { return parseCommented(e.Path, data) })
+		v, err := b.read(ctx, reading{"lerna", e, func(data []byte) (any, error) { return parseCommented(e.Path, data) }})
 		if err != nil {
 			return nil, false, err
 		}
