@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
@@ -90,7 +91,7 @@ steps:
 func newHub(t *testing.T, o hubOptions) *hub {
 	t.Helper()
 	t.Parallel()
-	s := must(forgetest.New(forgetest.Options{Dir: t.TempDir()}))
+	s := must(forgetest.New(forgetest.Options{Dir: t.TempDir(), Judge: contract.For(t)}))
 	t.Cleanup(func() { mustNot(t, s.Close()) })
 	h := &hub{T: t, github: s, Repository: must(s.AddRepository("acme", "shop", "main")), metrics: app.NewMetrics(),
 		log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))}

@@ -40,6 +40,7 @@ var arrows = []struct {
 	{"conflict/internal/layout", []string{"conflict"}, "files by path; what they mean is the analyzer's"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
 	{"conflict", []string{"conflict/internal/names", "conflict/internal/rows", "queue"}, "the conflict core reads trees through its own interface"},
+	{"forge/forgetest/contract", []string{"forge/forgetest", "queue/storetest"}, "it judges the simulated forge, for tests only"},
 	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/", []string{"forge", "queue"}, "an adapter imports its port and one SDK; adapters never import one another"},
 	{"forge", []string{"queue"}, "the port must not depend on what is built on it"},
@@ -61,6 +62,7 @@ var outside = []struct {
 	{"github.com/redis/go-redis", []string{"queue/redisstore"}, "Redis is one way to store"},
 	{"github.com/labstack/echo", []string{"app"}, "HTTP routing ends at the service"},
 	{"github.com/prometheus", []string{"app"}, "metrics are the service's"},
+	{"github.com/getkin/kin-openapi", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
 	{"github.com/alecthomas/kong", []string{"cmd/submitqueue"}, "flags end at the command"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v4"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 )
 
 // appToken signs a JWT as the App, which ends after life.
@@ -75,7 +76,7 @@ func TestApp(t *testing.T) {
 }
 
 func TestCheckRunsAreJudged(t *testing.T) {
-	s := mustServer(t, forgetest.Options{})
+	s := mustServer(t, forgetest.Options{Judge: contract.Wrong(t)})
 	r := mustRepository(t, s)
 	head := r.Head("main")
 	c := installed(t, s, "null")

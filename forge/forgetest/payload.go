@@ -33,8 +33,8 @@ func (r *Repository) page(format string, args ...any) string {
 
 func labelJSON(name string) obj {
 	return obj{
-		"id": len(name), "node_id": "LA_" + name, "name": name, "color": "ededed", "default": false,
-		"description": nil,
+		"id": labelID(name), "node_id": nodeID("LA", name), "name": name, "color": "ededed", "default": false,
+		"description": nil, "url": "",
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *Repository) pullJSON(p *pull) obj {
 	if p.Merged {
 		body["merged_at"], body["merged_by"] = stamp(p.closed), p.mergedBy.json()
 	}
-	return body
+	return body.with(r.pullURLs(p)).with(r.pullCounts(p))
 }
 
 func (r *Repository) issueJSON(p *pull) obj {
@@ -119,6 +119,8 @@ func (r *Repository) reviewJSON(p *pull, v *review) obj {
 		"state": v.state, "commit_id": v.commit, "submitted_at": stamp(v.at),
 		"html_url":         r.page("/pull/%d#pullrequestreview-%d", p.Number, v.id),
 		"pull_request_url": r.api("/pulls/%d", p.Number), "author_association": "MEMBER",
+		"_links": obj{"html": obj{"href": r.page("/pull/%d#pullrequestreview-%d", p.Number, v.id)},
+			"pull_request": obj{"href": r.api("/pulls/%d", p.Number)}},
 	}
 }
 
@@ -135,16 +137,20 @@ func (r *Repository) runJSON(c *run) obj {
 			"annotations_count": 0, "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
 		},
 		"check_suite": obj{"id": suite}, "pull_requests": []obj{},
-		"app": obj{"id": c.app, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": r.owner.json()},
+		"app": obj{
+			"id": c.app, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": r.owner.json(),
+			"permissions": obj{"checks": "write"}, "events": []string{},
+		}.with(appURLs(r.s.url, slug)),
 	}
 }
 
 func (s *Server) appJSON() obj {
 	return obj{
 		"id": appID, "slug": s.opts.Slug, "node_id": "A_" + s.opts.Slug, "name": s.opts.Slug,
-		"html_url": s.url + "/apps/" + s.opts.Slug, "permissions": s.opts.Permissions,
-		"events": []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
-	}
+		"permissions": s.opts.Permissions,
+		"events":      []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+		"owner":       s.appOwner(),
+	}.with(appURLs(s.url, s.opts.Slug))
 }
 
 func (s *Server) installationJSON(account *user) obj {
@@ -153,6 +159,10 @@ func (s *Server) installationJSON(account *user) obj {
 		"target_type": "Organization", "permissions": s.opts.Permissions, "repository_selection": "all",
 		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, installationID),
 		"events":            []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+		"repositories_url":  s.url + "/api/v3/installation/repositories",
+		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.url, installationID),
+		"target_id":         account.id, "single_file_name": nil, "suspended_by": nil, "suspended_at": nil,
+		"created_at": founded, "updated_at": founded,
 	}
 }
 

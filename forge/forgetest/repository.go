@@ -119,6 +119,6 @@ func (r *Repository) json() obj {
 		"description": nil, "fork": r.parent != nil, "url": url, "default_branch": r.main,
 		"clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
 		"visibility": map[bool]string{false: "public", true: "private"}[r.private],
-		"pulls_url":  url + "/pulls{/number}", "has_issues": true, "open_issues_count": 0,
-	}
+		"has_issues": true, "open_issues_count": 0,
+	}.with(r.urls())
 }

@@ -10,9 +10,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -49,7 +49,7 @@ func refused(message string) error { return &problem{status: 403, message: messa
 type endpoint func(*call) (any, error)
 
 func (s *Server) handler() http.Handler {
-	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes()))
+	rt := newRouter(routes())
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
 	repositories, pages := http.NewServeMux(), s.pages()
@@ -80,7 +80,10 @@ func (s *Server) withFaults(next http.Handler) http.Handler {
 		defer s.active.Done()
 		f := s.fault(r.Method, path)
 		s.mu.Unlock()
+		// Listed before it is answered: whoever has the answer finds it in the list.
 		rec := &recorder{ResponseWriter: w, status: 200}
+		list := sync.OnceFunc(func() { s.list(Request{r.Method, path, rec.status}) })
+		rec.answering = list
 		if f == nil {
 			next.ServeHTTP(rec, r)
 		} else {
@@ -90,14 +93,18 @@ func (s *Server) withFaults(next http.Handler) http.Handler {
 			rec.status = f.Status
 			defer failWith(w, f)
 		}
-		s.mu.Lock()
-		if len(s.requests) == keptRequests {
-			s.requests = append(s.requests[:0], s.requests[keptRequests/2:]...)
-		}
-		s.requests = append(s.requests, Request{r.Method, path, rec.status})
-		s.mu.Unlock()
+		list()
 		s.log.Debug("request", "method", r.Method, "path", path, "status", rec.status)
 	})
+}
+
+func (s *Server) list(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) == keptRequests {
+		s.requests = append(s.requests[:0], s.requests[keptRequests/2:]...)
+	}
+	s.requests = append(s.requests, r)
 }
 
 func failWith(w http.ResponseWriter, f *Fault) {
@@ -110,12 +117,28 @@ func failWith(w http.ResponseWriter, f *Fault) {
 
 type recorder struct {
 	http.ResponseWriter
-	status int
+	status    int
+	answering func() // called before the first byte of the answer; may be nil
+	keep      bool   // the body too
+	body      []byte
 }
 
 func (r *recorder) WriteHeader(status int) {
 	r.status = status
+	if r.answering != nil {
+		r.answering()
+	}
 	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.answering != nil {
+		r.answering()
+	}
+	if r.keep {
+		r.body = append(r.body, b...)
+	}
+	return r.ResponseWriter.Write(b)
 }
 
 type discard struct{ h http.Header }
@@ -131,9 +154,19 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	w, done := s.judged(w, r, rt)
+	defer done()
 	c := &call{s: s, r: r, next: w.Header()}
 	s.mu.Lock()
 	result, err := s.admit(c, rt)
+	if err == nil && s.opts.Judge != nil && rt.pattern != "" {
+		s.mu.Unlock()
+		if wrong := s.opts.Judge.Request(rt.pattern, r, body); wrong != nil {
+			err = invalid(obj{"resource": "Request", "code": "custom", "message": wrong.Error()})
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.mu.Lock()
+	}
 	if err == nil {
 		if rt.slow {
 			s.mu.Unlock()
@@ -281,10 +314,10 @@ func (c *call) read(into any) error {
 	case err == nil, errors.Is(err, io.EOF):
 		return nil
 	case strings.Contains(err.Error(), "unknown field"):
-		return invalid(obj{"message": err.Error()})
+		return invalid(obj{"resource": "Request", "code": "custom", "message": err.Error()})
 	default:
 		if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
-			return invalid(obj{"message": err.Error()})
+			return invalid(obj{"resource": "Request", "code": "custom", "message": err.Error()})
 		}
 		return &problem{status: 400, message: "Problems parsing JSON"}
 	}

@@ -69,9 +69,10 @@ func rateLimit(c *call) (any, error) {
 	used := min(c.s.usage[c.limit], c.s.opts.RateLimit)
 	core := obj{
 		"limit": c.s.opts.RateLimit, "used": used, "remaining": c.s.opts.RateLimit - used,
-		"reset": json.Number(c.next.Get("X-RateLimit-Reset")), "resource": "core",
+		"reset": json.Number(c.next.Get("X-RateLimit-Reset")),
 	}
-	return obj{"resources": obj{"core": core}, "rate": core}, nil
+	search := obj{"limit": 30, "used": 0, "remaining": 30, "reset": core["reset"]}
+	return obj{"resources": obj{"core": core, "search": search}, "rate": core}, nil
 }
 
 func (d *Delivery) json() obj {

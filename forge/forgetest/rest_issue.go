@@ -1,6 +1,9 @@
 package forgetest
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -185,7 +188,11 @@ func createReaction(c *call) (any, error) {
 	if added {
 		status = http.StatusCreated
 	}
-	return answer{status, obj{"id": id, "user": u.json(), "content": content, "created_at": stamp(c.s.now())}}, nil
+	return answer{status, c.reactionJSON(id, u, content)}, nil
+}
+
+func (c *call) reactionJSON(id int64, u *user, content string) obj {
+	return obj{"id": id, "node_id": fmt.Sprint("REA_", id), "user": u.json(), "content": content, "created_at": stamp(c.s.now())}
 }
 
 func listReactions(c *call) (any, error) {
@@ -195,7 +202,7 @@ func listReactions(c *call) (any, error) {
 	}
 	out := []obj{}
 	for i, x := range m.Reactions {
-		out = append(out, obj{"id": m.reactions[i], "user": c.s.mustUser(x.User).json(), "content": x.Content})
+		out = append(out, c.reactionJSON(m.reactions[i], c.s.mustUser(x.User), x.Content))
 	}
 	return paged(c, out), nil
 }
@@ -212,7 +219,7 @@ func createIssueReaction(c *call) (any, error) {
 	}
 	u := c.s.actor(c.who)
 	c.repo.wrote(u, Write{Kind: "reaction", Number: p.Number, Text: content})
-	return answer{http.StatusCreated, obj{"id": c.s.nextID(), "user": u.json(), "content": content}}, nil
+	return answer{http.StatusCreated, c.reactionJSON(c.s.nextID(), u, content)}, nil
 }
 
 func listLabels(c *call) (any, error) {
@@ -223,16 +230,30 @@ func listLabels(c *call) (any, error) {
 	return paged(c, labelsJSON(p.Labels)), nil
 }
 
+type labelNames struct {
+	Labels []string `json:"labels"`
+}
+
+func (l *labelNames) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(data, []byte("[")) {
+		return json.Unmarshal(data, &l.Labels)
+	}
+	type plain labelNames
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode((*plain)(l))
+}
+
 func addLabels(c *call) (any, error) {
 	p, err := c.thread()
 	if err != nil {
 		return nil, err
 	}
-	// GitHub takes an object or a plain array; go-github sends the array.
-	var names []string
-	if err := c.read(&names); err != nil {
+	var in labelNames // GitHub takes an object or a plain array; go-github sends the array.
+	if err := c.read(&in); err != nil {
 		return nil, err
 	}
+	names := in.Labels
 	u := c.s.actor(c.who)
 	for _, name := range names {
 		c.repo.label(u, p, name)

@@ -51,8 +51,8 @@ func listPulls(c *call) (any, error) {
 	out := []obj{}
 	for _, p := range paged(c, list) {
 		body := c.repo.pullJSON(p)
-		for _, only := range []string{"merged", "mergeable", "mergeable_state", "merged_by"} {
-			delete(body, only) // a list does not have them
+		for _, only := range onlyAlone {
+			delete(body, only)
 		}
 		out = append(out, body)
 	}
@@ -146,7 +146,9 @@ func listFiles(c *call) (any, error) {
 	for i := 0; i < len(fields); i++ {
 		if meta, ok := strings.CutPrefix(fields[i], ":"); ok && i+1 < len(fields) {
 			f := strings.Fields(meta)
-			o := obj{"filename": fields[i+1], "sha": f[3], "status": status[f[4][:1]], "additions": 0, "deletions": 0, "changes": 0}
+			o := obj{"filename": fields[i+1], "sha": f[3], "status": status[f[4][:1]], "additions": 0, "deletions": 0, "changes": 0,
+				"blob_url": c.repo.page("/blob/%s/%s", head, fields[i+1]), "raw_url": c.repo.page("/raw/%s/%s", head, fields[i+1]),
+				"contents_url": c.repo.api("/contents/%s?ref=%s", fields[i+1], head)}
 			files, byName[fields[i+1]] = append(files, o), o
 			i++
 		} else if f := strings.SplitN(fields[i], "\t", 3); len(f) == 3 {

@@ -11,7 +11,7 @@ import (
 func repoRoutes() []route {
 	const base = "/repos/{owner}/{repo}"
 	return []route{
-		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.json(), nil }},
+		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.json().with(c.repo.counts()), nil }},
 		{pattern: "GET " + base + "/collaborators/{user}/permission", need: "metadata:read", f: getPermission},
 		{pattern: "GET " + base + "/branches/{branch}", need: "contents:read", f: getBranch},
 		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
@@ -53,12 +53,13 @@ func getBranch(c *call) (any, error) {
 		checks = append(checks, guard.RequiredChecks...)
 	}
 	return obj{
-		"name": name, "commit": obj{"sha": head, "url": c.repo.api("/commits/%s", head)}, "protected": guarded,
+		"name": name, "commit": c.repo.commitJSON(head), "protected": guarded,
 		"protection": obj{
 			"enabled":                guarded && !guard.Ruleset,
-			"required_status_checks": obj{"enforcement_level": "everyone", "contexts": checks},
+			"required_status_checks": obj{"enforcement_level": "everyone", "contexts": checks, "checks": statusChecks(checks)},
 		},
 		"protection_url": c.repo.api("/branches/%s/protection", name),
+		"_links":         obj{"self": c.repo.api("/branches/%s", name), "html": c.repo.page("/tree/%s", name)},
 	}, nil
 }
 
@@ -69,7 +70,8 @@ func (c *call) actors(names []string) obj {
 		if u := c.s.users[strings.ToLower(name)]; u != nil {
 			users = append(users, u.json())
 		} else {
-			apps = append(apps, obj{"id": appID, "slug": name, "name": name})
+			apps = append(apps, obj{"id": appID, "slug": name, "name": name, "node_id": "A_" + name,
+				"owner": c.s.appOwner(), "permissions": obj{}, "events": []string{}}.with(appURLs(c.s.url, name)))
 		}
 	}
 	return obj{"users": users, "teams": []obj{}, "apps": apps}
@@ -89,11 +91,10 @@ func getProtection(c *call) (any, error) {
 		"required_linear_history": obj{"enabled": false},
 	}
 	if len(p.RequiredChecks) > 0 {
-		checks := []obj{}
-		for _, name := range p.RequiredChecks {
-			checks = append(checks, obj{"context": name, "app_id": nil})
+		body["required_status_checks"] = obj{
+			"strict": false, "contexts": p.RequiredChecks, "checks": statusChecks(p.RequiredChecks),
+			"url": "", "contexts_url": "",
 		}
-		body["required_status_checks"] = obj{"strict": false, "contexts": p.RequiredChecks, "checks": checks}
 	}
 	if p.RequirePull {
 		body["required_pull_request_reviews"] = obj{
@@ -103,9 +104,25 @@ func getProtection(c *call) (any, error) {
 		}
 	}
 	if len(p.AllowPushers) > 0 {
-		body["restrictions"] = c.actors(p.AllowPushers)
+		body["restrictions"] = c.actors(p.AllowPushers).with(obj{"url": "", "users_url": "", "teams_url": "", "apps_url": ""})
 	}
 	return body, nil
+}
+
+func statusChecks(names []string) []obj {
+	list := []obj{}
+	for _, name := range names {
+		list = append(list, obj{"context": name, "app_id": nil})
+	}
+	return list
+}
+
+// parameters are of the rules that have some and that nobody here sets.
+var parameters = map[string]obj{
+	"merge_queue": {
+		"check_response_timeout_minutes": 60, "grouping_strategy": "ALLGREEN", "max_entries_to_build": 5,
+		"max_entries_to_merge": 5, "merge_method": "MERGE", "min_entries_to_merge": 1, "min_entries_to_merge_wait_minutes": 5,
+	},
 }
 
 func (r *Repository) rules(branch string) []obj {
@@ -133,7 +150,10 @@ func (r *Repository) rules(branch string) []obj {
 			add("update", obj{"update_allows_fetch_and_merge": false})
 		}
 		if p.RequirePull {
-			add("pull_request", obj{"required_approving_review_count": 1, "dismiss_stale_reviews_on_push": true})
+			add("pull_request", obj{
+				"required_approving_review_count": 1, "dismiss_stale_reviews_on_push": true, "require_code_owner_review": false,
+				"require_last_push_approval": false, "required_review_thread_resolution": false,
+			})
 		}
 		if len(p.RequiredChecks) > 0 {
 			checks := []obj{}
@@ -144,7 +164,7 @@ func (r *Repository) rules(branch string) []obj {
 		}
 	}
 	for _, kind := range p.ExtraRules {
-		add(kind, obj{"anything": []string{"that", "is", "new"}})
+		add(kind, parameters[kind])
 	}
 	return list
 }
@@ -205,17 +225,16 @@ func getContents(c *call) (any, error) {
 	sha := strings.TrimSpace(string(blob))
 	data, err := c.repo.git(ctx, nil, "cat-file", "blob", sha)
 	if err != nil {
-		return c.folder(ctx, name, sha)
+		return c.folder(ctx, name, ref, sha)
 	}
 	return obj{
 		"type": "file", "encoding": "base64", "size": len(data), "name": path.Base(name), "path": name,
 		"content": base64.StdEncoding.EncodeToString(data), "sha": sha,
-		"url": c.repo.api("/contents/%s?ref=%s", name, ref),
-	}, nil
+	}.with(c.repo.contentURLs(name, ref, sha)), nil
 }
 
 // folder lists a tree the way GitHub lists a folder: names without contents.
-func (c *call) folder(ctx context.Context, name, sha string) (any, error) {
+func (c *call) folder(ctx context.Context, name, ref, sha string) (any, error) {
 	out, err := c.repo.git(ctx, nil, "ls-tree", "-z", sha)
 	if err != nil {
 		return nil, notFound()
@@ -225,7 +244,8 @@ func (c *call) folder(ctx context.Context, name, sha string) (any, error) {
 		meta, base, ok := strings.Cut(entry, "\t")
 		if f := strings.Fields(meta); ok && len(f) == 3 {
 			kind := map[string]string{"tree": "dir", "blob": "file", "commit": "submodule"}[f[1]]
-			list = append(list, obj{"type": kind, "name": base, "path": path.Join(name, base), "sha": f[2]})
+			p := path.Join(name, base)
+			list = append(list, obj{"type": kind, "name": base, "path": p, "sha": f[2], "size": 0}.with(c.repo.contentURLs(p, ref, f[2])))
 		}
 	}
 	return list, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 )
 
 // rest is a client without a library, to see what is really said.
@@ -58,7 +59,7 @@ func (c rest) want(status int, method, path, body string) map[string]any {
 }
 
 func TestRequestsAreJudged(t *testing.T) {
-	s := mustServer(t, forgetest.Options{})
+	s := mustServer(t, forgetest.Options{Judge: contract.Wrong(t)})
 	r := mustRepository(t, s)
 	s.AddUser("ann")
 	mustCommit(t, r, "o", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "1"}})

@@ -46,6 +46,8 @@ type Options struct {
 	// Now is the clock for the times in answers and webhooks; credentials expire by
 	// the real one. Nil: time.Now.
 	Now func() time.Time
+	// Judge looks at each REST request and answer. Nil: nobody does.
+	Judge Judge
 	// Logger gets one line per request at debug level. Nil: nothing is logged.
 	Logger *slog.Logger
 }
@@ -130,7 +132,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.url = "http://" + ln.Addr().String()
-	s.users[strings.ToLower(s.Bot())] = &user{id: 3003, login: s.Bot(), kind: "Bot"}
+	s.users[strings.ToLower(s.Bot())] = &user{id: 3003, login: s.Bot(), kind: "Bot", site: s.url}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel

@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 )
 
 func mustServer(t *testing.T, o forgetest.Options) *forgetest.Server {
 	t.Helper()
+	if o.Judge == nil {
+		o.Judge = contract.For(t)
+	}
 	s, err := forgetest.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -9,13 +9,14 @@ type user struct {
 	id    int64
 	login string
 	kind  string // "User" or "Bot"
+	site  string // address of the server
 }
 
 func (u *user) json() obj {
 	return obj{
 		"login": u.login, "id": u.id, "node_id": fmt.Sprintf("U_%d", u.id),
 		"avatar_url": "", "gravatar_id": "", "type": u.kind, "site_admin": false,
-	}
+	}.with(u.urls())
 }
 
 // AddUser makes a user, with no permission on any repository beyond what
@@ -30,7 +31,7 @@ func (s *Server) addUser(login string) *user {
 	if u := s.users[strings.ToLower(login)]; u != nil {
 		return u
 	}
-	u := &user{id: s.nextID(), login: login, kind: "User"}
+	u := &user{id: s.nextID(), login: login, kind: "User", site: s.url}
 	s.users[strings.ToLower(login)] = u
 	return u
 }

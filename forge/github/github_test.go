@@ -15,6 +15,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
@@ -31,6 +32,7 @@ type world struct {
 
 func newWorld(t *testing.T, o forgetest.Options) *world {
 	t.Helper()
+	o.Judge = contract.For(t)
 	s, err := forgetest.New(o)
 	if err != nil {
 		t.Fatal(err)

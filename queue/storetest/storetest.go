@@ -81,10 +81,15 @@ func Need(t testing.TB, what string, present bool) {
 	if present {
 		return
 	}
-	if slices.Contains(strings.Split(os.Getenv("SUBMITQUEUE_REQUIRE"), ","), what) {
+	if Required(what) {
 		t.Fatalf("%s is required by SUBMITQUEUE_REQUIRE and is not there", what)
 	}
 	t.Skipf("needs %s", what)
+}
+
+// Required says whether SUBMITQUEUE_REQUIRE names a requirement.
+func Required(what string) bool {
+	return slices.Contains(strings.Split(os.Getenv("SUBMITQUEUE_REQUIRE"), ","), what)
 }
 
 const (

@@ -1,0 +1,25 @@
+// Package contract holds forgetest.Server, and whoever talks to it, to GitHub's
+// own description of its REST interface: the OpenAPI document of the npm package
+// @octokit/openapi. It says what shapes are right; what they mean is only in its
+// prose, so rules such as "a completed check run has a conclusion" are
+// forgetest's own.
+//
+// The document is not part of this repository. It is looked for in the folder
+// that the environment's SUBMITQUEUE_CONTRACTS names (.ci/run fills it); where it
+// is not, nothing is checked, unless SUBMITQUEUE_REQUIRE demands "contracts".
+//
+// Of each exchange the following is checked: the endpoint exists; the parameters
+// and the body fit; the answer's status is a documented one, or an error that
+// any request can meet; its body fits. Beyond what the description enforces, no
+// request and no answer may have a member or a query parameter that it does not
+// know: a misspelt optional member is ignored by GitHub, and nobody would learn
+// of it.
+//
+// Worked example: the adapter sends PATCH check-runs/7 with {"titel": "x"}. The
+// route "PATCH /repos/{owner}/{repo}/check-runs/{id}" is the operation of the
+// same path, whatever its parameters are called; the body's schema and all it is
+// composed of know no "titel"; the server answers 422 and the test fails.
+//
+// Reading the whole document takes 2 s. Only the part that the server's routes
+// use is read (a few hundred KB), which is cut out once and kept beside it.
+package contract

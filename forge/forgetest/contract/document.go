@@ -1,0 +1,222 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+)
+
+// Files in the folder; .ci/run puts them there.
+const (
+	openapiFile  = "api.github.com-23.0.2.json"
+	examplesFile = "webhooks-7.6.1.json"
+)
+
+// Folder is where the documents are; "" if the environment does not say.
+func Folder() string { return os.Getenv("SUBMITQUEUE_CONTRACTS") }
+
+// There says whether the OpenAPI document is there.
+func There() bool { return exists(openapiFile) }
+
+func exists(name string) bool {
+	info, err := os.Stat(filepath.Join(Folder(), name))
+	return Folder() != "" && err == nil && info.Mode().IsRegular()
+}
+
+// document is the part of the description that the server's routes use.
+type document struct {
+	spec   *openapi3.T
+	routes map[string]*operation // by route of the server
+}
+
+// operation is one endpoint of the description.
+type operation struct {
+	path   string
+	item   *openapi3.PathItem
+	op     *openapi3.Operation
+	method string
+	names  [][2]string // path parameters: the server's name, and the description's
+}
+
+var load = sync.OnceValues(func() (*document, error) {
+	data, err := subset(Folder(), forgetest.Routes())
+	if err != nil {
+		return nil, err
+	}
+	spec, err := openapi3.NewLoader().LoadFromData(data)
+	if err != nil {
+		return nil, fmt.Errorf("GitHub's description: %w", err)
+	}
+	d := &document{spec: spec, routes: map[string]*operation{}}
+	paths := map[string]string{}
+	for path := range spec.Paths.Map() {
+		paths[unnamed(path)] = path
+	}
+	for _, route := range forgetest.Routes() {
+		method, pattern, _ := strings.Cut(route, " ")
+		path, ok := paths[unnamed(pattern)]
+		if !ok {
+			continue
+		}
+		item := spec.Paths.Value(path)
+		op := item.GetOperation(method)
+		if op == nil {
+			continue
+		}
+		o := &operation{path: path, item: item, op: op, method: method}
+		theirs := strings.Split(path, "/")
+		for i, part := range strings.Split(pattern, "/") {
+			if ours, ok := strings.CutPrefix(part, "{"); ok {
+				o.names = append(o.names, [2]string{strings.TrimRight(ours, ".}"), strings.Trim(theirs[i], "{}")})
+			}
+		}
+		d.routes[route] = o
+	}
+	return d, nil
+})
+
+var parameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// unnamed is a path without the names of its parameters.
+func unnamed(path string) string { return parameter.ReplaceAllString(path, "{}") }
+
+// subset returns the document cut down to the routes, from the cache if it has
+// been made before.
+func subset(folder string, routes []string) ([]byte, error) {
+	whole := filepath.Join(folder, openapiFile)
+	info, err := os.Stat(whole)
+	if err != nil {
+		return nil, err
+	}
+	const format = 1 // of what is kept
+	key := sha256.Sum256(fmt.Append(nil, format, info.Size(), info.ModTime().UnixNano(), routes))
+	kept := filepath.Join(folder, fmt.Sprintf("github-%x.json", key[:8]))
+	if data, err := os.ReadFile(kept); err == nil {
+		return data, nil
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = cut(data, routes); err != nil {
+		return nil, fmt.Errorf("%s: %w", whole, err)
+	}
+	return data, keep(kept, data)
+}
+
+// keep writes a file that other processes may be writing too.
+func keep(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err = f.Write(data); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+var reference = regexp.MustCompile(`"\$ref":\s*"#/components/([a-z]+)/([^"]+)"`)
+
+// cut keeps the operations of the routes and all that they refer to, without
+// examples: some of GitHub's own do not fit.
+func cut(data []byte, routes []string) ([]byte, error) {
+	type parts map[string]map[string]json.RawMessage
+	var whole struct {
+		OpenAPI    string          `json:"openapi"`
+		Info       json.RawMessage `json:"info"`
+		Paths      parts           `json:"paths"`
+		Components parts           `json:"components"`
+	}
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return nil, err
+	}
+	wanted := map[string][]string{}
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		wanted[unnamed(path)] = append(wanted[unnamed(path)], strings.ToLower(method), "parameters")
+	}
+	paths, components := parts{}, parts{}
+	var follow func(raw json.RawMessage) (json.RawMessage, error)
+	add := func(kind, name string) error {
+		if components[kind] == nil {
+			components[kind] = map[string]json.RawMessage{}
+		}
+		if _, done := components[kind][name]; done {
+			return nil
+		}
+		components[kind][name] = nil
+		raw, err := follow(whole.Components[kind][name])
+		components[kind][name] = raw
+		return err
+	}
+	follow = func(raw json.RawMessage) (json.RawMessage, error) {
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, err
+		}
+		raw, err := json.Marshal(withoutExamples(v))
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range reference.FindAllSubmatch(raw, -1) {
+			if err := add(string(ref[1]), string(ref[2])); err != nil {
+				return nil, err
+			}
+		}
+		return raw, nil
+	}
+	for path, item := range whole.Paths {
+		for _, name := range wanted[unnamed(path)] {
+			if item[name] == nil {
+				continue
+			}
+			raw, err := follow(item[name])
+			if err != nil {
+				return nil, err
+			}
+			if paths[path] == nil {
+				paths[path] = map[string]json.RawMessage{}
+			}
+			paths[path][name] = raw
+		}
+	}
+	if err := add("schemas", anyError); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"openapi": whole.OpenAPI, "info": whole.Info, "paths": paths, "components": components})
+}
+
+// withoutExamples drops examples and what only describes. A member that is
+// called so is a schema, beneath "properties".
+func withoutExamples(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withoutExamples(v[i])
+		}
+	case map[string]any:
+		for _, name := range []string{"example", "examples", "externalDocs"} {
+			if m, ok := v[name].(map[string]any); !ok || m["type"] == nil {
+				delete(v, name)
+			}
+		}
+		for name := range v {
+			v[name] = withoutExamples(v[name])
+		}
+	}
+	return v
+}

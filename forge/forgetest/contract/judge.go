@@ -1,0 +1,239 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+// anyError is the schema of errors that any request can meet.
+const anyError = "basic-error"
+
+// For returns a judge that fails the test where an exchange is not as GitHub
+// describes it; nil where the description is not there and nobody demands it.
+func For(t testing.TB) forgetest.Judge {
+	t.Helper()
+	if !There() {
+		if storetest.Required("contracts") {
+			t.Fatal("contracts are required by SUBMITQUEUE_REQUIRE and GitHub's OpenAPI document is not in the folder SUBMITQUEUE_CONTRACTS")
+		}
+		return nil
+	}
+	d, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &judge{t: t, document: d}
+}
+
+// Wrong is For where requests are wrong on purpose: it leaves them to the
+// server, and demands that it refuses those that do not fit the description.
+func Wrong(t testing.TB) forgetest.Judge {
+	t.Helper()
+	j, ok := For(t).(*judge)
+	if !ok {
+		return nil
+	}
+	j.wrong = &sync.Map{}
+	return j
+}
+
+type judge struct {
+	*document
+	t     testing.TB
+	wrong *sync.Map // *http.Request to error; nil: there shall be none
+}
+
+var options = &openapi3filter.Options{
+	AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc,
+	SkipSettingDefaults: true,
+	MultiError:          true,
+}
+
+// Request implements forgetest.Judge.
+func (j *judge) Request(route string, r *http.Request, body []byte) error {
+	err := j.request(route, r, body)
+	if err != nil && j.wrong != nil {
+		j.wrong.Store(r, err)
+		return nil
+	}
+	if err != nil {
+		j.t.Errorf("GitHub would not take %s %s\n%s\n%v", r.Method, r.URL, body, short(err))
+	}
+	return err
+}
+
+// Answer implements forgetest.Judge.
+func (j *judge) Answer(route string, r *http.Request, a forgetest.Answer) {
+	if j.wrong != nil {
+		if err, ok := j.wrong.LoadAndDelete(r); ok && a.Status < 400 {
+			j.t.Errorf("%s %s: %d, which GitHub refuses: %v", r.Method, r.URL, a.Status, err)
+		}
+	}
+	if err := j.answer(route, r, a); err != nil {
+		j.t.Errorf("GitHub would not answer %s %s with %d\n%s\n%v", r.Method, r.URL, a.Status, clip(a.Body), short(err))
+	}
+}
+
+func clip(b []byte) string {
+	if len(b) > 2000 {
+		return string(b[:2000]) + "..."
+	}
+	return string(b)
+}
+
+// short drops the schemas that kin-openapi prints with each error.
+func short(err error) string {
+	var lines []string
+	skip := false
+	for line := range strings.Lines(err.Error()) {
+		if strings.HasPrefix(line, "Schema:") || strings.HasPrefix(line, "Value:") {
+			skip = true
+		}
+		if !skip && strings.TrimSpace(line) != "" {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+		if skip && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "Schema:") && !strings.HasPrefix(line, "Value:") && strings.TrimSpace(line) != "" {
+			skip = false
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (d *document) input(route string, r *http.Request) (*operation, *openapi3filter.RequestValidationInput, error) {
+	o := d.routes[route]
+	if o == nil {
+		return nil, nil, errors.New("GitHub's description has no such endpoint")
+	}
+	params := map[string]string{}
+	for _, name := range o.names {
+		params[name[1]] = r.PathValue(name[0])
+	}
+	return o, &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: params, Options: options,
+		Route: &routers.Route{Spec: d.spec, Path: o.path, PathItem: o.item, Method: o.method, Operation: o.op},
+	}, nil
+}
+
+func (d *document) request(route string, r *http.Request, body []byte) error {
+	o, in, err := d.input(route, r)
+	if err != nil {
+		return err
+	}
+	r = r.Clone(r.Context())
+	// GitHub takes JSON that is not called so, and null for no body: that is how
+	// ghinstallation asks for tokens.
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if string(bytes.TrimSpace(body)) == "null" {
+		body = nil
+	}
+	// "You can also pass an array of labels directly": only the prose says it.
+	if strings.HasSuffix(o.path, "/labels") && bytes.HasPrefix(body, []byte("[")) {
+		body = fmt.Appendf(nil, `{"labels":%s}`, body)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if len(body) == 0 {
+		r.Body = http.NoBody
+	}
+	in.Request = r
+	errs := []error{openapi3filter.ValidateRequest(context.Background(), in)}
+	for name := range r.URL.Query() {
+		if o.op.Parameters.GetByInAndName("query", name) == nil && o.item.Parameters.GetByInAndName("query", name) == nil {
+			errs = append(errs, fmt.Errorf("there is no query parameter %q", name))
+		}
+	}
+	if len(body) > 0 {
+		if o.op.RequestBody == nil {
+			errs = append(errs, errors.New("it has no body"))
+		} else if media := o.op.RequestBody.Value.Content.Get("application/json"); media != nil {
+			errs = append(errs, strangers(media.Schema, body))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *document) answer(route string, r *http.Request, a forgetest.Answer) error {
+	o, in, err := d.input(route, r)
+	if err != nil {
+		return err
+	}
+	if a.Status == http.StatusNotModified {
+		if len(a.Body) > 0 {
+			return errors.New("304 has no body")
+		}
+		return nil
+	}
+	if strings.HasSuffix(o.path, "/rules/branches/{branch}") {
+		a.Body = d.knownRules(a.Body)
+	}
+	documented := o.op.Responses.Status(a.Status)
+	if documented == nil {
+		if a.Status < 400 {
+			return errors.New("that status is not documented")
+		}
+		// Authentication, limits and failures of the server are not said of each endpoint.
+		return visit(d.spec.Components.Schemas[anyError], a.Body)
+	}
+	media := documented.Value.Content.Get("application/json")
+	if media == nil {
+		if len(documented.Value.Content) == 0 && len(a.Body) > 0 {
+			return errors.New("that status has no body")
+		}
+		if a.Status >= 400 {
+			return visit(d.spec.Components.Schemas[anyError], a.Body)
+		}
+		return nil
+	}
+	err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: a.Status, Header: a.Header,
+		Body: io.NopCloser(bytes.NewReader(a.Body)), Options: options,
+	})
+	if a.Status >= 400 {
+		return err
+	}
+	return errors.Join(err, strangers(media.Schema, a.Body))
+}
+
+// knownRules drops the rules of types that the description does not have: GitHub
+// adds some every year, and a client must live with them.
+func (d *document) knownRules(body []byte) []byte {
+	var rules []map[string]any
+	if json.Unmarshal(body, &rules) != nil {
+		return body
+	}
+	known, err := json.Marshal(slices.DeleteFunc(rules, func(r map[string]any) bool {
+		kind, _ := r["type"].(string)
+		return d.spec.Components.Schemas["repository-rule-"+strings.ReplaceAll(kind, "_", "-")] == nil
+	}))
+	if err != nil {
+		return body
+	}
+	return known
+}
+
+// visit checks a body against a schema.
+func visit(schema *openapi3.SchemaRef, body []byte) error {
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return err
+	}
+	return schema.Value.VisitJSON(v, openapi3.MultiErrors())
+}

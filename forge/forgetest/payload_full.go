@@ -1,0 +1,141 @@
+package forgetest
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// This file has what GitHub's description requires of an answer and the queue
+// does not use: addresses of other resources, counts, empty lists.
+
+// founded is when everything was made that has no time of its own.
+var founded = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).Format(time.RFC3339)
+
+// with adds members to an object.
+func (o obj) with(more obj) obj {
+	maps.Copy(o, more)
+	return o
+}
+
+func (u *user) urls() obj {
+	api := u.site + "/api/v3/users/" + u.login
+	o := obj{"url": api, "html_url": u.site + "/" + u.login}
+	for member, path := range map[string]string{
+		"followers": "/followers", "following": "/following{/other_user}", "gists": "/gists{/gist_id}",
+		"starred": "/starred{/owner}{/repo}", "subscriptions": "/subscriptions", "organizations": "/orgs",
+		"repos": "/repos", "events": "/events{/privacy}", "received_events": "/received_events",
+	} {
+		o[member+"_url"] = api + path
+	}
+	return o
+}
+
+var repositoryPaths = map[string]string{
+	"archive": "/{archive_format}{/ref}", "assignees": "/assignees{/user}", "blobs": "/git/blobs{/sha}",
+	"branches": "/branches{/branch}", "collaborators": "/collaborators{/collaborator}", "comments": "/comments{/number}",
+	"commits": "/commits{/sha}", "compare": "/compare/{base}...{head}", "contents": "/contents/{+path}",
+	"contributors": "/contributors", "deployments": "/deployments", "downloads": "/downloads", "events": "/events",
+	"forks": "/forks", "git_commits": "/git/commits{/sha}", "git_refs": "/git/refs{/sha}", "git_tags": "/git/tags{/sha}",
+	"hooks": "/hooks", "issue_comment": "/issues/comments{/number}", "issue_events": "/issues/events{/number}",
+	"issues": "/issues{/number}", "keys": "/keys{/key_id}", "labels": "/labels{/name}", "languages": "/languages",
+	"merges": "/merges", "milestones": "/milestones{/number}", "notifications": "/notifications{?since,all,participating}",
+	"pulls": "/pulls{/number}", "releases": "/releases{/id}", "stargazers": "/stargazers", "statuses": "/statuses/{sha}",
+	"subscribers": "/subscribers", "subscription": "/subscription", "tags": "/tags", "teams": "/teams", "trees": "/git/trees{/sha}",
+}
+
+func (r *Repository) urls() obj {
+	o := obj{
+		"ssh_url": r.CloneURL(), "svn_url": r.page(""), "mirror_url": nil, "homepage": nil, "language": nil, "license": nil,
+		"forks": 0, "forks_count": 0, "open_issues": 0, "watchers": 0, "watchers_count": 0, "stargazers_count": 0, "size": 0,
+		"has_projects": false, "has_wiki": false, "has_pages": false, "has_discussions": false, "has_downloads": false,
+		"pushed_at": founded, "created_at": founded, "updated_at": founded,
+	}
+	for member, path := range repositoryPaths {
+		o[member+"_url"] = r.api("%s", path)
+	}
+	return o
+}
+
+// counts are what GET of one repository has beyond that of others.
+func (r *Repository) counts() obj { return obj{"network_count": 0, "subscribers_count": 0} }
+
+func (r *Repository) pullURLs(p *pull) obj {
+	n := fmt.Sprint(p.Number)
+	links := obj{}
+	for name, url := range map[string]string{
+		"self": r.api("/pulls/%s", n), "html": r.page("/pull/%s", n), "issue": r.api("/issues/%s", n),
+		"comments": r.api("/issues/%s/comments", n), "review_comments": r.api("/pulls/%s/comments", n),
+		"review_comment": r.api("/pulls/comments{/number}"), "commits": r.api("/pulls/%s/commits", n),
+		"statuses": r.api("/statuses/%s", p.Head),
+	} {
+		links[name] = obj{"href": url}
+	}
+	return obj{
+		"_links": links, "diff_url": r.page("/pull/%s.diff", n), "patch_url": r.page("/pull/%s.patch", n),
+		"commits_url": r.api("/pulls/%s/commits", n), "review_comments_url": r.api("/pulls/%s/comments", n),
+		"review_comment_url": r.api("/pulls/comments{/number}"), "statuses_url": r.api("/statuses/%s", p.Head),
+		"assignee": nil, "milestone": nil, "auto_merge": nil, "active_lock_reason": nil, "requested_teams": []obj{},
+	}
+}
+
+// onlyAlone are the members that a list of pull requests does not have.
+var onlyAlone = []string{
+	"merged", "mergeable", "mergeable_state", "merged_by", "comments", "review_comments", "commits", "additions",
+	"deletions", "changed_files", "maintainer_can_modify", "rebaseable",
+}
+
+// pullCounts are the counts that a pull request has when it is asked for alone.
+// Nobody here uses them.
+func (r *Repository) pullCounts(p *pull) obj {
+	return obj{
+		"comments": 0, "review_comments": 0, "commits": 1, "additions": 0, "deletions": 0, "changed_files": 1,
+		"maintainer_can_modify": false,
+	}
+}
+
+// commitJSON is a commit as GET /repos/{owner}/{repo}/commits/{ref} has it,
+// without its message and parents.
+func (r *Repository) commitJSON(head string) obj {
+	who := obj{"name": "", "email": "", "date": founded}
+	return obj{
+		"sha": head, "node_id": "C_" + head, "url": r.api("/commits/%s", head), "html_url": r.page("/commit/%s", head),
+		"comments_url": r.api("/commits/%s/comments", head), "author": nil, "committer": nil, "parents": []obj{},
+		"commit": obj{
+			"url": r.api("/git/commits/%s", head), "message": "", "comment_count": 0, "author": who, "committer": who,
+			"tree": obj{"sha": head, "url": r.api("/git/trees/%s", head)},
+		},
+	}
+}
+
+func (r *Repository) contentURLs(path, ref, sha string) obj {
+	self, git, page := r.api("/contents/%s?ref=%s", path, ref), r.api("/git/blobs/%s", sha), r.page("/blob/%s/%s", ref, path)
+	return obj{
+		"url": self, "git_url": git, "html_url": page, "download_url": r.page("/raw/%s/%s", ref, path),
+		"_links": obj{"self": self, "git": git, "html": page},
+	}
+}
+
+// appURLs are what every App has, ours or a CI's.
+func appURLs(site, slug string) obj {
+	return obj{
+		"description": "", "external_url": site + "/apps/" + slug, "html_url": site + "/apps/" + slug,
+		"created_at": founded, "updated_at": founded,
+	}
+}
+
+func (s *Server) appOwner() obj {
+	return (&user{id: 3004, login: "the-owner-of-the-app", kind: "Organization", site: s.url}).json()
+}
+
+func labelID(name string) int64 {
+	h := int64(7)
+	for _, c := range []byte(strings.ToLower(name)) {
+		h = (h*31 + int64(c)) % 1_000_000_007
+	}
+	return h
+}
+
+func nodeID(kind, name string) string { return kind + "_" + hex.EncodeToString([]byte(name)) }
