@@ -83,6 +83,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "infrastructure errors"
 	case queue.ReasonNoRunner:
 		return "no runner fits"
+	case queue.ReasonNoCheck:
+		return "a check did not appear"
 	case queue.ReasonBuildCap:
 		return "its builds are used up"
 	case queue.ReasonRedMain:
@@ -228,6 +230,8 @@ func (w voice) reasonParked(r queue.Reason) string {
 			w.retry() + " tries at once."
 	case queue.ReasonNoRunner:
 		return "No runner has what one of its steps asks for" + w.last(r.Detail) + ". It comes back when such a runner is there; an operator can see to it."
+	case queue.ReasonNoCheck:
+		return "Its builds wait for checks of the CI" + w.last(r.Detail) + ". It is tried again by itself; " + w.retry() + " tries at once."
 	case queue.ReasonBuildCap:
 		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.retry() + " grants it another round."
 	case queue.ReasonRedMain:

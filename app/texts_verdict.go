@@ -95,7 +95,7 @@ func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 		if f.Run != "" {
 			text += ". It runs " + codeSpan(f.Run, mostCommand)
 		}
-		text += w.ranOn(c, f)
+		text += w.ranOn(c, f) + w.pages(f.Pages)
 	}
 	tail := f.Output()
 	if strings.TrimSpace(tail) == "" {
@@ -170,6 +170,23 @@ func (w voice) logOf(id queue.BuildID) string {
 		return ""
 	}
 	return " (" + w.link("log", strings.TrimSuffix(w.o.BaseURL, "/")+LogPath(string(id))) + ")"
+}
+
+// mostPages is how many pages of a failed step are linked.
+const mostPages = 5
+
+// pages links to where a step ran, at the CI.
+func (w voice) pages(list []queue.Page) string {
+	var out []string
+	for _, p := range list {
+		if safeLink(p.URL) != "" && len(out) < mostPages && !w.plain {
+			out = append(out, w.link(w.code(p.Name), p.URL))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ". See " + strings.Join(out, ", ")
 }
 
 // LogPath is where the server shows the log of a build.

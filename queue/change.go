@@ -104,6 +104,7 @@ type Evidence struct {
 	Attempts int      `json:"attempts,omitempty"` // builds that gave a result, all of them failing
 	Tail     string   `json:"tail"`               // last lines of the log; hostile text
 	Timeout  bool     `json:"timeout,omitempty"`
+	Pages    []Page   `json:"pages,omitempty"` // of those who ran it last
 }
 
 // Output returns the tail without the lines in which the runner says what Step
@@ -170,6 +171,7 @@ const (
 
 	ReasonInfra     ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
 	ReasonNoRunner  ReasonCode = "no-runner"      // parked: no runner has what a step asks for
+	ReasonNoCheck   ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
 	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up
 	ReasonRedMain   ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
 	ReasonProtected ReasonCode = "protection"     // parked: the forge refused the push; Detail: the rule

@@ -107,6 +107,9 @@ func (r *configReader) once(path, name string, seen map[string]int) {
 }
 
 func checkStep(r *configReader, path string, s Step, a Analysis) {
+	if !checkChecks(r, path, s, a) {
+		return
+	}
 	if !r.bad[path+".run"] && r.at[path+".run"] != (configPos{}) && strings.TrimSpace(s.Run) == "" {
 		r.report(path+".run", "%s.run is empty: write the command to run", path)
 	}

@@ -213,6 +213,7 @@ func (c *Config) Defaults() {
 		orDefault(&s.Scope, ScopeTargets)
 		orDefault(&s.Report, ReportExitCode)
 		orDefault(&s.Timeout, time.Hour)
+		s.checkDefaults()
 	}
 	if len(c.Analysis.Analyzers) == 0 {
 		orDefault(&c.Analysis.Analyzer, AnalyzerNone)

@@ -288,6 +288,7 @@ func (r *configReader) duration(path string, n ast.Node, v reflect.Value) {
 func durationLimits() map[string][2]time.Duration {
 	return map[string][2]time.Duration{
 		"timeout":       {time.Second, 24 * time.Hour},
+		"appear":        {time.Second, 24 * time.Hour},
 		"max_overtake":  {time.Minute, 168 * time.Hour},
 		"max_wait":      {time.Minute, 168 * time.Hour},
 		"lane_max_wait": {time.Minute, 168 * time.Hour},

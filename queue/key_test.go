@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -59,7 +60,7 @@ func mustDifferByField[T any](t *testing.T, base T, digest func(T) queue.Digest)
 		switch field.Kind() {
 		case reflect.String:
 			field.SetString(field.String() + "x")
-		case reflect.Int64:
+		case reflect.Int, reflect.Int64:
 			field.SetInt(field.Int() + 1)
 		case reflect.Slice:
 			field.Set(reflect.ValueOf([]string{"x"}))
@@ -86,6 +87,7 @@ func TestStepDigest(t *testing.T) {
 	mustDifferByField(t, queue.Step{Name: "unit", Run: "go test", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Image: "i",
 		OS: "linux", Arch: "arm64", Tags: []string{"a"}, Env: map[string]string{"A": "1"}, Timeout: 1}, queue.Step.Digest)
 	mustDifferByField(t, queue.Step{Name: "unit", Analyzer: "web", Dir: "web"}, queue.Step.Digest)
+	mustDifferByField(t, queue.Step{Name: "unit", Checks: []string{"test"}, Analyzer: "web", Tags: []string{"a"}}, queue.Step.Digest)
 
 	same := func(a, b queue.Step) bool { return a.Digest() == b.Digest() }
 	if !same(queue.Step{Tags: []string{"a", "b"}}, queue.Step{Tags: []string{"b", "a"}}) {
@@ -94,7 +96,15 @@ func TestStepDigest(t *testing.T) {
 	if !same(queue.Step{}, queue.Step{Tags: []string{}, Env: map[string]string{}}) {
 		t.Error("none and empty have different digests")
 	}
+	if !same(queue.Step{Checks: []string{"a", "B"}}, queue.Step{Checks: []string{"b", "A"}, Counts: queue.CountsAsked, Appear: queue.DefaultAppear}) {
+		t.Error("the order of checks, the case of their letters or a written default is in the digest")
+	}
+	if got := (queue.Step{Name: "unit", Run: "make", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: time.Hour}).Digest(); got != "5f22f6f91d5672f3431dd34e75290f8e0c28eb77fd7f360d5f26e6c69c2a7936" {
+		t.Errorf("the digest of a step without checks has changed to %s: what has passed would be forgotten", got)
+	}
 	for _, pair := range [][2]queue.Step{
+		{{Checks: []string{"a", "b"}}, {Checks: []string{"a b"}}},
+		{{Checks: []string{"a"}}, {Tags: []string{"a"}}},
 		{{Tags: []string{"a", "b"}}, {Env: map[string]string{"a": "b"}}},
 		{{Tags: []string{"a"}, Env: map[string]string{"b": "c"}}, {Tags: []string{"a", "b", "c"}}},
 		{{Tags: []string{"a b"}}, {Tags: []string{"a", "b"}}},

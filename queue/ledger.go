@@ -29,6 +29,7 @@ type Failure struct {
 	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
 	Timeout bool    `json:"timeout,omitempty"`
+	Pages   []Page  `json:"pages,omitempty"` // of those who ran it
 }
 
 // SetID names the set of the given keys, whatever their order; the set of one

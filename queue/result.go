@@ -114,6 +114,9 @@ type JobDone struct {
 	PerTarget map[string]time.Duration `json:"per_target,omitempty"`
 	Machine   string                   `json:"machine"`
 	Tail      string                   `json:"tail,omitempty"` // last lines of the log, at most 4 KiB
+
+	Again int    `json:"again,omitempty"` // how often it was run again before it passed
+	Pages []Page `json:"pages,omitempty"` // of those who ran it, for people
 }
 
 // TargetFailure is a target that a report names as failed.
@@ -130,6 +133,7 @@ type BuildDone struct {
 	Outcome  JobOutcome `json:"outcome"` // passed, failed, infrastructure or cancelled
 	Detail   string     `json:"detail,omitempty"`
 	NoRunner bool       `json:"no_runner,omitempty"` // no runner has what a step asks for
+	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
 }
 
 // Pushed is what came of a push.
@@ -158,7 +162,8 @@ type Failed struct {
 
 // Capacity says how many builds can run at once.
 type Capacity struct {
-	Slots int `json:"slots"`
+	Slots int `json:"slots"`           // on runners
+	Forge int `json:"forge,omitempty"` // whose steps are all checks of the forge's CI
 }
 
 // Tick is the passing of time, when Step asked to be woken.

@@ -9,7 +9,8 @@ import (
 // from them (order, conflicts, plan) is not stored.
 type State struct {
 	Main       Main
-	Slots      int // builds that can run at once
+	Slots      int // builds that can run at once, under the steps in force
+	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too
 	Changes    map[ChangeID]*Change
 	Requests   map[string]*Request
 	Pulls      map[int]*Pull
@@ -114,6 +115,7 @@ type Record struct {
 const (
 	MetaMain     = "main"
 	MetaSlots    = "slots"
+	MetaCapacity = "capacity"
 	MetaPush     = "push"
 	MetaTrain    = "train"
 	MetaSpent    = "spent"
@@ -142,6 +144,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 			return s.Main, true
 		case MetaSlots:
 			return s.Slots, true
+		case MetaCapacity:
+			return s.Capacity, s.Capacity.Forge != 0
 		case MetaPush:
 			return s.Push, s.Push != nil
 		case MetaTrain:
@@ -198,6 +202,8 @@ func (s *State) Load(r Record) error {
 			err = json.Unmarshal(r.Data, &s.Main)
 		case MetaSlots:
 			err = json.Unmarshal(r.Data, &s.Slots)
+		case MetaCapacity:
+			err = json.Unmarshal(r.Data, &s.Capacity)
 		case MetaPush:
 			err = json.Unmarshal(r.Data, &s.Push)
 		case MetaTrain:

@@ -18,6 +18,7 @@ import (
 func drawState(r *rapid.T) *queue.State {
 	s := queue.NewState("main")
 	s.Main = filled(r, s.Main)
+	s.Capacity = queue.Capacity{Slots: 3, Forge: 4}
 	s.Slots = rapid.IntRange(0, 100).Draw(r, "slots")
 	push := filled(r, queue.Push{})
 	s.Push = &push
@@ -49,7 +50,7 @@ func drawState(r *rapid.T) *queue.State {
 // refsOf names all records of a state.
 func refsOf(s *queue.State) []queue.Ref {
 	var refs []queue.Ref
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
 		refs = append(refs, queue.Ref{Kind: queue.KindMeta, ID: meta})
 	}
 	for kind, m := range map[queue.Kind]any{
@@ -122,7 +123,7 @@ func TestStateLoadErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
 		if err := queue.NewState("main").Load(queue.Record{Ref: queue.Ref{Kind: queue.KindMeta, ID: meta}, Data: []byte(`"text"`)}); err == nil {
 			t.Errorf("%s was read from a text", meta)
 		}

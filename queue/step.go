@@ -30,8 +30,16 @@ const (
 type Step struct {
 	// Name is the step's name in comments and checks, unique in the file.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
-	// Run is the shell command; {targets} stands for the quoted names of the targets to verify.
-	Run string `json:"run" yaml:"run" jsonschema:"required,minLength=1"`
+	// Run is the shell command; {targets} stands for the quoted names of the targets to verify. A step has either run or checks.
+	Run string `json:"run" yaml:"run,omitempty" jsonschema:"minLength=1"`
+	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters; all of them must pass. They take the place of run.
+	Checks []string `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"minItems=1,maxItems=50"`
+	// Counts is what a pass of checks counts for: asked (what the build was asked for) or tree (all that the commit has, where the CI runs everything on every push). Default asked.
+	Counts Counts `json:"covers,omitempty" yaml:"covers,omitempty" jsonschema:"enum=asked,enum=tree"`
+	// Appear is how long checks may take to appear after the commit was pushed. From 1s to 24h; default 10m.
+	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty"`
+	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
+	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
 	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
 	// Analyzer is the name of the one of analysis.analyzers whose targets the step verifies: required where several run, refused elsewhere.
@@ -73,6 +81,9 @@ func (s Step) Digest() Digest {
 	sort.Strings(names)
 	for _, n := range names {
 		fields = append(fields, n, s.Env[n])
+	}
+	if s.ByForge() || s.Counts != "" || s.Appear != 0 || s.Rerun != 0 {
+		fields = s.checkFields(fields)
 	}
 	return DigestOf(fields...)
 }

@@ -62,10 +62,7 @@ func (c *Core) fold(e queue.Event) {
 	case queue.Failed:
 		c.failed(b)
 	case queue.Capacity:
-		if c.s.Slots != b.Slots {
-			c.s.Slots = b.Slots
-			c.touch(queue.KindMeta, queue.MetaSlots)
-		}
+		c.capacity(b)
 	case queue.Tick:
 	}
 }

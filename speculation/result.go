@@ -131,7 +131,7 @@ func (c *Core) fail(keys []queue.Key, b *queue.Build, r queue.JobDone, tail stri
 	}
 	e.Tries++
 	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Ran: ranOn(b), Tail: tail,
-		Timeout: r.Outcome == queue.JobTimeout})
+		Timeout: r.Outcome == queue.JobTimeout, Pages: r.Pages})
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
@@ -183,6 +183,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 			passed = append(passed, t)
 		}
 	}
+	c.ranAgain(j, r)
 	switch {
 	case byName:
 	case r.Outcome != queue.JobPassed:
@@ -195,6 +196,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 			c.pass(k, b)
 		}
 		passed = j.Targets()
+		c.passTree(j, b)
 	}
 	c.acquit(b, passed)
 	for _, t := range passed {
@@ -349,6 +351,8 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		switch {
 		case r.NoRunner:
 			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
+		case r.NoCheck:
+			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.now.Add(parkedRetry))
 		case ch.Infra >= limit:
 			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 		}

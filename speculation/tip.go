@@ -161,6 +161,7 @@ func (c *Core) configure(b queue.Observed) {
 	m.Broken = b.Broken
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
+		c.configured()
 		c.newRules()
 	}
 	c.touchMain()

@@ -205,6 +205,11 @@ func (p *Pool) reportSlots() {
 // noRunner says for people why no agent can run a build, or nothing.
 func (p *Pool) noRunner(b queue.Build) string {
 	step := ""
+	for _, j := range b.Jobs {
+		if j.Step.ByForge() { // it has no command, and none that ends well would be a pass
+			return fmt.Sprintf("step %s waits for checks of the forge's CI, and this server has none", clean("\""+j.Step.Name+"\""))
+		}
+	}
 	for _, m := range p.members {
 		s := missing(m.agent, b)
 		if s == "" {

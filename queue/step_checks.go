@@ -1,0 +1,61 @@
+package queue
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Counts is what a pass of a step's checks counts for (DESIGN 8).
+type Counts string
+
+// What a pass can count for.
+const (
+	CountsAsked Counts = "asked" // the keys that the build was asked for
+	CountsTree  Counts = "tree"  // every key of the step on the commit
+)
+
+// DefaultAppear is how long a check may take to appear on a commit.
+const DefaultAppear = 10 * time.Minute
+
+// Page is a page for people at whoever ran something.
+type Page struct {
+	Name string `json:"name"` // hostile text
+	URL  string `json:"url"`  // hostile text
+}
+
+// ByForge reports whether the step is verified by the forge's own CI.
+func (s Step) ByForge() bool { return len(s.Checks) > 0 }
+
+// Command says for people what the step is: its command, or its checks.
+func (s Step) Command() string {
+	if !s.ByForge() {
+		return s.Run
+	}
+	return "checks: " + strings.Join(s.Checks, ", ")
+}
+
+func (s *Step) checkDefaults() {
+	if s.ByForge() {
+		orDefault(&s.Counts, CountsAsked)
+		orDefault(&s.Appear, DefaultAppear)
+	}
+}
+
+// checkFields adds what a step with checks has to the fields of its digest. The
+// order of the checks and the case of their letters mean nothing.
+func (s Step) checkFields(fields []string) []string {
+	if fields[0] == "step1" {
+		fields = append(fields, "", "") // analyzer and dir
+	}
+	fields[0] = "step3"
+	s.checkDefaults()
+	names := make([]string, len(s.Checks))
+	for i, c := range s.Checks {
+		names[i] = strings.ToLower(c)
+	}
+	slices.Sort(names)
+	fields = append(fields, string(s.Counts), strconv.FormatInt(int64(s.Appear), 10), strconv.Itoa(s.Rerun), strconv.Itoa(len(names)))
+	return append(fields, names...)
+}

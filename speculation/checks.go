@@ -1,0 +1,108 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// capacity takes in how many builds can run at once.
+func (c *Core) capacity(b queue.Capacity) {
+	if c.s.Capacity != b {
+		c.s.Capacity = b
+		c.touch(queue.KindMeta, queue.MetaCapacity)
+	}
+	c.setSlots()
+}
+
+// configured follows the steps that have come into force.
+func (c *Core) configured() {
+	if c.s.Capacity != (queue.Capacity{}) {
+		c.setSlots()
+	}
+}
+
+// setSlots counts the slots for builds under the steps in force: a build of
+// steps on runners takes one of these, one of checks one of the forge's CI, and
+// one of both takes both.
+func (c *Core) setSlots() {
+	b := c.s.Capacity
+	n, byForge, byRunner := b.Slots, false, false
+	if cfg := c.s.Main.Config; cfg != nil {
+		byForge = slices.ContainsFunc(cfg.Steps, queue.Step.ByForge)
+		byRunner = slices.ContainsFunc(cfg.Steps, func(s queue.Step) bool { return !s.ByForge() })
+	}
+	switch {
+	case byForge && byRunner:
+		n = min(b.Slots, b.Forge)
+	case byForge:
+		n = b.Forge
+	}
+	if c.s.Slots != n {
+		c.s.Slots = n
+		c.touch(queue.KindMeta, queue.MetaSlots)
+	}
+}
+
+// ranAgain counts the runs of a job that came before the one that passed.
+func (c *Core) ranAgain(j *queue.Job, r queue.JobDone) {
+	if r.Again <= 0 || r.Outcome != queue.JobPassed {
+		return
+	}
+	for _, k := range j.Keys {
+		c.entry([]queue.Key{k}).Tries += r.Again
+	}
+}
+
+// passTree takes a pass of a step that covers the tree for every key that the
+// step has on the commit: those of the links that it is made of, each target as
+// the uppermost of them has it, down to what is unproven on main.
+func (c *Core) passTree(j *queue.Job, b *queue.Build) {
+	if j.Step.Counts != queue.CountsTree || j.Step.Scope == queue.ScopeRepository {
+		return
+	}
+	l := c.s.Links[b.Link]
+	if l == nil || l.Commit != b.Commit {
+		return
+	}
+	step, seen := j.Step.Digest(), map[string]bool{}
+	take := func(l *queue.Link) {
+		for _, k := range l.Keys {
+			if k.Step != step || seen[k.Target] {
+				continue
+			}
+			if f := c.facts[k.ID()]; f == nil || !f.passed() {
+				c.pass(k, b)
+			}
+		}
+		for _, k := range l.Keys {
+			seen[k.Target] = true // under another step it has another digest, but the same content
+		}
+		for _, t := range l.Gone {
+			seen[t] = true
+		}
+	}
+	for l != nil && l.Outcome == queue.Merged {
+		take(l)
+		below := l.Parent
+		if l.Change == "" {
+			return // a root link: it is main itself
+		}
+		if l = c.linkTo(below); l == nil {
+			if root := c.root(); root != nil && root.Parent == below {
+				take(root)
+			}
+		}
+	}
+}
+
+// linkTo returns the link that made a commit, if it is known.
+func (c *Core) linkTo(commit queue.CommitID) *queue.Link {
+	var found *queue.Link
+	for _, l := range c.s.Links {
+		if l.Change != "" && l.Outcome == queue.Merged && l.Commit == commit && (found == nil || l.ID < found.ID) {
+			found = l
+		}
+	}
+	return found
+}
