@@ -84,7 +84,7 @@ func (h *hub) land(branch string, files map[string]string) int {
 // bot returns what the bot says on a pull request: it has one comment there.
 func bot(comments []forgetest.Comment) (text string, count int) {
 	for _, c := range comments {
-		if strings.HasSuffix(c.Author, "[bot]") {
+		if c.Author == "submitqueue[bot]" {
 			text = c.Body
 			count++
 		}

@@ -33,7 +33,11 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	}
 	if t.Number == 0 {
 		level, err := p.Forge.Permission(ctx, t.User)
-		return queue.Inspected{Action: key, Permission: level.String(), ConfigAt: at}, err
+		if err != nil {
+			return nil, err
+		}
+		teams, err := p.teams(ctx, t, level)
+		return queue.Inspected{Action: key, Permission: level.String(), Teams: teams, ConfigAt: at}, err
 	}
 	pr, err := p.Forge.PullRequest(ctx, t.Number)
 	if errors.Is(err, forge.ErrNotFound) {
@@ -48,7 +52,10 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	}
 	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
-	if level < forge.PermissionWrite && !ours {
+	if out.Teams, err = p.teams(ctx, t, level); err != nil {
+		return nil, err
+	}
+	if level < forge.PermissionWrite && !p.vouched(t) && !ours {
 		return out, nil // the answer does not depend on the rest, which takes calls to the forge
 	}
 	if out.Stack, err = p.stack(ctx, pr); err != nil {
@@ -58,7 +65,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	if !pr.Open || !meant || level < forge.PermissionWrite {
+	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) {
 		return out, nil
 	}
 	if out.Protected, err = p.protected(ctx, pr, now); err != nil {

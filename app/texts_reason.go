@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -268,6 +269,9 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNoPermission:
 		level := "more"
 		if len(r.Names) > 1 {
+			if who := strings.Fields(r.Names[1]); len(who) > 1 || len(who) == 1 && queue.RoleLevel(who[0]) == 0 {
+				return w.listed(r, who)
+			}
 			level = w.code(r.Names[1])
 		}
 		what := "this"

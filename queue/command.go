@@ -23,6 +23,7 @@ type Command struct {
 	Verb Verb   `json:"verb"`
 	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
 	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
+	Near string `json:"near,omitempty"` // of an unknown one: how it was probably meant
 }
 
 // maxCommands bounds what one comment can ask for.
@@ -58,6 +59,9 @@ func ParseCommands(body string) []Command {
 		}
 		comment = opensComment(trimmed)
 		if c, ok := parseCommand(trimmed); ok && len(out) < maxCommands {
+			if c.Verb == CommandUnknown {
+				c.Near = rightly(strings.Fields(trimmed))
+			}
 			out = append(out, c)
 		}
 	}
@@ -146,19 +150,9 @@ func parseLand(words []string) (Command, bool) {
 	return c, c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry
 }
 
-// nearMiss reports whether a word looks like /land misspelt: one letter
-// missing, wrong or too many, or two neighbours swapped.
+// nearMiss reports whether a word looks like /land or /queue misspelt.
 func nearMiss(word string) bool {
-	const want = "/land"
-	if !strings.HasPrefix(word, "/") || len(word) < len(want)-1 || len(word) > len(want)+1 {
-		return false
-	}
-	for i := 1; i < len(want)-1; i++ {
-		if word == want[:i]+want[i+1:i+2]+want[i:i+1]+want[i+2:] {
-			return true
-		}
-	}
-	return editDistance(word, want) == 1
+	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 5 && editDistance(word, "/queue") == 1)
 }
 
 func editDistance(a, b string) int {

@@ -170,12 +170,21 @@ type Rules struct {
 	BatchMax int `json:"batch_max,omitempty" yaml:"batch_max,omitempty" jsonschema:"minimum=2,maximum=16,default=4"`
 }
 
-// Permissions says who may use the commands, and which paths need more.
+// Permissions says who may use the commands, and which paths need more. Each is
+// the least role (write, maintain or admin), or a list of which one is enough:
+// roles, teams as "@org/team", and users. Who has no write access never has
+// anything built or landed, whatever the lists say.
 type Permissions struct {
-	// Land is the least permission for /land, for the label and to cancel the changes of others. Default write.
-	Land string `json:"land,omitempty" yaml:"land,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin,default=write"`
-	// Queue is the least permission for /queue pause and /queue resume. Default maintain.
-	Queue string `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin,default=maintain"`
+	// Land is who may say /land and set the label: the least role, or a list of roles, teams ("@org/team") and users. Default write.
+	Land Who `json:"land,omitempty" yaml:"land,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Cancel is who may take out the changes of others. Default what land says.
+	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Retry is who may have failures forgotten. Default what land says.
+	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Queue is who may say /queue pause and /queue resume. Default maintain.
+	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
+	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100"`
 	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. What is written replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
 	Protected []string `json:"protected_paths,omitempty" yaml:"protected_paths,omitempty" jsonschema:"minItems=1"`
 }

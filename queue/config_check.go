@@ -47,6 +47,12 @@ func checkConfig(r *configReader, c *Config) {
 	r.globs("analysis.ignore", c.Analysis.Ignore)
 	r.globs("analysis.barrier", c.Analysis.Barrier)
 	r.globs("permissions.protected_paths", c.Permissions.Protected)
+	for i, b := range c.Permissions.Bots {
+		path := fmt.Sprintf("permissions.bots[%d]", i)
+		if !regexp.MustCompile(userPattern).MatchString(b) || strings.HasPrefix(b, "@") {
+			r.report(path, "%s must be an App's login such as \"renovate[bot]\", found %s", path, quoted(b))
+		}
+	}
 	checkQueue(r, c)
 	checkBatch(r, c)
 	for i, x := range c.Queue.Off {

@@ -104,6 +104,10 @@ func (r *configReader) value(path string, n ast.Node, v reflect.Value, rule fiel
 		r.duration(path, n, v)
 		return
 	}
+	if v.Type() == reflect.TypeFor[Who]() {
+		r.who(path, n, v, rule)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		r.structure(path, n, v)

@@ -28,6 +28,12 @@ func TestConfigSchema(t *testing.T) {
 			if typ == reflect.TypeFor[time.Duration]() {
 				return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
 			}
+			if typ == reflect.TypeFor[queue.Who]() {
+				return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+					{Type: "string", Enum: []any{"write", "maintain", "admin"}},
+					{Type: "array", Items: &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, MinItems: new(uint64(1)), MaxItems: new(uint64(100))},
+				}}
+			}
 			return nil
 		}}
 	if err := r.AddGoComments("github.com/submitqueue/submitqueue/queue", "."); err != nil {
@@ -179,6 +185,7 @@ type schema struct {
 	Required    []string          `json:"required"`
 	Additional  json.RawMessage   `json:"additionalProperties"`
 	Items       *schema           `json:"items"`
+	AnyOf       []schema          `json:"anyOf"`
 	Enum        []any             `json:"enum"`
 	Default     any               `json:"default"`
 	Pattern     string            `json:"pattern"`
@@ -237,6 +244,14 @@ func (r schemaRoot) checkAt(path string, s schema, v any) []string {
 		if !ok {
 			out = append(out, path+": "+what)
 		}
+	}
+	if len(s.AnyOf) > 0 {
+		for _, one := range s.AnyOf {
+			if out = r.checkAt(path, one, v); len(out) == 0 {
+				return nil
+			}
+		}
+		return out
 	}
 	if v == nil { // null is "not set" for the parser; what is required must be there
 		return nil

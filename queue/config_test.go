@@ -209,7 +209,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
 			Threshold: rapid.Float64Range(0.01, 1).Draw(t, "threshold")}
 		drawLanes(t, c)
-		c.Permissions = queue.Permissions{Land: "admin", Queue: "write", Protected: globs("protected")}
+		c.Permissions = queue.Permissions{Land: "admin", Cancel: "write @acme/x", Queue: "write", Bots: []string{"renovate[bot]"}, Protected: globs("protected")}
 	}
 	return c
 }
@@ -222,7 +222,7 @@ func drawLanes(t *rapid.T, c *queue.Config) {
 	for _, n := range rapid.SliceOfNDistinct(name, 0, 4, rapid.ID).Draw(t, "lanes") {
 		q.Lanes = append(q.Lanes, queue.Lane{Name: n, Benefit: rapid.SampledFrom([]float64{0, 0.1, 1, 10}).Draw(t, "benefit"),
 			MaxWait: time.Duration(rapid.SampledFrom([]int{0, 60, 3600}).Draw(t, "wait")) * time.Second,
-			Least:   rapid.SampledFrom([]string{"", "write", "admin"}).Draw(t, "least")})
+			Least:   rapid.SampledFrom([]queue.Who{"", "write", "admin"}).Draw(t, "least")})
 	}
 	if len(q.Lanes) > 0 && rapid.Bool().Draw(t, "default lane?") {
 		q.DefaultLane = rapid.SampledFrom(q.LaneNames()).Draw(t, "default lane")

@@ -18,7 +18,8 @@ type Commented struct {
 	Number  int    `json:"number"`  // 0: a command about the queue, given on no pull request
 	Comment string `json:"comment"` // the forge's id of the comment
 	Author  string `json:"author"`
-	Body    string `json:"body"` // hostile text
+	Body    string `json:"body"`          // hostile text
+	Bot     bool   `json:"bot,omitempty"` // the author is an App
 }
 
 // Labeled says that a label was set on or taken off a pull request.
@@ -27,6 +28,7 @@ type Labeled struct {
 	Label  string `json:"label"`
 	Actor  string `json:"actor"`
 	On     bool   `json:"on"`
+	Bot    bool   `json:"bot,omitempty"` // the actor is an App
 }
 
 // HeadMoved says that a pull request has another head commit than before.

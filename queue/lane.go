@@ -17,8 +17,8 @@ type Lane struct {
 	Benefit float64 `json:"benefit,omitempty" yaml:"benefit,omitempty" jsonschema:"minimum=0.1,maximum=10"`
 	// MaxWait is how long the lane above this one may hold it up: a change here is not overtaken by one of that lane that came later than this after it. Without meaning in the first lane. From 1m to 168h; default lane_max_wait.
 	MaxWait time.Duration `json:"max_wait,omitempty" yaml:"max_wait,omitempty"`
-	// Least is the least permission to ask for this lane. Default: permissions.queue above the default lane, permissions.land elsewhere.
-	Least string `json:"least,omitempty" yaml:"least,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Least is who may ask for this lane: the least role, or a list as in permissions. Default: permissions.queue above the default lane, permissions.land elsewhere.
+	Least Who `json:"least,omitempty" yaml:"least,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 }
 
 // Project is a part of the repository whose changes are worth more or less.

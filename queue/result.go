@@ -55,6 +55,7 @@ type Inspected struct {
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
+	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
 }
 
 // Analyzed is the footprint of a change.

@@ -55,6 +55,7 @@ type Request struct {
 	Comment string  `json:"comment,omitempty"` // to react to; empty for labels
 	Command Command `json:"command"`
 	At      Instant `json:"at"`
+	Bot     bool    `json:"bot,omitempty"` // the user is an App
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

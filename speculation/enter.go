@@ -7,23 +7,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// levels orders permissions; a name the queue does not know is none.
-func level(name string) int {
-	switch name {
-	case "read":
-		return 1
-	case "triage":
-		return 2
-	case "write":
-		return 3
-	case "maintain":
-		return 4
-	case "admin":
-		return 5
-	}
-	return 0
-}
-
 // inspected follows a command, now that it is known who gave it and what the
 // pull request is.
 func (c *Core) inspected(b queue.Inspected) {
@@ -51,23 +34,8 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.recheck(r, b)
 		return
 	}
-	perms := queue.Permissions{Land: "write", Queue: "maintain"}
-	if c.s.Main.Config != nil {
-		perms = c.s.Main.Config.Permissions
-	}
-	need := perms.Land
-	switch r.Command.Verb {
-	case queue.CommandStatus, queue.CommandHelp, queue.CommandUnknown:
-		need = "none"
-	case queue.CommandPause, queue.CommandResume:
-		need = perms.Queue
-	case queue.CommandCancel:
-		if r.User == b.Author {
-			need = "none"
-		}
-	}
-	if level(b.Permission) < level(need) {
-		c.refuse(r, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, need}})
+	if why := c.notAllowed(r, b); why.Code != "" {
+		c.refuse(r, why)
 		return
 	}
 	if why := c.laneRefused(r, b); why.Code != "" {
@@ -109,7 +77,7 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 		c.answer(r, queue.Reason{Code: queue.ReasonHelp})
 		c.react(r, true)
 	default:
-		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text}})
+		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, r.Command.Near}})
 	}
 }
 

@@ -12,9 +12,12 @@ import (
 func (c *Core) fold(e queue.Event) {
 	switch b := e.Body.(type) {
 	case queue.Commented:
+		if b.Bot && !c.permissions().HearsBot(b.Author) {
+			return
+		}
 		for i, cmd := range queue.ParseCommands(b.Body) {
 			c.request(queue.Request{ID: b.Comment + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
-				Comment: b.Comment, Command: cmd, At: e.At})
+				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot})
 		}
 	case queue.Labeled:
 		c.labeled(e, b)
@@ -115,6 +118,9 @@ func (c *Core) inspect() {
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {
+	if b.Bot && !c.permissions().HearsBot(b.Actor) {
+		return
+	}
 	label := "land"
 	if l := c.rules().Label; l != "" {
 		label = l
@@ -135,7 +141,7 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 			return // what is in another lane by now was not asked for by this label
 		}
 	}
-	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At})
+	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot})
 }
 
 // inspectAgain asks anew about the commands that wait on a pull request which

@@ -34,8 +34,8 @@ func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 	switch {
 	case !known:
 		return queue.Reason{Code: queue.ReasonUnknownLane, Names: append([]string{name}, c.rules().LaneNames()...)}
-	case level(b.Permission) < level(lane.Least):
-		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, lane.Least, name}}
+	case !lane.Least.Allows(c.role(r, b), r.User, b.Teams):
+		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(lane.Least), name}}
 	}
 	return queue.Reason{}
 }

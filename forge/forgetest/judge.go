@@ -34,7 +34,8 @@ func Routes() []string {
 }
 
 func routes() []route {
-	return slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes())
+	return slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(),
+		inlineRoutes(), teamRoutes())
 }
 
 // judged shows the judge, if there is one, what is answered.

@@ -67,7 +67,10 @@ func (r *Repository) pullJSON(p *pull) obj {
 		"base":       side(r, p.Base, orZero(r.readRef("refs/heads/"+p.Base))),
 		"created_at": stamp(p.created), "updated_at": stamp(p.updated), "closed_at": stamp(p.closed),
 		"merged_at": nil, "merge_commit_sha": orNil(p.mergeCommit), "merged": p.Merged, "mergeable": nil,
-		"mergeable_state": "unknown", "merged_by": nil, "author_association": "CONTRIBUTOR",
+		"mergeable_state": "unknown", "merged_by": nil, "auto_merge": nil, "author_association": "CONTRIBUTOR",
+	}
+	if p.auto != nil {
+		body["auto_merge"] = obj{"enabled_by": p.auto.json(), "merge_method": "merge", "commit_title": p.Title, "commit_message": ""}
 	}
 	if p.Merged {
 		body["merged_at"], body["merged_by"] = stamp(p.closed), p.mergedBy.json()

@@ -39,6 +39,7 @@ type pull struct {
 	closed      time.Time
 	mergeCommit string
 	mergedBy    *user
+	auto        *user // who has switched auto-merge on
 }
 
 func (p *pull) open() bool      { return p.State == "open" && !p.issue }

@@ -27,6 +27,7 @@ type Repository struct {
 	numbers   int
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation
+	inlines   []*inline
 	runs      []*run
 	writes    []Write
 	known     map[string]bool // commits that are there

@@ -69,6 +69,7 @@ type Server struct {
 	changed  chan struct{} // closed and replaced whenever something changes
 	lastID   int64
 	users    map[string]*user
+	teams    map[string][]string // "org/team" → logins, all in small letters
 	repos    map[string]*Repository
 	tokens   map[string]*token
 	faults   []*Fault

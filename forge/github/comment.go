@@ -23,8 +23,12 @@ const (
 	summaryLimit = 65_535 // characters of a check run's summary
 )
 
-// reviewPrefix marks the id of a review where a comment's id is expected.
-const reviewPrefix = "review-"
+// These mark the id of a review, and of a comment in a review, where a comment's
+// id is expected.
+const (
+	reviewPrefix = "review-"
+	inlinePrefix = "inline-"
+)
 
 // Comment makes our comment that carries marker say body; a body that does not
 // contain the marker gets it at its end. A body too long for GitHub is cut.
@@ -102,9 +106,14 @@ func (f *Forge) React(ctx context.Context, number int, comment string, r forge.R
 		_, _, err := f.client.Reactions.CreateIssueReaction(ctx, f.o.Owner, f.o.Name, number, string(r))
 		return failure(ctx, doing, err)
 	}
-	id, err := strconv.ParseInt(comment, 10, 64)
+	inline, isInline := strings.CutPrefix(comment, inlinePrefix)
+	id, err := strconv.ParseInt(inline, 10, 64)
 	if err != nil {
 		return fmt.Errorf("github: %s: %w: the id is not a number", doing, forge.ErrNotFound)
+	}
+	if isInline {
+		_, _, err = f.client.Reactions.CreatePullRequestCommentReaction(ctx, f.o.Owner, f.o.Name, id, string(r))
+		return failure(ctx, doing, err)
 	}
 	_, _, err = f.client.Reactions.CreateIssueCommentReaction(ctx, f.o.Owner, f.o.Name, id, string(r))
 	return failure(ctx, doing, err)

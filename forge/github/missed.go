@@ -16,13 +16,18 @@ import (
 
 // Missed reads comments with commands that were written since, and how the open
 // pull requests stand now. A comment has the same event id here and in its
-// webhook. Commands in reviews and labels are not found here: GitHub lists
+// webhook. Commands in the texts of reviews and labels are not found here: GitHub lists
 // neither by time; Redeliver brings them back.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
 	events, err := f.missedComments(ctx, since)
 	if err != nil {
 		return nil, failure(ctx, "list comments", err)
 	}
+	inline, err := f.missedInline(ctx, since)
+	if err != nil {
+		return nil, failure(ctx, "list comments of reviews", err)
+	}
+	events = append(events, inline...)
 	for _, number := range open {
 		more, err := f.missedPull(ctx, number)
 		if err != nil {
@@ -35,6 +40,10 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 
 func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Event, error) {
 	since = since.UTC().Truncate(time.Second) // GitHub's times have no fractions
+	bot, err := f.bot(ctx)
+	if err != nil {
+		return nil, err
+	}
 	opts := &github.IssueListCommentsOptions{
 		Sort: github.String("created"), Direction: github.String("asc"), Since: &since,
 		ListOptions: github.ListOptions{PerPage: 100},
@@ -48,7 +57,7 @@ func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Ev
 		for _, c := range list {
 			// since filters by the last edit; an edit makes no command.
 			edited := c.GetUpdatedAt().After(c.GetCreatedAt().Time) // what it said when it was made is not known
-			if edited || c.GetCreatedAt().Before(since) || c.GetUser().GetType() == "Bot" ||
+			if edited || c.GetCreatedAt().Before(since) || strings.EqualFold(c.GetUser().GetLogin(), bot) ||
 				!strings.Contains(c.GetHTMLURL(), "/pull/") || !hasCommand(c.GetBody()) {
 				continue
 			}
@@ -56,13 +65,39 @@ func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Ev
 			if err != nil {
 				continue
 			}
-			events = append(events, commentEvent(number, c.GetID(), c.GetUser().GetLogin(), c.GetBody()))
+			events = append(events, commentEvent(number, "", c.GetID(), accountOf(c.GetUser()), c.GetBody()))
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
 			return events, nil
 		}
 	}
 }
+
+// missedInline is missedComments for the comments of reviews.
+func (f *Forge) missedInline(ctx context.Context, since time.Time) ([]queue.Event, error) {
+	since = since.UTC().Truncate(time.Second)
+	opts := &github.PullRequestListCommentsOptions{Sort: "created", Direction: "asc", Since: since, ListOptions: github.ListOptions{PerPage: 100}}
+	var events []queue.Event
+	for {
+		list, resp, err := f.client.PullRequests.ListComments(ctx, f.o.Owner, f.o.Name, 0, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			if c.GetUpdatedAt().After(c.GetCreatedAt().Time) || c.GetCreatedAt().Before(since) || !hasCommand(c.GetBody()) {
+				continue
+			}
+			if number, err := strconv.Atoi(path.Base(c.GetPullRequestURL())); err == nil {
+				events = append(events, commentEvent(number, inlinePrefix, c.GetID(), accountOf(c.GetUser()), c.GetBody()))
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return events, nil
+		}
+	}
+}
+
+func accountOf(u *github.User) account { return account{Login: u.GetLogin(), Type: u.GetType()} }
 
 // missedPull tells how one pull request stands. The ids contain when it was
 // last changed, so that going back to an earlier head is another event.

@@ -136,24 +136,30 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 	number := p.PullRequest.Number
 	switch kind {
 	case "issue_comment":
-		if p.Action != "created" || p.Issue.PullRequest == nil || p.Comment.User.Type == "Bot" {
+		if p.Action != "created" || p.Issue.PullRequest == nil || p.Comment.User.silent(p.Comment.Body) {
 			return event, forge.ErrIgnored
 		}
 		number = p.Issue.Number
 		if p.Comment.ID == 0 || p.Comment.User.Login == "" {
 			return event, fmt.Errorf("%w: a comment without id or author", forge.ErrMalformed)
 		}
-		event = commentEvent(number, p.Comment.ID, p.Comment.User.Login, p.Comment.Body)
+		event = commentEvent(number, "", p.Comment.ID, p.Comment.User, p.Comment.Body)
+	case "pull_request_review_comment":
+		if p.Action != "created" || !hasCommand(p.Comment.Body) {
+			return event, forge.ErrIgnored
+		}
+		if p.Comment.ID == 0 || p.Comment.User.Login == "" {
+			return event, fmt.Errorf("%w: a comment without id or author", forge.ErrMalformed)
+		}
+		event = commentEvent(number, inlinePrefix, p.Comment.ID, p.Comment.User, p.Comment.Body)
 	case "pull_request_review":
-		if p.Action != "submitted" || p.Review.User.Type == "Bot" || !hasCommand(p.Review.Body) {
+		if p.Action != "submitted" || !hasCommand(p.Review.Body) {
 			return event, forge.ErrIgnored
 		}
 		if p.Review.ID == 0 || p.Review.User.Login == "" {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
-		id := reviewPrefix + strconv.FormatInt(p.Review.ID, 10)
-		event.ID = "github/comment/" + id
-		event.Body = queue.Commented{Number: number, Comment: id, Author: p.Review.User.Login, Body: p.Review.Body}
+		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
 	case "pull_request":
 		if err := p.pullEvent(&event, delivery); err != nil {
 			return event, err
@@ -190,7 +196,7 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 		}
 		event.ID = "github/label/" + delivery
 		event.Body = queue.Labeled{
-			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled",
+			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled", Bot: p.Sender.bot(),
 		}
 	case "edited":
 		if p.Changes.Base == nil {
@@ -205,14 +211,22 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 	return nil
 }
 
-// commentEvent is the same event however a comment comes to be known.
-func commentEvent(number int, id int64, author, body string) queue.Event {
-	comment := strconv.FormatInt(id, 10)
+// commentEvent is the same event however a comment comes to be known. The
+// prefix tells comments, reviews and comments in reviews apart, which have
+// numbers of their own.
+func commentEvent(number int, prefix string, id int64, author account, body string) queue.Event {
+	comment := prefix + strconv.FormatInt(id, 10)
 	return queue.Event{
 		ID:   "github/comment/" + comment,
-		Body: queue.Commented{Number: number, Comment: comment, Author: author, Body: body},
+		Body: queue.Commented{Number: number, Comment: comment, Author: author.Login, Body: body, Bot: author.bot()},
 	}
 }
+
+func (a account) bot() bool { return a.Type == "Bot" }
+
+// silent reports whether a comment of the account cannot matter: that of an App
+// without a command.
+func (a account) silent(body string) bool { return a.bot() && !hasCommand(body) }
 
 // hasCommand says whether a text may contain commands: whether a line of it
 // starts with a slash.

@@ -89,6 +89,7 @@ func TestEachUsedEvent(t *testing.T) {
 		t.Error(d)
 	}
 	issue := w.repo.OpenIssue("bob", "broken")
+	w.server.AddBot("robo[bot]")
 	w.commit("release", "main")
 	in.take(w)
 
@@ -111,7 +112,23 @@ func TestEachUsedEvent(t *testing.T) {
 				w.repo.DeleteComment("ann", old[0].ID)
 			}
 		}, nil},
-		"comment by a bot": {func() { w.must(w.forge.Comment(w.ctx, n, marker, "/land")) }, nil},
+		"comment by a bot": {
+			func() { id = w.repo.Comment("robo[bot]", n, "/land") },
+			func() []queue.Body {
+				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint(id), Author: "robo[bot]", Body: "/land", Bot: true}}
+			},
+		},
+		"comment by a bot without": {func() { w.must(w.forge.Comment(w.ctx, n, marker, "hello")) }, nil},
+		"label by a bot": {func() { w.repo.Label("robo[bot]", n, "robo") }, func() []queue.Body {
+			return []queue.Body{queue.Labeled{Number: n, Label: "robo", Actor: "robo[bot]", On: true, Bot: true}}
+		}},
+		"comment in a review": {
+			func() { id = w.repo.ReviewComment("ann", n, "hm\n/land") },
+			func() []queue.Body {
+				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint("inline-", id), Author: "ann", Body: "hm\n/land"}}
+			},
+		},
+		"comment in a review without": {func() { w.repo.ReviewComment("ann", n, "hm") }, nil},
 		"review with a command": {
 			func() { review = w.repo.Review("o", n, "APPROVED", "", "good\n/land") },
 			func() []queue.Body {

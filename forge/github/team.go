@@ -1,0 +1,25 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+var _ forge.Teams = (*Forge)(nil)
+
+// InTeam asks for the membership of a user, which needs the organization's
+// permission members: read.
+func (f *Forge) InTeam(ctx context.Context, team, user string) (bool, error) {
+	org, slug, _ := strings.Cut(team, "/")
+	m, _, err := f.client.Teams.GetTeamMembershipBySlug(ctx, org, slug, user)
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, failure(ctx, fmt.Sprintf("read who is in the team %s", team), err)
+	}
+	return m.GetState() == "active", nil
+}

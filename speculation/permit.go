@@ -1,0 +1,56 @@
+package speculation
+
+import "github.com/submitqueue/submitqueue/queue"
+
+// Who may give which command is main's to say (queue.Permissions). Whatever
+// that is, nothing of a change is built or landed for who has no write access:
+// a command that does so needs both.
+
+// permissions returns those in force; with no configuration, the defaults.
+func (c *Core) permissions() queue.Permissions {
+	if c.s.Main.Config == nil {
+		return queue.Permissions{}
+	}
+	return c.s.Main.Config.Permissions
+}
+
+// needsWrite reports whether following a command may run what a pull request holds.
+func needsWrite(v queue.Verb) bool {
+	switch v {
+	case queue.CommandLand, queue.CommandRetry:
+		return true
+	}
+	return false
+}
+
+// role returns what a requester counts as. The forge does not tell the role of
+// an App; that main names it stands for one.
+func (c *Core) role(r *queue.Request, b queue.Inspected) string {
+	if r.Bot && c.permissions().HearsBot(r.User) && queue.RoleLevel(b.Permission) < queue.RoleLevel("write") {
+		return "write"
+	}
+	return b.Permission
+}
+
+// Vouched reports whether a request may be followed without write access of who
+// gave it.
+func (c *Core) Vouched(request string) bool {
+	r := c.s.Requests[request]
+	return r != nil && r.Bot && c.permissions().HearsBot(r.User)
+}
+
+// notAllowed says why a command may not be given by its requester, if so.
+func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
+	role, who := c.role(r, b), c.permissions().For(r.Command.Verb)
+	switch {
+	case r.Bot && !c.permissions().HearsBot(r.User): // main has been changed since
+		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
+	case who == "", r.Command.Verb == queue.CommandCancel && r.User == b.Author:
+		return queue.Reason{}
+	case !who.Allows(role, r.User, b.Teams):
+		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(who)}}
+	case needsWrite(r.Command.Verb) && queue.RoleLevel(role) < queue.RoleLevel("write"):
+		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
+	}
+	return queue.Reason{}
+}
