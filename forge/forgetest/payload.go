@@ -143,7 +143,7 @@ func (s *Server) appJSON() obj {
 	return obj{
 		"id": appID, "slug": s.opts.Slug, "node_id": "A_" + s.opts.Slug, "name": s.opts.Slug,
 		"html_url": s.url + "/apps/" + s.opts.Slug, "permissions": s.opts.Permissions,
-		"events": []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+		"events": s.subscribed(), "owner": s.appOwnerJSON(),
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Server) installationJSON(account *user) obj {
 		"id": installationID, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug,
 		"target_type": "Organization", "permissions": s.opts.Permissions, "repository_selection": "all",
 		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, installationID),
-		"events":            []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+		"events":            s.subscribed(),
 	}
 }
 

@@ -49,11 +49,12 @@ func refused(message string) error { return &problem{status: 403, message: messa
 type endpoint func(*call) (any, error)
 
 func (s *Server) handler() http.Handler {
-	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes()))
+	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(), installRoutes()))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
+	s.manifestPages(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if part := strings.SplitN(r.URL.Path, "/", 4); len(part) == 4 && strings.HasSuffix(part[2], ".git") {
 			repositories.ServeHTTP(w, r)
