@@ -176,20 +176,20 @@ func TestBypass(t *testing.T) {
 
 func TestTriggers(t *testing.T) {
 	for on, starts := range map[string]bool{
-		"push":                                           true,
-		"[pull_request, push]":                           true,
-		"pull_request":                                   false,
-		"{push: {branches: [main]}}":                     false,
-		"{push: {branches: ['*']}}":                      false, // no slash
-		"{push: {branches: ['**']}}":                     true,
+		"push":                       true,
+		"[pull_request, push]":       true,
+		"pull_request":               false,
+		"{push: {branches: [main]}}": false,
+		"{push: {branches: ['*']}}":  false, // no slash
+		"{push: {branches: ['**']}}": true,
 		"{push: {branches: ['**', '!submitqueue/**']}}":  false,
 		"{push: {branches: ['!submitqueue/x', '**']}}":   true,
 		"{push: {branches-ignore: ['submitqueue/**']}}":  false,
 		"{push: {branches-ignore: [gh-pages]}}":          true,
 		"{push: {tags: ['v*']}}":                         false,
 		"{push: {tags: ['v*'], branches-ignore: [old]}}": true,
-		"{push: null}":                                   true,
-		"{push: {branches: submitqueue/**}}":             true,
+		"{push: null}":                       true,
+		"{push: {branches: submitqueue/**}}": true,
 	} {
 		if w := doctor.ReadWorkflow("x.yml", []byte("on: "+on+"\njobs: {}\n")); w.Err != nil || w.Starts != starts {
 			t.Errorf("on: %s: starts %v, %v", on, w.Starts, w.Err)
