@@ -23,6 +23,8 @@ type cli struct {
 	Cancel    cancelCommand    `cmd:"" help:"Take a change out of a server's queue."`
 	Pause     pauseCommand     `cmd:"" help:"Hold landings, saying why; builds go on."`
 	Resume    resumeCommand    `cmd:"" help:"Let landings go on."`
+	Doctor    doctorCommand    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
+	Init      initCommand      `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
 	Validate  validateCommand  `cmd:"" help:"Check a .submitqueue.yml."`
 	Schema    schemaCommand    `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
 	Targets   targetsCommand   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -32,10 +31,7 @@ type serveCommand struct {
 	Runners int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
 	LogJSON bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
-	AppID         int64  `env:"SUBMITQUEUE_GITHUB_APP_ID" help:"Id of the GitHub App." placeholder:"ID"`
-	AppKey        string `env:"SUBMITQUEUE_GITHUB_APP_KEY" type:"existingfile" help:"File with the App's private key (PEM)." placeholder:"FILE"`
-	GithubURL     string `env:"SUBMITQUEUE_GITHUB_URL" help:"REST address of GitHub Enterprise: https://HOST/api/v3/." placeholder:"URL"`
-	WebhookSecret string `env:"SUBMITQUEUE_WEBHOOK_SECRET" help:"File with the webhook's secret." type:"existingfile" placeholder:"FILE"`
+	githubFlags
 }
 
 // dataFolder is where a server keeps its files unless it is told otherwise,
@@ -149,36 +145,28 @@ func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
 }
 
 func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
-	if c.AppID == 0 || c.AppKey == "" || c.WebhookSecret == "" {
+	a, err := c.load(c.Data)
+	if errors.Is(err, errNoApp) {
 		return errors.New("GitHub needs --app-id, --app-key and --webhook-secret (or their environment variables); to try the queue without an account: submitqueue demo")
-	}
-	key, err := os.ReadFile(c.AppKey)
-	if err != nil {
-		return fmt.Errorf("the App's key: %w", err)
-	}
-	secret, err := os.ReadFile(c.WebhookSecret)
-	if err != nil {
-		return fmt.Errorf("the webhook's secret: %w", err)
-	}
-	if len(strings.TrimSpace(string(secret))) < 16 {
-		return errors.New("the webhook's secret is shorter than 16 characters; make one with: openssl rand -hex 32")
+	} else if err != nil {
+		return err
 	}
 	branch := c.Branch
 	if branch == "" {
 		branch = "main"
 	}
 	for _, name := range c.Repo {
-		owner, repo, ok := strings.Cut(name, "/")
-		if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
-			return fmt.Errorf("--repo %q is not OWNER/NAME", name)
-		}
-		f, err := github.New(github.Options{BaseURL: c.GithubURL, AppID: c.AppID, PrivateKey: key, Owner: owner, Name: repo, Logger: log})
+		owner, repo, err := ownerAndName(name)
 		if err != nil {
 			return err
 		}
-		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(c.GithubURL, name)})
+		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, Logger: log})
+		if err != nil {
+			return err
+		}
+		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(a.API, name)})
 	}
-	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(strings.TrimSpace(string(secret)))}
+	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(a.WebhookSecret)}
 	return nil
 }
 

@@ -151,8 +151,8 @@ func (s *Server) appJSON() obj {
 	return obj{
 		"id": appID, "slug": s.opts.Slug, "node_id": "A_" + s.opts.Slug, "name": s.opts.Slug,
 		"permissions": s.opts.Permissions,
-		"events":      []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
-		"owner":       s.appOwner(),
+		"events":      s.subscribed(),
+		"owner":       s.appOwnerJSON(),
 	}.with(appURLs(s.url, s.opts.Slug))
 }
 
@@ -161,7 +161,7 @@ func (s *Server) installationJSON(account *user) obj {
 		"id": installationID, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug,
 		"target_type": "Organization", "permissions": s.opts.Permissions, "repository_selection": "all",
 		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, installationID),
-		"events":            []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"},
+		"events":            s.subscribed(),
 		"repositories_url":  s.url + "/api/v3/installation/repositories",
 		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.url, installationID),
 		"target_id":         account.id, "single_file_name": nil, "suspended_by": nil, "suspended_at": nil,

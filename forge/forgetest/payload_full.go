@@ -126,10 +126,6 @@ func appURLs(site, slug string) obj {
 	}
 }
 
-func (s *Server) appOwner() obj {
-	return (&user{id: 3004, login: "the-owner-of-the-app", kind: "Organization", site: s.url}).json()
-}
-
 func labelID(name string) int64 {
 	h := int64(7)
 	for _, c := range []byte(strings.ToLower(name)) {

@@ -54,6 +54,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
+	s.manifestPages(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if part := strings.SplitN(r.URL.Path, "/", 4); len(part) == 4 && strings.HasSuffix(part[2], ".git") {
 			repositories.ServeHTTP(w, r)

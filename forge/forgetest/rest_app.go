@@ -17,15 +17,14 @@ func appRoutes() []route {
 		{pattern: "GET /app/hook/deliveries/{id}", need: "app", f: getDelivery},
 		{pattern: "POST /app/hook/deliveries/{id}/attempts", need: "app", f: redeliver},
 		{pattern: "GET /rate_limit", f: rateLimit},
-		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: func(c *call) (any, error) {
-			return c.s.installationJSON(c.repo.owner), nil
-		}},
+		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: repositoryInstallation},
 	}
 }
 
 func createToken(c *call) (any, error) {
-	if c.number("id") != installationID {
-		return nil, notFound()
+	from := c.s.installationByID(c.number("id"))
+	if err := admitInstallation(from); err != nil {
+		return nil, err
 	}
 	var in struct {
 		Repositories  []string          `json:"repositories"`
@@ -39,6 +38,7 @@ func createToken(c *call) (any, error) {
 		user:        c.s.users[strings.ToLower(c.s.Bot())],
 		permissions: maps.Clone(c.s.opts.Permissions),
 		expires:     time.Now().Add(c.s.opts.TokenLife),
+		install:     from.id,
 	}
 	if in.Permissions != nil {
 		for name, access := range in.Permissions {

@@ -71,7 +71,7 @@ func (c *call) actors(names []string) obj {
 			users = append(users, u.json())
 		} else {
 			apps = append(apps, obj{"id": appID, "slug": name, "name": name, "node_id": "A_" + name,
-				"owner": c.s.appOwner(), "permissions": obj{}, "events": []string{}}.with(appURLs(c.s.url, name)))
+				"owner": c.s.appOwnerJSON(), "permissions": obj{}, "events": []string{}}.with(appURLs(c.s.url, name)))
 		}
 	}
 	return obj{"users": users, "teams": []obj{}, "apps": apps}

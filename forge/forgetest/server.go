@@ -77,6 +77,11 @@ type Server struct {
 	hooks    hooks
 	hour     time.Time      // to which usage belongs
 	usage    map[string]int // requests counted against the limit, by who asks
+
+	installs  map[string]*installation // by account in lower case; nil: one for everybody
+	manifests map[string]*pending      // by code
+	appEvents []string                 // of an App made from a manifest
+	appOwner  string
 }
 
 const (

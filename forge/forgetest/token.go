@@ -16,6 +16,7 @@ type token struct {
 	permissions map[string]string // of an installation token; nil for a person's
 	repos       map[string]bool   // full names in lower case; nil: all
 	expires     time.Time         // zero: never
+	install     int64             // the installation that it is of
 }
 
 // identity is who makes a request or push. The zero value is anonymous.
@@ -152,5 +153,6 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 }
 
 func (t *token) covers(r *Repository) bool {
-	return t.repos == nil || t.repos[strings.ToLower(r.fullName())]
+	in := r.installation()
+	return in != nil && in.id == t.install && in.suspended.IsZero() && (t.repos == nil || t.repos[strings.ToLower(r.fullName())])
 }

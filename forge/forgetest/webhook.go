@@ -116,7 +116,11 @@ func (r *Repository) emit(u *user, event string, body obj) {
 		return
 	}
 	body["repository"], body["sender"] = r.json(), u.json()
-	body["installation"] = obj{"id": installationID, "node_id": "MDIz"}
+	in := r.installation()
+	if in == nil || !in.suspended.IsZero() {
+		return
+	}
+	body["installation"] = obj{"id": in.id, "node_id": "MDIz"}
 	r.s.queueHook(event, body, r.id)
 }
 

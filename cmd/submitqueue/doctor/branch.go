@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// repository says whether there is a branch to look at.
+func (r *report) repository(f Facts) bool {
+	switch {
+	case errors.Is(f.RepoErr, forge.ErrNotFound), errors.Is(f.RepoErr, forge.ErrForbidden):
+		r.add(Blocks, "repository", "the App's installation does not reach "+f.Repository, "choose the repository on the installation: "+f.Installation.HTMLURL)
+		return false
+	case f.RepoErr != nil:
+		r.add(Blocks, "repository", "it cannot be read: "+f.RepoErr.Error(), "run this again")
+		return false
+	case f.Repo.Archived || f.Repo.Disabled:
+		r.add(Blocks, "repository", f.Repository+" is archived or disabled: nothing can be pushed", "unarchive it in the repository's settings")
+		return false
+	}
+	if !strings.EqualFold(f.Repo.FullName, f.Repository) {
+		r.add(Warns, "repository", f.Repository+" is called "+f.Repo.FullName+" now", "give the server the new name")
+	}
+	if errors.Is(f.ProtectionErr, forge.ErrNotFound) {
+		r.add(Blocks, "branch", "there is no branch "+f.Branch, "push it, or name another one with --branch")
+		return false
+	}
+	if f.Branch != f.Repo.DefaultBranch {
+		r.add(Warns, "branch", fmt.Sprintf("the queue's branch is %s, and the repository's default is %s: GitHub calls pull requests merged only when they are pushed to the default branch", f.Branch, f.Repo.DefaultBranch),
+			"make "+f.Branch+" the default branch, or take pull requests that end as closed, with a note")
+	}
+	return true
+}
+
+func (r *report) config(f Facts) {
+	switch {
+	case errors.Is(f.ConfigErr, forge.ErrNotFound):
+		r.add(Blocks, "config", fmt.Sprintf("%s has no %s, so the repository has no queue", f.Branch, queue.ConfigPath), "in a clone: submitqueue init, then commit and push it to "+f.Branch)
+		return
+	case f.ConfigErr != nil:
+		r.unread("config", f.ConfigErr)
+		return
+	}
+	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	if err != nil {
+		r.add(Blocks, "config", "the server refuses it: "+strings.Join(strings.Split(err.Error(), "\n"), "; "), "put it right; submitqueue validate checks it")
+		return
+	}
+	r.fine("config", "%s is valid: %s", queue.ConfigPath, counted(len(c.Steps), "step"))
+}
+
+// method is how changes land, as far as the configuration can be read.
+func method(f Facts) string {
+	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	if err != nil {
+		return "merge"
+	}
+	return fmt.Sprint(c.Queue.Method)
+}
+
+func (r *report) branch(f Facts) {
+	bad := len(r.list)
+	switch {
+	case f.ProtectionErr != nil:
+		r.unread("branch", f.ProtectionErr)
+	case !f.Protection.MayPush:
+		r.add(Blocks, "branch", fmt.Sprintf("the App may not push to %s: %s", f.Branch, f.Protection.Rule), bypassFix(f))
+	case f.Protection.Rule != "":
+		r.add(Warns, "branch", f.Protection.Rule, "give the App administration: read, or see for yourself that it may push to "+f.Branch)
+	}
+	if f.ClassicErr != nil && !errors.Is(f.ClassicErr, forge.ErrForbidden) {
+		r.unread("branch", f.ClassicErr)
+	}
+	if f.RulesErr != nil {
+		r.unread("branch", f.RulesErr)
+	}
+	rules := slices.Clone(f.Rules)
+	if c := f.Classic; c != nil {
+		if c.Signatures {
+			rules = append(rules, github.RuleFacts{Type: "required_signatures"})
+		}
+		if c.Linear {
+			rules = append(rules, github.RuleFacts{Type: "required_linear_history"})
+		}
+	}
+	for _, rule := range rules {
+		r.rule(f, rule)
+	}
+	r.builds(f)
+	if len(r.list) == bad {
+		r.fine("branch", "the App may push to %s", f.Branch)
+	}
+}
+
+func bypassFix(f Facts) string {
+	if len(f.Rules) > 0 && f.Classic == nil {
+		return fmt.Sprintf("put the App %s on the bypass list of the ruleset: Settings > Rules > Rulesets > Bypass list, \"Always allow\"", f.App.Slug)
+	}
+	return fmt.Sprintf("in the protection of %s, allow the App %s to push and to bypass required pull requests: Settings > Branches", f.Branch, f.App.Slug)
+}
+
+// unmet are rules that ask of the pushed commit what the queue may not give it.
+// The refusals of pushes as such are in Protection.
+var unmet = map[string]string{
+	"required_deployments":        "deployments must have succeeded on a commit before it is pushed, and the queue deploys nothing",
+	"workflows":                   "a workflow of the organization must have passed in a pull request, and the queue pushes commits",
+	"code_scanning":               "code scanning must have passed on a commit before it is pushed: let it run on push to " + github.BuildBranch + "**",
+	"code_quality":                "code quality must have passed on a commit before it is pushed: let it run on push to " + github.BuildBranch + "**",
+	"commit_message_pattern":      "messages of commits must have a form, those of the queue's merges too",
+	"commit_author_email_pattern": "authors' addresses must have a form, that of the App too",
+	"committer_email_pattern":     "committers' addresses must have a form, that of the App too",
+}
+
+func (r *report) rule(f Facts, rule github.RuleFacts) {
+	if rule.Bypass == "yes" {
+		return
+	}
+	fix := fmt.Sprintf("put the App %s on the bypass list of the ruleset: Settings > Rules > Rulesets", f.App.Slug)
+	if rule.Ruleset == "" {
+		fix = "use a ruleset for it, with the App on its bypass list, in place of the branch protection"
+	}
+	level := Blocks
+	if rule.Bypass == "unknown" {
+		level = Warns // as far as can be seen from here
+	}
+	switch rule.Type {
+	case "required_signatures":
+		r.add(level, "branch", f.Branch+" takes signed commits only", "give the server a key to sign with, or "+fix)
+	case "required_linear_history":
+		if m := method(f); m == "merge" {
+			r.add(level, "branch", f.Branch+" must have a linear history, and changes land as merge commits", "set queue.method to squash, or "+fix)
+		}
+	case "merge_queue":
+		r.add(level, "branch", "GitHub's own merge queue is on for "+f.Branch+": both would land changes, neither knowing of the other", "switch \"Require merge queue\" off in the ruleset")
+	default:
+		if why, ok := unmet[rule.Type]; ok {
+			r.add(Warns, "branch", why, fix)
+		}
+	}
+}
+
+// builds looks at the branches that builds are pushed to.
+func (r *report) builds(f Facts) {
+	var list []string
+	for _, rule := range f.BuildRules {
+		if rule.Bypass != "yes" && slices.Contains([]string{"creation", "update", "deletion", "non_fast_forward", "pull_request", "required_signatures", "required_status_checks", "branch_name_pattern"}, rule.Type) {
+			list = append(list, rule.Type)
+		}
+	}
+	if len(list) > 0 {
+		slices.Sort(list)
+		r.add(Warns, "branch", fmt.Sprintf("rulesets bind the branches of builds (%s**), too: %s", github.BuildBranch, strings.Join(slices.Compact(list), ", ")),
+			"let the ruleset name its branches without "+github.BuildBranch+"**, or put the App on its bypass list; only CI of the forge needs these branches")
+	}
+}
+
+// requiredChecks are those that a pushed commit must have passed, without those
+// that the App may bypass.
+func requiredChecks(f Facts) (list []github.RequiredCheck) {
+	if f.Classic != nil {
+		list = append(list, f.Classic.Checks...)
+	}
+	for _, rule := range f.Rules {
+		if rule.Bypass != "yes" {
+			list = append(list, rule.Checks...)
+		}
+	}
+	slices.SortFunc(list, func(a, b github.RequiredCheck) int { return strings.Compare(a.Context, b.Context) })
+	return slices.CompactFunc(list, func(a, b github.RequiredCheck) bool { return strings.EqualFold(a.Context, b.Context) })
+}

@@ -1,0 +1,137 @@
+// Package doctor says what is wrong with a repository's set-up, and how to put
+// it right, from what github.Forge.Survey and the server's own settings show.
+//
+// It only judges: the facts come in as values, and the same facts always give
+// the same findings. A branch that takes changes by pull request only,
+//
+//	Rules: [{Type: "pull_request", Ruleset: "7", Bypass: "no"}]
+//
+// is one finding that blocks: landing is refused by GitHub, and the fix names
+// the list on which the App has to be put.
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+// Level is how much a finding matters.
+type Level string
+
+// The levels: what blocks keeps changes from landing.
+const (
+	Blocks Level = "blocks"
+	Warns  Level = "warns"
+	Fine   Level = "fine"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Level Level  `json:"level"`
+	About string `json:"about"` // one word, e.g. "webhooks"
+	Says  string `json:"says"`
+	Fix   string `json:"fix,omitempty"` // what to do; empty where all is well
+}
+
+// Facts are all that is judged.
+type Facts struct {
+	github.Survey
+	Now     time.Time
+	Public  string // URL under which GitHub should reach the server; empty: not known
+	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or nobody looked
+	Redis   Redis
+}
+
+// Redis is where the server keeps its state.
+type Redis struct {
+	Asked  bool
+	Kind   string // for people
+	Warns  string // what may be lost
+	Err    error  // it does not answer
+	Memory bool   // a restart empties it
+}
+
+// Judge returns what was found, the worst first, by subject.
+func Judge(f Facts) []Finding {
+	var r report
+	r.clock(f)
+	if r.app(f) {
+		r.permissions(f)
+		r.events(f)
+		r.hook(f)
+		r.deliveries(f)
+		if r.repository(f) {
+			r.config(f)
+			r.branch(f)
+			r.workflows(f)
+		}
+	}
+	r.redis(f)
+	rank := map[Level]int{Blocks: 0, Warns: 1, Fine: 2}
+	slices.SortStableFunc(r.list, func(a, b Finding) int { return cmp.Compare(rank[a.Level], rank[b.Level]) })
+	return r.list
+}
+
+// Blocked says whether any finding keeps changes from landing.
+func Blocked(list []Finding) bool {
+	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level == Blocks })
+}
+
+// Write prints findings for people.
+func Write(w io.Writer, title string, list []Finding) error {
+	count := map[Level]int{}
+	wide := 0
+	for _, f := range list {
+		count[f.Level]++
+		wide = max(wide, len(f.About))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s, %d fine\n\n", title, counted(count[Blocks], "problem"), counted(count[Warns], "warning"), count[Fine])
+	marks := map[Level]string{Blocks: "FAIL", Warns: "warn", Fine: "ok"}
+	for _, f := range list {
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", marks[f.Level], wide, f.About, f.Says)
+		if f.Fix != "" {
+			fmt.Fprintf(&b, "%*s  fix: %s\n", 6+wide, "", f.Fix)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+type report struct{ list []Finding }
+
+func (r *report) fine(about, says string, args ...any) {
+	r.list = append(r.list, Finding{Fine, about, plain(fmt.Sprintf(says, args...)), ""})
+}
+
+func (r *report) add(level Level, about, says, fix string) {
+	r.list = append(r.list, Finding{level, about, plain(says), plain(fix)})
+}
+
+// plain keeps what others wrote from moving the cursor of who reads it.
+func plain(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
+			return ' '
+		}
+		return c
+	}, s)
+}
+
+// unread is a finding on what could not be looked at.
+func (r *report) unread(about string, err error) {
+	r.add(Warns, about, "this could not be read: "+err.Error(), "see the reason, and run this again")
+}

@@ -1,0 +1,260 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/goccy/go-yaml"
+
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+// Workflow is what a workflow of GitHub Actions does when a build is pushed.
+type Workflow struct {
+	Path   string
+	Starts bool     // a push to a branch of builds starts it
+	Paths  bool     // but only where the push changes certain paths
+	Pulls  bool     // pull requests start it
+	Merges bool     // it runs for GitHub's own merge queue
+	Checks []string // the checks it reports; those that cannot be told end in "*"
+	Stops  bool     // a later run in the same group stops the earlier one, whatever the branch
+	Parts  []string // commands that choose what to verify by comparing commits
+	Err    error    // it could not be read
+}
+
+// maxWorkflow bounds the size of a workflow that is read.
+const maxWorkflow = 256 << 10
+
+// ReadWorkflow reads a workflow, as far as it matters here.
+func ReadWorkflow(name string, data []byte) (w Workflow) {
+	w.Path = name
+	defer func() {
+		if p := recover(); p != nil { // files of a pull request may reach the YAML library
+			w.Err = fmt.Errorf("this YAML cannot be read")
+		}
+	}()
+	if len(data) > maxWorkflow {
+		w.Err = fmt.Errorf("it has %d bytes", len(data))
+		return w
+	}
+	var in struct {
+		On          any            `yaml:"on"`
+		Concurrency any            `yaml:"concurrency"`
+		Jobs        map[string]any `yaml:"jobs"`
+	}
+	if err := yaml.Unmarshal(data, &in); err != nil {
+		w.Err = fmt.Errorf("this is no YAML: %s", strings.SplitN(err.Error(), "\n", 2)[0])
+		return w
+	}
+	w.triggers(in.On)
+	w.Stops = stops(in.Concurrency)
+	for id, j := range in.Jobs {
+		job, _ := j.(map[string]any)
+		w.Checks = append(w.Checks, checkOf(id, job))
+		w.Stops = w.Stops || stops(job["concurrency"])
+	}
+	slices.Sort(w.Checks)
+	w.Parts = partial(string(data))
+	return w
+}
+
+func (w *Workflow) triggers(on any) {
+	names := map[string]any{}
+	switch on := on.(type) {
+	case string:
+		names[on] = nil
+	case []any:
+		for _, n := range on {
+			names[fmt.Sprint(n)] = nil
+		}
+	case map[string]any:
+		names = on
+	}
+	_, pull := names["pull_request"]
+	_, target := names["pull_request_target"]
+	_, w.Merges = names["merge_group"]
+	w.Pulls = pull || target
+	push, ok := names["push"]
+	if !ok {
+		return
+	}
+	filter, _ := push.(map[string]any)
+	w.Starts = startedBy(filter)
+	w.Paths = w.Starts && (filter["paths"] != nil || filter["paths-ignore"] != nil)
+}
+
+// startedBy says whether a push to a branch of builds passes the filter.
+func startedBy(filter map[string]any) bool {
+	const branch = github.BuildBranch + "main/build"
+	if list, ok := filter["branches"]; ok {
+		return matches(list, branch)
+	}
+	if list, ok := filter["branches-ignore"]; ok {
+		return !matches(list, branch)
+	}
+	_, tags := filter["tags"]
+	_, others := filter["tags-ignore"]
+	return !tags && !others // with a filter on tags alone, branches start nothing
+}
+
+// matches follows GitHub: the last pattern that fits decides.
+func matches(patterns any, branch string) (yes bool) {
+	list, ok := patterns.([]any)
+	if !ok {
+		list = []any{patterns}
+	}
+	for _, p := range list {
+		pattern, not := strings.CutPrefix(fmt.Sprint(p), "!")
+		if ok, err := doublestar.Match(pattern, branch); err == nil && ok {
+			yes = !not
+		}
+	}
+	return yes
+}
+
+// checkOf is the name of a job's check.
+func checkOf(id string, job map[string]any) string {
+	name := id
+	if n, ok := job["name"].(string); ok {
+		name = n
+	}
+	if before, _, dynamic := strings.Cut(name, "${{"); dynamic {
+		return before + "*"
+	}
+	strategy, _ := job["strategy"].(map[string]any)
+	_, calls := job["uses"]
+	if strategy["matrix"] != nil || calls {
+		return name + "*" // "name (a, b)", "name / job"
+	}
+	return name
+}
+
+// stops says whether runs of different branches stop one another.
+func stops(concurrency any) bool {
+	c, ok := concurrency.(map[string]any)
+	if !ok {
+		return false
+	}
+	group := fmt.Sprint(c["group"])
+	return fmt.Sprint(c["cancel-in-progress"]) == "true" && !distinct.MatchString(group)
+}
+
+var (
+	distinct = regexp.MustCompile(`github\.(ref|ref_name|sha|run_id|run_number)\b`)
+
+	// parts are commands that verify only what has changed, as they see it.
+	parts = map[string]*regexp.Regexp{
+		"nx affected":                regexp.MustCompile(`\bnx\b[^\n]*\baffected\b`),
+		"turbo --affected":           regexp.MustCompile(`\bturbo\b[^\n]*--affected`),
+		"turbo --filter=...[COMMIT]": regexp.MustCompile(`\bturbo\b[^\n]*--filter[= ][^\n]*\[`),
+		"lerna --since":              regexp.MustCompile(`\blerna\b[^\n]*--since`),
+		"pnpm --filter ...[COMMIT]":  regexp.MustCompile(`\bpnpm\b[^\n]*--filter[= ][^\n]*\[`),
+		"dorny/paths-filter":         regexp.MustCompile(`uses:\s*['"]?dorny/paths-filter`),
+		"tj-actions/changed-files":   regexp.MustCompile(`uses:\s*['"]?tj-actions/changed-files`),
+		"git diff":                   regexp.MustCompile(`\bgit diff\b[^\n]*(--name-only|--name-status)`),
+		"bazel-diff":                 regexp.MustCompile(`\bbazel-diff\b`),
+	}
+)
+
+func partial(text string) (list []string) {
+	for name, re := range parts {
+		if re.MatchString(text) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// reports says whether a workflow reports a check of this name.
+func (w Workflow) reports(check string) bool {
+	return slices.ContainsFunc(w.Checks, func(have string) bool {
+		if start, open := strings.CutSuffix(have, "*"); open {
+			return strings.HasPrefix(check, start)
+		}
+		return strings.EqualFold(have, check)
+	})
+}
+
+func (r *report) workflows(f Facts) {
+	if f.WorkflowsErr != nil {
+		r.unread("workflows", f.WorkflowsErr)
+		return
+	}
+	var all []Workflow
+	for _, file := range f.Workflows {
+		w := ReadWorkflow(file.Path, file.Data)
+		if w.Err != nil {
+			r.add(Warns, "workflows", fmt.Sprintf("%s: %v", w.Path, w.Err), "GitHub shows what is wrong on the repository's Actions page")
+			continue
+		}
+		all = append(all, w)
+	}
+	bad := len(r.list)
+	r.required(f, all)
+	var starting []string
+	for _, w := range all {
+		r.workflow(w)
+		if w.Starts {
+			starting = append(starting, path.Base(w.Path))
+		}
+	}
+	switch {
+	case len(r.list) > bad:
+	case len(starting) > 0:
+		r.fine("workflows", "builds start %s", strings.Join(starting, ", "))
+	case len(all) > 0:
+		r.fine("workflows", "no workflow runs on push to %s**: GitHub Actions builds nothing for the queue, its own runners do", github.BuildBranch)
+	default:
+		r.fine("workflows", "there are none")
+	}
+}
+
+// required looks for who reports the checks that the branch requires of every
+// commit that is pushed to it.
+func (r *report) required(f Facts, all []Workflow) {
+	for _, c := range requiredChecks(f) {
+		var lists, elsewhere []string
+		for _, w := range all {
+			switch {
+			case w.reports(c.Context) && w.Starts:
+				lists = append(lists, path.Base(w.Path))
+			case w.reports(c.Context):
+				elsewhere = append(elsewhere, path.Base(w.Path))
+			}
+		}
+		says := fmt.Sprintf("%s takes only commits on which %q has passed", f.Branch, c.Context)
+		switch {
+		case len(lists) > 0:
+		case len(elsewhere) > 0:
+			r.add(Blocks, "checks", fmt.Sprintf("%s, and %s, which reports it, does not run for builds", says, strings.Join(elsewhere, ", ")),
+				fmt.Sprintf("add to it: on: push: branches: ['%s**'], or put the App on the bypass list of the rule", github.BuildBranch))
+		default:
+			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or put the App on the bypass list of the rule", github.BuildBranch))
+		}
+	}
+}
+
+func (r *report) workflow(w Workflow) {
+	name := path.Base(w.Path)
+	if w.Merges && !w.Starts {
+		r.add(Warns, "workflows", name+" runs for GitHub's own merge queue (merge_group) and not for this one", fmt.Sprintf("add: push: branches: ['%s**']", github.BuildBranch))
+	}
+	if !w.Starts {
+		return
+	}
+	if w.Paths {
+		r.add(Warns, "workflows", name+" has a filter on paths: where it does not start, its checks never appear and the build waits for them", "take paths and paths-ignore off its push, and let jobs decide")
+	}
+	if w.Stops {
+		r.add(Warns, "workflows", name+" stops a run when another of the same group begins, and builds of the queue are in the same group", "put ${{ github.ref }} into concurrency.group")
+	}
+	if len(w.Parts) > 0 {
+		r.add(Warns, "workflows", fmt.Sprintf("%s verifies what has changed as it sees it (%s); on a build, which stands on other changes, that must be what the queue asked for", name, strings.Join(w.Parts, ", ")),
+			"verify the targets that the queue names, or everything")
+	}
+}

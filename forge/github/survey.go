@@ -1,0 +1,345 @@
+package github
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Survey is what there is to know of a repository and the App on it before
+// anything goes wrong. What could not be read has its error beside it.
+type Survey struct {
+	Repository string // "owner/name"
+	Branch     string
+	Skew       time.Duration // GitHub's clock minus ours, to the second
+	Skewed     error         // why that is not known
+
+	App             AppFacts
+	AppErr          error
+	Hook            HookFacts
+	HookErr         error
+	Deliveries      []DeliveryFacts // the newest at most 100 of the App, newest first
+	DeliveriesErr   error
+	Installation    InstallationFacts
+	InstallationErr error
+
+	Repo          RepoFacts
+	RepoErr       error
+	Protection    forge.Protection
+	ProtectionErr error
+	Classic       *ClassicFacts // nil: none, or not readable
+	ClassicErr    error
+	Rules         []RuleFacts
+	BuildRules    []RuleFacts // of a branch as builds have them
+	RulesErr      error
+
+	Config       []byte
+	ConfigErr    error
+	Workflows    []WorkflowFile
+	WorkflowsErr error
+}
+
+// AppFacts are the App as it is registered.
+type AppFacts struct {
+	Slug        string            `json:"slug"`
+	HTMLURL     string            `json:"html_url"`
+	Permissions map[string]string `json:"permissions"`
+	Events      []string          `json:"events"`
+	Owner       account           `json:"owner"`
+}
+
+// HookFacts are where the App's webhooks go.
+type HookFacts struct {
+	URL         string      `json:"url"`
+	ContentType string      `json:"content_type"`
+	InsecureSSL json.Number `json:"insecure_ssl"`
+	Secret      string      `json:"secret"` // asterisks, or empty where there is none
+}
+
+// DeliveryFacts are one attempt to deliver a webhook.
+type DeliveryFacts struct {
+	GUID       string    `json:"guid"`
+	At         time.Time `json:"delivered_at"`
+	Event      string    `json:"event"`
+	Status     string    `json:"status"`
+	StatusCode int       `json:"status_code"`
+}
+
+// InstallationFacts are the App where it is installed.
+type InstallationFacts struct {
+	ID          int64             `json:"id"`
+	HTMLURL     string            `json:"html_url"`
+	Account     account           `json:"account"`
+	Permissions map[string]string `json:"permissions"`
+	Events      []string          `json:"events"`
+	SuspendedAt *time.Time        `json:"suspended_at"`
+	Selection   string            `json:"repository_selection"` // "all" or "selected"
+}
+
+// RepoFacts are a repository's settings.
+type RepoFacts struct {
+	ID            int64  `json:"id"`
+	FullName      string `json:"full_name"`
+	DefaultBranch string `json:"default_branch"`
+	Archived      bool   `json:"archived"`
+	Disabled      bool   `json:"disabled"`
+	Private       bool   `json:"private"`
+	PushedAt      string `json:"pushed_at"`
+}
+
+// ClassicFacts are what we use of classic branch protection beside what
+// Protection says.
+type ClassicFacts struct {
+	Checks     []RequiredCheck
+	Signatures bool
+	Linear     bool
+	Strict     bool
+}
+
+// RequiredCheck is a check that a commit must have passed.
+type RequiredCheck struct {
+	Context string
+	App     int64 // only reports of this App count; 0: anybody's
+}
+
+// RuleFacts are one rule of a ruleset.
+type RuleFacts struct {
+	Type    string
+	Ruleset string
+	Bypass  string // may the App bypass it: "yes", "no" or "unknown"
+	Checks  []RequiredCheck
+}
+
+// WorkflowFile is a workflow on the target branch.
+type WorkflowFile struct {
+	Path string
+	Data []byte
+}
+
+// BuildBranch is what the branches of builds begin with.
+const BuildBranch = "submitqueue/"
+
+// maxWorkflows bounds how many workflow files a survey reads.
+const maxWorkflows = 100
+
+// Survey reads all of it. An empty branch is the repository's default one.
+func (f *Forge) Survey(ctx context.Context, branch string) Survey {
+	s := Survey{Repository: f.o.Owner + "/" + f.o.Name, Branch: branch}
+	s.Skew, s.Skewed = f.skew(ctx)
+	asApp := func(path string, into any) error { return f.readAsApp(ctx, path, into) }
+	s.AppErr = asApp("app", &s.App)
+	if s.AppErr != nil {
+		return s // without the App there is nothing to see
+	}
+	s.HookErr = asApp("app/hook/config", &s.Hook)
+	s.DeliveriesErr = asApp("app/hook/deliveries?per_page=100", &s.Deliveries)
+	s.InstallationErr = asApp(fmt.Sprintf("repos/%s/%s/installation", f.o.Owner, f.o.Name), &s.Installation)
+	if s.InstallationErr != nil || s.Installation.SuspendedAt != nil {
+		return s
+	}
+	s.RepoErr = f.read(ctx, "", &s.Repo)
+	if s.RepoErr != nil {
+		return s
+	}
+	if s.Branch == "" {
+		s.Branch = s.Repo.DefaultBranch
+	}
+	s.Protection, s.ProtectionErr = f.Protection(ctx, s.Branch)
+	s.Classic, s.ClassicErr = f.classicFacts(ctx, s.Branch)
+	s.Rules, s.RulesErr = f.ruleFacts(ctx, s.Branch)
+	if s.RulesErr == nil {
+		s.BuildRules, s.RulesErr = f.ruleFacts(ctx, BuildBranch+s.Branch+"/doctor")
+	}
+	s.Config, s.ConfigErr = f.file(ctx, queue.ConfigPath, s.Branch)
+	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
+	return s
+}
+
+// skew compares clocks by the Date of an answer that needs no credentials.
+func (f *Forge) skew(ctx context.Context) (time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base.String()+"meta", nil)
+	if err != nil {
+		return 0, err
+	}
+	sent := time.Now()
+	resp, err := (&http.Client{Transport: f.o.HTTP, Timeout: timeout}).Do(req)
+	if err != nil {
+		return 0, failure(ctx, "reach GitHub", err)
+	}
+	resp.Body.Close()
+	took := time.Since(sent)
+	theirs, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return 0, errors.New("github: an answer without a date")
+	}
+	return theirs.Sub(sent.Add(took / 2)).Round(time.Second), nil
+}
+
+func (f *Forge) readAsApp(ctx context.Context, path string, into any) error {
+	req, err := f.app.NewRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	if _, err = f.app.Do(ctx, req, into); err != nil {
+		return failure(ctx, "read "+path, asApp(err))
+	}
+	return nil
+}
+
+// read reads what is below the repository's address, or the repository.
+func (f *Forge) read(ctx context.Context, path string, into any) error {
+	req, err := f.client.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", f.o.Owner, f.o.Name, path), "/"), nil)
+	if err != nil {
+		return err
+	}
+	if _, err = f.client.Do(ctx, req, into); err != nil {
+		return failure(ctx, "read "+strings.TrimSuffix(f.o.Owner+"/"+f.o.Name+"/"+path, "/"), err)
+	}
+	return nil
+}
+
+func (f *Forge) classicFacts(ctx context.Context, branch string) (*ClassicFacts, error) {
+	type enabled struct {
+		Enabled bool `json:"enabled"`
+	}
+	var in struct {
+		Checks *struct {
+			Strict   bool     `json:"strict"`
+			Contexts []string `json:"contexts"`
+			Checks   []struct {
+				Context string `json:"context"`
+				App     *int64 `json:"app_id"`
+			} `json:"checks"`
+		} `json:"required_status_checks"`
+		Signatures enabled `json:"required_signatures"`
+		Linear     enabled `json:"required_linear_history"`
+	}
+	err := f.read(ctx, "branches/"+url.PathEscape(branch)+"/protection", &in)
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	out := &ClassicFacts{Signatures: in.Signatures.Enabled, Linear: in.Linear.Enabled}
+	if in.Checks == nil {
+		return out, nil
+	}
+	out.Strict = in.Checks.Strict
+	for _, c := range in.Checks.Checks {
+		check := RequiredCheck{Context: c.Context}
+		if c.App != nil && *c.App > 0 { // -1: anybody
+			check.App = *c.App
+		}
+		out.Checks = append(out.Checks, check)
+	}
+	if len(in.Checks.Checks) == 0 { // servers before checks had Apps
+		for _, c := range in.Checks.Contexts {
+			out.Checks = append(out.Checks, RequiredCheck{Context: c})
+		}
+	}
+	return out, nil
+}
+
+func (f *Forge) ruleFacts(ctx context.Context, branch string) ([]RuleFacts, error) {
+	var all []RuleFacts
+	may := map[string]string{}
+	for page := 1; page != 0; {
+		var list []struct {
+			rule
+			Parameters json.RawMessage `json:"parameters"`
+		}
+		resp, err := f.get(ctx, fmt.Sprintf("rules/branches/%s?per_page=100&page=%d", url.PathEscape(branch), page), &list)
+		if err = failure(ctx, "read rules", err); errors.Is(err, forge.ErrNotFound) {
+			return nil, nil // servers before rulesets
+		} else if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			id := r.Ruleset.String()
+			if may[id] == "" {
+				b, err := f.mayBypass(ctx, r.Ruleset)
+				if err != nil {
+					return nil, err
+				}
+				may[id] = map[bypass]string{bypassYes: "yes", bypassNo: "no", bypassUnknown: "unknown"}[b]
+			}
+			fact := RuleFacts{Type: r.Type, Ruleset: id, Bypass: may[id]}
+			if r.Type == "required_status_checks" {
+				fact.Checks = ruleChecks(r.Parameters)
+			}
+			all = append(all, fact)
+		}
+		page = resp.NextPage
+	}
+	return all, nil
+}
+
+func ruleChecks(parameters json.RawMessage) (list []RequiredCheck) {
+	var in struct {
+		Checks []struct {
+			Context string `json:"context"`
+			App     int64  `json:"integration_id"`
+		} `json:"required_status_checks"`
+	}
+	if json.Unmarshal(parameters, &in) != nil {
+		return nil // of a shape that is newer than this program
+	}
+	for _, c := range in.Checks {
+		list = append(list, RequiredCheck{c.Context, c.App})
+	}
+	return list
+}
+
+// file reads a file of a branch. ErrNotFound where there is none.
+func (f *Forge) file(ctx context.Context, name, branch string) ([]byte, error) {
+	var in struct {
+		Content  string `json:"content"`
+		Encoding string `json:"encoding"`
+	}
+	if err := f.read(ctx, "contents/"+name+"?ref="+url.QueryEscape(branch), &in); err != nil {
+		return nil, err
+	}
+	if in.Encoding != "base64" {
+		return nil, fmt.Errorf("github: %s has the encoding %q", name, in.Encoding)
+	}
+	return base64.StdEncoding.DecodeString(strings.ReplaceAll(in.Content, "\n", ""))
+}
+
+func (f *Forge) workflows(ctx context.Context, branch string) ([]WorkflowFile, error) {
+	const folder = ".github/workflows"
+	var list []struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	err := f.read(ctx, "contents/"+folder+"?ref="+url.QueryEscape(branch), &list)
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var files []WorkflowFile
+	for _, e := range list {
+		if e.Type != "file" || !slices.Contains([]string{".yml", ".yaml"}, path.Ext(e.Name)) || len(files) == maxWorkflows {
+			continue
+		}
+		data, err := f.file(ctx, folder+"/"+url.PathEscape(e.Name), branch)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, WorkflowFile{folder + "/" + e.Name, data})
+	}
+	return files, nil
+}
