@@ -49,7 +49,7 @@ func refused(message string) error { return &problem{status: 403, message: messa
 type endpoint func(*call) (any, error)
 
 func (s *Server) handler() http.Handler {
-	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes()))
+	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(), ciRoutes()))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
 	repositories, pages := http.NewServeMux(), s.pages()
