@@ -185,8 +185,20 @@ func (e *entry) busy(skew time.Duration) string {
 		}
 		suites[r.Suite] = true
 	}
+	statuses := map[string]forge.CIResult{} // the newest of each name
 	for _, r := range e.results {
-		if !r.State.Ended() && e.ours(r, skew) && !(r.Bound && suites[r.Suite]) {
+		switch name := strings.ToLower(r.Name); {
+		case !e.ours(r, skew):
+		case r.Status:
+			if old, ok := statuses[name]; !ok || later(r, old) {
+				statuses[name] = r
+			}
+		case !r.State.Ended() && !(r.Bound && suites[r.Suite]):
+			return r.Name
+		}
+	}
+	for _, r := range statuses {
+		if !r.State.Ended() {
 			return r.Name
 		}
 	}

@@ -183,7 +183,7 @@ func (c *Controller) next(e *entry) (at time.Time, ok bool) {
 		if f := e.judge(j, m); !f.due.IsZero() && f.due.Before(at) {
 			at = f.due
 		} else if f.look {
-			at = m.now
+			at = e.pushed
 		}
 		if j.rerun == rerunWanted && e.polled.Add(c.o.Linger).Before(at) {
 			at = e.polled.Add(c.o.Linger) // its run is about to end
