@@ -18,6 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
 	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 const (
@@ -44,6 +45,7 @@ type hub struct {
 	metrics *app.Metrics
 	log     *slog.Logger
 	stop    func()
+	ci      *forgeci.Controller
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -55,10 +57,11 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
-	slots      int  // builds at a time; 0: two
-	unguarded  bool // main is not protected
-	talkative  bool // comments that nobody reads do not fail the test
-	unattended bool // the owner is not started: nobody makes turns
+	slots      int              // builds at a time; 0: two
+	unguarded  bool             // main is not protected
+	talkative  bool             // comments that nobody reads do not fail the test
+	ci         *forgeci.Options // builds by the forge's CI, beside the runners
+	unattended bool             // the owner is not started: nobody makes turns
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -146,13 +149,21 @@ func (h *hub) start(o hubOptions) {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
 			Runner: workers.RunnerOptions{Checkout: h.mirror, Log: h.log}}))
 	}
+	tell := func(string, forge.CINews) {}
+	if o.ci != nil {
+		ci := *o.ci
+		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, forge.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
+		h.ci = must(forgeci.New(ci))
+		pool = workers.NewSplit(pool, h.ci)
+		tell = func(_ string, news forge.CINews) { h.ci.News(news) }
+	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: time.Now, Metrics: h.metrics, Log: h.log, Missed: o.missed,
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,
 		Log: h.log, Intake: app.NewIntake(app.IntakeOptions{
-			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}}},
+			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())
 	h.github.SetWebhook("http://"+h.server.Addr()+"/webhook", hubSecret)

@@ -39,7 +39,8 @@ type Spool interface {
 // Hook is where the webhooks of one forge go.
 type Hook struct {
 	Receiver forge.Receiver
-	Queues   map[string][]string // names of the queues of each repository ("owner/name", in any case)
+	Queues   map[string][]string                        // names of the queues of each repository ("owner/name", in any case)
+	CI       func(repository string, news forge.CINews) // told what a delivery says of CI; it does not wait; nil: nobody
 }
 
 // IntakeOptions are what an Intake needs. All fields but Log are required.
@@ -56,7 +57,7 @@ type IntakeOptions struct {
 // is one forge. It answers 2xx once the delivery's events are durable: in the
 // inboxes of the repository's queues, or, with the store away, in the spool.
 //
-//	202  stored, spooled, not used by us, or of a repository without a queue
+//	202  stored, spooled, told to whoever waits for CI, not used by us, or of a repository without a queue
 //	400  the delivery cannot be read        401  its signature is missing or wrong
 //	404  no such forge                      405  not a POST
 //	413  larger than MaxDelivery            503  neither store nor spool took it
@@ -78,7 +79,7 @@ func NewIntake(o IntakeOptions) *Intake {
 			key := strings.ToLower(repository)
 			queues[key] = append(queues[key], names...)
 		}
-		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues}
+		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, CI: h.CI}
 	}
 	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
 }
@@ -88,6 +89,7 @@ const (
 	resultStored    = "stored"
 	resultSpooled   = "spooled"
 	resultIgnored   = "ignored"
+	resultTold      = "told"
 	resultNoQueue   = "no-queue"
 	resultSignature = "bad-signature"
 	resultMalformed = "malformed"
@@ -155,6 +157,11 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	switch {
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d
+	case !d.CI.None() && hook.CI != nil:
+		hook.CI(strings.ToLower(d.Repository), d.CI)
+		if len(d.Events) == 0 {
+			return http.StatusAccepted, resultTold, d
+		}
 	case len(d.Events) == 0:
 		return http.StatusAccepted, resultIgnored, d
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -195,6 +196,9 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	o.publishCore(core)
 	defer o.publishCore(nil)
 	o.setReady(fmt.Errorf("starting: reading %s", o.Branch))
+	if s, ok := o.Workers.(workers.Sweeper); ok {
+		s.Sweep(slices.Collect(maps.Keys(core.State().Builds)))
+	}
 	do.start(slices.Collect(mapValues(core.State().Actions)))
 	first := append([]queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: o.Branch}})}, o.kept...)
 	o.kept = nil

@@ -133,6 +133,11 @@ func (q *Queues) History(ctx context.Context, name string, max int) ([]queue.Not
 // BuildLog implements Source.
 func (q *Queues) BuildLog(id string, after int64) (data []byte, next int64, done, ok bool) {
 	l, err := q.workers.Log(queue.BuildID(id))
+	for _, o := range q.owners {
+		if err != nil {
+			l, err = o.Workers.Log(queue.BuildID(id)) // of the queue's own CI
+		}
+	}
 	if err != nil {
 		return nil, 0, false, false
 	}

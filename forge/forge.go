@@ -90,6 +90,7 @@ type Delivery struct {
 	Kind       string // the forge's name of the event, for logs and counters
 	Repository string // "owner/name"
 	Events     []queue.Event
+	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
 }
 
 // PullRequest is a pull or merge request as it stands at the forge.

@@ -48,6 +48,7 @@ var arrows = []struct {
 	{"queue/storetest", []string{"queue"}, "one suite for all stores"},
 	{"queue/", []string{"queue"}, "a store knows its port; stores never import one another"},
 	{"queue", nil, "the vocabulary is a leaf: whatever it imported, everything would"},
+	{"workers/forgeci", []string{"workers", "forge", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
 	{"workers", []string{"queue"}, "runners know builds, not plans"},
 }
 

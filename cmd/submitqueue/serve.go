@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -16,20 +17,23 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/forge/local"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 // serveCommand runs the server until SIGTERM or Ctrl-C. Stopping loses
 // nothing: what is under way goes on with the next start.
 type serveCommand struct {
-	Forge   string   `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
-	Repo    []string `required:"" env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository; or the path of a bare repository." placeholder:"REPO"`
-	Branch  string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
-	Listen  string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
-	Public  string   `env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
-	Data    string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
-	Redis   string   `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
-	Runners int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
-	LogJSON bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+	Forge     string   `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
+	Repo      []string `required:"" env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository; or the path of a bare repository." placeholder:"REPO"`
+	Branch    string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen    string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public    string   `env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Data      string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis     string   `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners   int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	CIBuilds  int      `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
+	RefPrefix string   `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	LogJSON   bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	githubFlags
 }
@@ -155,6 +159,9 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 	if branch == "" {
 		branch = "main"
 	}
+	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
+		return fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
+	}
 	for _, name := range c.Repo {
 		owner, repo, err := ownerAndName(name)
 		if err != nil {
@@ -164,7 +171,8 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(a.API, name)})
+		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(a.API, name),
+			CI: &forgeci.Options{CI: f, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitHub", Log: log}})
 	}
 	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(a.WebhookSecret)}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/spool"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 // stackOptions say what a server is made of. Data is a private folder.
@@ -44,8 +45,9 @@ type stackQueue struct {
 	Repository string // as webhooks name it
 	Branch     string
 	Forge      forge.Forge
-	URL        string        // of the repository, for people
-	Look       time.Duration // how often the forge is looked at by ourselves; 0: as app does
+	URL        string           // of the repository, for people
+	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
+	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
 }
 
 func (q stackQueue) name() string { return q.Repository + "@" + q.Branch }
@@ -61,7 +63,8 @@ type stack struct {
 	base   string // URL for people
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
-	closes []func() error // in the order of making
+	closes []func() error                   // in the order of making
+	ci     map[string][]*forgeci.Controller // by repository, in lower case
 	serve  chan error
 }
 
@@ -71,7 +74,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
 	}
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &stack{stop: stop, serve: make(chan error, 1)}
+	s := &stack{stop: stop, serve: make(chan error, 1), ci: map[string][]*forgeci.Controller{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -118,7 +121,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	hooks := map[string]app.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = app.Hook{Receiver: r, Queues: byRepository}
+		hooks[name] = app.Hook{Receiver: r, Queues: byRepository, CI: s.tellCI}
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
@@ -171,9 +174,13 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 			}
 			s.closes = append(s.closes, pool.Close)
 		}
+		controller, err := s.controller(q, share.For(mirror), forge.OwnRefs{Mirror: mirror, Forge: q.Forge})
+		if err != nil {
+			return err
+		}
 		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
 			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
-			Mirror: mirror, Workers: share.For(mirror), Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
+			Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
 			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 		}))
 	}

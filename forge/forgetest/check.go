@@ -27,6 +27,8 @@ type run struct {
 	started   time.Time
 	completed time.Time
 	actions   []any
+	suite     int64  // 0: one for each App
+	branch    string // that the suite was made for
 }
 
 func (r *Repository) checksOf(head string) []CheckRun {
@@ -89,5 +91,7 @@ func (r *Repository) emitRun(u *user, c *run) {
 	if c.Status == "completed" {
 		action = "completed"
 	}
-	r.emit(u, "check_run", obj{"action": action, "check_run": r.runJSON(c)})
+	body := r.runJSON(c)
+	body["check_suite"] = obj{"id": r.suiteOf(c), "head_branch": orNil(c.branch), "head_sha": c.Head} // lists have the id only
+	r.emit(u, "check_run", obj{"action": action, "check_run": body})
 }

@@ -35,7 +35,7 @@ func Routes() []string {
 
 func routes() []route {
 	return slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(),
-		inlineRoutes(), teamRoutes(), installRoutes())
+		inlineRoutes(), teamRoutes(), installRoutes(), ciRoutes())
 }
 
 // judged shows the judge, if there is one, what is answered.

@@ -128,7 +128,7 @@ func (r *Repository) reviewJSON(p *pull, v *review) obj {
 }
 
 func (r *Repository) runJSON(c *run) obj {
-	suite := r.id*1000 + c.app
+	suite := r.suiteOf(c)
 	slug := c.App
 	return obj{
 		"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.Head,

@@ -195,6 +195,7 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 			}
 		}
 	}
+	r.pushedCI(moves)
 }
 
 // mergeReached marks as merged the open pull requests into the default branch

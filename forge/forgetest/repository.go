@@ -29,6 +29,7 @@ type Repository struct {
 	comments  []*comment    // in order of creation
 	inlines   []*inline
 	runs      []*run
+	ci        *ci
 	writes    []Write
 	known     map[string]bool // commits that are there
 }

@@ -89,6 +89,10 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
 	d.Repository = p.Repository.FullName
+	if ciKind(d.Kind) {
+		d.CI, err = ciNews(d.Kind, data)
+		return d, err
+	}
 	event, err := p.event(d.Kind, d.ID)
 	if err != nil {
 		return d, err

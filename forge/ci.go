@@ -1,0 +1,91 @@
+package forge
+
+import (
+	"context"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// CI is implemented by a Forge on which a push to a branch makes somebody test
+// the commit, and report what came of it: the forge's own CI or one that posts
+// checks and statuses. Errors as in Forge.
+type CI interface {
+	// CIResults reads what is reported on a commit, whenever and for whatever
+	// branch. ErrNotFound where the forge does not know the commit; the time is
+	// given even then.
+	CIResults(ctx context.Context, commit queue.CommitID) (CIResults, error)
+	// CIRuns lists the runs of the forge's own CI that a branch of this name has
+	// started, the newest first. ErrForbidden where we may not see them.
+	CIRuns(ctx context.Context, branch string) ([]CIRun, error)
+	// CancelRun stops a run. One that has ended or is gone is no error.
+	CancelRun(ctx context.Context, id int64) error
+	// RerunFailed runs the jobs of an ended run again that did not pass.
+	// ErrForbidden where it cannot be run again.
+	RerunFailed(ctx context.Context, id int64) error
+}
+
+// CIResults is what is reported on a commit.
+type CIResults struct {
+	Now  time.Time // by the forge's clock, when it answered; zero: not told
+	List []CIResult
+}
+
+// CIState is the state of one check.
+type CIState string
+
+// The states of a check. CINone is an end that says nothing of the commit:
+// cancelled, skipped, neutral, stale, not begun, or an error of the CI itself.
+const (
+	CIQueued  CIState = "queued"
+	CIRunning CIState = "running"
+	CIPassed  CIState = "passed"
+	CIFailed  CIState = "failed"
+	CITimeout CIState = "timeout"
+	CINone    CIState = "none"
+)
+
+// Ended reports whether nothing more will come of a check in this state.
+func (s CIState) Ended() bool { return s != CIQueued && s != CIRunning }
+
+// CIResult is a check run or a commit status. All texts are hostile.
+type CIResult struct {
+	ID     int64
+	Status bool // a commit status: of several under one name the newest counts
+	Name   string
+	Commit queue.CommitID
+	Suite  int64  // which check runs belong together; 0: a status
+	Branch string // for which the suite was made; "": not told
+	Bound  bool   // made anew for each branch: another branch's says nothing of ours
+	State  CIState
+	Word   string    // the state in the forge's words, for people
+	At     time.Time // when it began to be reported
+	Ended  time.Time
+	URL    string // for people
+	Title  string
+	Text   string
+}
+
+// CIRun is one run of the forge's own CI: a workflow's.
+type CIRun struct {
+	ID      int64
+	Suite   int64 // of its check runs
+	Commit  queue.CommitID
+	Branch  string
+	Name    string // of the workflow; hostile text
+	Attempt int    // from 1
+	Done    bool
+	Word    string // how it ended, in the forge's words
+	URL     string
+}
+
+// CINews is what a webhook says of CI. Suites have ended on these branches,
+// which is a reason to look.
+type CINews struct {
+	Results []CIResult
+	Runs    []CIRun
+	Look    []string
+}
+
+// None reports whether there is no news.
+func (n CINews) None() bool { return len(n.Results)+len(n.Runs)+len(n.Look) == 0 }

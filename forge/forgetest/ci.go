@@ -1,0 +1,304 @@
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// actionsApp is the App under which GitHub Actions reports.
+const (
+	actionsApp  = 15368
+	actionsSlug = "github-actions"
+)
+
+// CIPush is a push to a branch, as a CI sees it.
+type CIPush struct {
+	Branch, Head string
+	r            *Repository
+}
+
+// Has reports whether the pushed commit has a file.
+func (p CIPush) Has(file string) bool {
+	_, err := p.r.git(context.Background(), nil, "cat-file", "-e", p.Head+":"+file)
+	return err == nil
+}
+
+// CIJob is a job that a CI runs on a pushed commit.
+type CIJob struct {
+	Name       string
+	Conclusion string // how it ends, at once; "": it runs until FinishCI
+	Again      string // how it ends when it is run again; "": as before
+	Queued     bool   // it waits for a machine until FinishCI
+	Status     bool   // a commit status of another CI, not a check run; Conclusion: success, failure, error
+	App        string // slug of another App, which has one suite for a commit; "": GitHub Actions
+}
+
+// CIRun is a run of a workflow: GitHub Actions makes one for a push.
+type CIRun struct {
+	ID         int64
+	Branch     string
+	Head       string
+	Attempt    int
+	Status     string // "in_progress" or "completed"
+	Conclusion string
+}
+
+// workflowRun is a run with its jobs.
+type workflowRun struct {
+	CIRun
+	suite   int64
+	jobs    []CIJob
+	created time.Time
+	updated time.Time
+}
+
+// ci is the simulated CI of a repository.
+type ci struct {
+	t      TB
+	script func(CIPush) []CIJob
+	runs   []*workflowRun
+	status []*status
+	suites map[string]int64 // of other Apps, by slug and commit
+}
+
+// status is a commit status.
+type status struct {
+	id                            int64
+	context, state, url, sha, who string
+	at                            time.Time
+}
+
+// SetCI gives the repository a CI: script says what it runs on a push to a
+// branch; nil starts nothing. Deleting a branch while something runs on it fails
+// the test.
+func (r *Repository) SetCI(t TB, script func(CIPush) []CIJob) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.ci == nil {
+		r.ci = &ci{suites: map[string]int64{}}
+	}
+	r.ci.t, r.ci.script = t, script
+}
+
+// CIRuns lists the runs of workflows, oldest first.
+func (r *Repository) CIRuns() []CIRun {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	var out []CIRun
+	if r.ci != nil {
+		for _, run := range r.ci.runs {
+			out = append(out, run.CIRun)
+		}
+	}
+	return out
+}
+
+// StartCI runs jobs on a branch's commit now, as a CI does that was late.
+func (r *Repository) StartCI(branch string, jobs ...CIJob) {
+	head := r.readRef("refs/heads/" + branch)
+	if head == "" {
+		panic("forgetest: no branch " + branch)
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.startCI(CIPush{Branch: branch, Head: head, r: r}, jobs)
+	r.s.touch()
+}
+
+// FinishCI ends a job that runs on a branch.
+func (r *Repository) FinishCI(branch, name, conclusion string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	for _, run := range slices.Backward(r.ci.runs) {
+		if run.Branch == branch && run.Status != "completed" {
+			if c := r.runOf(run.suite, name); c != nil && c.Status != "completed" {
+				r.finishJob(c, conclusion)
+				r.finishRun(run)
+				r.s.touch()
+				return
+			}
+		}
+	}
+	panic("forgetest: no job " + name + " runs on " + branch)
+}
+
+// PostStatus posts a commit status, as another CI does.
+func (r *Repository) PostStatus(head, name, state string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.postStatus(head, name, state)
+	r.s.touch()
+}
+
+func (r *Repository) postStatus(head, name, state string) {
+	if r.ci == nil {
+		r.ci = &ci{suites: map[string]int64{}}
+	}
+	st := &status{id: r.s.nextID(), context: name, state: state, sha: head, who: "other-ci", at: r.s.now(), url: r.page("/ci/%s", head)}
+	r.ci.status = append(r.ci.status, st)
+	r.emit(r.s.addUser("other-ci[bot]"), "status", obj{"id": st.id, "sha": head, "name": r.fullName(), "context": name, "state": state,
+		"description": nil, "target_url": st.url, "branches": []obj{}, "created_at": stamp(st.at), "updated_at": stamp(st.at)})
+}
+
+// pushedCI tells the CI of branches that moved. The caller holds r.refs and not s.mu.
+func (r *Repository) pushedCI(moves []refMove) {
+	r.s.mu.Lock()
+	c := r.ci
+	r.s.mu.Unlock()
+	if c == nil {
+		return
+	}
+	for _, m := range moves {
+		branch, ok := strings.CutPrefix(m.ref, "refs/heads/")
+		if !ok {
+			continue
+		}
+		push := CIPush{Branch: branch, Head: m.new, r: r}
+		if m.new == zeroID {
+			r.s.mu.Lock()
+			for _, run := range c.runs {
+				if run.Branch == branch && run.Status != "completed" {
+					c.t.Errorf("branch %s was deleted while run %d is %s on it", branch, run.ID, run.Status)
+				}
+			}
+			r.s.mu.Unlock()
+			continue
+		}
+		if c.script == nil {
+			continue
+		}
+		jobs := c.script(push)
+		r.s.mu.Lock()
+		r.startCI(push, jobs)
+		r.s.touch()
+		r.s.mu.Unlock()
+	}
+}
+
+// startCI starts what a push leads to.
+func (r *Repository) startCI(p CIPush, jobs []CIJob) {
+	var own []CIJob
+	for _, j := range jobs {
+		switch {
+		case j.Status:
+			r.postStatus(p.Head, j.Name, "pending")
+			if j.Conclusion != "" {
+				r.postStatus(p.Head, j.Name, j.Conclusion)
+			}
+		case j.App != "":
+			key := j.App + "@" + p.Head
+			if r.ci.suites[key] == 0 {
+				r.ci.suites[key] = r.s.nextID()
+			}
+			r.startJob(r.ci.suites[key], "", p.Head, j)
+		default:
+			own = append(own, j)
+		}
+	}
+	if len(own) == 0 {
+		return
+	}
+	now := r.s.now()
+	run := &workflowRun{CIRun: CIRun{ID: r.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
+		suite: r.s.nextID(), jobs: own, created: now, updated: now}
+	r.ci.runs = append(r.ci.runs, run)
+	r.emitWorkflow(run, "requested")
+	for _, j := range own {
+		r.startJob(run.suite, p.Branch, p.Head, j)
+	}
+	r.finishRun(run)
+}
+
+// startJob makes the check run of a job.
+func (r *Repository) startJob(suite int64, branch, head string, j CIJob) {
+	slug, app := j.App, int64(2)
+	if slug == "" {
+		slug, app = actionsSlug, actionsApp
+	}
+	c := &run{CheckRun: CheckRun{ID: r.s.nextID(), Name: j.Name, Head: head, Status: "in_progress", App: slug,
+		DetailsURL: r.page("/actions/runs/%d/job", suite)}, app: app, started: r.s.now(), suite: suite, branch: branch}
+	if j.Queued {
+		c.Status = "queued"
+	}
+	r.runs = append(r.runs, c)
+	r.emitRun(r.s.addUser(slug+"[bot]"), c)
+	if j.Conclusion != "" {
+		r.finishJob(c, j.Conclusion)
+	}
+}
+
+func (r *Repository) finishJob(c *run, conclusion string) {
+	c.Status, c.Conclusion, c.completed = "completed", conclusion, r.s.now()
+	r.emitRun(r.s.addUser(c.App+"[bot]"), c)
+}
+
+// runOf is the newest check run of a name in a suite.
+func (r *Repository) runOf(suite int64, name string) *run {
+	for _, c := range slices.Backward(r.runs) {
+		if c.suite == suite && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// finishRun ends a run whose jobs have ended.
+func (r *Repository) finishRun(run *workflowRun) {
+	conclusion := "success"
+	for _, j := range run.jobs {
+		c := r.runOf(run.suite, j.Name)
+		if c.Status != "completed" {
+			return
+		}
+		if c.Conclusion == "failure" || c.Conclusion == "cancelled" && conclusion != "failure" {
+			conclusion = c.Conclusion
+		}
+	}
+	run.Status, run.Conclusion, run.updated = "completed", conclusion, r.s.now()
+	r.emitWorkflow(run, "completed")
+	r.emit(r.s.addUser(actionsSlug+"[bot]"), "check_suite", obj{"action": "completed", "check_suite": r.suiteJSON(run.suite, run.Branch, run.Head, actionsApp)})
+}
+
+// cancelRun cancels a run, as a person or an App does.
+func (r *Repository) cancelRun(run *workflowRun) error {
+	if run.Status == "completed" {
+		return &problem{status: 409, message: "Cannot cancel a workflow run that is completed."}
+	}
+	for _, j := range run.jobs {
+		if c := r.runOf(run.suite, j.Name); c.Status != "completed" {
+			r.finishJob(c, "cancelled")
+		}
+	}
+	r.finishRun(run)
+	return nil
+}
+
+// rerunFailed runs the jobs of an ended run again that did not pass.
+func (r *Repository) rerunFailed(run *workflowRun) error {
+	if run.Status != "completed" {
+		return refused(fmt.Sprintf("This workflow is already running: %d", run.ID))
+	}
+	run.Attempt++
+	run.Status, run.Conclusion = "in_progress", ""
+	r.emitWorkflow(run, "requested")
+	for i, j := range run.jobs {
+		if c := r.runOf(run.suite, j.Name); c.Conclusion == "success" {
+			continue
+		}
+		if j.Again != "" {
+			j.Conclusion = j.Again
+			run.jobs[i] = j
+		}
+		r.startJob(run.suite, run.Branch, run.Head, j)
+	}
+	r.finishRun(run)
+	return nil
+}
+
+func (r *Repository) emitWorkflow(run *workflowRun, action string) {
+	r.emit(r.s.addUser(actionsSlug+"[bot]"), "workflow_run", obj{"action": action, "workflow_run": r.workflowJSON(run),
+		"workflow": obj{"id": 1, "name": "CI", "path": ".github/workflows/ci.yml"}})
+}

@@ -1,0 +1,225 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var _ forge.CI = (*Forge)(nil)
+
+// actionsSlug is the App under which GitHub Actions reports its check runs. It
+// makes a suite for each run of a workflow; other Apps have one per commit.
+const actionsSlug = "github-actions"
+
+// CIResults reads check runs, their suites and commit statuses: three
+// conditional requests where there are up to a hundred of each.
+func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
+	doing := fmt.Sprintf("read the checks of %.12s", commit)
+	var out forge.CIResults
+	note := func(resp *github.Response) {
+		if resp == nil || resp.Response == nil {
+			return
+		}
+		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+			out.Now = at
+		}
+	}
+	opts := &github.ListCheckRunsOptions{Filter: github.String("all"), ListOptions: github.ListOptions{PerPage: 100}}
+	for {
+		list, resp, err := f.client.Checks.ListCheckRunsForRef(ctx, f.o.Owner, f.o.Name, string(commit), opts)
+		note(resp)
+		if unknownCommit(err) {
+			return out, fmt.Errorf("github: %s: %w: %w", doing, forge.ErrNotFound, err)
+		}
+		if err != nil {
+			return out, failure(ctx, doing, err)
+		}
+		for _, r := range list.CheckRuns {
+			if r.GetApp().GetID() == f.o.AppID {
+				continue // what we report ourselves
+			}
+			out.List = append(out.List, checkResult(r))
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			break
+		}
+	}
+	if len(out.List) > 0 {
+		branches, err := f.suites(ctx, commit)
+		if err != nil {
+			return out, failure(ctx, doing, err)
+		}
+		for i := range out.List {
+			out.List[i].Branch = branches[out.List[i].Suite]
+		}
+	}
+	status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), &github.ListOptions{PerPage: 100})
+	note(resp)
+	if err != nil {
+		err = failure(ctx, doing, err)
+		if errors.Is(err, forge.ErrForbidden) {
+			return out, nil // the App may lack statuses: read, where nobody uses them
+		}
+		return out, err
+	}
+	for _, s := range status.Statuses {
+		out.List = append(out.List, statusResult(s, commit))
+	}
+	return out, nil
+}
+
+// unknownCommit reports whether GitHub does not know a commit: it answers 422.
+func unknownCommit(err error) bool {
+	var e *github.ErrorResponse
+	return errors.As(err, &e) && e.Response != nil &&
+		(e.Response.StatusCode == http.StatusUnprocessableEntity || e.Response.StatusCode == http.StatusNotFound) &&
+		strings.Contains(strings.ToLower(e.Message), "no commit found")
+}
+
+// suites returns the branch that each check suite of a commit was made for.
+func (f *Forge) suites(ctx context.Context, commit queue.CommitID) (map[int64]string, error) {
+	out := map[int64]string{}
+	opts := &github.ListCheckSuiteOptions{ListOptions: github.ListOptions{PerPage: 100}}
+	for {
+		list, resp, err := f.client.Checks.ListCheckSuitesForRef(ctx, f.o.Owner, f.o.Name, string(commit), opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list.CheckSuites {
+			out[s.GetID()] = s.GetHeadBranch()
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return out, nil
+		}
+	}
+}
+
+func checkResult(r *github.CheckRun) forge.CIResult {
+	out := forge.CIResult{
+		ID: r.GetID(), Name: r.GetName(), Commit: queue.CommitID(r.GetHeadSHA()),
+		Suite: r.GetCheckSuite().GetID(), Branch: r.GetCheckSuite().GetHeadBranch(), Bound: r.GetApp().GetSlug() == actionsSlug,
+		At: r.GetStartedAt().Time, Ended: r.GetCompletedAt().Time, URL: r.GetHTMLURL(),
+		Title: r.GetOutput().GetTitle(), Text: r.GetOutput().GetSummary(),
+	}
+	if out.URL == "" {
+		out.URL = r.GetDetailsURL()
+	}
+	out.Word = r.GetStatus()
+	switch r.GetStatus() {
+	case "completed":
+		out.Word = r.GetConclusion()
+		out.State = concluded(r.GetConclusion())
+	case "in_progress":
+		out.State = forge.CIRunning
+	default: // queued, waiting, pending, requested
+		out.State = forge.CIQueued
+	}
+	return out
+}
+
+// concluded reads a conclusion. What is no word on the commit is none:
+// cancelled, skipped, neutral, stale, action_required, startup_failure.
+func concluded(conclusion string) forge.CIState {
+	switch conclusion {
+	case "success":
+		return forge.CIPassed
+	case "failure":
+		return forge.CIFailed
+	case "timed_out":
+		return forge.CITimeout
+	}
+	return forge.CINone
+}
+
+func statusResult(s *github.RepoStatus, commit queue.CommitID) forge.CIResult {
+	return commitStatus(s.GetID(), s.GetContext(), s.GetState(), commit,
+		times{s.GetCreatedAt().Time, s.GetUpdatedAt().Time}, s.GetTargetURL(), s.GetDescription())
+}
+
+type times struct{ created, updated time.Time }
+
+func commitStatus(id int64, name, state string, commit queue.CommitID, at times, url, text string) forge.CIResult {
+	out := forge.CIResult{ID: id, Status: true, Name: name, Commit: commit, Word: state, At: at.created, URL: url, Title: text}
+	switch state {
+	case "success":
+		out.State = forge.CIPassed
+	case "failure":
+		out.State = forge.CIFailed
+	case "error": // of the CI, not of the commit
+		out.State = forge.CINone
+	default:
+		out.State = forge.CIRunning
+	}
+	if out.State.Ended() {
+		if out.Ended = at.updated; out.Ended.IsZero() {
+			out.Ended = at.created
+		}
+	}
+	return out
+}
+
+// CIRuns lists the workflow runs of a branch.
+func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
+	var out []forge.CIRun
+	opts := &github.ListWorkflowRunsOptions{Branch: branch, ListOptions: github.ListOptions{PerPage: 100}}
+	for {
+		list, resp, err := f.client.Actions.ListRepositoryWorkflowRuns(ctx, f.o.Owner, f.o.Name, opts)
+		if err != nil {
+			return nil, failure(ctx, "list the workflow runs of "+branch, err)
+		}
+		for _, r := range list.WorkflowRuns {
+			if r.GetHeadBranch() == branch { // where the filter is not followed
+				out = append(out, workflowRun(r))
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return out, nil
+		}
+	}
+}
+
+func workflowRun(r *github.WorkflowRun) forge.CIRun {
+	out := forge.CIRun{
+		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
+		Attempt: max(r.GetRunAttempt(), 1), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+	}
+	if out.Done {
+		out.Word = r.GetConclusion()
+	}
+	return out
+}
+
+// CancelRun cancels a workflow run. GitHub accepts with 202, which go-github
+// returns as an error, and answers 409 for a run that has ended.
+func (f *Forge) CancelRun(ctx context.Context, id int64) error {
+	_, err := f.client.Actions.CancelWorkflowRunByID(ctx, f.o.Owner, f.o.Name, id)
+	var accepted *github.AcceptedError
+	if errors.As(err, &accepted) || hasStatus(err, http.StatusConflict) || isNotFound(err) {
+		return nil
+	}
+	return failure(ctx, fmt.Sprintf("cancel workflow run %d", id), err)
+}
+
+// RerunFailed runs the failed jobs of a workflow run again.
+func (f *Forge) RerunFailed(ctx context.Context, id int64) error {
+	_, err := f.client.Actions.RerunFailedJobsByID(ctx, f.o.Owner, f.o.Name, id)
+	var accepted *github.AcceptedError
+	if errors.As(err, &accepted) {
+		return nil
+	}
+	return failure(ctx, fmt.Sprintf("run the failed jobs of workflow run %d again", id), err)
+}
+
+func hasStatus(err error, code int) bool {
+	var e *github.ErrorResponse
+	return errors.As(err, &e) && e.Response != nil && e.Response.StatusCode == code
+}

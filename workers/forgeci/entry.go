@@ -1,0 +1,227 @@
+package forgeci
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// entry is a build that waits for its push, runs, or has ended (done is set).
+type entry struct {
+	build  queue.Build
+	action string
+	branch string // its ref
+	side   string // the one beside it, with its targets
+	since  time.Time
+	jobs   []*job
+	log    *text
+	orphan bool // a ref of a life before, whose build is not known
+
+	pushed    time.Time // zero: not yet
+	tries     int       // of pushing
+	notBefore time.Time // for the next one
+	results   map[resultKey]forge.CIResult
+	before    map[resultKey]bool // what other builds on the same commit had seen
+	runs      map[int64]forge.CIRun
+	again     map[int64]bool // runs whose failed jobs were run again
+	heard     time.Time      // the last news
+	polled    time.Time      // the last time it was looked at
+	look      bool           // there is a reason to look
+	pollAfter time.Time      // not before; set by refusals
+
+	reported []queue.Body
+	done     *queue.BuildDone
+	tidyAt   time.Time // when to see whether the refs can be deleted
+	tidied   int       // how often that was tried
+	tidy     bool      // they are deleted, or were never pushed
+	endedAt  time.Time
+}
+
+// resultKey names a result: ids of check runs and of statuses are of two kinds.
+type resultKey struct {
+	status bool
+	id     int64
+}
+
+// job is a step of a build.
+type job struct {
+	queue.Job
+	digest  queue.Digest
+	done    bool
+	running time.Time // when one of its checks was first seen running
+	floor   map[resultKey]bool
+	rerun   rerun
+	rerunAt time.Time
+	failed  []forge.CIResult // before it was run again
+	out     finding
+}
+
+// rerun is how far running a job again has come.
+type rerun int
+
+const (
+	rerunNot    rerun = iota
+	rerunWanted       // as soon as its run has ended
+	rerunAsked
+	rerunNever // it cannot be
+)
+
+func newEntry(b queue.Build, action string, o Options) *entry {
+	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
+		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
+		runs: map[int64]forge.CIRun{}, again: map[int64]bool{}}
+	for _, j := range b.Jobs {
+		e.jobs = append(e.jobs, &job{Job: j, digest: j.Step.Digest(), floor: map[resultKey]bool{}})
+	}
+	return e
+}
+
+// refOf names the ref of a build: <prefix>/<branch>/<build>.
+func refOf(prefix, branch, id string) string { return prefix + "/" + branch + "/" + id }
+
+// fold takes in a result and reports whether it is news. Results come in any
+// order: the end of a check is not taken back by its beginning.
+func (e *entry) fold(r forge.CIResult) bool {
+	if e.orphan || r.Commit != e.build.Commit {
+		return false
+	}
+	key := resultKey{r.Status, r.ID}
+	old, known := e.results[key]
+	if known {
+		if old.State.Ended() && !r.State.Ended() || old.State == forge.CIRunning && r.State == forge.CIQueued {
+			return false
+		}
+		if r.Branch == "" {
+			r.Branch = old.Branch
+		}
+		if old == r {
+			return false
+		}
+	}
+	e.results[key] = r
+	return true
+}
+
+// foldRun takes in a run of the forge's CI.
+func (e *entry) foldRun(r forge.CIRun) bool {
+	if r.Branch != e.branch {
+		return false
+	}
+	old, known := e.runs[r.ID]
+	if known && (old.Attempt > r.Attempt || old.Attempt == r.Attempt && old.Done || old == r) {
+		return false
+	}
+	e.runs[r.ID] = r
+	return true
+}
+
+// ours reports whether a result is one of this build, and not of the same commit
+// on another day or ref. skew is the forge's clock less ours.
+func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
+	switch {
+	case r.Branch == e.branch:
+		return true
+	case r.Bound, e.before[resultKey{r.Status, r.ID}]:
+		return false
+	}
+	// The forge tells whole seconds.
+	return !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
+}
+
+// said returns the newest of our results under the name of a check: one for each
+// suite, and one for the statuses.
+func (e *entry) said(j *job, name string, skew time.Duration) []forge.CIResult {
+	type group struct {
+		status bool
+		suite  int64
+	}
+	newest := map[group]forge.CIResult{}
+	for key, r := range e.results {
+		if j.floor[key] || !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
+			continue
+		}
+		g := group{r.Status, r.Suite}
+		if old, ok := newest[g]; !ok || later(r, old) {
+			newest[g] = r
+		}
+	}
+	out := make([]forge.CIResult, 0, len(newest))
+	for _, r := range newest {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b forge.CIResult) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+func later(a, b forge.CIResult) bool {
+	if a.Status && !a.At.Equal(b.At) {
+		return a.At.After(b.At)
+	}
+	return a.ID > b.ID
+}
+
+// missing reports whether some check of the build has not appeared or not ended.
+func (e *entry) missing() bool {
+	for _, j := range e.jobs {
+		if !j.done {
+			return true
+		}
+	}
+	return false
+}
+
+// busy names something that runs on the build's ref, as far as is known, or
+// nothing.
+func (e *entry) busy(skew time.Duration) string {
+	suites := map[int64]bool{}
+	for _, r := range e.runs {
+		if !r.Done {
+			return fmt.Sprintf("run %d", r.ID)
+		}
+		suites[r.Suite] = true
+	}
+	statuses := map[string]forge.CIResult{} // the newest of each name
+	for _, r := range e.results {
+		switch name := strings.ToLower(r.Name); {
+		case !e.ours(r, skew):
+		case r.Status:
+			if old, ok := statuses[name]; !ok || later(r, old) {
+				statuses[name] = r
+			}
+		case !r.State.Ended() && !(r.Bound && suites[r.Suite]):
+			return r.Name
+		}
+	}
+	for _, r := range statuses {
+		if !r.State.Ended() {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// told reports whether each suite of ours is of a run that is known to have
+// ended: then nothing has to be asked before the ref is deleted.
+func (e *entry) told(skew time.Duration) bool {
+	suites := map[int64]bool{}
+	for _, r := range e.runs {
+		if r.Done {
+			suites[r.Suite] = true
+		}
+	}
+	seen := len(e.runs) > 0
+	for _, r := range e.results {
+		if !e.ours(r, skew) {
+			continue
+		}
+		if seen = true; r.Bound && !suites[r.Suite] {
+			return false
+		}
+	}
+	return seen
+}

@@ -1,0 +1,225 @@
+package forgeci
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// finding is what is found of a job at a moment. While outcome is empty it is
+// not decided, and due is when that may change without news.
+type finding struct {
+	outcome queue.JobOutcome
+	noCheck bool   // a check did not appear
+	detail  string // for people; hostile text
+	list    []forge.CIResult
+	again   bool // failed, and to be run again first
+	look    bool // to be decided, but for one more look at the forge
+	due     time.Time
+}
+
+// moment is when and by what clock something is judged.
+type moment struct {
+	now    time.Time
+	skew   time.Duration
+	prefix string
+}
+
+// judge finds what the results of a job come to.
+func (e *entry) judge(j *job, at moment) finding {
+	var f finding
+	var missing []string
+	var waiting, failed, none []forge.CIResult
+	for _, name := range j.Step.Checks {
+		list := e.said(j, name, at.skew)
+		if len(list) == 0 {
+			missing = append(missing, name)
+		}
+		for _, r := range list {
+			f.list = append(f.list, r)
+			switch r.State {
+			case forge.CIPassed:
+			case forge.CIFailed, forge.CITimeout:
+				failed = append(failed, r)
+			case forge.CINone:
+				none = append(none, r)
+			default:
+				waiting = append(waiting, r)
+			}
+		}
+	}
+	if len(failed) > 0 {
+		return e.judgeFailed(j, f, failed)
+	}
+	if len(missing) > 0 {
+		from := e.pushed
+		if j.rerun == rerunAsked {
+			from = j.rerunAt
+		}
+		limit := from.Add(j.Step.Appear)
+		if at.now.Before(limit) {
+			f.due = limit
+			return f
+		}
+		if e.polled.Before(limit) {
+			f.look = true
+			return f
+		}
+		if j.rerun == rerunAsked { // it did not begin again: what it was before stands
+			f.list = nil
+			return e.judgeFailed(j, f, j.failed)
+		}
+		f.outcome, f.noCheck, f.detail = queue.JobInfra, true, e.absent(j, missing, at)
+		return f
+	}
+	if len(waiting) > 0 {
+		return e.judgeWaiting(j, f, waiting, at)
+	}
+	if len(none) > 0 {
+		f.outcome, f.detail = queue.JobInfra, fmt.Sprintf("the check %q ended as %s, which is no result", none[0].Name, none[0].Word)
+		return f
+	}
+	f.outcome = queue.JobPassed
+	return f
+}
+
+func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult) finding {
+	again := func(r forge.CIResult) bool { return r.Bound && r.State == forge.CIFailed }
+	if j.Step.Rerun > 0 && (j.rerun == rerunNot || j.rerun == rerunWanted) && slices.ContainsFunc(failed, again) {
+		f.again = true
+		return f
+	}
+	f.outcome, f.list = queue.JobTimeout, failed
+	for _, r := range failed {
+		if r.State == forge.CIFailed {
+			f.outcome = queue.JobFailed
+		}
+	}
+	return f
+}
+
+// judgeWaiting is about checks that have appeared and not ended. What runs too
+// long has run out of time; what is queued too long found no machine.
+func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at moment) finding {
+	queued := slices.IndexFunc(waiting, func(r forge.CIResult) bool { return r.State == forge.CIQueued })
+	var limit time.Time
+	if queued >= 0 {
+		limit = e.pushed.Add(j.Step.Appear + j.Step.Timeout)
+		if j.rerun == rerunAsked {
+			limit = j.rerunAt.Add(j.Step.Appear + j.Step.Timeout)
+		}
+	} else if limit = j.running.Add(j.Step.Timeout); j.running.IsZero() {
+		limit = at.now.Add(j.Step.Timeout)
+	}
+	switch {
+	case at.now.Before(limit):
+		f.due = limit
+	case e.polled.Before(limit):
+		f.look = true
+	case queued >= 0:
+		f.outcome, f.detail = queue.JobInfra, fmt.Sprintf("the check %q has been waiting for a machine of the CI for %s", waiting[queued].Name, words(at.now.Sub(e.pushed)))
+	default:
+		f.outcome, f.list = queue.JobTimeout, waiting
+		f.detail = fmt.Sprintf("still running after %s", words(j.Step.Timeout))
+	}
+	return f
+}
+
+// absent says for people which checks did not appear, where, and what to look at.
+func (e *entry) absent(j *job, missing []string, at moment) string {
+	names := make([]string, len(missing))
+	for i, n := range missing {
+		names[i] = "`" + n + "`"
+	}
+	what := "the check " + names[0]
+	if len(names) > 1 {
+		what = "the checks " + strings.Join(names, ", ")
+	}
+	text := fmt.Sprintf("%s did not appear on %s within %s; the workflow needs `on: push: branches: ['%s/**']`", what, e.branch, words(j.Step.Appear), at.prefix)
+	var seen []string
+	for _, r := range e.results {
+		if e.ours(r, at.skew) && !slices.Contains(seen, r.Name) {
+			seen = append(seen, r.Name)
+		}
+	}
+	for _, r := range e.runs {
+		if r.Done && r.Word != "success" && r.Word != "failure" {
+			text += fmt.Sprintf("; the workflow %q ended as %s", r.Name, r.Word)
+			break
+		}
+	}
+	if slices.Sort(seen); len(seen) > 0 {
+		text += "; there were: " + strings.Join(seen[:min(len(seen), 8)], ", ")
+	}
+	return text
+}
+
+// words says a duration as people do.
+func words(d time.Duration) string {
+	d = d.Round(time.Second)
+	for _, u := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if d >= u.of && d%u.of == 0 {
+			if n := d / u.of; n != 1 {
+				return fmt.Sprintf("%d %ss", n, u.name)
+			}
+			return "1 " + u.name
+		}
+	}
+	return d.String()
+}
+
+// maxTail is how much of a job's results is kept as evidence.
+const maxTail = 4 << 10
+
+// result is what a decided job reports.
+func (e *entry) result(j *job, f finding, name string) queue.JobDone {
+	out := queue.JobDone{Build: e.build.ID, Step: j.digest, Outcome: f.outcome, Machine: name}
+	var first, last time.Time
+	var tail strings.Builder
+	for _, r := range f.list {
+		if !r.At.IsZero() && (first.IsZero() || r.At.Before(first)) {
+			first = r.At
+		}
+		if r.Ended.After(last) {
+			last = r.Ended
+		}
+		if f.outcome == queue.JobPassed {
+			continue
+		}
+		word := r.Word
+		if f.detail != "" {
+			word = f.detail
+		}
+		fmt.Fprintf(&tail, "check %s: %s\n", oneLine(r.Name), oneLine(word))
+		for _, more := range []string{r.Title, r.Text} {
+			if more = strings.TrimSpace(more); more != "" {
+				fmt.Fprintln(&tail, more)
+			}
+		}
+		if r.URL != "" {
+			out.Pages = append(out.Pages, queue.Page{Name: r.Name, URL: r.URL})
+		}
+	}
+	if last.After(first) && !first.IsZero() {
+		out.Took = last.Sub(first)
+	}
+	out.Pages = out.Pages[:min(len(out.Pages), 8)]
+	out.Tail = workers.Clean(tail.String())
+	if len(out.Tail) > maxTail {
+		out.Tail = strings.ToValidUTF8(out.Tail[:maxTail], "")
+	}
+	if f.outcome == queue.JobPassed && j.rerun == rerunAsked {
+		out.Again = 1
+	}
+	return out
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

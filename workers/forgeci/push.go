@@ -1,0 +1,237 @@
+package forgeci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+const (
+	pushAtOnce = 50 // builds whose refs go into one push
+	pushTries  = 8  // of a push that may work later, before the build is an infrastructure error
+)
+
+// pushing reports whether the push of a build is under way.
+func (e *entry) pushing() bool { return e.tries < 0 }
+
+// TargetsFile is the name of the file on the side ref.
+const TargetsFile = "targets.json"
+
+// targets is what the file on the side ref says.
+type targets struct {
+	Build  string              `json:"build"`
+	Commit string              `json:"commit"`
+	Main   string              `json:"main,omitempty"` // the commit of the target branch below
+	Steps  map[string][]string `json:"steps"`          // by step, as its tool names them; ./... is everything
+}
+
+// targetsOf writes down what a build is asked for.
+func targetsOf(b queue.Build) ([]byte, error) {
+	t := targets{Build: string(b.ID), Commit: string(b.Commit), Main: string(b.Main), Steps: map[string][]string{}}
+	for _, j := range b.Jobs {
+		t.Steps[j.Step.Name] = j.Step.ToolNames(j.Targets())
+	}
+	data, err := json.MarshalIndent(t, "", "  ")
+	return append(data, '\n'), err
+}
+
+// pushes moves refs, one push at a time: what comes meanwhile goes with the next.
+func (c *Controller) pushes(ctx context.Context) {
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-c.toPush:
+		case <-wait.C:
+		case <-ctx.Done():
+			return
+		}
+		for ctx.Err() == nil && c.pushBatch(ctx) {
+		}
+		if next := c.nextPush(); !next.IsZero() {
+			wait.Reset(max(next.Sub(c.o.Now()), time.Millisecond))
+		}
+	}
+}
+
+// nextPush returns when something waits to be pushed again or deleted.
+func (c *Controller) nextPush() (next time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sooner := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for _, e := range c.builds {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() {
+			sooner(e.notBefore)
+		}
+	}
+	if len(c.gone) > 0 {
+		sooner(c.goneAt.Add(c.o.Linger))
+	}
+	return next
+}
+
+// pushBatch pushes what waits, and reports whether there was anything.
+func (c *Controller) pushBatch(ctx context.Context) bool {
+	c.mu.Lock()
+	now := c.o.Now()
+	var batch []*entry
+	for _, e := range c.builds {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
+			batch = append(batch, e)
+		}
+	}
+	slices.SortFunc(batch, func(a, b *entry) int {
+		if a.build.Value != b.build.Value {
+			return map[bool]int{true: -1, false: 1}[a.build.Value > b.build.Value]
+		}
+		return strings.Compare(string(a.build.ID), string(b.build.ID))
+	})
+	batch = batch[:min(len(batch), pushAtOnce)]
+	var gone []string
+	if len(batch) > 0 || len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger)) {
+		gone = c.gone
+		c.gone = nil
+	}
+	tries := map[*entry]int{}
+	for _, e := range batch {
+		tries[e] = e.tries
+		e.tries = -1
+	}
+	synced := c.synced
+	c.mu.Unlock()
+	if len(batch)+len(gone) == 0 {
+		return false
+	}
+	if !synced && len(batch) > 0 {
+		c.sync(ctx, batch[0].build.Commit)
+	}
+
+	var moves []forge.RefMove
+	at := map[*entry]int{}
+	failed := map[*entry]error{}
+	for _, e := range batch {
+		data, err := targetsOf(e.build)
+		var side queue.CommitID
+		if err == nil {
+			side, err = c.o.Refs.File(ctx, TargetsFile, data)
+		}
+		if err != nil {
+			failed[e] = err
+			continue
+		}
+		moves = append(moves, forge.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
+		at[e] = len(moves)
+		moves = append(moves, forge.RefMove{Branch: e.branch, Commit: e.build.Commit})
+	}
+	for _, branch := range gone {
+		moves = append(moves, forge.RefMove{Branch: branch})
+	}
+	fresh, each, err := c.o.Refs.Push(ctx, moves)
+	if ctx.Err() != nil {
+		return false
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now = c.o.Now()
+	for _, e := range batch {
+		e.tries = tries[e]
+		i, why := at[e], failed[e]
+		if why == nil {
+			why = err
+		}
+		if why == nil {
+			why = errors.Join(each[i-1], each[i])
+		}
+		c.afterPush(e, err == nil && why == nil && fresh[i], why)
+	}
+	var again []string
+	for i, m := range moves[len(moves)-len(gone):] {
+		if k := len(moves) - len(gone) + i; err != nil || each[k] != nil {
+			again = append(again, m.Branch)
+		}
+	}
+	if len(again) > 0 {
+		c.o.Log.Warn("refs of ours could not be deleted; they are tried again", "refs", len(again), "error", errors.Join(err, errors.Join(each...)))
+		c.gone, c.goneAt = append(c.gone, again...), now.Add(backoff(4))
+	}
+	return true
+}
+
+// afterPush takes in what came of the push of a build. The caller holds mu.
+func (c *Controller) afterPush(e *entry, fresh bool, err error) {
+	defer poke(c.toSee)
+	now := c.o.Now()
+	if err == nil {
+		e.pushed, e.look = now, !fresh // else it was there before, and something may have been reported
+		e.log.say("pushed %.12s to %s", e.build.Commit, e.branch)
+		if e.done != nil {
+			e.tidyAt = now
+			return
+		}
+		c.settle(e)
+		return
+	}
+	if e.done != nil { // stopped meanwhile; whether it arrived is not known
+		e.pushed, e.tidyAt = now, now
+		return
+	}
+	c.o.Log.Warn("a build could not be pushed", "build", e.build.ID, "ref", e.branch, "error", err)
+	e.log.say("the push to %s failed: %v", e.branch, err)
+	var transient *forge.Transient
+	e.tries++
+	if errors.Is(err, forge.ErrForbidden) && !errors.As(err, &transient) {
+		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, NoCheck: true, Detail: fmt.Sprintf("the forge refused the ref %s: %s", e.branch, oneLine(err.Error()))})
+		return
+	}
+	if e.tries >= pushTries {
+		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: fmt.Sprintf("the commit could not be pushed to %s: %s", e.branch, oneLine(err.Error()))})
+		e.pushed, e.tidy, e.tidyAt = now, false, now // it may have arrived
+		return
+	}
+	e.notBefore = now.Add(backoff(e.tries))
+	if errors.As(err, &transient) && transient.After > 0 {
+		e.notBefore = now.Add(transient.After)
+	}
+}
+
+// backoff is how long to wait after the n-th failure.
+func backoff(n int) time.Duration { return min(time.Second<<min(n, 6), time.Minute) }
+
+// sync learns the forge's clock, which tells what is reported for a build from
+// what was before.
+func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
+	before := c.o.Now()
+	got, err := c.o.CI.CIResults(ctx, commit)
+	if got.Now.IsZero() {
+		if err != nil && ctx.Err() == nil {
+			c.o.Log.Warn("the forge's clock could not be read; it is taken to be ours", "error", err)
+		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock(before, got.Now)
+}
+
+// clock notes the forge's clock. It tells whole seconds: within two it is ours.
+func (c *Controller) clock(ours, forge time.Time) {
+	if forge.IsZero() {
+		return
+	}
+	c.synced = true
+	if c.skew = forge.Sub(ours); c.skew.Abs() < 2*time.Second {
+		c.skew = 0
+	}
+}

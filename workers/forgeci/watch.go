@@ -1,0 +1,290 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lookAtOnce is how many builds are asked about at the same time.
+const lookAtOnce = 4
+
+// watching looks at builds that are silent, at deadlines, and at what ended
+// builds have left behind.
+func (c *Controller) watching(ctx context.Context) {
+	wait := time.NewTimer(time.Hour)
+	defer wait.Stop()
+	for {
+		due, next := c.due()
+		if len(due) > 0 {
+			places := make(chan struct{}, lookAtOnce)
+			var wg sync.WaitGroup
+			for _, e := range due {
+				places <- struct{}{}
+				wg.Go(func() {
+					defer func() { <-places }()
+					c.see(ctx, e)
+				})
+			}
+			wg.Wait()
+			if ctx.Err() != nil {
+				return
+			}
+			continue
+		}
+		if s := c.takeSweep(); s != nil {
+			c.sweepNow(ctx, s)
+			continue
+		}
+		wait.Reset(next)
+		select {
+		case <-c.toSee:
+		case <-wait.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// due returns the builds that are to be looked at now, and else how long there
+// is nothing to do.
+func (c *Controller) due() (list []*entry, next time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.o.Now()
+	next = time.Hour
+	for _, e := range c.builds {
+		at, ok := c.next(e)
+		switch {
+		case !ok:
+		case !at.After(now):
+			list = append(list, e)
+		default:
+			next = min(next, at.Sub(now))
+		}
+	}
+	if c.sweep != nil {
+		next = min(next, max(c.sweep.notBefore.Sub(now), 0))
+	}
+	return list, max(next, time.Millisecond)
+}
+
+// see looks at one build.
+func (c *Controller) see(ctx context.Context, e *entry) {
+	c.mu.Lock()
+	ended := e.done != nil
+	wanted := false
+	for _, j := range e.jobs {
+		wanted = wanted || !j.done && j.rerun == rerunWanted
+	}
+	c.mu.Unlock()
+	switch {
+	case ended:
+		c.tidyUp(ctx, e)
+	case wanted:
+		c.runAgain(ctx, e)
+	default:
+		c.poll(ctx, e)
+	}
+}
+
+// poll reads what is reported on a build's commit.
+func (c *Controller) poll(ctx context.Context, e *entry) {
+	began := c.o.Now()
+	got, err := c.o.CI.CIResults(ctx, e.build.Commit)
+	if errors.Is(err, forge.ErrNotFound) {
+		err = nil // it is not known there yet
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock(began, got.Now)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.o.Log.Warn("the checks of a build could not be read; trying again", "build", e.build.ID, "error", err)
+		}
+		c.refused(e, err)
+		return
+	}
+	e.polled, e.look = began, false
+	for _, r := range got.List {
+		e.fold(r)
+	}
+	if e.done == nil {
+		c.settle(e)
+	}
+}
+
+// refused puts off what could not be asked. The caller holds mu.
+func (c *Controller) refused(e *entry, err error) {
+	wait := c.o.Poll
+	if t := (*forge.Transient)(nil); errors.As(err, &t) {
+		wait = max(wait, t.After)
+	}
+	e.pollAfter = c.o.Now().Add(wait)
+	if e.done != nil {
+		e.tidyAt = e.pollAfter
+	}
+}
+
+// runAgain runs the failed jobs of a build's runs again, as soon as these have
+// ended: before, the forge does not take it.
+func (c *Controller) runAgain(ctx context.Context, e *entry) {
+	runs, err := c.o.CI.CIRuns(ctx, e.branch)
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	e.polled = c.o.Now()
+	if err != nil && !errors.Is(err, forge.ErrForbidden) {
+		c.refused(e, err)
+		c.mu.Unlock()
+		return
+	}
+	for _, r := range runs {
+		e.foldRun(r)
+	}
+	// The runs of what has failed, by their suites.
+	want := map[int64]bool{}
+	for _, j := range e.jobs {
+		if j.done || j.rerun != rerunWanted {
+			continue
+		}
+		for _, name := range j.Step.Checks {
+			for _, r := range e.said(j, name, c.skew) {
+				if r.Bound && r.State == forge.CIFailed {
+					want[r.Suite] = true
+				}
+			}
+		}
+	}
+	var ready []int64
+	found := false
+	for id, r := range e.runs {
+		if want[r.Suite] && !e.again[id] {
+			found = true
+			if r.Done {
+				ready = append(ready, id)
+			}
+		}
+	}
+	c.mu.Unlock()
+
+	asked := map[int64]bool{} // by run
+	for _, id := range ready {
+		if err := c.o.CI.RerunFailed(ctx, id); err != nil {
+			c.o.Log.Warn("the failed jobs of a run could not be run again", "build", e.build.ID, "run", id, "error", err)
+			continue
+		}
+		asked[id] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	suites := map[int64]bool{}
+	for _, id := range ready {
+		e.again[id] = true
+		if asked[id] {
+			r := e.runs[id]
+			suites[r.Suite] = true
+			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
+			e.runs[id] = r
+			e.log.say("running the failed jobs again: %s", r.URL)
+		}
+	}
+	for _, j := range e.jobs {
+		if j.done || j.rerun != rerunWanted {
+			continue
+		}
+		switch {
+		case len(suites) > 0:
+			c.askedAgain(e, j, suites)
+		case !found || len(ready) > 0:
+			j.rerun = rerunNever
+		}
+	}
+	c.settle(e)
+}
+
+// askedAgain takes what a job's checks have said in some suites as said before.
+func (c *Controller) askedAgain(e *entry, j *job, suites map[int64]bool) {
+	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
+	for _, name := range j.Step.Checks {
+		for _, r := range e.said(j, name, c.skew) {
+			if suites[r.Suite] && r.State != forge.CIPassed {
+				if r.State == forge.CIFailed || r.State == forge.CITimeout {
+					j.failed = append(j.failed, r)
+				}
+				j.floor[resultKey{r.Status, r.ID}] = true
+			}
+		}
+	}
+}
+
+// giveUp is how long a ref is kept for something that may run on it.
+const giveUp = 24 * time.Hour
+
+// tidyUp cancels what still runs for a build that has ended, unless it passed,
+// and deletes its refs when nothing does.
+func (c *Controller) tidyUp(ctx context.Context, e *entry) {
+	c.mu.Lock()
+	now, cancel := c.o.Now(), e.done.Outcome != queue.JobPassed
+	if e.busy(c.skew) == "" && e.told(c.skew) {
+		c.drop(e)
+		c.mu.Unlock()
+		return
+	}
+	e.tidied++
+	c.mu.Unlock()
+
+	runs, err := c.o.CI.CIRuns(ctx, e.branch)
+	blind := errors.Is(err, forge.ErrForbidden) // we may not see runs: checks must do
+	if err != nil && !blind {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused(e, err)
+		return
+	}
+	for _, r := range runs {
+		if !cancel || r.Done {
+			continue
+		}
+		if err := c.o.CI.CancelRun(ctx, r.ID); err != nil && ctx.Err() == nil {
+			c.o.Log.Warn("a run could not be cancelled", "build", e.build.ID, "run", r.ID, "error", err)
+		}
+	}
+	c.mu.Lock()
+	for _, r := range runs {
+		e.foldRun(r)
+	}
+	ask := !e.orphan && (blind || e.busy(c.skew) != "")
+	c.mu.Unlock()
+	if ask {
+		c.poll(ctx, e)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begun := len(e.runs) > 0 || !now.Before(e.pushed.Add(c.o.Grace))
+	if e.busy(c.skew) == "" && begun || now.Sub(e.endedAt) > giveUp {
+		c.drop(e)
+		return
+	}
+	if e.tidyAt = now.Add(min(c.o.Linger<<min(e.tidied-1, 5), 5*time.Minute)); !begun {
+		e.tidyAt = e.pushed.Add(c.o.Grace)
+	}
+}
+
+// drop has the refs of a build deleted. The caller holds mu.
+func (c *Controller) drop(e *entry) {
+	e.tidy = true
+	if len(c.gone) == 0 {
+		c.goneAt = c.o.Now()
+	}
+	c.gone = append(c.gone, e.branch, e.side)
+	if e.orphan {
+		delete(c.builds, e.build.ID)
+	}
+	poke(c.toPush)
+}

@@ -1,0 +1,212 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Split is a Controller in front of two: steps with checks go to the one that
+// drives the forge's CI, all others to the one that drives runners. A build
+// that has both kinds runs in both at the same time, and ends when both have
+// ended: cancelled if one was cancelled, else an infrastructure error if one is,
+// else failed if one has failed.
+type Split struct {
+	sides  [2]Controller // runners, forge
+	events *Stream
+	quit   chan struct{}
+	tasks  sync.WaitGroup
+
+	mu       sync.Mutex
+	capacity queue.Capacity
+	both     map[queue.BuildID]*halves
+	order    []queue.BuildID // of both, oldest first
+}
+
+const (
+	onRunners = 0
+	onForge   = 1
+)
+
+// halves is a build that runs on both sides.
+type halves struct {
+	action  string
+	started bool
+	done    [2]*queue.BuildDone
+}
+
+var (
+	_ Controller = (*Split)(nil)
+	_ Sweeper    = (*Split)(nil)
+)
+
+// Sweeper is implemented by a Controller that leaves traces outside which
+// survive a crash.
+type Sweeper interface {
+	// Sweep removes, soon, what was left behind for builds that are not among the
+	// live ones. Only the owner of the queue calls it.
+	Sweep(live []queue.BuildID)
+}
+
+// NewSplit returns a controller in front of runners and a forge's CI, which are
+// not used otherwise.
+func NewSplit(runners, forge Controller) *Split {
+	s := &Split{sides: [2]Controller{onRunners: runners, onForge: forge}, events: NewStream(), quit: make(chan struct{}), both: map[queue.BuildID]*halves{}}
+	for i := range s.sides {
+		s.tasks.Go(func() {
+			for {
+				select {
+				case body, ok := <-s.sides[i].Events():
+					if !ok {
+						return
+					}
+					s.pass(i, body)
+				case <-s.quit:
+					return
+				}
+			}
+		})
+	}
+	return s
+}
+
+// Run implements Controller.
+func (s *Split) Run(ctx context.Context, b queue.Build, action string) error {
+	var parts [2][]queue.Job
+	for _, j := range b.Jobs {
+		i := onRunners
+		if j.Step.ByForge() {
+			i = onForge
+		}
+		parts[i] = append(parts[i], j)
+	}
+	if len(parts[onForge]) == 0 {
+		return s.sides[onRunners].Run(ctx, b, action)
+	}
+	if len(parts[onRunners]) == 0 {
+		return s.sides[onForge].Run(ctx, b, action)
+	}
+	s.mu.Lock()
+	h := s.both[b.ID]
+	if h == nil {
+		h = &halves{}
+		s.both[b.ID] = h
+		s.order = append(s.order, b.ID)
+		s.forget()
+	}
+	if h.done[onRunners] != nil && h.done[onForge] != nil && h.action != action {
+		h.done = [2]*queue.BuildDone{} // each side reports again
+	}
+	h.action = action
+	s.mu.Unlock()
+	for i, jobs := range parts {
+		part := b
+		part.Jobs = jobs
+		if err := s.sides[i].Run(ctx, part, action); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget drops the oldest builds that have ended; the caller holds mu.
+func (s *Split) forget() {
+	for len(s.order) > maxEnded {
+		h := s.both[s.order[0]]
+		if h.done[onRunners] == nil || h.done[onForge] == nil {
+			return
+		}
+		delete(s.both, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+// pass hands on what one side reports.
+func (s *Split) pass(side int, body queue.Body) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch b := body.(type) {
+	case queue.Capacity:
+		if side == onRunners {
+			s.capacity.Slots = b.Slots
+		} else {
+			s.capacity.Forge = b.Forge
+		}
+		s.events.Put(s.capacity)
+		return
+	case queue.BuildStarted:
+		if h := s.both[b.Build]; h != nil {
+			if h.started {
+				return
+			}
+			h.started = true
+		}
+	case queue.BuildDone:
+		if h := s.both[b.Build]; h != nil {
+			h.done[side] = &b
+			if h.done[onRunners] == nil || h.done[onForge] == nil {
+				return
+			}
+			body = joined(h)
+		}
+	}
+	s.events.Put(body)
+}
+
+// joined is the end of a build whose halves have both ended.
+func joined(h *halves) queue.BuildDone {
+	rank := func(d *queue.BuildDone) int {
+		switch d.Outcome {
+		case queue.JobStopped:
+			return 3
+		case queue.JobInfra:
+			return 2
+		case queue.JobPassed:
+			return 0
+		}
+		return 1
+	}
+	worst := h.done[onRunners]
+	if rank(h.done[onForge]) > rank(worst) {
+		worst = h.done[onForge]
+	}
+	out := *worst
+	out.Action = h.action
+	return out
+}
+
+// Stop implements Controller.
+func (s *Split) Stop(ctx context.Context, id queue.BuildID) error {
+	return errors.Join(s.sides[onRunners].Stop(ctx, id), s.sides[onForge].Stop(ctx, id))
+}
+
+// Events implements Controller.
+func (s *Split) Events() <-chan queue.Body { return s.events.Out() }
+
+// Log implements Controller: the log of the runners' part where there is one.
+func (s *Split) Log(id queue.BuildID) (Log, error) {
+	if l, err := s.sides[onRunners].Log(id); err == nil {
+		return l, nil
+	}
+	return s.sides[onForge].Log(id)
+}
+
+// Sweep implements Sweeper.
+func (s *Split) Sweep(live []queue.BuildID) {
+	for _, side := range s.sides {
+		if w, ok := side.(Sweeper); ok {
+			w.Sweep(live)
+		}
+	}
+}
+
+// Close implements Controller: it closes both sides.
+func (s *Split) Close(ctx context.Context) error {
+	err := errors.Join(s.sides[onForge].Close(ctx), s.sides[onRunners].Close(ctx))
+	close(s.quit)
+	s.tasks.Wait()
+	s.events.Close(ctx)
+	return err
+}
