@@ -50,6 +50,8 @@ type Options struct {
 	// and allows about 80 a minute that create content; its refusals are obeyed
 	// in any case (forge.Transient).
 	MinWriteInterval time.Duration
+	// Timeout ends a single request that hangs. 0: one minute.
+	Timeout time.Duration
 }
 
 // Forge is one repository at GitHub. Make it with New; it is safe for
@@ -77,9 +79,6 @@ var _ forge.Forge = (*Forge)(nil)
 // remembered bounds each of the memories above; a forgotten entry costs a search.
 const remembered = 10_000
 
-// timeout ends a single request to GitHub that hangs.
-const timeout = 60 * time.Second
-
 // New returns the forge. It makes no request.
 func New(o Options) (*Forge, error) {
 	if o.Owner == "" || o.Name == "" {
@@ -87,6 +86,9 @@ func New(o Options) (*Forge, error) {
 	}
 	if o.BaseURL == "" {
 		o.BaseURL = "https://api.github.com/"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +118,7 @@ func New(o Options) (*Forge, error) {
 }
 
 func (f *Forge) newClient(t http.RoundTripper) *github.Client {
-	c := github.NewClient(&http.Client{Transport: t, Timeout: timeout})
+	c := github.NewClient(&http.Client{Transport: t, Timeout: f.o.Timeout})
 	c.BaseURL, c.UploadURL = f.base, f.base
 	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {
 		c.UploadURL = u
