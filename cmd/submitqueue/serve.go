@@ -167,12 +167,13 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 	if branch == "" {
 		branch = "main"
 	}
+	shared := github.NewShared(nil, githubWrites)
 	for _, name := range c.Repo {
 		owner, repo, ok := strings.Cut(name, "/")
 		if !ok || owner == "" || repo == "" || strings.Contains(repo, "/") {
 			return fmt.Errorf("--repo %q is not OWNER/NAME", name)
 		}
-		f, err := github.New(github.Options{BaseURL: c.GithubURL, AppID: c.AppID, PrivateKey: key, Owner: owner, Name: repo, Logger: log})
+		f, err := github.New(github.Options{BaseURL: c.GithubURL, AppID: c.AppID, PrivateKey: key, Owner: owner, Name: repo, Logger: log, Shared: shared})
 		if err != nil {
 			return err
 		}
@@ -181,6 +182,10 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(strings.TrimSpace(string(secret)))}
 	return nil
 }
+
+// githubWrites is how many requests per minute change something at GitHub, which
+// allows about 80.
+const githubWrites = 60
 
 func repositoryURL(api, name string) string {
 	if api == "" {
