@@ -34,8 +34,9 @@ type APIQueueSummary struct {
 	Unproven int    `json:"unproven"`
 	Red      int    `json:"red"`
 	Paused   bool   `json:"paused"`
-	Proven   bool   `json:"proven"`         // each check of the tip has passed
-	Away     string `json:"away,omitempty"` // why this server does not show the present state, e.g. that it starts
+	Proven   bool   `json:"proven"`          // each check of the tip has passed
+	Waits    string `json:"waits,omitempty"` // why the forge is not asked at the moment, and until when
+	Away     string `json:"away,omitempty"`  // why this server does not show the present state, e.g. that it starts
 }
 
 // APIQueue is a queue as it stands.
@@ -200,7 +201,7 @@ type APILog struct {
 func summaryOf(v queue.QueueView) APIQueueSummary {
 	s := APIQueueSummary{
 		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away,
+		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away, Waits: v.Waits,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {

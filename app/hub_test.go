@@ -46,6 +46,7 @@ type hub struct {
 	log     *slog.Logger
 	stop    func()
 	ci      *forgeci.Controller
+	options hubOptions
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -57,11 +58,13 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
+	timeout    time.Duration    // of one request to GitHub; 0: one minute
 	slots      int              // builds at a time; 0: two
 	unguarded  bool             // main is not protected
 	talkative  bool             // comments that nobody reads do not fail the test
 	ci         *forgeci.Options // builds by the forge's CI, beside the runners
 	unattended bool             // the owner is not started: nobody makes turns
+	crowd      bool             // beside the other tests of a crowd, however many may run at once
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -93,7 +96,9 @@ steps:
 
 func newHub(t *testing.T, o hubOptions) *hub {
 	t.Helper()
-	t.Parallel()
+	if !o.crowd {
+		t.Parallel()
+	}
 	s := must(forgetest.New(forgetest.Options{Dir: t.TempDir(), Judge: contract.For(t)}))
 	t.Cleanup(func() { mustNot(t, s.Close()) })
 	h := &hub{T: t, github: s, Repository: must(s.AddRepository("acme", "shop", "main")), metrics: app.NewMetrics(),
@@ -117,6 +122,7 @@ func newHub(t *testing.T, o hubOptions) *hub {
 	if !o.talkative {
 		s.Strict(t)
 	}
+	h.options = o
 	h.start(o)
 	t.Cleanup(func() { h.stop() })
 	return h
@@ -133,7 +139,7 @@ func (h *hub) in(t *testing.T) *hub {
 func (h *hub) start(o hubOptions) {
 	h.Helper()
 	h.adapter = must(github.New(github.Options{BaseURL: h.github.APIURL(), AppID: h.github.AppID(), PrivateKey: h.github.AppKey(),
-		Owner: "acme", Name: "shop", Logger: h.log}))
+		Owner: "acme", Name: "shop", Logger: h.log, Timeout: o.timeout}))
 	var port forge.Forge = h.adapter
 	if o.forge != nil {
 		port = o.forge(port)

@@ -35,6 +35,8 @@ type Metrics struct {
 	unproven   *prometheus.GaugeVec
 	red        *prometheus.GaugeVec
 	paused     *prometheus.GaugeVec
+
+	limits *limits
 }
 
 // NewMetrics returns metrics that nothing has been recorded in.
@@ -62,7 +64,8 @@ func NewMetrics() *Metrics {
 		red:        gauges("main_red_targets", "Targets of main whose failure is decisive.", "queue"),
 		paused:     gauges("paused", "1 while the queue is paused.", "queue"),
 	}
-	m.registry.MustRegister(m.webhooks, m.spool, m.storeErrors, m.panics, m.turns, m.puts, m.actions, m.builds,
+	m.limits = &limits{now: time.Now}
+	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turns, m.puts, m.actions, m.builds,
 		m.verdicts, m.parks, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

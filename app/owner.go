@@ -67,6 +67,9 @@ func NewOwner(o OwnerOptions) *Owner {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
+	if f, ok := o.Forge.(forge.Limited); ok {
+		o.Metrics.watchLimits(f.Limits)
+	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
 		changed: make(chan struct{}), ready: errors.New("starting: the store has not been asked yet")}

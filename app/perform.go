@@ -18,6 +18,10 @@ const minuteTimeout = time.Minute
 // leaves locks and half of a fetch behind.
 const gitGrace = 5 * time.Second
 
+// surelyMissing is how often a pull request that somebody wrote a command on
+// has to be not found.
+const surelyMissing = 2
+
 // How many actions of a kind are carried out at once.
 const (
 	gitAtOnce     = 4
@@ -167,7 +171,14 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 	case queue.Land:
 		return p.land(work, a, t)
 	case queue.Inspect:
-		return inTurn(ctx, p.asks, func() (queue.Body, error) { return p.inspect(work, a.Key, t) })
+		return inTurn(ctx, p.asks, func() (queue.Body, error) {
+			body, err := p.inspect(work, a.Key, t)
+			if i, ok := body.(queue.Inspected); ok && i.Missing && a.Attempt <= surelyMissing {
+				// A forge may not find for a moment what it has just told us of.
+				return nil, &forge.Transient{Err: fmt.Errorf("pull request %d: %w", t.Number, forge.ErrNotFound)}
+			}
+			return body, err
+		})
 	case queue.Publish:
 		p.pace(ctx, t.Number)
 		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.publish(ctx, a.Key, t) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -87,10 +88,27 @@ func (p *performer) ask(ctx context.Context, push *queue.Push, base func(*queue.
 		return err
 	}
 	for _, x := range pulls {
-		if err := f.Retarget(ctx, x.number, x.base); err != nil {
+		if err := p.retargetOne(ctx, f, x.number, x.base); err != nil {
 			p.Log.Warn("a pull request could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
 				"queue", p.Queue, "pull", x.number, "base", x.base, "error", err)
 		}
 	}
 	return nil
+}
+
+// Tries and patience of changing a base: the push waits for it.
+const (
+	retargetTries    = 3
+	retargetPatience = 5 * time.Second
+)
+
+// retargetOne tries again what may go away by itself.
+func (p *performer) retargetOne(ctx context.Context, f forge.Stacker, number int, base string) error {
+	for try := 1; ; try++ {
+		err := f.Retarget(ctx, number, base)
+		var t *forge.Transient
+		if !errors.As(err, &t) || try == retargetTries || t.After > retargetPatience || !pause(ctx, max(t.After, time.Second)) {
+			return err
+		}
+	}
 }

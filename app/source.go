@@ -104,7 +104,7 @@ func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
 	if !o.Read(func(c *speculation.Core) { v = c.Queue(name) }) {
 		v = queue.QueueView{Name: name, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
 	}
-	v.Away = o.Away()
+	v.Away, v.Waits = o.Away(), o.Waits()
 	return v, true
 }
 

@@ -269,18 +269,19 @@ func (c *Core) failed(f queue.Failed) {
 		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)
 		return
 	}
-	c.giveUp(a, f.Error)
+	c.giveUp(a, wait, f.Error)
 }
 
-func (c *Core) giveUp(a *queue.Action, cause string) {
+func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
 	case queue.Observe, queue.Survey, queue.Publish, queue.Stop:
-		// Nobody else would do these; they go on, rarely.
-		c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
+		// Nobody else would do these; they go on, ever more rarely: what a forge
+		// refuses for good, it may also have refused by mistake.
+		c.askAgain(a.Task, a.Attempt+1, wait, cause)
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
 		if r.Command.Verb == queue.CommandRecheck {
-			c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
+			c.askAgain(a.Task, a.Attempt+1, wait, cause)
 			return
 		}
 		c.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})

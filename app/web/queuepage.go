@@ -100,6 +100,9 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	if v.Away != "" {
 		out = append(out, alert{Tone: "warn", Title: "Not up to date", Text: clean(v.Away) + "."})
 	}
+	if v.Waits != "" {
+		out = append(out, alert{Tone: "warn", Title: "Waiting for the forge", Text: clean(v.Waits) + "."})
+	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {

@@ -162,12 +162,13 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
 		return fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
 	}
+	shared := github.NewShared(nil, githubWrites)
 	for _, name := range c.Repo {
 		owner, repo, err := ownerAndName(name)
 		if err != nil {
 			return err
 		}
-		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, Logger: log})
+		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, Logger: log, Shared: shared})
 		if err != nil {
 			return err
 		}
@@ -177,6 +178,10 @@ func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
 	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(a.WebhookSecret)}
 	return nil
 }
+
+// githubWrites is how many requests per minute change something at GitHub, which
+// allows about 80.
+const githubWrites = 60
 
 func repositoryURL(api, name string) string {
 	if api == "" {

@@ -105,6 +105,9 @@ func (p sheet) queue(q app.APIQueue) {
 	if q.Away != "" {
 		p.text(q.Name+": "+q.Away, "")
 	}
+	if q.Waits != "" {
+		p.text(q.Name+": "+q.Waits, "")
+	}
 	if q.Tip == "" {
 		return // nothing is known of it yet, not even that nothing waits
 	}

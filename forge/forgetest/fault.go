@@ -23,6 +23,28 @@ type Fault struct {
 	Message string
 	// After makes the request take effect, and only its answer is lost.
 	After bool
+	// Truncate answers as usual and cuts the connection in the middle of the body;
+	// Status does not count then.
+	Truncate bool
+	// Hang does not answer until whoever asks gives up.
+	Hang bool
+}
+
+// Faults is how many uses are left of all faults.
+func (s *Server) Faults() (left int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faults {
+		left += f.Times
+	}
+	return left
+}
+
+// Heal ends all faults.
+func (s *Server) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
 }
 
 // Fail makes the next matching requests fail. Faults are tried oldest first.

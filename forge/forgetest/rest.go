@@ -88,11 +88,9 @@ func (s *Server) withFaults(next http.Handler) http.Handler {
 		if f == nil {
 			next.ServeHTTP(rec, r)
 		} else {
-			if f.After {
-				next.ServeHTTP(&recorder{ResponseWriter: discard{http.Header{}}}, r)
-			}
 			rec.status = f.Status
-			defer failWith(w, f)
+			list()
+			failWith(w, r, next, f)
 		}
 		list()
 		s.log.Debug("request", "method", r.Method, "path", path, "status", rec.status)
@@ -108,12 +106,35 @@ func (s *Server) list(r Request) {
 	s.requests = append(s.requests, r)
 }
 
-func failWith(w http.ResponseWriter, f *Fault) {
+func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Fault) {
+	switch {
+	case f.Hang:
+		io.Copy(io.Discard, r.Body) // or nobody would tell that the other side is gone
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	case f.Truncate:
+		truncated(w, r, next)
+	case f.After:
+		next.ServeHTTP(&recorder{ResponseWriter: discard{http.Header{}}}, r)
+	}
 	if f.Status == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), f.Header)
 	writeProblem(w, &problem{status: f.Status, message: f.Message})
+}
+
+// truncated answers with the first half of the right body.
+func truncated(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	whole := &recorder{ResponseWriter: discard{w.Header()}, status: http.StatusOK, keep: true}
+	next.ServeHTTP(whole, r)
+	w.Header().Set("Content-Length", strconv.Itoa(len(whole.body)))
+	w.WriteHeader(whole.status)
+	w.Write(whole.body[:len(whole.body)/2])
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	panic(http.ErrAbortHandler)
 }
 
 type recorder struct {

@@ -169,26 +169,36 @@ func TestNoCredentialsInErrorsAndLogs(t *testing.T) {
 	}
 }
 
-func TestWritesArePaced(t *testing.T) {
+func TestRepositoriesOfAnInstallationShareItsLimit(t *testing.T) {
 	w := newWorld(t, forgetest.Options{})
-	n := w.pull("topic")
-	const every = 30 * time.Millisecond
-	f, err := github.New(github.Options{
-		BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
-		Owner: "o", Name: "r", MinWriteInterval: every,
-	})
+	other, err := w.server.AddRepository("o", "other", "main")
 	w.must(err)
-	start := time.Now()
-	for range 3 {
-		w.must(f.Comment(w.ctx, n, marker, "x"))
+	_, err = other.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{"a": "a"}})
+	w.must(err)
+	shared := github.NewShared(nil, 0)
+	forges := map[string]*github.Forge{}
+	for _, name := range []string{"r", "other"} {
+		forges[name], err = github.New(github.Options{BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
+			Owner: "o", Name: name, Shared: shared})
+		w.must(err)
+		_, err = forges[name].Protection(w.ctx, "main")
+		w.must(err)
 	}
-	// A token and three comments: the first starts at once.
-	if took := time.Since(start); took < 3*every {
-		t.Errorf("four writes in %v", took)
-	}
-	ctx, cancel := context.WithCancel(w.ctx)
-	cancel()
-	if err := f.Comment(ctx, n, marker, "x"); !errors.Is(err, context.Canceled) {
+	w.server.Fail(forgetest.Fault{Path: "/repos/o/r/branches/main", Status: 429, Header: http.Header{"Retry-After": {"30"}}})
+	_, err = forges["r"].Protection(w.ctx, "main")
+	var transient *forge.Transient
+	if !errors.As(err, &transient) || transient.After != 30*time.Second {
 		t.Errorf("%v", err)
+	}
+	asked := len(w.server.Requests("", "/repos/o/other/**"))
+	_, err = forges["other"].Protection(w.ctx, "main")
+	if !errors.As(err, &transient) || transient.After < 25*time.Second || len(w.server.Requests("", "/repos/o/other/**")) != asked {
+		t.Errorf("the other repository: %v, %d requests", err, len(w.server.Requests("", "/repos/o/other/**"))-asked)
+	}
+	if l := forges["other"].Limits(); l.Account != "installation 2002" || l.Refused != 1 || l.Why == "" || l.Limit == 0 {
+		t.Errorf("%+v", l)
+	}
+	if _, err := forges["r"].Remote(w.ctx); err != nil {
+		t.Errorf("git waits, too: %v", err)
 	}
 }

@@ -6,6 +6,10 @@
 // a comment is found by its marker, a check run by its name and external id, so
 // a crash or a lost answer between two attempts leaves one of each.
 //
+// GitHub counts requests by installation. What the repositories of one server
+// may still ask is in one budget (Shared): while GitHub asks us to wait, nothing
+// is sent for any of them, and whoever asks learns for how long.
+//
 // The App needs these repository permissions: contents write, pull requests
 // write, issues write, checks write, metadata read; administration read is
 // optional and lets Protection see classic branch protection.
@@ -41,15 +45,13 @@ type Options struct {
 	PrivateKey []byte
 	// Owner and Name are the repository.
 	Owner, Name string
-	// HTTP carries the requests. Nil: a transport of our own.
-	HTTP http.RoundTripper
+	// Shared is what the repositories of a server share. Nil: this one shares
+	// nothing, and paces nothing.
+	Shared *Shared
 	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
 	Logger *slog.Logger
-	// MinWriteInterval is the least time between the starts of two requests that
-	// change something. 0: they are not paced. GitHub asks for 1 s in bulk work
-	// and allows about 80 a minute that create content; its refusals are obeyed
-	// in any case (forge.Transient).
-	MinWriteInterval time.Duration
+	// Timeout ends a single request that hangs. 0: one minute.
+	Timeout time.Duration
 }
 
 // Forge is one repository at GitHub. Make it with New; it is safe for
@@ -58,7 +60,6 @@ type Forge struct {
 	o       Options
 	log     *slog.Logger
 	base    *url.URL
-	wire    http.RoundTripper // without credentials
 	session *session
 	client  *github.Client // as the installation
 	app     *github.Client // as the App itself
@@ -77,9 +78,6 @@ var _ forge.Forge = (*Forge)(nil)
 // remembered bounds each of the memories above; a forgotten entry costs a search.
 const remembered = 10_000
 
-// timeout ends a single request to GitHub that hangs.
-const timeout = 60 * time.Second
-
 // New returns the forge. It makes no request.
 func New(o Options) (*Forge, error) {
 	if o.Owner == "" || o.Name == "" {
@@ -88,13 +86,14 @@ func New(o Options) (*Forge, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = "https://api.github.com/"
 	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.HTTP == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 16
-		o.HTTP = t
+	if o.Shared == nil {
+		o.Shared = NewShared(nil, 0)
 	}
 	base, err := url.Parse(strings.TrimSuffix(o.BaseURL, "/") + "/")
 	if err != nil || base.Host == "" {
@@ -104,8 +103,7 @@ func New(o Options) (*Forge, error) {
 		o: o, log: o.Logger, base: base,
 		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
 	}
-	f.wire = &pacer{next: newCache(o.HTTP, cacheBytes), every: o.MinWriteInterval}
-	apps, err := f.appTransport()
+	apps, err := f.appTransport(0)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +114,7 @@ func New(o Options) (*Forge, error) {
 }
 
 func (f *Forge) newClient(t http.RoundTripper) *github.Client {
-	c := github.NewClient(&http.Client{Transport: t, Timeout: timeout})
+	c := github.NewClient(&http.Client{Transport: t, Timeout: f.o.Timeout})
 	c.BaseURL, c.UploadURL = f.base, f.base
 	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {
 		c.UploadURL = u

@@ -19,6 +19,7 @@ import (
 // webhook. Commands in the texts of reviews and labels are not found here: GitHub lists
 // neither by time; Redeliver brings them back.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
+	ctx = background(ctx)
 	events, err := f.missedComments(ctx, since)
 	if err != nil {
 		return nil, failure(ctx, "list comments", err)
@@ -128,6 +129,7 @@ func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, erro
 // not asked for.
 func (f *Forge) Redeliver(ctx context.Context, since time.Time) (int, error) {
 	const doing = "ask for lost webhooks"
+	ctx = background(ctx)
 	arrived := map[string]bool{}
 	failed := map[string]int64{} // the newest attempt of each
 	var order []string

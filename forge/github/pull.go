@@ -45,7 +45,10 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		out.Labels = append(out.Labels, l.GetName())
 	}
 	if out.ApprovedBy, err = f.approvals(ctx, number, out.Head); err != nil {
-		return forge.PullRequest{}, failure(ctx, doing, err)
+		if err = failure(ctx, doing, err); errors.Is(err, forge.ErrNotFound) {
+			err = &forge.Transient{Err: fmt.Errorf("%s: it is there, its reviews are not", doing)}
+		}
+		return forge.PullRequest{}, err
 	}
 	if out.Open {
 		remember(f, f.inspects, number, pullCondition{out.Base, out.Draft})

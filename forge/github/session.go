@@ -21,13 +21,15 @@ import (
 type session struct {
 	f *Forge
 
-	mu   sync.Mutex
-	inst *ghinstallation.Transport
+	mu     sync.Mutex
+	inst   *ghinstallation.Transport
+	budget *budget // of the installation; nil before it was found
 }
 
-// appTransport signs requests as the App itself.
-func (f *Forge) appTransport() (*ghinstallation.AppsTransport, error) {
-	t, err := ghinstallation.NewAppsTransport(f.wire, f.o.AppID, f.o.PrivateKey)
+// appTransport signs requests as the App itself. What is sent counts for an
+// installation, or for the App: 0.
+func (f *Forge) appTransport(installation int64) (*ghinstallation.AppsTransport, error) {
+	t, err := ghinstallation.NewAppsTransport(f.o.Shared.of(installation), f.o.AppID, f.o.PrivateKey)
 	if err != nil {
 		return nil, errors.New("github: the App's private key is not an RSA key in PEM form")
 	}
@@ -51,11 +53,14 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 		return nil, failure(ctx, "find the installation", asApp(err))
 	}
 	// A transport of its own: ghinstallation writes to it when a token is renewed.
-	apps, err := s.f.appTransport()
+	apps, err := s.f.appTransport(found.GetID())
 	if err != nil {
 		return nil, err
 	}
+	s.budget = s.f.o.Shared.of(found.GetID())
 	s.inst = ghinstallation.NewFromAppsTransport(apps, found.GetID())
+	// Tokens are asked for as the App: git must go on when the installation waits.
+	s.inst.Client = &http.Client{Transport: s.f.o.Shared.of(0), Timeout: s.f.o.Timeout}
 	return s.inst, nil
 }
 

@@ -173,7 +173,7 @@ func (f *Forge) skew(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	sent := time.Now()
-	resp, err := (&http.Client{Transport: f.o.HTTP, Timeout: timeout}).Do(req)
+	resp, err := (&http.Client{Transport: f.o.Shared.http, Timeout: f.o.Timeout}).Do(req)
 	if err != nil {
 		return 0, failure(ctx, "reach GitHub", err)
 	}

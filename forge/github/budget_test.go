@@ -1,0 +1,251 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// limited is a GitHub of which only the limits are simulated.
+type limited struct {
+	mu     sync.Mutex
+	answer func(*http.Request) *http.Response // nil: 200
+	hold   chan struct{}                      // not nil: answers wait for it
+	paths  []string                           // asked for, in order
+	at     []time.Time
+}
+
+func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	l.paths, l.at = append(l.paths, r.URL.Path), append(l.at, time.Now())
+	answer, hold := l.answer, l.hold
+	l.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	if answer != nil {
+		return answer(r), nil
+	}
+	return respond(200, "{}"), nil
+}
+
+func respond(status int, body string, header ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func ask(ctx context.Context, b *budget, method, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://github"+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return b.RoundTrip(req)
+}
+
+func refusedFor(t *testing.T, err error, want time.Duration, words string) {
+	t.Helper()
+	var transient *forge.Transient
+	if !errors.As(err, &transient) || transient.After != want || !strings.Contains(err.Error(), words) {
+		t.Errorf("%v, %+v; want %v, %q", err, transient, want, words)
+	}
+}
+
+func TestPausesAreObeyed(t *testing.T) {
+	reset := func(d time.Duration) string { return strconv.FormatInt(time.Now().Add(d).Unix(), 10) }
+	for name, c := range map[string]struct {
+		answer func() *http.Response
+		wait   time.Duration
+		why    string
+	}{
+		"429":              {func() *http.Response { return respond(429, "", "Retry-After", "90") }, 90 * time.Second, "too many"},
+		"429 without time": {func() *http.Response { return respond(429, "") }, time.Minute, "too many"},
+		"hourly limit": {func() *http.Response {
+			return respond(403, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset(1000*time.Second))
+		}, 1000 * time.Second, "hourly limit"},
+		"secondary, timed":  {func() *http.Response { return respond(403, "", "Retry-After", "30") }, 30 * time.Second, "secondary"},
+		"secondary":         {func() *http.Response { return respond(403, `{"message":"You have exceeded a secondary rate limit."}`) }, time.Minute, "secondary"},
+		"a plain 403":       {func() *http.Response { return respond(403, `{"message":"Resource not accessible by integration"}`) }, 0, ""},
+		"503 is not a sign": {func() *http.Response { return respond(503, "", "Retry-After", "90") }, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				github := &limited{}
+				shared := NewShared(github, 0)
+				b := shared.of(7)
+				github.answer = func(*http.Request) *http.Response { return c.answer() }
+				resp, err := ask(t.Context(), b, "GET", "/a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, _ := io.ReadAll(c.answer().Body)
+				if body, err := io.ReadAll(resp.Body); err != nil || string(body) != string(want) {
+					t.Errorf("the answer reads %q, %v", body, err)
+				}
+				github.answer = nil
+				_, err = ask(t.Context(), shared.of(7), "GET", "/b")
+				if c.wait == 0 {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				refusedFor(t, err, c.wait, c.why)
+				if _, err := ask(t.Context(), shared.of(8), "GET", "/c"); err != nil {
+					t.Errorf("another installation: %v", err)
+				}
+				time.Sleep(c.wait - 2*time.Second)
+				before := time.Now()
+				if _, err := ask(t.Context(), b, "GET", "/d"); err != nil || time.Since(before) != 2*time.Second {
+					t.Errorf("near the end of the pause: %v after %v", err, time.Since(before))
+				}
+			})
+		})
+	}
+}
+
+func TestPausesWithoutTimeDouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		github := &limited{answer: func(*http.Request) *http.Response { return respond(429, "") }}
+		b := NewShared(github, 0).of(7)
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 16} {
+			if _, err := ask(t.Context(), b, "GET", "/"); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ask(t.Context(), b, "GET", "/")
+			refusedFor(t, err, want*time.Minute, "too many")
+			time.Sleep(want * time.Minute)
+		}
+		github.answer = nil
+		if _, err := ask(t.Context(), b, "GET", "/"); err != nil {
+			t.Fatal(err)
+		}
+		github.answer = func(*http.Request) *http.Response { return respond(429, "") }
+		if _, err := ask(t.Context(), b, "GET", "/"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ask(t.Context(), b, "GET", "/")
+		refusedFor(t, err, time.Minute, "too many")
+	})
+}
+
+func TestTheRestIsKeptForPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 1001
+		reset := strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
+		github := &limited{}
+		github.answer = func(*http.Request) *http.Response {
+			left--
+			return respond(200, "{}", "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", strconv.Itoa(left), "X-RateLimit-Reset", reset)
+		}
+		b := NewShared(github, 0).of(7)
+		behind := background(t.Context())
+		for range 2 { // the second answer tells of 999 left
+			if _, err := ask(behind, b, "GET", "/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := ask(behind, b, "GET", "/")
+		refusedFor(t, err, time.Hour, "kept for commands")
+		if _, err := ask(t.Context(), b, "GET", "/"); err != nil {
+			t.Errorf("a command: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := ask(behind, b, "GET", "/"); err != nil {
+			t.Errorf("in the next hour: %v", err)
+		}
+	})
+}
+
+func TestAnswersThatOvertakeOneAnother(t *testing.T) {
+	b := NewShared(&limited{}, 0).of(7)
+	header := func(left, reset string) *http.Response {
+		return respond(200, "", "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset)
+	}
+	for _, x := range []struct {
+		resp *http.Response
+		want int
+	}{
+		{header("10", "2000"), 10}, {header("11", "2000"), 10}, {header("4999", "5600"), 4999}, {header("9", "2000"), 4999},
+		{respond(200, "", "X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "1", "X-RateLimit-Reset", "9000", "X-RateLimit-Resource", "search"), 4999},
+	} {
+		if err := b.learn(x.resp); err != nil || b.remaining != x.want {
+			t.Errorf("%v: %d left, want %d; %v", x.resp.Header, b.remaining, x.want, err)
+		}
+	}
+}
+
+func TestChangesArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		github := &limited{}
+		shared := NewShared(github, 60) // a burst of 20, then one a second
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 30 {
+			wg.Go(func() {
+				if _, err := ask(t.Context(), shared.of(7), []string{"POST", "PATCH"}[i%2], "/"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if got := len(github.at); got != 20 {
+			t.Errorf("%d at once, want 20", got)
+		}
+		if _, err := ask(t.Context(), shared.of(7), "GET", "/read"); err != nil || time.Now() != start {
+			t.Errorf("a read waits for changes: %v", err)
+		}
+		wg.Wait()
+		if took := time.Since(start); took != 10*time.Second {
+			t.Errorf("30 changes in %v, want 10 s", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := ask(ctx, shared.of(7), "POST", "/"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestPeopleComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		github := &limited{hold: make(chan struct{})}
+		b := NewShared(github, 0).of(7)
+		var wg sync.WaitGroup
+		asks := func(n int, ctx context.Context, path string) {
+			for range n {
+				wg.Go(func() {
+					if _, err := ask(ctx, b, "GET", path); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		behind := background(t.Context())
+		asks(10, behind, "/poll")
+		asks(40, t.Context(), "/command")
+		if got := strings.Count(strings.Join(github.paths, " "), "/poll"); got != backgroundAtOnce || len(github.paths) != atOnce {
+			t.Errorf("%d of %d under way are polls", got, len(github.paths))
+		}
+		close(github.hold)
+		wg.Wait()
+		if last := strings.Join(github.paths[len(github.paths)-6:], ""); last != strings.Repeat("/poll", 6) {
+			t.Errorf("the last ones: %s", last)
+		}
+		if b.flying != 0 || b.behind != 0 || b.waiting != 0 || b.asked != 50 {
+			t.Errorf("%+v", b)
+		}
+	})
+}

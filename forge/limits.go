@@ -1,0 +1,21 @@
+package forge
+
+import "time"
+
+// Limited is implemented by a Forge that limits how much it can be asked.
+type Limited interface {
+	// Limits tells where we stand. It asks nobody.
+	Limits() Limits
+}
+
+// Limits is where we stand with a code host that counts our requests.
+type Limits struct {
+	Account   string    // whose limit it is; several repositories may share one; "": nothing was asked yet
+	Limit     int       // requests of this period; 0: not known
+	Remaining int       // of these
+	Reset     time.Time // when the next period begins
+	Until     time.Time // nothing is asked before, because the host said so; past or zero: we do not wait
+	Why       string    // of Until
+	Asked     int64     // requests since the start
+	Refused   int64     // of these, because there were too many
+}
