@@ -55,6 +55,10 @@ type Inspected struct {
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
+
+	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
+	Unmet    []Requirement `json:"unmet,omitempty"`
+	Vouched  bool          `json:"vouched,omitempty"` // who asks is an administrator
 }
 
 // Analyzed is the footprint of a change.

@@ -54,6 +54,9 @@ type Request struct {
 	Comment string  `json:"comment,omitempty"` // to react to; empty for labels
 	Command Command `json:"command"`
 	At      Instant `json:"at"`
+
+	Boarding bool `json:"boarding,omitempty"` // the queue's own, right before a change lands: meanwhile it stays where it is
+	Again    bool `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

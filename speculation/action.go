@@ -279,6 +279,11 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 		c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
+		if r.Boarding {
+			c.forget(r)
+			c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+			return
+		}
 		if r.Command.Verb == queue.CommandRecheck {
 			c.askAgain(a.Task, a.Attempt+1, maxBackoff, cause)
 			return

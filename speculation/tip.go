@@ -162,6 +162,7 @@ func (c *Core) configure(b queue.Observed) {
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
 		c.newRules()
+		c.newRequirements()
 	}
 	c.touchMain()
 }
