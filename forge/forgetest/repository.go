@@ -28,6 +28,7 @@ type Repository struct {
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation
 	runs      []*run
+	reported  []status
 	writes    []Write
 	known     map[string]bool // commits that are there
 }

@@ -28,7 +28,8 @@ type Options struct {
 	// Empty: "submitqueue".
 	Slug string
 	// Permissions are what the App was granted, such as "contents": "write".
-	// Nil: contents, pull_requests, issues and checks "write", metadata "read".
+	// Nil: contents, pull_requests, issues and checks "write", metadata and statuses
+	// "read".
 	Permissions map[string]string
 	// WebhookURL is where webhooks go. Empty: none are sent until SetWebhook.
 	WebhookURL string
@@ -91,7 +92,7 @@ func New(o Options) (*Server, error) {
 	if o.Permissions == nil {
 		o.Permissions = map[string]string{
 			"contents": "write", "pull_requests": "write", "issues": "write",
-			"checks": "write", "metadata": "read",
+			"checks": "write", "metadata": "read", "statuses": "read",
 		}
 	}
 	if o.TokenLife == 0 {
