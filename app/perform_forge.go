@@ -53,19 +53,24 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	}
 	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Stack: stack, Title: clipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
-	if !pr.Open || !meant || level < forge.PermissionWrite {
+	_, requires := p.Forge.(forge.Requirer)
+	again := strings.HasPrefix(t.Request, recheckRequest)
+	if !pr.Open || !meant || level < forge.PermissionWrite && !(again && requires) {
 		return out, nil
 	}
 	if out.Protected, err = p.protected(ctx, pr, now); err != nil {
 		return nil, err
 	}
-	if len(out.Protected) > 0 {
-		if strings.HasPrefix(t.Request, apiEvent) {
-			level = forge.PermissionNone // who holds the server's token may say any name
-		}
-		out.Approved, err = p.approved(ctx, pr, level)
+	if strings.HasPrefix(t.Request, apiEvent) || again {
+		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
-	return out, err
+	out.Vouched = level >= forge.PermissionAdmin
+	if len(out.Protected) > 0 {
+		if out.Approved, err = p.approved(ctx, pr, level); err != nil {
+			return nil, err
+		}
+	}
+	return p.required(ctx, out, pr, now)
 }
 
 // protected returns the protected paths that the pull request changes on main.

@@ -280,8 +280,7 @@ func (c *Core) giveUp(a *queue.Action, cause string) {
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
 		if r.Boarding {
-			c.forget(r)
-			c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+			c.unanswered(r, cause)
 			return
 		}
 		if r.Command.Verb == queue.CommandRecheck {

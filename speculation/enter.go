@@ -41,7 +41,7 @@ func (c *Core) inspected(b queue.Inspected) {
 	}
 	c.seenAt = min(c.now, a.Deadline)
 	if b.Missing {
-		c.forget(r)
+		c.unanswered(r, "there is no such pull request")
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && r.Command.Verb != queue.CommandRecheck {

@@ -192,6 +192,15 @@ func (c *Core) asked(ch *queue.Change) bool {
 	return false
 }
 
+// unanswered ends a question to which there is no answer. A change that was about
+// to land leaves the order for a while, so that the others can land.
+func (c *Core) unanswered(r *queue.Request, cause string) {
+	c.forget(r)
+	if r.Boarding {
+		c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+	}
+}
+
 // stillMay reports whether who asked for a change may still do so.
 func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	need := "write"
