@@ -171,7 +171,7 @@ func TestForcedPushPauses(t *testing.T) {
 }
 
 func TestRefusedPushIsParked(t *testing.T) {
-	h := newHub(t, hubOptions{files: areas()})
+	h := newHub(t, hubOptions{files: configured(areas(), "require_checks: enter")})
 	h.proven()
 	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}, RequiredChecks: []string{"ci"}})
 	n := h.land("a", map[string]string{"api/a": "a\n"})

@@ -130,7 +130,7 @@ func TestDraftClosedAndOtherBase(t *testing.T) {
 	h.push("ann", "topic", map[string]string{"a": "a\n"})
 	n := must(h.OpenDraft("ann", "topic", "main", "A draft"))
 	h.Comment("ann", n, "/land")
-	h.says(n, "the pull request is a draft", "Mark it ready")
+	h.says(n, "🚧 Waiting: the pull request is a draft", "Mark it ready")
 	h.paused(n)
 	h.SetDraft("ann", n, false)
 
@@ -163,19 +163,23 @@ func TestDraftClosedAndOtherBase(t *testing.T) {
 func TestProtectedPathsNeedAnAdministrator(t *testing.T) {
 	h := newHub(t, hubOptions{})
 	n := h.land("topic", map[string]string{".github/workflows/ci.yml": "on: push\n"})
-	h.says(n, "an administrator must approve this commit", "`.github/workflows/ci.yml`")
+	h.waiting(n, "an administrator must approve this commit", "`.github/workflows/ci.yml`")
 	h.Review("max", n, "APPROVED", "", "")
-	h.Comment("ann", n, "/land")
 	h.seen()
-	h.says(n, "an administrator must approve this commit")
-	h.Review("ada", n, "APPROVED", "", "")
+	h.waiting(n, "an administrator must approve this commit")
+	old := h.Pull(n).Head
 	h.push("ann", "topic", map[string]string{"more": "more\n"})
+	h.says(n, "Out of the queue: new commits were pushed")
+	h.Review("ada", n, "APPROVED", old, "")
 	h.Comment("ann", n, "/land")
-	h.seen()
-	h.says(n, "an administrator must approve this commit")
+	h.waiting(n, "an administrator must approve this commit")
 	h.Review("ada", n, "APPROVED", "", "")
-	h.Comment("ann", n, "/land")
 	h.landed(n)
+
+	other := h.land("other", map[string]string{".github/workflows/cd.yml": "on: push\n"})
+	h.waiting(other, "an administrator must approve this commit")
+	h.Comment("ada", other, "/land")
+	h.landed(other)
 }
 
 func TestRepeatedAndShuffledWebhooks(t *testing.T) {

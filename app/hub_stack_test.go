@@ -201,7 +201,7 @@ func TestStackSurvivesARestart(t *testing.T) {
 // GitHub refuses a push after a pull request has been given the base that it was
 // to land on: that is taken back, and the one on top stays on top.
 func TestStackWhosePushIsRefused(t *testing.T) {
-	h := newHub(t, hubOptions{files: areas()})
+	h := newHub(t, hubOptions{files: configured(areas(), "require_checks: enter")})
 	h.proven()
 	low := h.pull("low", map[string]string{"api/a": "a\n"})
 	high := h.pullOn("high", "low", map[string]string{"web/b": "b\n"})

@@ -58,6 +58,7 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
+	now        func() time.Time // the owner's clock
 	timeout    time.Duration    // of one request to GitHub; 0: one minute
 	slots      int              // builds at a time; 0: two
 	unguarded  bool             // main is not protected
@@ -144,6 +145,9 @@ func (h *hub) start(o hubOptions) {
 	if o.forge != nil {
 		port = o.forge(port)
 	}
+	if o.now == nil {
+		o.now = time.Now
+	}
 	if o.analyzers == nil {
 		o.analyzers = analyzers
 	}
@@ -164,7 +168,7 @@ func (h *hub) start(o hubOptions) {
 		tell = func(_ string, news forge.CINews) { h.ci.News(news) }
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
-		Workers: pool, Analyzers: o.analyzers, Now: time.Now, Metrics: h.metrics, Log: h.log, Missed: o.missed,
+		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed,
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,

@@ -55,6 +55,8 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if out.Teams, err = p.teams(ctx, t, level); err != nil {
 		return nil, err
 	}
+	_, requires := p.Forge.(forge.Requirer)
+	again := strings.HasPrefix(t.Request, recheckRequest)
 	if level < forge.PermissionWrite && !p.vouched(t) && !ours {
 		return out, nil // the answer does not depend on the rest, which takes calls to the forge
 	}
@@ -65,19 +67,22 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) {
+	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) && !(again && requires) {
 		return out, nil
 	}
 	if out.Protected, err = p.protected(ctx, pr, now); err != nil {
 		return nil, err
 	}
-	if len(out.Protected) > 0 {
-		if strings.HasPrefix(t.Request, apiEvent) {
-			level = forge.PermissionNone // who holds the server's token may say any name
-		}
-		out.Approved, err = p.approved(ctx, pr, level)
+	if strings.HasPrefix(t.Request, apiEvent) || again {
+		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
-	return out, err
+	out.Vouched = level >= forge.PermissionAdmin
+	if len(out.Protected) > 0 {
+		if out.Approved, err = p.approved(ctx, pr, level); err != nil {
+			return nil, err
+		}
+	}
+	return p.required(ctx, out, pr, now)
 }
 
 // protected returns the protected paths that the pull request changes on main.

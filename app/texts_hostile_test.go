@@ -28,7 +28,8 @@ func TestHostileTexts(t *testing.T) {
 			return rapid.SliceOfN(rapid.Custom(func(*rapid.T) string { return hostile(label) }), 0, 3).Draw(t, label+"s")
 		}
 		why := func(label string) queue.Reason {
-			return queue.Reason{Code: rapid.SampledFrom(hostileCodes).Draw(t, label), Names: list(label + " name"), Detail: hostile(label + " detail")}
+			return queue.Reason{Code: rapid.SampledFrom(hostileCodes).Draw(t, label), Names: list(label + " name"), Detail: hostile(label + " detail"),
+				Unmet: []queue.Requirement{{Kind: rapid.SampledFrom(hostileKinds).Draw(t, label+" kind"), Names: list(label + " unmet")}}}
 		}
 		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"), Branch: hostile("branch"),
 			Author: hostile("author"), Requester: hostile("requester"), URL: "https://x.example/" + hostile("url") + "/42",
@@ -70,7 +71,10 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
-	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, "zq"}
+	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq"}
+
+var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
+	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireMerge, "zq"}
 
 // withoutCode returns Markdown without its fenced blocks, code spans and the
 // targets of links: the part in which mentions and markup would work. It is

@@ -94,6 +94,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "the " + w.o.Words.host() + " refused the push"
 	case queue.ReasonStuck:
 		return "something of ours keeps failing"
+	case queue.ReasonRequirements:
+		return "it does not meet what is asked of it"
 	case queue.ReasonParent:
 		return "what it is on top of is not in the queue"
 	case queue.ReasonStackCircle:
@@ -244,6 +246,8 @@ func (w voice) reasonParked(r queue.Reason) string {
 		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". When the queue has the right to push, it comes back after " + w.resume() + "."
 	case queue.ReasonStuck:
 		return "Something that the queue does for it failed too often" + w.last(r.Detail) + ". It is tried again by itself; the operator's log says more."
+	case queue.ReasonRequirements:
+		return w.requirements(r)
 	case queue.ReasonParent:
 		return w.parent(r.Names)
 	}

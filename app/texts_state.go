@@ -35,6 +35,9 @@ func (w voice) headline(v queue.View) (icon, text string) {
 	case queue.Landing:
 		return "🚀", "Proven, and being pushed"
 	case queue.Parked:
+		if c.Reason.Code == queue.ReasonRequirements {
+			return "🚧", "Waiting: " + w.lacks(c.Reason)
+		}
 		return "🅿️", "Parked: " + w.orSome(why, "waiting for its cause to end")
 	case queue.Landed:
 		return "✅", "Landed" + w.asCommit(c.Verdict)
@@ -94,7 +97,9 @@ func (w voice) body(v queue.View) []string {
 		add(w.expected(v))
 	case c.Phase == queue.Parked:
 		add(w.reason(c.Reason))
-		add(w.parked(c))
+		if c.Reason.Code != queue.ReasonRequirements {
+			add(w.parked(c))
+		}
 	case c.Phase == queue.Landed:
 		add(w.proof(c.Verdict))
 	case c.Phase == queue.Rejected:

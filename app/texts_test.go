@@ -132,6 +132,12 @@ func textStates() map[string]queue.View {
 		"rejected-config": {Change: config},
 		"parked":          {Change: parked},
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
+		"waiting": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
+			{Kind: queue.RequireReady}, {Kind: queue.RequireReviews, Names: []string{"0", "2"}}, {Kind: queue.RequireCodeOwners},
+			{Kind: queue.RequireCodeOwners, Names: []string{"main"}}, {Kind: queue.RequireLastPush}, {Kind: queue.RequireNoChanges, Names: []string{"bob"}},
+			{Kind: queue.RequireChecks, Names: []string{"ci", "lint"}}, {Kind: queue.RequireChecksPassed, Names: []string{"unit"}},
+			{Kind: queue.RequireResolved, Names: []string{"3", "a.go"}}, {Kind: queue.RequireNoLabel, Names: []string{"wip"}},
+			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}}, {Kind: queue.RequireMerge, Names: []string{"go.sum"}}}})},
 		"cancelled":       {Change: textChange(queue.Cancelled, reason(queue.ReasonCancelled, "ann"))},
 		"head-moved":      {Change: textChange(queue.Cancelled, reason(queue.ReasonPushed, "1f8e0c3a5b7d", "2222222222222222"))},
 		"nothing":         {Change: textChange(queue.NothingToLand, reason(queue.ReasonAlready))},
@@ -172,7 +178,7 @@ func TestLocalTexts(t *testing.T) {
 		comment := app.CommentText(v, o)
 		goldenText(t, "local/"+name, comment)
 		checkBounds(t, name, v, o)
-		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "refused-lane" || name == "unknown" {
+		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "refused-lane" || name == "unknown" || name == "waiting" {
 			continue // cannot happen: who reaches the repository administers it
 		}
 		if m := foreign.FindString(comment); m != "" && name != "head-moved" {

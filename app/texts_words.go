@@ -74,6 +74,8 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 		return "has not passed on its likeliest future"
 	case r.Code == queue.ReasonWaitsQuota && len(r.Names) > 0:
 		return "the quota " + v.code(r.Names[0]) + " is used up"
+	case r.Code == queue.ReasonRequirements:
+		return v.lacks(r)
 	case r.Code == queue.ReasonParent && len(r.Names) > 0:
 		return "waits for " + v.numbered(r.Names[0]) + ", which it is on top of"
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:

@@ -74,6 +74,9 @@ type Change struct {
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
 	Until     Instant       `json:"until,omitempty"` // parked: looked at again then
 	Verdict   *Verdict      `json:"verdict,omitempty"`
+
+	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
+	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
 }
 
 // Verdict is how a change ended, with the evidence people are shown.
@@ -178,6 +181,8 @@ const (
 	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
 	ReasonParent    ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
 
+	ReasonRequirements ReasonCode = "requirements" // parked: its pull request does not meet what is asked of it; Unmet
+
 	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
 	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: what was asked for, the lanes that there are
 	ReasonNotOpen      ReasonCode = "not-open"
@@ -201,4 +206,6 @@ type Reason struct {
 	Names  []string   `json:"names,omitempty"`
 	Detail string     `json:"detail,omitempty"` // hostile text
 	Until  Instant    `json:"until,omitempty"`  // looked at again then
+
+	Unmet []Requirement `json:"unmet,omitempty"` // ReasonRequirements: all that is not met
 }

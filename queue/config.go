@@ -156,6 +156,12 @@ type Rules struct {
 	Projects []Project `json:"projects,omitempty" yaml:"projects,omitempty" jsonschema:"maxItems=100"`
 	// Quotas cap the builds that run at one time for a team, an author or a project. Default none.
 	Quotas []Quota `json:"quotas,omitempty" yaml:"quotas,omitempty" jsonschema:"maxItems=100"`
+	// RequireChecks says whether a change waits for the required checks of its pull request: wait (it enters once they have passed) or enter (it enters at once). Default wait.
+	RequireChecks CheckPolicy `json:"require_checks,omitempty" yaml:"require_checks,omitempty" jsonschema:"enum=wait,enum=enter,default=wait"`
+	// RequireResolved says when all conversations of a pull request must be resolved: auto (where the branch's protection asks for it) or always. Default auto.
+	RequireResolved ResolvePolicy `json:"require_resolved,omitempty" yaml:"require_resolved,omitempty" jsonschema:"enum=auto,enum=always,default=auto"`
+	// BlockingLabels are labels with which a pull request does not land; it waits until they are taken off. Default none.
+	BlockingLabels []string `json:"blocking_labels,omitempty" yaml:"blocking_labels,omitempty" jsonschema:"maxItems=50"`
 	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
 	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.

@@ -63,6 +63,7 @@ func checkConfig(r *configReader, c *Config) {
 	if l := c.Queue.Label; l != strings.TrimSpace(l) || strings.ContainsAny(l, "\r\n") {
 		r.report("queue.label", "queue.label must be one line without spaces at its ends, found %s", quoted(l))
 	}
+	checkBlocking(r, c.Queue)
 }
 
 func joined(list []Ingredient) string {

@@ -229,6 +229,8 @@ func (c *Config) Defaults() {
 	orDefault(&q.MaxOvertake, 4*time.Hour)
 	orDefault(&q.Margin, 0.4)
 	orDefault(&q.LaneMaxWait, 2*time.Hour)
+	orDefault(&q.RequireChecks, ChecksWait)
+	orDefault(&q.RequireResolved, ResolveAuto)
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)

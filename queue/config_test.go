@@ -207,7 +207,8 @@ func drawConfig(t *rapid.T) *queue.Config {
 			Retries:  rapid.IntRange(0, 5).Draw(t, "retries"), InfraRetries: rapid.IntRange(1, 20).Draw(t, "infra"),
 			BuildsPerChange: rapid.IntRange(1, 1000).Draw(t, "change"), BuildsPerHour: rapid.IntRange(0, 1000000).Draw(t, "hour"),
 			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
-			Threshold: rapid.Float64Range(0.01, 1).Draw(t, "threshold")}
+			Threshold:     rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
+			RequireChecks: queue.ChecksEnter, RequireResolved: queue.ResolveAlways, BlockingLabels: []string{"do not merge"}}
 		drawLanes(t, c)
 		c.Permissions = queue.Permissions{Land: "admin", Cancel: "write @acme/x", Queue: "write", Bots: []string{"renovate[bot]"}, Protected: globs("protected")}
 	}

@@ -56,6 +56,10 @@ type Inspected struct {
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
 	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
+
+	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
+	Unmet    []Requirement `json:"unmet,omitempty"`
+	Vouched  bool          `json:"vouched,omitempty"` // who asks is an administrator
 }
 
 // Analyzed is the footprint of a change.

@@ -9,7 +9,7 @@ import (
 // from them (order, conflicts, plan) is not stored.
 type State struct {
 	Main       Main
-	Slots      int // builds that can run at once, under the steps in force
+	Slots      int      // builds that can run at once, under the steps in force
 	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too
 	Changes    map[ChangeID]*Change
 	Requests   map[string]*Request
@@ -56,6 +56,9 @@ type Request struct {
 	Command Command `json:"command"`
 	At      Instant `json:"at"`
 	Bot     bool    `json:"bot,omitempty"` // the user is an App
+
+	Boarding bool `json:"boarding,omitempty"` // the queue's own, right before a change lands: meanwhile it stays where it is
+	Again    bool `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

@@ -87,7 +87,7 @@ func (p Permissions) For(v Verb) Who {
 		return w
 	}
 	switch v {
-	case CommandLand:
+	case CommandLand, CommandRecheck:
 		return land
 	case CommandCancel:
 		return or(p.Cancel, land)

@@ -280,6 +280,10 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
+		if r.Boarding {
+			c.unanswered(r, cause)
+			return
+		}
 		if r.Command.Verb == queue.CommandRecheck {
 			c.askAgain(a.Task, a.Attempt+1, wait, cause)
 			return

@@ -89,6 +89,7 @@ type Core struct {
 	tidyAll   bool                    // nobody knows of which
 	turned    []queue.ChangeID        // turned down: what was made on them tells nothing
 	seen      bool                    // main has been read, and nothing has happened to it since
+	seenAt    queue.Instant           // when what an inspection shows was still so, at the latest
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made

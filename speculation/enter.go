@@ -22,8 +22,9 @@ func (c *Core) inspected(b queue.Inspected) {
 	if r == nil {
 		return
 	}
+	c.seenAt = min(c.now, a.Deadline)
 	if b.Missing {
-		c.forget(r)
+		c.unanswered(r, "there is no such pull request")
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && r.Command.Verb != queue.CommandRecheck {
@@ -93,6 +94,11 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		if ch.Head == b.Head {
+			if ch.Phase != queue.Landing && !c.admit(ch, b) {
+				c.move(ch, r)
+				c.accept(r)
+				return
+			}
 			if ch.Phase == queue.Parked {
 				if base := c.baseIn(b); base != "" || !ch.Shown {
 					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
@@ -136,6 +142,10 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		p.Branch = b.Branch
 	}
 	c.note(queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head})
+	if !c.admit(ch, b) {
+		c.accept(r)
+		return
+	}
 	if why := c.leaning(ch); why.Code != "" {
 		c.park(ch, why, 0)
 	} else {
@@ -156,7 +166,8 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 		r.Command.Verb == queue.CommandLand && r.At < last.Decided
 }
 
-// unmet returns the first requirement to enter that is not met, if any.
+// unmet returns the first requirement to enter that is not met, if any. Those that
+// a change waits for are not among them (wanting).
 func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 	if why := c.offBase(number, b); why.Code != "" {
 		return why
@@ -164,11 +175,11 @@ func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 	switch m := c.s.Main; {
 	case !b.Open:
 		return queue.Reason{Code: queue.ReasonNotOpen}
-	case b.Draft:
+	case b.Draft && !b.Requires:
 		return queue.Reason{Code: queue.ReasonDraft}
 	case m.Config == nil:
 		return queue.Reason{Code: queue.ReasonNoConfig, Detail: m.Broken}
-	case len(b.Protected) > 0 && !b.Approved:
+	case len(b.Protected) > 0 && !b.Approved && !b.Requires:
 		return queue.Reason{Code: queue.ReasonNeedsApprove, Names: b.Protected}
 	}
 	return queue.Reason{}
@@ -181,6 +192,9 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}
+	if r.Again {
+		defer c.reconsider(ch)
+	}
 	switch why := c.unmet(r.Number, b); {
 	case !b.Open:
 		c.pull(r.Number).Landed = b.Merged && b.Base == c.s.Main.Branch
@@ -191,8 +205,14 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: why.Names}, nil)
 	case why.Code == queue.ReasonDraft, why.Code == queue.ReasonStackCircle, why.Code == queue.ReasonStackDeep:
 		c.decide(ch, queue.Cancelled, why, nil)
+	case b.Draft && !waitsOutside(ch):
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
+	case !c.stillMay(ch, b):
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(c.permissions().For(queue.CommandLand))}}, nil)
 	case !c.rebase(ch, b):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
+	default:
+		c.stay(ch, b)
 	}
 }
 
@@ -214,7 +234,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	c.forgetFailures(ch.ID)
 	ch.Builds, ch.Infra = 0, 0
 	c.touchChange(ch)
-	if ch.Phase == queue.Parked {
+	if ch.Phase == queue.Parked && c.admit(ch, b) {
 		c.unparkNow(ch)
 	}
 	c.move(ch, r)

@@ -31,6 +31,8 @@ func (c *Core) fold(e queue.Event) {
 			c.request(queue.Request{ID: "recheck/" + e.ID, Number: b.Number, User: ch.Requester,
 				Command: queue.Command{Verb: queue.CommandRecheck}, At: e.At})
 		}
+	case queue.Stirred:
+		c.stirred(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
 			c.observe()
@@ -126,6 +128,10 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 		label = l
 	}
 	lane := ""
+	if len(c.rules().Blocking([]string{b.Label})) > 0 {
+		c.stirred(queue.Stirred{Number: b.Number})
+		return
+	}
 	if b.Label != label {
 		rest, ours := strings.CutPrefix(b.Label, label+":")
 		l, known := c.rules().Lane(strings.ToLower(rest))

@@ -34,6 +34,10 @@ func (h *history) edit(t tree) edit {
 // person is something that people do.
 func (h *history) person() {
 	h.Helper()
+	if h.requires && h.chance(30, "requirements") {
+		h.flap()
+		return
+	}
 	switch n := h.pick(100, "deed"); {
 	case n < 55:
 		h.ask()

@@ -205,4 +205,10 @@ func (f *factWriter) reason(r queue.Reason) {
 		f.text(n)
 	}
 	f.text(r.Detail)
+	for _, q := range r.Unmet {
+		f.text(string(q.Kind))
+		for _, n := range q.Names {
+			f.text(n)
+		}
+	}
 }

@@ -374,6 +374,10 @@ func (c *Core) unpark() {
 		switch {
 		case limit > 0 && c.now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
+		case waitsOutside(ch) && ch.Until != 0 && c.now >= ch.Until:
+			c.lookAgain(ch)
+			c.wakeAt(end)
+			c.wakeAt(ch.Until)
 		case ch.Until != 0 && c.now >= ch.Until,
 			ch.Reason.Code == queue.ReasonRedMain && !c.stillRed(ch):
 			c.unparkNow(ch)

@@ -163,6 +163,7 @@ func (c *Core) configure(b queue.Observed) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
 		c.configured()
 		c.newRules()
+		c.newRequirements()
 	}
 	c.touchMain()
 }

@@ -163,7 +163,7 @@ func unproven(c *Core, id queue.ChangeID) int {
 func (c *Core) doubted() map[queue.ChangeID]bool {
 	out := map[queue.ChangeID]bool{}
 	for _, r := range c.s.Requests {
-		if ch := c.active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck {
+		if ch := c.active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.holdsUp(r) {
 			out[ch.ID] = true
 		}
 	}
@@ -230,7 +230,7 @@ func (c *Core) push() bool {
 	if c.trying(at) {
 		return false
 	}
-	boarded := map[queue.ChangeID]bool{}
+	boarded, unsure := map[queue.ChangeID]bool{}, false // unsure: a pull request is being looked at again
 	for rest := c.s.Train; len(rest) > 0; {
 		l, n := c.nextLink(at, rest)
 		if l == nil || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !c.upheld(c.s.Changes[id], boarded) }) {
@@ -241,13 +241,22 @@ func (c *Core) push() bool {
 		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
 			break
 		}
-		chain = append(chain, l)
 		for _, id := range l.Changes() {
 			boarded[id] = true
+			if ch := c.s.Changes[id]; !c.fresh(ch) {
+				c.check(ch)
+				unsure = true
+			}
+		}
+		if !unsure {
+			chain = append(chain, l)
 		}
 		if at, by = l.Commit, l.Analyzer; c.awaited(at) || c.trying(at) {
 			break
 		}
+	}
+	if unsure {
+		c.inspect()
 	}
 	if len(chain) == 0 {
 		return false

@@ -32,6 +32,9 @@ type pull struct {
 	base     string        // main, or the branch of another (branchOf)
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
+
+	lacks   []queue.Requirement // what is asked of it and not met
+	seenMet queue.Instant       // when the queue was last told that all is met
 }
 
 // run is a build as the world's controller knows it.
@@ -65,6 +68,7 @@ type world struct {
 	textual   bool     // footprints name the touched paths
 	versions  []string // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
 	refuses   bool     // main's protection refuses pushes
+	requires  bool     // the forge asks things of pull requests
 
 	now   queue.Instant
 	main  queue.CommitID
@@ -246,7 +250,10 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		return queue.Inspected{Action: key, Missing: true}
 	}
 	level := map[string]string{"boss": "admin", "dev": "write"}[t.User]
-	return queue.Inspected{Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+	if len(p.lacks) == 0 && !p.draft {
+		p.seenMet = w.now
+	}
+	return queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
 }

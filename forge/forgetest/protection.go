@@ -18,10 +18,12 @@ type Protection struct {
 	AllowPushers []string
 	// RequirePull refuses pushes that did not come from a merged pull request.
 	RequirePull bool
+	// Reviews is what is asked of the reviews of pull requests.
+	Reviews Reviews
 	// AllowForce allows forced pushes.
 	AllowForce bool
-	// Bypass are the logins and App slugs for which RequiredChecks and RequirePull
-	// do not count.
+	// Bypass are the logins and App slugs for which RequiredChecks, RequirePull and
+	// Reviews do not count.
 	Bypass []string
 	// Ruleset makes it a ruleset, which speaks other words (GH013) and is read by
 	// other endpoints than classic protection.
@@ -88,7 +90,7 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 	if slices.Contains(guard.Bypass, name) {
 		return nil
 	}
-	if guard.RequirePull {
+	if guard.RequirePull || guard.Reviews.any() {
 		return guard.refuse(m.ref, "Changes must be made through a pull request.")
 	}
 	if line := r.unmetChecks(guard, m.new); line != "" {

@@ -34,6 +34,8 @@ type pull struct {
 	issue       bool
 	author      *user
 	reviews     []*review
+	threads     []*thread
+	pusher      string // who pushed last
 	created     time.Time
 	updated     time.Time
 	closed      time.Time
@@ -128,7 +130,7 @@ func (r *Repository) Open(p Pull) (int, error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	now := r.s.now()
-	np := &pull{Pull: p, author: r.s.mustUser(p.Author), created: now, updated: now}
+	np := &pull{Pull: p, pusher: p.Author, author: r.s.mustUser(p.Author), created: now, updated: now}
 	r.pulls[p.Number] = np
 	r.emitPull(np.author, np, "opened", nil)
 	r.s.touch()

@@ -227,6 +227,7 @@ func (r *Repository) synchronize(actor *user, p *pull, head string) {
 	if before == head {
 		return
 	}
-	p.Head, p.updated = head, r.s.now()
+	p.Head, p.updated, p.pusher = head, r.s.now(), actor.login
 	r.emitPull(actor, p, "synchronize", obj{"before": before, "after": head})
+	r.dismissStale(actor, p)
 }

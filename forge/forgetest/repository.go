@@ -30,6 +30,7 @@ type Repository struct {
 	inlines   []*inline
 	runs      []*run
 	ci        *ci
+	reported  []reported
 	writes    []Write
 	known     map[string]bool // commits that are there
 }

@@ -52,6 +52,7 @@ func (s *Server) handler() http.Handler {
 	rt := newRouter(routes())
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
+	mux.HandleFunc("/api/graphql", s.graphQL)
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
 	s.manifestPages(mux)

@@ -96,11 +96,12 @@ func getProtection(c *call) (any, error) {
 			"url": "", "contexts_url": "",
 		}
 	}
-	if p.RequirePull {
+	if p.RequirePull || p.Reviews.any() {
+		body["required_conversation_resolution"] = obj{"enabled": p.Reviews.Resolved}
 		body["required_pull_request_reviews"] = obj{
-			"dismiss_stale_reviews": true, "require_code_owner_reviews": false,
-			"required_approving_review_count": 1,
-			"bypass_pull_request_allowances":  c.actors(p.Bypass),
+			"dismiss_stale_reviews": p.Reviews.Stale, "require_code_owner_reviews": p.Reviews.CodeOwners,
+			"required_approving_review_count": p.Reviews.Count, "require_last_push_approval": p.Reviews.LastPush,
+			"bypass_pull_request_allowances": c.actors(p.Bypass),
 		}
 	}
 	if len(p.AllowPushers) > 0 {
@@ -149,10 +150,11 @@ func (r *Repository) rules(branch string) []obj {
 		if len(p.AllowPushers) > 0 {
 			add("update", obj{"update_allows_fetch_and_merge": false})
 		}
-		if p.RequirePull {
+		if p.RequirePull || p.Reviews.any() {
 			add("pull_request", obj{
-				"required_approving_review_count": 1, "dismiss_stale_reviews_on_push": true, "require_code_owner_review": false,
-				"require_last_push_approval": false, "required_review_thread_resolution": false,
+				"required_approving_review_count": p.Reviews.Count, "dismiss_stale_reviews_on_push": p.Reviews.Stale,
+				"require_code_owner_review": p.Reviews.CodeOwners, "require_last_push_approval": p.Reviews.LastPush,
+				"required_review_thread_resolution": p.Reviews.Resolved,
 			})
 		}
 		if len(p.RequiredChecks) > 0 {
@@ -179,7 +181,7 @@ func getRuleset(c *call) (any, error) {
 	bypass := "never"
 	name := c.s.pusherName(c.who)
 	for _, p := range c.repo.guards {
-		if slices.Contains(p.Bypass, name) || slices.Contains(p.AllowPushers, name) && !p.RequirePull {
+		if slices.Contains(p.Bypass, name) || slices.Contains(p.AllowPushers, name) && !p.RequirePull && !p.Reviews.any() {
 			bypass = "always"
 		}
 	}

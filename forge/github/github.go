@@ -11,8 +11,9 @@
 // is sent for any of them, and whoever asks learns for how long.
 //
 // The App needs these repository permissions: contents write, pull requests
-// write, issues write, checks write, metadata read; administration read is
-// optional and lets Protection see classic branch protection.
+// write, issues write, checks write, commit statuses read, metadata read;
+// administration read is optional and lets Protection see classic branch
+// protection.
 package github
 
 import (
@@ -67,10 +68,11 @@ type Forge struct {
 	locks [64]sync.Mutex // one writer for each comment and check run; by hash
 
 	mu       sync.Mutex
-	slug     string                // of the App; empty until asked for
-	comments map[commentKey]int64  // ours
-	checks   map[checkKey]int64    // ours
-	inspects map[int]pullCondition // as PullRequest last told it
+	slug     string                 // of the App; empty until asked for
+	comments map[commentKey]int64   // ours
+	checks   map[checkKey]int64     // ours
+	inspects map[int]pullCondition  // as PullRequest last told it
+	demanded map[string]readDemands // by branch
 }
 
 var _ forge.Forge = (*Forge)(nil)

@@ -47,9 +47,10 @@ type payload struct {
 		User account `json:"user"`
 	} `json:"comment"`
 	Review struct {
-		ID   int64   `json:"id"`
-		Body string  `json:"body"` // null where there is none
-		User account `json:"user"`
+		ID    int64   `json:"id"`
+		Body  string  `json:"body"` // null where there is none
+		User  account `json:"user"`
+		State string  `json:"state"`
 	} `json:"review"`
 	PullRequest struct {
 		Number int  `json:"number"`
@@ -64,6 +65,10 @@ type payload struct {
 	Changes struct {
 		Base *struct{} `json:"base"`
 	} `json:"changes"`
+	CheckRun   ran    `json:"check_run"`
+	CheckSuite ran    `json:"check_suite"`
+	SHA        string `json:"sha"`   // of a status
+	State      string `json:"state"` // of a status
 }
 
 type account struct {
@@ -89,18 +94,26 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
 	d.Repository = p.Repository.FullName
+	events, err := p.events(d.Kind, d.ID)
 	if ciKind(d.Kind) {
-		d.CI, err = ciNews(d.Kind, data)
-		return d, err
+		news, failed := ciNews(d.Kind, data)
+		switch {
+		case failed == nil:
+			d.CI = news
+			if errors.Is(err, forge.ErrIgnored) {
+				return d, nil
+			}
+		case !errors.Is(failed, forge.ErrIgnored):
+			return d, failed
+		}
 	}
-	event, err := p.event(d.Kind, d.ID)
 	if err != nil {
 		return d, err
 	}
 	if d.Repository == "" {
 		return d, fmt.Errorf("%w: no repository", forge.ErrMalformed)
 	}
-	d.Events = []queue.Event{event}
+	d.Events = events
 	return d, nil
 }
 

@@ -132,10 +132,23 @@ func TestEachUsedEvent(t *testing.T) {
 		"review with a command": {
 			func() { review = w.repo.Review("o", n, "APPROVED", "", "good\n/land") },
 			func() []queue.Body {
-				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint("review-", review), Author: "o", Body: "good\n/land"}}
+				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint("review-", review), Author: "o", Body: "good\n/land"}, queue.Stirred{Number: n}}
 			},
 		},
-		"review without": {func() { w.repo.Review("o", n, "APPROVED", "", "good") }, nil},
+		"review without":           {func() { w.repo.Review("o", n, "APPROVED", "", "good") }, func() []queue.Body { return []queue.Body{queue.Stirred{Number: n}} }},
+		"review that says nothing": {func() { w.repo.Review("o", n, "COMMENTED", "", "hm") }, nil},
+		"review dismissed": {func() { w.repo.DismissReview("ann", n, w.repo.Review("o", n, "CHANGES_REQUESTED", "", "")) }, func() []queue.Body {
+			return []queue.Body{queue.Stirred{Number: n}, queue.Stirred{Number: n}}
+		}},
+		"conversation": {func() {
+			id := w.repo.StartThread("o", n, "a.go")
+			w.repo.ResolveThread("ann", n, id, true)
+			w.repo.ResolveThread("o", n, id, false)
+		}, func() []queue.Body { return []queue.Body{queue.Stirred{Number: n}, queue.Stirred{Number: n}} }},
+		"status": {func() {
+			w.repo.ReportStatus("ann", w.repo.Head("release"), "ci/old", "pending")
+			w.repo.ReportStatus("ann", w.repo.Head("release"), "ci/old", "failure")
+		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Head("release"))}} }},
 		"label": {func() { w.repo.Label("ann", n, "queue"); w.repo.Unlabel("o", n, "queue") }, func() []queue.Body {
 			return []queue.Body{
 				queue.Labeled{Number: n, Label: "queue", Actor: "ann", On: true},
@@ -158,7 +171,11 @@ func TestEachUsedEvent(t *testing.T) {
 		"closed and reopened": {func() { w.repo.ClosePull("ann", n); w.repo.Reopen("ann", n) }, func() []queue.Body {
 			return []queue.Body{queue.Closed{Number: n}, queue.Retargeted{Number: n}}
 		}},
-		"check run": {func() { w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "success") }, nil},
+		"check run": {func() {
+			w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "")
+			w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "success")
+			w.repo.SetCheck("ci", w.repo.Head("topic"), "submitqueue", "success")
+		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Head("topic"))}} }},
 	} {
 		c.do()
 		var want []queue.Body
@@ -234,7 +251,7 @@ const commented = `{"action":"created","issue":{"number":7,"pull_request":{}},"c
 func TestSignature(t *testing.T) {
 	r := github.NewReceiver(secret)
 	good := forgetest.WebhookHeader("issue_comment", "d1", secret, []byte(commented))
-	if d, err := r.Receive(good, []byte(commented)); err != nil || len(d.Events) != 1 || d.ID != "d1" || d.Kind != "issue_comment" {
+	if d, err := r.Receive(good, []byte(commented)); err != nil || len(d.Events) == 0 || d.ID != "d1" || d.Kind != "issue_comment" {
 		t.Fatalf("%+v %v", d, err)
 	}
 	mac := hmac.New(sha1.New, []byte(secret))
@@ -293,6 +310,8 @@ func TestMalformedAndIgnored(t *testing.T) {
 		"no label":             {"pull_request", `{"action":"labeled","pull_request":{"number":1},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
 		"comment without id":   {"issue_comment", `{"action":"created","issue":{"number":1,"pull_request":{}},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
 		"review without id":    {"pull_request_review", `{"action":"submitted","review":{"body":"/land"},"pull_request":{"number":1}}`, forge.ErrMalformed},
+		"check without head":   {"check_run", `{"action":"completed","check_run":{},"repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
+		"thread of nothing":    {"pull_request_review_thread", `{"action":"resolved","repository":{"full_name":"o/r"}}`, forge.ErrMalformed},
 		"no event":             {"", `{}`, forge.ErrMalformed},
 		"tag":                  {"push", `{"ref":"refs/tags/v1","repository":{"full_name":"o/r"}}`, forge.ErrIgnored},
 		"ping":                 {"ping", `{"zen":"x"}`, forge.ErrIgnored},
@@ -316,6 +335,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add("issue_comment", commented)
 	f.Add("pull_request", `{"action":"labeled","pull_request":{"number":1},"label":{"name":"x"},"repository":{"full_name":"o/r"}}`)
 	f.Add("pull_request_review", `{"action":"submitted","review":{"id":1,"body":"/land","user":{"login":"a"}},"pull_request":{"number":1}}`)
+	f.Add("check_run", `{"action":"completed","check_run":{"head_sha":"abc","name":"ci"},"repository":{"full_name":"o/r"}}`)
 	f.Add("push", `{"ref":"refs/heads/main","repository":{"full_name":"o/r"}}`)
 	r := github.NewReceiver(secret)
 	f.Fuzz(func(t *testing.T, event, body string) {

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lacks says in a few words what a pull request does not meet, as it follows
+// "Waiting: ". It quotes nothing.
+func (w voice) lacks(r queue.Reason) string {
+	if len(r.Unmet) == 0 {
+		return w.short(r.Code)
+	}
+	text := w.lackShort(r.Unmet[0].Kind)
+	if n := len(r.Unmet) - 1; n > 0 {
+		text += ", and " + counted(n, "more thing", "more things")
+	}
+	return text
+}
+
+func (w voice) lackShort(k queue.RequirementKind) string {
+	switch k {
+	case queue.RequireReviews:
+		return "approving reviews are missing"
+	case queue.RequireCodeOwners:
+		return "a code owner must approve"
+	case queue.RequireLastPush:
+		return "the last push must be approved"
+	case queue.RequireNoChanges:
+		return "a reviewer asked for changes"
+	case queue.RequireChecks:
+		return "required checks have not passed yet"
+	case queue.RequireChecksPassed:
+		return "required checks have failed"
+	case queue.RequireResolved:
+		return "conversations are not resolved"
+	case queue.RequireNoLabel:
+		return "a label blocks it"
+	case queue.RequireReady:
+		return "the " + w.o.Words.Noun() + " is a draft"
+	case queue.RequireAdministrator:
+		return "an administrator must approve this commit"
+	case queue.RequireMerge:
+		return "it does not merge"
+	}
+	return "it does not meet what is asked of it"
+}
+
+// lack says what a pull request does not meet and what to do, in one line.
+func (w voice) lack(q queue.Requirement) string {
+	switch q.Kind {
+	case queue.RequireReviews:
+		if len(q.Names) < 2 {
+			return "It needs an approving review. Ask for one."
+		}
+		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approving reviews that it takes. Ask for a review."
+	case queue.RequireCodeOwners:
+		if len(q.Names) > 0 {
+			return "Code owners must approve it, and that can be told only once it asks for " + w.code(q.Names[0]) +
+				": change its base, or wait until what it is on top of has landed."
+		}
+		return "A code owner of what it changes must approve it. Ask the owners for a review."
+	case queue.RequireLastPush:
+		return "Its last push must be approved by somebody who did not push it. Ask for a review."
+	case queue.RequireNoChanges:
+		return w.orSome(w.codes(q.Names), "A reviewer") + " asked for changes. Make them and ask for another review, or have that review dismissed."
+	case queue.RequireChecks:
+		return "Required checks have not passed yet" + w.in(q.Names) + ". One that never appears is not run for this commit: start it, or set " +
+			w.command("queue.require_checks: enter") + "."
+	case queue.RequireChecksPassed:
+		return "Required checks have failed" + w.in(q.Names) + ". Run them again if that was by chance; else push a fix, then " + w.land() + " again."
+	case queue.RequireResolved:
+		if len(q.Names) == 0 {
+			return "It has conversations that are not resolved. Resolve them."
+		}
+		return "Conversations that are not resolved: " + w.count(q.Names[0]) + w.at(q.Names[1:]) + ". Resolve them."
+	case queue.RequireNoLabel:
+		return "It has a label that blocks it" + w.in(q.Names) + ". Take it off."
+	case queue.RequireReady:
+		return "The " + w.o.Words.Noun() + " is a draft. Mark it ready for review."
+	case queue.RequireAdministrator:
+		return "It changes protected paths" + w.in(q.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+			w.land() + "."
+	case queue.RequireMerge:
+		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". Merge the target branch into yours, then " + w.land() + " again."
+	}
+	return "It does not meet what is asked of it" + w.in(q.Names) + "."
+}
+
+// count returns a number, or whatever is in its place as code.
+func (w voice) count(s string) string {
+	if _, err := strconv.ParseUint(s, 10, 32); err != nil {
+		return w.code(s)
+	}
+	return s
+}
+
+func (w voice) at(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return ", at " + w.codes(paths)
+}
+
+// requirements says what a pull request does not meet, one thing a line; in plain
+// text as one line.
+func (w voice) requirements(r queue.Reason) string {
+	lines := make([]string, 0, len(r.Unmet)+1)
+	if len(r.Unmet) == 0 {
+		lines = append(lines, w.lack(queue.Requirement{}))
+	}
+	for _, q := range r.Unmet {
+		lines = append(lines, w.lack(q))
+	}
+	const then = "It goes on by itself once that is so."
+	if w.plain {
+		return strings.Join(append(lines, then), " ")
+	}
+	for i := range lines {
+		lines[i] = "- " + lines[i]
+	}
+	return strings.Join(lines, "\n") + "\n\n" + then
+}

@@ -1,0 +1,135 @@
+package forgetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// graphQL answers the one question that the adapter asks over GraphQL, which it
+// knows by its name (query Unmet). What fields there are, and that the question is
+// one, only GitHub's own schema says.
+func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Query     string `json:"query"`
+		Variables struct {
+			Owner   string `json:"owner"`
+			Name    string `json:"name"`
+			Number  int    `json:"number"`
+			Branch  string `json:"branch"`
+			Checks  bool   `json:"checks"`
+			Threads bool   `json:"threads"`
+			After   string `json:"checksFrom"`
+			From    string `json:"threadsFrom"`
+		} `json:"variables"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in); err != nil || r.Method != http.MethodPost {
+		writeProblem(w, &problem{status: 400, message: "Problems parsing JSON"})
+		return
+	}
+	fail := func(kind, message string) {
+		writeJSON(w, r, http.StatusOK, obj{"data": nil, "errors": []obj{{"type": kind, "message": message, "path": []string{"repository"}}}})
+	}
+	v := in.Variables
+	s.mu.Lock()
+	who, ok := s.identify(r.Header)
+	repo := s.repos[strings.ToLower(v.Owner+"/"+v.Name)]
+	if !ok || who.user == nil {
+		s.mu.Unlock()
+		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
+		return
+	}
+	if repo == nil || !s.may(who, repo, "metadata:read") {
+		s.mu.Unlock()
+		fail("NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", v.Owner, v.Name))
+		return
+	}
+	for need, asked := range map[string]bool{"pull_requests:read": true, "checks:read": v.Checks, "statuses:read": v.Checks} {
+		if asked && !s.may(who, repo, need) {
+			s.mu.Unlock()
+			fail("FORBIDDEN", "Resource not accessible by integration")
+			return
+		}
+	}
+	p := repo.pulls[v.Number]
+	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
+		s.mu.Unlock()
+		fail("NOT_FOUND", "Could not resolve to a PullRequest with the number of "+strconv.Itoa(v.Number)+".")
+		return
+	}
+	base, head := p.Base, p.Head
+	s.mu.Unlock()
+	owners, err := repo.owners(context.WithoutCancel(r.Context()), base, head)
+	if err != nil {
+		s.log.Error("read code owners", "err", err)
+	}
+
+	s.mu.Lock()
+	reviews := []obj{}
+	for _, x := range repo.opinions(p) {
+		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
+	}
+	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
+	if v.Threads {
+		list := []obj{}
+		for _, t := range p.threads {
+			list = append(list, obj{"isResolved": t.resolved, "path": t.path})
+		}
+		body["reviewThreads"] = cursor(list, v.From)
+	}
+	if v.Checks {
+		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.rollup(p.Head, v.After)}}}}
+	}
+	answer := obj{"data": obj{"repository": obj{"ref": repo.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
+	s.mu.Unlock()
+	writeJSON(w, r, http.StatusOK, answer)
+}
+
+// cursor cuts a page of a hundred out of a list.
+func cursor(list []obj, after string) obj {
+	from, _ := strconv.Atoi(after)
+	from = min(from, len(list))
+	to := min(from+100, len(list))
+	return obj{"pageInfo": obj{"hasNextPage": to < len(list), "endCursor": strconv.Itoa(to)}, "nodes": list[from:to]}
+}
+
+// ruleOf is what everybody may read of a branch's classic protection.
+func (r *Repository) ruleOf(branch string) any {
+	if r.readRef("refs/heads/"+branch) == "" {
+		return nil
+	}
+	guard, ok := r.guards[branch]
+	if !ok || guard.Ruleset {
+		return obj{"refUpdateRule": nil}
+	}
+	return obj{"refUpdateRule": obj{
+		"requiredApprovingReviewCount": guard.Reviews.Count, "requiredStatusCheckContexts": guard.RequiredChecks,
+		"requiresCodeOwnerReviews": guard.Reviews.CodeOwners, "requiresConversationResolution": guard.Reviews.Resolved,
+	}}
+}
+
+// rollup is what has run on a commit: the newest check run of each name and App,
+// and the statuses.
+func (r *Repository) rollup(head, after string) any {
+	list, seen := []obj{}, map[string]bool{}
+	for _, m := range slices.Backward(r.runs) {
+		if key := fmt.Sprint(m.app, m.App, m.Name); m.Head == head && !seen[key] {
+			seen[key] = true
+			list = append(list, obj{"__typename": "CheckRun", "name": m.Name, "status": strings.ToUpper(m.Status),
+				"conclusion": orNil(strings.ToUpper(m.Conclusion)), "checkSuite": obj{"app": obj{"databaseId": m.app}}})
+		}
+	}
+	for _, x := range r.reported {
+		if x.head == head {
+			list = append(list, obj{"__typename": "StatusContext", "context": x.context, "state": strings.ToUpper(x.state)})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return obj{"contexts": cursor(list, after)}
+}

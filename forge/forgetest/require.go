@@ -1,0 +1,216 @@
+package forgetest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Reviews is what the protection of a branch asks of the reviews of its pull
+// requests. Any of it refuses pushes that come from no merged pull request, as
+// Protection.RequirePull does.
+type Reviews struct {
+	Count      int  // approving reviews by people who may write
+	CodeOwners bool // one of the owners of each changed file, by CODEOWNERS on the base
+	LastPush   bool // somebody else than who pushed last approved what was pushed
+	Stale      bool // a push dismisses approvals
+	Resolved   bool // all conversations are resolved
+}
+
+func (v Reviews) any() bool { return v.Count > 0 || v.CodeOwners || v.LastPush || v.Resolved }
+
+// thread is a conversation on a line.
+type thread struct {
+	id       int64
+	path     string
+	resolved bool
+}
+
+// reported is a commit status that somebody has set.
+type reported struct {
+	head, context, state string
+}
+
+// DismissReview takes a review back.
+func (r *Repository) DismissReview(login string, number int, id int64) {
+	r.act(login, number, func(u *user, p *pull) {
+		i := slices.IndexFunc(p.reviews, func(v *review) bool { return v.id == id })
+		if i < 0 {
+			panic(fmt.Sprintf("forgetest: no review %d of #%d", id, number))
+		}
+		r.dismiss(u, p, p.reviews[i])
+	})
+}
+
+func (r *Repository) dismiss(u *user, p *pull, v *review) {
+	if v.state == "DISMISSED" {
+		return
+	}
+	v.state = "DISMISSED"
+	r.emit(u, "pull_request_review", obj{"action": "dismissed", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p)})
+}
+
+// dismissStale follows a push to a pull request whose base has it so.
+func (r *Repository) dismissStale(u *user, p *pull) {
+	if !r.guards[p.Base].Reviews.Stale {
+		return
+	}
+	for _, v := range p.reviews {
+		if v.state == "APPROVED" {
+			r.dismiss(u, p, v)
+		}
+	}
+}
+
+// StartThread begins a conversation on a file of a pull request.
+func (r *Repository) StartThread(login string, number int, path string) (id int64) {
+	r.act(login, number, func(u *user, p *pull) {
+		t := &thread{id: r.s.nextID(), path: path}
+		p.threads, id = append(p.threads, t), t.id
+	})
+	return id
+}
+
+// ResolveThread resolves a conversation, or opens it again.
+func (r *Repository) ResolveThread(login string, number int, id int64, resolved bool) {
+	r.act(login, number, func(u *user, p *pull) {
+		for _, t := range p.threads {
+			if t.id == id && t.resolved != resolved {
+				t.resolved = resolved
+				r.emit(u, "pull_request_review_thread", obj{
+					"action": map[bool]string{true: "resolved", false: "unresolved"}[resolved], "pull_request": r.pullJSON(p),
+					"thread": obj{"node_id": fmt.Sprintf("PRRT_%d", t.id), "comments": []obj{}},
+				})
+			}
+		}
+	})
+}
+
+// ReportStatus sets a commit status: "pending", "success", "failure" or "error".
+func (r *Repository) ReportStatus(login, head, name, state string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.reported = slices.DeleteFunc(r.reported, func(x reported) bool { return x.head == head && strings.EqualFold(x.context, name) })
+	r.reported = append(r.reported, reported{head, name, state})
+	r.emit(r.s.addUser(login), "status", obj{"id": r.s.nextID(), "sha": head, "state": state, "context": name,
+		"description": nil, "target_url": nil, "branches": []obj{}, "commit": obj{"sha": head}})
+	r.s.touch()
+}
+
+// opinions are the last reviews that say something, of people who may write.
+func (r *Repository) opinions(p *pull) []*review {
+	last := map[string]*review{}
+	for _, v := range p.reviews {
+		if v.state != "COMMENTED" && level(r.role(v.user)) >= level("write") {
+			last[v.user.login] = v
+		}
+	}
+	var out []*review
+	for _, v := range p.reviews {
+		if last[v.user.login] == v {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// decision is GitHub's on the reviews of a pull request: "" where none are asked
+// for. owners are those of each of its files that has any.
+func (r *Repository) decision(p *pull, owners [][]string) string {
+	want := r.guards[p.Base].Reviews
+	if want.Count == 0 && !want.CodeOwners && !want.LastPush {
+		return ""
+	}
+	var by []string
+	others := false
+	for _, v := range r.opinions(p) {
+		switch v.state {
+		case "CHANGES_REQUESTED":
+			return "CHANGES_REQUESTED"
+		case "APPROVED":
+			if v.user.login == p.Author {
+				continue
+			}
+			by = append(by, v.user.login)
+			others = others || v.user.login != p.pusher && v.commit == p.Head
+		}
+	}
+	enough := len(by) >= want.Count && (!want.LastPush || others)
+	for _, list := range owners {
+		enough = enough && (!want.CodeOwners || slices.ContainsFunc(list, func(o string) bool { return slices.Contains(by, o) }))
+	}
+	if !enough {
+		return "REVIEW_REQUIRED"
+	}
+	return "APPROVED"
+}
+
+// owners reads who owns the files that a pull request changes, by the first
+// CODEOWNERS of the base; of each pattern's language what tests need. It runs git,
+// without locks.
+func (r *Repository) owners(ctx context.Context, base, head string) ([][]string, error) {
+	var file []byte
+	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
+		if out, err := r.git(ctx, nil, "cat-file", "blob", "refs/heads/"+base+":"+name); err == nil {
+			file = out
+			break
+		}
+	}
+	if file == nil {
+		return nil, nil
+	}
+	type rule struct {
+		pattern string
+		owners  []string
+	}
+	var rules []rule
+	for lines := bufio.NewScanner(bytes.NewReader(file)); lines.Scan(); {
+		f := strings.Fields(lines.Text())
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		x := rule{pattern: f[0]}
+		for _, o := range f[1:] {
+			x.owners = append(x.owners, strings.TrimPrefix(o, "@"))
+		}
+		rules = append(rules, x)
+	}
+	out, err := r.git(ctx, nil, "diff", "--name-only", "-z", "--no-renames", "refs/heads/"+base+"..."+head)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		for _, x := range slices.Backward(rules) { // the last that matches counts
+			if owns(x.pattern, name) {
+				if len(x.owners) > 0 {
+					all = append(all, x.owners)
+				}
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
+func owns(pattern, name string) bool {
+	glob := strings.TrimPrefix(pattern, "/")
+	if !strings.Contains(strings.TrimSuffix(glob, "/"), "/") && glob == pattern {
+		glob = "**/" + glob
+	}
+	if strings.HasSuffix(glob, "/") {
+		glob += "**"
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if ok, err := doublestar.Match(glob, at); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,326 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var _ forge.Requirer = (*Forge)(nil)
+
+// unmetQuery reads in one request what REST tells in five. What the review
+// decision is, with code owners, stale reviews and who pushed last, GitHub works
+// out itself. refUpdateRule is the part of classic protection that everybody may
+// read.
+const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $checksFrom: String, $threadsFrom: String) {
+  repository(owner: $owner, name: $name) {
+    ref(qualifiedName: $branch) {
+      refUpdateRule { requiredApprovingReviewCount requiredStatusCheckContexts requiresCodeOwnerReviews requiresConversationResolution }
+    }
+    pullRequest(number: $number) {
+      headRefOid
+      reviewDecision
+      latestOpinionatedReviews(first: 100, writersOnly: true) { nodes { state author { login } commit { oid } } }
+      reviewThreads(first: 100, after: $threadsFrom) @include(if: $threads) { pageInfo { hasNextPage endCursor } nodes { isResolved path } }
+      commits(last: 1) @include(if: $checks) {
+        nodes { commit { oid statusCheckRollup { contexts(first: 100, after: $checksFrom) {
+          pageInfo { hasNextPage endCursor }
+          nodes {
+            __typename
+            ... on CheckRun { name status conclusion checkSuite { app { databaseId } } }
+            ... on StatusContext { context state }
+          }
+        } } } }
+      }
+    }
+  }
+}`
+
+type pageInfo struct {
+	More bool   `json:"hasNextPage"`
+	End  string `json:"endCursor"`
+}
+
+// unmetAnswer is what comes of unmetQuery.
+type unmetAnswer struct {
+	Repository struct {
+		Ref *struct {
+			Rule *struct {
+				Approvals  int      `json:"requiredApprovingReviewCount"`
+				Checks     []string `json:"requiredStatusCheckContexts"`
+				CodeOwners bool     `json:"requiresCodeOwnerReviews"`
+				Resolved   bool     `json:"requiresConversationResolution"`
+			} `json:"refUpdateRule"`
+		} `json:"ref"`
+		Pull *struct {
+			Head     string `json:"headRefOid"`
+			Decision string `json:"reviewDecision"`
+			Reviews  struct {
+				Nodes []struct {
+					State  string `json:"state"`
+					Author struct {
+						Login string `json:"login"`
+					} `json:"author"`
+					Commit struct {
+						OID string `json:"oid"`
+					} `json:"commit"`
+				} `json:"nodes"`
+			} `json:"latestOpinionatedReviews"`
+			Threads struct {
+				Page  pageInfo `json:"pageInfo"`
+				Nodes []struct {
+					Resolved bool   `json:"isResolved"`
+					Path     string `json:"path"`
+				} `json:"nodes"`
+			} `json:"reviewThreads"`
+			Commits struct {
+				Nodes []struct {
+					Commit struct {
+						OID    string `json:"oid"`
+						Rollup *struct {
+							Contexts struct {
+								Page  pageInfo    `json:"pageInfo"`
+								Nodes []ranOnHead `json:"nodes"`
+							} `json:"contexts"`
+						} `json:"statusCheckRollup"`
+					} `json:"commit"`
+				} `json:"nodes"`
+			} `json:"commits"`
+		} `json:"pullRequest"`
+	} `json:"repository"`
+}
+
+// ranOnHead is a check run or a status.
+type ranOnHead struct {
+	Kind       string `json:"__typename"`
+	Name       string `json:"name"`
+	Status     string `json:"status"`
+	Conclusion string `json:"conclusion"`
+	Suite      struct {
+		App struct {
+			ID int64 `json:"databaseId"`
+		} `json:"app"`
+	} `json:"checkSuite"`
+	Context string `json:"context"`
+	State   string `json:"state"`
+}
+
+// maxPages bounds the pages of checks and conversations that are read.
+const maxPages = 20
+
+// Unmet reads the rules of the branch, and how the pull request stands.
+func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requirement, error) {
+	doing := fmt.Sprintf("read what pull request %d lacks", r.Number)
+	rules, err := f.demands(ctx, r.Branch)
+	if err != nil {
+		return nil, failure(ctx, doing, err)
+	}
+	var (
+		reply   unmetAnswer
+		contain []ranOnHead
+		threads []string
+	)
+	ask := map[string]any{"owner": f.o.Owner, "name": f.o.Name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
+		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown}
+	for page := 0; ; page++ {
+		reply = unmetAnswer{}
+		if err := f.graphQL(ctx, unmetQuery, ask, &reply); err != nil {
+			return nil, failure(ctx, doing, err)
+		}
+		p := reply.Repository.Pull
+		switch {
+		case p == nil:
+			return nil, failure(ctx, doing, forge.ErrNotFound)
+		case p.Head != string(r.Head):
+			return nil, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
+		}
+		more := false
+		for _, t := range p.Threads.Nodes {
+			if !t.Resolved {
+				threads = append(threads, t.Path)
+			}
+		}
+		if p.Threads.Page.More {
+			more, ask["threadsFrom"] = true, p.Threads.Page.End
+		} else {
+			ask["threads"] = false
+		}
+		ask["checks"] = false
+		for _, n := range p.Commits.Nodes {
+			if n.Commit.OID != string(r.Head) || n.Commit.Rollup == nil {
+				continue
+			}
+			contain = append(contain, n.Commit.Rollup.Contexts.Nodes...)
+			if pi := n.Commit.Rollup.Contexts.Page; pi.More {
+				more, ask["checks"], ask["checksFrom"] = true, true, pi.End
+			}
+		}
+		if !more || page == maxPages {
+			break
+		}
+	}
+	rules = rules.with(&reply)
+	f.noteDemands(r.Branch, rules)
+	var out []queue.Requirement
+	out = append(out, unmetReviews(r, rules, &reply)...)
+	if r.Checks {
+		out = append(out, unmetChecks(r, rules, contain)...)
+	}
+	if n := len(threads); n > 0 && (rules.resolved || r.Resolved) {
+		slices.Sort(threads)
+		threads = slices.Compact(threads)
+		out = append(out, queue.Requirement{Kind: queue.RequireResolved, Names: append([]string{strconv.Itoa(n)}, threads[:min(len(threads), 5)]...)})
+	}
+	return out, nil
+}
+
+// unmetReviews follows GitHub's decision. It is made for the branch that the pull
+// request asks for: where that is another one, because it is on top of another
+// pull request, the rules of the branch that it lands on are applied here, but for
+// code owners.
+func unmetReviews(r forge.Requirements, d demands, reply *unmetAnswer) []queue.Requirement {
+	p := reply.Repository.Pull
+	var against []string
+	approvals, others := 0, 0
+	for _, v := range p.Reviews.Nodes {
+		switch v.State {
+		case "CHANGES_REQUESTED":
+			against = append(against, v.Author.Login)
+		case "APPROVED":
+			if r.Base == r.Branch || !d.stale && !d.lastPush || v.Commit.OID == string(r.Head) {
+				approvals++
+				if !strings.EqualFold(v.Author.Login, r.Author) {
+					others++
+				}
+			}
+		}
+	}
+	slices.Sort(against)
+	changes := queue.Requirement{Kind: queue.RequireNoChanges, Names: against}
+	count := queue.Requirement{Kind: queue.RequireReviews, Names: []string{strconv.Itoa(approvals), strconv.Itoa(max(d.approvals, 1))}}
+	var out []queue.Requirement
+	if r.Base != r.Branch {
+		if !d.reviews() {
+			return nil
+		}
+		if len(against) > 0 {
+			out = append(out, changes)
+		}
+		if approvals < d.approvals {
+			out = append(out, count)
+		}
+		if d.lastPush && others == 0 && approvals >= d.approvals {
+			out = append(out, queue.Requirement{Kind: queue.RequireLastPush})
+		}
+		if d.codeOwners {
+			out = append(out, queue.Requirement{Kind: queue.RequireCodeOwners, Names: []string{r.Branch}})
+		}
+		return out
+	}
+	switch p.Decision {
+	case "CHANGES_REQUESTED":
+		if out = append(out, changes); approvals < d.approvals {
+			out = append(out, count)
+		}
+	case "REVIEW_REQUIRED":
+		switch {
+		case approvals < d.approvals || !d.codeOwners && !d.lastPush:
+			out = append(out, count)
+		case d.codeOwners:
+			out = append(out, queue.Requirement{Kind: queue.RequireCodeOwners})
+		default:
+			out = append(out, queue.Requirement{Kind: queue.RequireLastPush})
+		}
+	}
+	return out
+}
+
+// unmetChecks holds what has run on the head against what must have passed. Where
+// several of a name have run, all must have passed.
+func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requirement {
+	var waits, failed []string
+	for _, want := range d.checks {
+		if slices.ContainsFunc(r.Except, func(n string) bool { return strings.EqualFold(n, want.name) }) {
+			continue
+		}
+		seen, pending, bad := false, false, false
+		for _, x := range ran {
+			switch {
+			case x.Kind == "CheckRun" && x.Name == want.name && (want.app <= 0 || want.app == x.Suite.App.ID):
+				seen = true
+				switch {
+				case x.Status != "COMPLETED":
+					pending = true
+				case !slices.Contains([]string{"SUCCESS", "NEUTRAL", "SKIPPED"}, x.Conclusion):
+					bad = true
+				}
+			case x.Kind == "StatusContext" && strings.EqualFold(x.Context, want.name) && want.app <= 0:
+				seen = true
+				pending = pending || x.State == "PENDING" || x.State == "EXPECTED"
+				bad = bad || x.State == "FAILURE" || x.State == "ERROR"
+			}
+		}
+		switch {
+		case bad:
+			failed = append(failed, want.name)
+		case pending, !seen:
+			waits = append(waits, want.name)
+		}
+	}
+	var out []queue.Requirement
+	if len(waits) > 0 {
+		out = append(out, queue.Requirement{Kind: queue.RequireChecks, Names: waits})
+	}
+	if len(failed) > 0 {
+		out = append(out, queue.Requirement{Kind: queue.RequireChecksPassed, Names: failed})
+	}
+	return out
+}
+
+// graphQL asks one question. GitHub answers 200 to most that goes wrong.
+func (f *Forge) graphQL(ctx context.Context, query string, variables map[string]any, into any) error {
+	path := "graphql" // https://api.github.com/graphql
+	if strings.HasSuffix(f.base.Path, "/api/v3/") {
+		path = "../graphql" // of an Enterprise server: /api/graphql
+	}
+	req, err := f.client.NewRequest(http.MethodPost, path, map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		return err
+	}
+	var reply struct {
+		Data   any `json:"data"`
+		Errors []struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	reply.Data = into
+	resp, err := f.client.Do(ctx, req, &reply)
+	if err != nil {
+		return err
+	}
+	if len(reply.Errors) == 0 {
+		return nil
+	}
+	first := reply.Errors[0]
+	err = fmt.Errorf("GraphQL: %s: %s", first.Type, first.Message)
+	switch first.Type {
+	case "RATE_LIMITED":
+		return &forge.Transient{Err: err, After: max(after(resp.Header, unsaid), time.Second)}
+	case "NOT_FOUND":
+		return errors.Join(forge.ErrNotFound, err)
+	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
+		return fmt.Errorf("%w: %w; give the App the permissions pull requests, checks and commit statuses: read, and accept them on the installation", forge.ErrForbidden, err)
+	case "": // "Something went wrong while executing your query", and time-outs
+		return &forge.Transient{Err: err}
+	}
+	return err
+}

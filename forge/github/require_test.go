@@ -1,0 +1,179 @@
+package github_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// TestUnmet has each thing that a branch can ask for, by classic protection and by
+// a ruleset.
+func TestUnmet(t *testing.T) {
+	for name, c := range map[string]struct {
+		protection forgetest.Protection
+		do         func(w *world, n int)
+		want       string
+	}{
+		"nothing":               {forgetest.Protection{}, nil, ""},
+		"a review":              {forgetest.Protection{Reviews: forgetest.Reviews{Count: 2}}, nil, "reviews 0 2"},
+		"half of the reviews":   {forgetest.Protection{Reviews: forgetest.Reviews{Count: 2}}, approve("ada"), "reviews 1 2"},
+		"reviews":               {forgetest.Protection{Reviews: forgetest.Reviews{Count: 2}}, approve("ada", "cyn"), ""},
+		"a reader's review":     {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, approve("bob"), "reviews 0 1"},
+		"changes, nobody asked": {forgetest.Protection{}, func(w *world, n int) { w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no") }, ""},
+		"changes": {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, func(w *world, n int) {
+			approve("cyn")(w, n)
+			w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no")
+		}, "changes-requested ada"},
+		"changes dismissed": {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, func(w *world, n int) {
+			approve("cyn")(w, n)
+			w.repo.DismissReview("cyn", n, w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no"))
+		}, ""},
+		"stale": {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Stale: true}}, func(w *world, n int) {
+			approve("cyn")(w, n)
+			w.commit("topic", "")
+		}, "reviews 0 1"},
+		"old, and good enough":  {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, func(w *world, n int) { approve("cyn")(w, n); w.commit("topic", "") }, ""},
+		"an owner":              {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("cyn"), "code-owners"},
+		"owners":                {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("ada"), ""},
+		"the last push":         {forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{LastPush: true}}, nil, "last-push"},
+		"a check":               {forgetest.Protection{RequiredChecks: []string{"ci", "lint", "submitqueue"}}, nil, "checks ci lint"},
+		"a check that runs":     {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", ""), "checks ci"},
+		"a check that failed":   {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "failure"), "checks-failed ci"},
+		"a check that passed":   {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "success"), ""},
+		"a check that was left": {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "skipped"), ""},
+		"one of two of its name": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
+			check("ci", "success")(w, n)
+			w.repo.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
+		}, "checks-failed ci"},
+		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.ReportStatus("ann", w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
+		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.ReportStatus("ann", w.repo.Pull(n).Head, "CI", "success") }, ""},
+		"many checks": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
+			check("ci", "success")(w, n)
+			for i := range 150 { // the newest come first
+				check(fmt.Sprint("x", i), "success")(w, n)
+			}
+		}, ""},
+		"conversations, nobody asked": {forgetest.Protection{}, func(w *world, n int) { w.repo.StartThread("ada", n, "a") }, ""},
+		"conversations": {forgetest.Protection{Reviews: forgetest.Reviews{Resolved: true}}, func(w *world, n int) {
+			for i := range 120 {
+				w.repo.ResolveThread("ann", n, w.repo.StartThread("ada", n, "early.go"), i > 0)
+			}
+			w.repo.StartThread("ada", n, "late.go")
+		}, "conversations 2 early.go late.go"},
+	} {
+		for _, ruleset := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, "/ruleset ", ruleset), func(t *testing.T) {
+				if c.protection.Ruleset && !ruleset {
+					t.Skip("classic protection does not tell this to everybody")
+				}
+				w := newWorld(t, forgetest.Options{})
+				for _, u := range []string{"ada", "cyn"} {
+					w.repo.SetPermission(u, "write")
+				}
+				_, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{"CODEOWNERS": "* @cyn\n*.txt @ada @ann\n"}})
+				w.must(err)
+				n := w.pull("topic")
+				c.protection.Ruleset = ruleset
+				w.repo.ProtectBranch("main", c.protection)
+				if c.do != nil {
+					c.do(w, n)
+				}
+				if got := w.unmet(n, forge.Requirements{Checks: true}); got != c.want {
+					t.Errorf("unmet: %q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+func approve(users ...string) func(w *world, n int) {
+	return func(w *world, n int) {
+		for _, u := range users {
+			w.repo.Review(u, n, "APPROVED", "", "")
+		}
+	}
+}
+
+func check(name, conclusion string) func(w *world, n int) {
+	return func(w *world, n int) { w.repo.SetCheck("ci", w.repo.Pull(n).Head, name, conclusion) }
+}
+
+func (w *world) unmet(n int, r forge.Requirements) string {
+	w.Helper()
+	p := w.repo.Pull(n)
+	r.Number, r.Author, r.Head, r.Base, r.Branch, r.Except = n, p.Author, queue.CommitID(p.Head), p.Base, "main", []string{"submitqueue"}
+	list, err := w.forge.Unmet(w.ctx, r)
+	w.must(err)
+	var out []string
+	for _, q := range list {
+		out = append(out, strings.TrimSpace(string(q.Kind)+" "+strings.Join(q.Names, " ")))
+	}
+	return strings.Join(out, "; ")
+}
+
+// A pull request on top of another asks for a branch without rules: those of the
+// branch that it lands on count.
+func TestUnmetOfStack(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.repo.SetPermission("ada", "write")
+	w.repo.ProtectBranch("main", forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, Stale: true}})
+	w.commit("low", "main")
+	w.commit("high", "low")
+	n, err := w.repo.OpenPull("ann", "high", "low", "High")
+	w.must(err)
+	ask := forge.Requirements{Checks: true}
+	if got := w.unmet(n, ask); got != "reviews 0 1" {
+		t.Errorf("at first: %q", got)
+	}
+	w.repo.Review("ada", n, "APPROVED", "", "")
+	if got := w.unmet(n, ask); got != "" {
+		t.Errorf("approved: %q", got)
+	}
+	w.commit("high", "")
+	if got := w.unmet(n, ask); got != "reviews 0 1" {
+		t.Errorf("pushed to: %q", got)
+	}
+	w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no")
+	if got := w.unmet(n, ask); got != "changes-requested ada; reviews 0 1" {
+		t.Errorf("turned down: %q", got)
+	}
+}
+
+// What is not asked for is not read, so it needs no permission; what is and cannot
+// be is said.
+func TestUnmetAsksForWhatItNeeds(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Permissions: map[string]string{"pull_requests": "read", "metadata": "read", "contents": "read"}})
+	w.repo.ProtectBranch("main", forgetest.Protection{RequiredChecks: []string{"ci"}})
+	n := w.pull("topic")
+	if got := w.unmet(n, forge.Requirements{}); got != "" {
+		t.Errorf("without checks: %q", got)
+	}
+	head := queue.CommitID(w.repo.Pull(n).Head)
+	_, err := w.forge.Unmet(w.ctx, forge.Requirements{Number: n, Head: head, Base: "main", Branch: "main", Checks: true})
+	if !isErr(err, forge.ErrForbidden) || !strings.Contains(err.Error(), "commit statuses: read") {
+		t.Errorf("checks: %v", err)
+	}
+	_, err = w.forge.Unmet(w.ctx, forge.Requirements{Number: n, Head: "abc", Base: "main", Branch: "main"})
+	if transient := (*forge.Transient)(nil); !errors.As(err, &transient) {
+		t.Errorf("another head: %v", err)
+	}
+	_, err = w.forge.Unmet(w.ctx, forge.Requirements{Number: 99, Head: "abc", Base: "main", Branch: "main"})
+	if !isErr(err, forge.ErrNotFound) {
+		t.Errorf("no such pull request: %v", err)
+	}
+	w.server.Fail(forgetest.Fault{Method: "POST", Path: "/api/graphql", Status: 502})
+	_, err = w.forge.Unmet(w.ctx, forge.Requirements{Number: n, Head: head, Base: "main", Branch: "main"})
+	if transient := (*forge.Transient)(nil); !errors.As(err, &transient) {
+		t.Errorf("502: %v", err)
+	}
+	if d := cmp.Diff("", w.unmet(n, forge.Requirements{})); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,73 @@
+package github
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ourCheck is the name of the queue's own check run: what it says is no news.
+const ourCheck = "submitqueue"
+
+// ran is what webhooks about checks and statuses say.
+type ran struct {
+	Name    string `json:"name"`
+	HeadSHA string `json:"head_sha"`
+	App     struct {
+		Slug string `json:"slug"`
+	} `json:"app"`
+}
+
+// events reads all that an event says to the queue; ErrIgnored: nothing.
+func (p *payload) events(kind, delivery string) ([]queue.Event, error) {
+	var out []queue.Event
+	event, err := p.event(kind, delivery)
+	if err == nil {
+		out = append(out, event)
+	} else if !errors.Is(err, forge.ErrIgnored) {
+		return nil, err
+	}
+	stirred, ignored := p.stirs(kind)
+	switch {
+	case ignored == nil && stirred.Number <= 0 && stirred.Head == "":
+		return nil, fmt.Errorf("%w: neither a pull request's number nor a commit", forge.ErrMalformed)
+	case ignored == nil:
+		return append(out, queue.Event{ID: "github/stir/" + delivery, Body: stirred}), nil
+	}
+	return out, err
+}
+
+// stirs reads an event of which nothing counts but that it may change what a pull
+// request lacks; the other members of these events are read by nobody.
+func (p *payload) stirs(kind string) (queue.Stirred, error) {
+	switch kind {
+	case "check_run":
+		if p.Action != "completed" || p.CheckRun.Name == ourCheck {
+			return queue.Stirred{}, forge.ErrIgnored
+		}
+		return queue.Stirred{Head: queue.CommitID(p.CheckRun.HeadSHA)}, nil
+	case "check_suite":
+		if p.Action != "completed" || p.CheckSuite.App.Slug == ourCheck {
+			return queue.Stirred{}, forge.ErrIgnored
+		}
+		return queue.Stirred{Head: queue.CommitID(p.CheckSuite.HeadSHA)}, nil
+	case "status":
+		if p.State == "pending" {
+			return queue.Stirred{}, forge.ErrIgnored
+		}
+		return queue.Stirred{Head: queue.CommitID(p.SHA)}, nil
+	case "pull_request_review":
+		verdict := strings.EqualFold(p.Review.State, "approved") || strings.EqualFold(p.Review.State, "changes_requested")
+		if p.Action == "dismissed" || p.Action == "submitted" && verdict {
+			return queue.Stirred{Number: p.PullRequest.Number}, nil
+		}
+	case "pull_request_review_thread":
+		if p.Action == "resolved" || p.Action == "unresolved" {
+			return queue.Stirred{Number: p.PullRequest.Number}, nil
+		}
+	}
+	return queue.Stirred{}, forge.ErrIgnored
+}

@@ -1,0 +1,30 @@
+package forge
+
+import (
+	"context"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Requirer is implemented by a Forge that asks things of a pull request before it
+// may land: reviews, checks, resolved conversations.
+type Requirer interface {
+	// Unmet returns what an open pull request does not meet of what the branch that
+	// it is to land on asks for; all that could be told, in a fixed order. A draft,
+	// labels and merge conflicts are not its business. *Transient besides, where the
+	// pull request is at another head by now. Errors as in Forge.
+	Unmet(ctx context.Context, r Requirements) ([]queue.Requirement, error)
+}
+
+// Requirements say of which pull request what is to be met.
+type Requirements struct {
+	Number int
+	Author string
+	Head   queue.CommitID
+	Base   string // the branch that it asks for
+	Branch string // the branch that it is to land on: that one's rules count
+
+	Checks   bool     // required checks count, but for those of Except
+	Except   []string // names of check runs of our own
+	Resolved bool     // conversations must be resolved, whatever the branch's rules say
+}

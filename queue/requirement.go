@@ -1,0 +1,89 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RequirementKind says what is asked of a pull request.
+type RequirementKind string
+
+// The kinds of requirements. Names holds what each says.
+const (
+	RequireReviews       RequirementKind = "reviews"           // approving reviews; Names: how many there are, how many it takes
+	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of those who own what it changes; Names: the base for which the forge cannot tell, if so
+	RequireLastPush      RequirementKind = "last-push"         // an approval of the last push by somebody who did not push it
+	RequireNoChanges     RequirementKind = "changes-requested" // Names: reviewers who asked for changes
+	RequireChecks        RequirementKind = "checks"            // Names: required checks that have not ended or not appeared
+	RequireChecksPassed  RequirementKind = "checks-failed"     // Names: required checks that have failed
+	RequireResolved      RequirementKind = "conversations"     // Names: how many are open, and the paths of some
+	RequireNoLabel       RequirementKind = "label"             // Names: labels that block
+	RequireReady         RequirementKind = "draft"             // it is a draft
+	RequireAdministrator RequirementKind = "administrator"     // an administrator's approval of this head; Names: protected paths
+	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
+)
+
+// Requirement is something that is asked of a pull request and that it does not
+// meet. Each may come true without a new commit, so whoever asked to land waits
+// for it; but RequireMerge, which is only named beside others.
+type Requirement struct {
+	Kind  RequirementKind `json:"kind"`
+	Names []string        `json:"names,omitempty"` // hostile text
+}
+
+// Stirred says that something has happened on which it may rest what a pull
+// request does not meet yet: a review, a conversation, a check.
+type Stirred struct {
+	Number int      `json:"number,omitempty"` // 0: of whichever has Head
+	Head   CommitID `json:"head,omitempty"`
+}
+
+func (Stirred) event() {}
+
+// CheckPolicy says whether a change waits for the required checks of its
+// pull request.
+type CheckPolicy string
+
+// The policies for required checks of pull requests.
+const (
+	ChecksWait  CheckPolicy = "wait"  // it enters once they have passed
+	ChecksEnter CheckPolicy = "enter" // it enters at once; only what the queue builds counts
+)
+
+// ResolvePolicy says when all conversations of a pull request must be resolved.
+type ResolvePolicy string
+
+// The policies for conversations.
+const (
+	ResolveAuto   ResolvePolicy = "auto"   // where the branch's protection asks for it
+	ResolveAlways ResolvePolicy = "always" // whatever the protection asks for
+)
+
+// Blocking returns those of a pull request's labels that block it. Case does not
+// count, as at the forge.
+func (r *Rules) Blocking(labels []string) []string {
+	var out []string
+	for _, l := range labels {
+		if slices.ContainsFunc(r.BlockingLabels, func(b string) bool { return strings.EqualFold(b, l) }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// checkBlocking refuses labels that block and that are none, or that ask to land.
+func checkBlocking(r *configReader, q Rules) {
+	ask := cmp.Or(q.Label, "land")
+	for i, l := range q.BlockingLabels {
+		at := fmt.Sprintf("queue.blocking_labels[%d]", i)
+		rest, ours := strings.CutPrefix(strings.ToLower(l), strings.ToLower(ask))
+		switch {
+		case l != strings.TrimSpace(l) || l == "" || strings.ContainsAny(l, "\r\n"):
+			r.report(at, "%s must be one line without spaces at its ends, found %s", at, quoted(l))
+		case ours && (rest == "" || rest[0] == ':'):
+			r.report(at, "%s is %s, a label that asks to land: take it out", at, quoted(l))
+		}
+	}
+}

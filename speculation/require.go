@@ -1,0 +1,229 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Requirements. A forge may ask things of a pull request before it lands: reviews,
+// checks, resolved conversations. Whoever asks to land before they are met waits,
+// parked, with the list of them (ReasonRequirements); the forge is asked again when
+// something has happened there (Stirred), and rarely besides, in case that was lost.
+//
+// What is in the order is asked about once more right before it lands: a change
+// whose requirements were last seen to be met longer than metFor ago boards no
+// push. It keeps its place in the train meanwhile, so that nobody has to be merged
+// anew, unless the answer takes long: then the others go first. What no longer
+// meets them is parked in its turn, and nobody else is judged by that.
+//
+// All of this is off for changes of a forge that asks for nothing: their Met is 0.
+
+const (
+	metFor      = time.Minute      // for so long it is taken that requirements stay met
+	boardingFor = 15 * time.Second // for so long the train waits for the answer
+	minWait     = time.Minute      // between two looks at who waits, of which nobody has heard
+	maxWait     = time.Hour
+)
+
+// waitsOutside reports whether a change waits for what is asked of its pull request.
+func waitsOutside(ch *queue.Change) bool {
+	return ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonRequirements
+}
+
+// wanting returns what a pull request does not meet. vouched: an administrator has
+// approved its head by asking for it.
+func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
+	if !b.Requires {
+		return nil
+	}
+	var out []queue.Requirement
+	if b.Draft {
+		out = append(out, queue.Requirement{Kind: queue.RequireReady})
+	}
+	if len(b.Protected) > 0 && !b.Approved && !vouched {
+		out = append(out, queue.Requirement{Kind: queue.RequireAdministrator, Names: b.Protected})
+	}
+	out = append(out, b.Unmet...)
+	if !slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind != queue.RequireMerge }) {
+		return nil // what does not merge gets its verdict from the queue's own merge
+	}
+	return out
+}
+
+// admit takes in what was seen of the requirements of a change that somebody asks
+// to land, or to try again. It reports whether they are met; else it waits.
+func (c *Core) admit(ch *queue.Change, b queue.Inspected) bool {
+	ch.Vouched = ch.Vouched || b.Vouched
+	if lacks := wanting(b, ch.Vouched); len(lacks) > 0 {
+		c.await(ch, lacks)
+		return false
+	}
+	c.seenMet(ch, b)
+	return true
+}
+
+// stay does so for a change that nobody has said anything about.
+func (c *Core) stay(ch *queue.Change, b queue.Inspected) {
+	// One that has entered under a former version was approved then.
+	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
+	if lacks := wanting(b, vouched); len(lacks) > 0 {
+		c.await(ch, lacks)
+		return
+	}
+	c.seenMet(ch, b)
+	if waitsOutside(ch) {
+		c.unparkNow(ch)
+	}
+}
+
+func (c *Core) seenMet(ch *queue.Change, b queue.Inspected) {
+	if ch.Met = 0; b.Requires {
+		ch.Met = c.seenAt
+	}
+	if waitsOutside(ch) && ch.Virtual == 0 {
+		ch.Arrival = c.now // it enters only now, and does not go before those who are there
+	}
+	c.touch(queue.KindChange, string(ch.ID))
+}
+
+// await parks a change until it meets what is asked of it.
+func (c *Core) await(ch *queue.Change, lacks []queue.Requirement) {
+	why := queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
+	switch {
+	case ch.Phase != queue.Parked:
+		c.park(ch, why, c.now.Add(minWait))
+	case ch.Reason.Code != queue.ReasonRequirements || !sameRequirements(ch.Reason.Unmet, lacks):
+		ch.Reason, ch.Until = why, c.nextLook(ch)
+		c.touchChange(ch)
+	}
+}
+
+func sameRequirements(a, b []queue.Requirement) bool {
+	return slices.EqualFunc(a, b, func(x, y queue.Requirement) bool { return x.Kind == y.Kind && slices.Equal(x.Names, y.Names) })
+}
+
+// nextLook is when a change that waits is asked about if nobody hears of it: the
+// longer it has waited, the later.
+func (c *Core) nextLook(ch *queue.Change) queue.Instant {
+	return c.now.Add(min(max(c.now.Sub(ch.Decided), minWait), maxWait))
+}
+
+// lookAgain asks about a change that waits and of which nobody has heard.
+func (c *Core) lookAgain(ch *queue.Change) {
+	ch.Until = c.nextLook(ch)
+	c.touchChange(ch)
+	c.reconsider(ch)
+	c.inspect()
+}
+
+// reconsider has the pull request of a change looked at again, once however many
+// ask for it.
+func (c *Core) reconsider(ch *queue.Change) {
+	if ch.Phase.Final() || ch.Phase == queue.Landing {
+		return
+	}
+	for _, r := range c.s.Requests {
+		if r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck && !r.Boarding {
+			if !r.Again {
+				r.Again = true
+				c.touch(queue.KindRequest, r.ID)
+			}
+			return
+		}
+	}
+	c.doubt(ch, "stirred/"+string(ch.ID)+"@"+strconv.FormatInt(int64(c.now), 10))
+}
+
+// stirred follows that something has happened at the forge. Of what is in the
+// order, only what is not heard of in masses is looked at at once: before it lands
+// the forge is asked in any case.
+func (c *Core) stirred(b queue.Stirred) {
+	if b.Number != 0 {
+		c.inspectAgain(b.Number)
+		switch ch := c.active(b.Number); {
+		case ch == nil || ch.Phase == queue.Landing || c.asked(ch):
+		case waitsOutside(ch):
+			c.reconsider(ch)
+		case ch.Met != 0:
+			ch.Met = 1 // long ago
+			c.touch(queue.KindChange, string(ch.ID))
+			c.check(ch)
+		}
+		return
+	}
+	for _, id := range sorted(c.open) {
+		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) {
+			c.reconsider(ch)
+		}
+	}
+}
+
+// newRequirements looks again at all who wait: the configuration has changed.
+func (c *Core) newRequirements() {
+	for _, ch := range c.parked() {
+		if waitsOutside(ch) {
+			c.reconsider(ch)
+		}
+	}
+}
+
+// fresh reports whether a change may board a push as far as what is asked of its
+// pull request goes.
+func (c *Core) fresh(ch *queue.Change) bool { return ch.Met == 0 || c.now < ch.Met.Add(metFor) }
+
+// check asks about a change right before it lands, unless that is being done.
+func (c *Core) check(ch *queue.Change) {
+	if !c.asked(ch) {
+		c.request(queue.Request{ID: "recheck/boarding/" + string(ch.ID) + "@" + strconv.FormatInt(int64(c.now), 10), Number: ch.Number,
+			User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now, Boarding: true})
+	}
+}
+
+// asked reports whether a change is being looked at again.
+func (c *Core) asked(ch *queue.Change) bool {
+	for _, r := range c.s.Requests {
+		if r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck {
+			return true
+		}
+	}
+	return false
+}
+
+// unanswered ends a question to which there is no answer. A change that was about
+// to land leaves the order for a while, so that the others can land.
+func (c *Core) unanswered(r *queue.Request, cause string) {
+	c.forget(r)
+	if r.Boarding {
+		c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+	}
+}
+
+// stillMay reports whether who asked for a change may still do so.
+func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
+	if !b.Requires {
+		return true
+	}
+	role := b.Permission
+	if strings.HasSuffix(ch.Requester, "[bot]") && c.permissions().HearsBot(ch.Requester) {
+		role = "write" // as when it asked
+	}
+	return queue.RoleLevel(role) >= queue.RoleLevel("write") && c.permissions().For(queue.CommandLand).Allows(role, ch.Requester, b.Teams)
+}
+
+// holdsUp reports whether the train still waits for the answer to a request of
+// check: it does not for one that takes long or had to be asked twice.
+func (c *Core) holdsUp(r *queue.Request) bool {
+	if !r.Boarding || c.now >= r.At.Add(boardingFor) {
+		return false
+	}
+	key := c.outstanding[taskKey(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})]
+	if a := c.s.Actions[key]; a != nil && a.Attempt > 1 && a.Error != "" {
+		return false
+	}
+	c.wakeAt(r.At.Add(boardingFor))
+	return true
+}
