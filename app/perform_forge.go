@@ -19,6 +19,9 @@ import (
 // CheckName is the name of the check run on each pull request's head.
 const CheckName = "submitqueue"
 
+// TryCheckName is the name of the check run of a try.
+const TryCheckName = CheckName + "/try"
+
 // inspect asks the forge about a pull request and who gave a command.
 func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (queue.Body, error) {
 	var now inForce
@@ -150,7 +153,11 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
 	if v.Change.ID != "" {
 		state, title, summary := CheckText(v, texts)
-		say.Check = forge.Check{Name: CheckName, Head: v.Change.Head, ExternalID: string(v.Change.ID),
+		name := CheckName
+		if v.Change.On != "" {
+			name = TryCheckName // that a try has passed is no leave to merge
+		}
+		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}

@@ -85,6 +85,7 @@ func (w voice) help() string {
 		"- `/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same.",
 		"- `/land cancel` takes it out of the queue. Taking the label off does the same.",
 		"- `/land retry` forgets past failures and runs the steps again.",
+		"- `/land try` builds it on the target branch and says what came of it; it does not land.",
 		"- `/land status` brings this comment up to date.",
 		"- `/land help` shows this list.",
 		"- `/queue pause REASON` stops all landings until `/queue resume`; for maintainers.",

@@ -125,6 +125,12 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "the target branch was force-pushed"
 	case queue.ReasonTooLate:
 		return "it was already being pushed"
+	case queue.ReasonTrying:
+		return "being tried"
+	case queue.ReasonTried:
+		return "it passes on the target branch"
+	case queue.ReasonInQueue:
+		return "it is in the queue"
 	case queue.ReasonForge:
 		return "the " + w.o.Words.host() + " could not be asked"
 	}
@@ -309,7 +315,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNotQueued:
 		return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
 	case queue.ReasonHelp:
-		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
+		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land try, /land status, /land help, /queue pause REASON, /queue resume."
 	case queue.ReasonForced:
 		text := "The target branch was force-pushed"
 		if len(r.Names) > 1 {
@@ -318,6 +324,12 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		return text + ". Landings go on after " + w.resume() + "."
 	case queue.ReasonTooLate:
 		return w.tooLate(r.Names)
+	case queue.ReasonTrying:
+		return "It is built on the target branch as it is, in slots that the queue does not need. It does not land, whatever comes of it."
+	case queue.ReasonTried:
+		return "It passes on the target branch. Nothing was landed."
+	case queue.ReasonInQueue:
+		return "It is in the queue already, which builds it and says here what comes of it."
 	case queue.ReasonForge:
 		return "The forge could not be asked, so nothing was done" + w.last(r.Detail) + ". Please comment again in a while."
 	}

@@ -45,6 +45,8 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		return "❌", "Rejected: " + w.orSome(why, "it cannot land")
 	case queue.Cancelled:
 		return "⏹️", "Out of the queue: " + w.orSome(why, "cancelled")
+	case queue.Trying, queue.Tried:
+		return "🧪", w.tryHeadline(c)
 	case queue.NothingToLand:
 		return "☑️", "Nothing to land: " + w.orSome(why, "the merge changes nothing")
 	}
@@ -92,6 +94,13 @@ func (w voice) body(v queue.View) []string {
 		add(w.around(v))
 		add(w.builds(v))
 		add(w.expected(v))
+	case c.Phase == queue.Trying:
+		add(w.reason(c.Reason))
+		add(w.builds(v))
+	case c.Phase == queue.Tried:
+		for _, block := range w.tried(c) {
+			add(block)
+		}
 	case c.Phase == queue.Parked:
 		add(w.reason(c.Reason))
 		add(w.parked(c))

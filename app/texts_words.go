@@ -156,6 +156,10 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	switch n.What {
 	case "entered":
 		return "Asked to land", ""
+	case "try":
+		return "Asked to try, and not to land", strings.TrimPrefix(v.by(n.Reason), " ")
+	case "tried":
+		return "Tried", w.Short(c, n.Reason)
 	case "moved":
 		if len(n.Reason.Names) < 2 {
 			return "Put into another lane", ""

@@ -14,6 +14,7 @@ const (
 	CommandPause   Verb = "pause"
 	CommandResume  Verb = "resume"
 	CommandHelp    Verb = "help"
+	CommandTry     Verb = "try" // builds it on main, and never lands it
 	CommandUnknown Verb = "unknown"
 	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
 )
@@ -138,7 +139,7 @@ func parseLand(words []string) (Command, bool) {
 			continue
 		}
 		switch v := Verb(w); v {
-		case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
+		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry:
 			if i > 0 {
 				return c, false
 			}

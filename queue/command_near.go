@@ -10,7 +10,7 @@ func verbs(head string) []string {
 	if head == "/queue" {
 		return []string{"pause", "resume"}
 	}
-	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandHelp)}
+	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandHelp)}
 }
 
 // rightly returns how a line that is no command was probably meant: its first

@@ -21,6 +21,7 @@ func TestParseCommands(t *testing.T) {
 		{"among text", "Looks good.\n/land\nThanks!", "land"},
 		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
 		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
+		{"try", "/land try", "try"},
 		{"word in upper case", "/land CANCEL", "cancel"},
 		{"a lane", "/land priority=high", "land in high"},
 		{"a lane in upper case", "/LAND Priority=HIGH", "land in high"},

@@ -181,6 +181,8 @@ type Permissions struct {
 	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Retry is who may have failures forgotten. Default what land says.
 	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Try is who may say /land try. Default what land says.
+	Try Who `json:"try,omitempty" yaml:"try,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Queue is who may say /queue pause and /queue resume. Default maintain.
 	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.

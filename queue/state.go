@@ -62,6 +62,8 @@ type Pull struct {
 	Number   int      `json:"number"`
 	Active   ChangeID `json:"active,omitempty"`    // its change without a verdict
 	Last     ChangeID `json:"last,omitempty"`      // its change with the latest verdict
+	Try      ChangeID `json:"try,omitempty"`       // the try that is under way
+	Tried    ChangeID `json:"tried,omitempty"`     // the latest try that is over
 	Notice   Reason   `json:"notice,omitzero"`     // the answer to the latest command that was not followed
 	NoticeTo string   `json:"notice_to,omitempty"` // who gave it
 	Shown    Digest   `json:"shown,omitempty"`     // digest of the facts its comment shows

@@ -93,6 +93,8 @@ func (p Permissions) For(v Verb) Who {
 		return or(p.Cancel, land)
 	case CommandRetry:
 		return or(p.Retry, land)
+	case CommandTry:
+		return or(p.Try, land)
 	case CommandPause, CommandResume:
 		return or(p.Queue, "maintain")
 	}

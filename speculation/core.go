@@ -234,6 +234,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.restack()
 	c.meetings()
 	c.settle()
+	c.settleTries()
 	c.land()
 }
 

@@ -50,8 +50,13 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	switch r.Command.Verb {
 	case queue.CommandLand:
 		c.enter(r, b)
+	case queue.CommandTry:
+		c.tryOut(r, b)
 	case queue.CommandCancel:
-		switch {
+		switch try := c.tryOf(r.Number); {
+		case ch == nil && try != nil:
+			c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+			c.accept(r)
 		case ch == nil:
 			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 		case ch.Phase == queue.Landing:
@@ -130,6 +135,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
+	c.endTry(c.tryOf(r.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 	p := c.pull(r.Number)
 	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, ""
 	if !b.Fork {
@@ -199,6 +205,10 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
+	if try := c.lastTry(r.Number); ch == nil && try != nil {
+		c.tryAgain(r, b, try.ID)
+		return
+	}
 	if ch == nil {
 		before := c.before(r.Number, b.Head)
 		if len(before) == 0 {
@@ -230,7 +240,7 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 		last = p.Last
 	}
 	for _, id := range sorted(c.s.Changes) {
-		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() {
+		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() && ch.Phase != queue.Tried {
 			out = append(out, id)
 		}
 	}

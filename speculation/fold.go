@@ -168,7 +168,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandRetry) {
+			if r.Number == b.Number && needsWrite(r.Command.Verb) {
 				c.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}
@@ -178,6 +178,9 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		c.pull(b.Number).Head = b.Head
 	}
 	c.inspectAgain(b.Number)
+	if try := c.tryOf(b.Number); try != nil && try.Head != b.Head {
+		c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+	}
 	switch ch := c.active(b.Number); {
 	case ch == nil || ch.Head == b.Head:
 	case ch.Phase == queue.Landing:
@@ -196,6 +199,7 @@ func (c *Core) doubt(ch *queue.Change, why string) {
 
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
+	c.endTry(c.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	ch := c.active(b.Number)
 	if ch == nil || ch.Phase == queue.Landing {
 		return

@@ -17,7 +17,7 @@ func (c *Core) permissions() queue.Permissions {
 // needsWrite reports whether following a command may run what a pull request holds.
 func needsWrite(v queue.Verb) bool {
 	switch v {
-	case queue.CommandLand, queue.CommandRetry:
+	case queue.CommandLand, queue.CommandRetry, queue.CommandTry:
 		return true
 	}
 	return false

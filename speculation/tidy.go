@@ -93,7 +93,7 @@ func (c *Core) tidyChanges() {
 		}
 	}
 	for n, p := range c.s.Pulls {
-		if p.Active == "" && c.now.Sub(p.At) > keepPull {
+		if p.Active == "" && p.Try == "" && c.now.Sub(p.At) > keepPull {
 			delete(c.s.Pulls, n)
 			delete(c.told, n)
 			c.touchPull(p)
@@ -137,6 +137,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 		}
 		switch {
 		case l.ID == c.s.Main.Root || l == c.nextRoot() || c.evidence(ch, l):
+		case ch != nil && ch.Phase == queue.Trying && l.Parent == ch.On:
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
 				c.dropLink(l)
@@ -192,7 +193,7 @@ func (c *Core) reached(l *queue.Link) bool {
 }
 
 func (c *Core) evidence(ch *queue.Change, l *queue.Link) bool {
-	return ch != nil && ch.Phase == queue.Rejected && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
+	return ch != nil && (ch.Phase == queue.Rejected || ch.Phase == queue.Tried) && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
 		c.now.Sub(ch.Decided) < queue.FailureExpiry
 }
 

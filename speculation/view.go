@@ -56,10 +56,8 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 	if p == nil {
 		return v, false
 	}
-	for _, id := range []queue.ChangeID{p.Active, p.Last} {
-		if v, ok = c.View(id); ok {
-			return v, true
-		}
+	if ch := c.shownOf(p); ch != nil {
+		return c.View(ch.ID)
 	}
 	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
 }
