@@ -51,6 +51,8 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		return "☑️", "Nothing to land: " + w.orSome(why, "the merge changes nothing")
 	}
 	switch v.Notice.Code {
+	case queue.ReasonDelegated, queue.ReasonUndelegated:
+		return "🤝", "Delegation: " + w.short(v.Notice.Code)
 	case queue.ReasonHelp:
 		return "ℹ️", "How to use the queue"
 	case queue.ReasonUnknown:
@@ -84,6 +86,7 @@ func (w voice) body(v queue.View) []string {
 	}
 	c := v.Change
 	add(w.notice(v))
+	add(w.emergency(c))
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))

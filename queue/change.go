@@ -63,6 +63,7 @@ type Change struct {
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
+	Now       *Emergency    `json:"now,omitempty"`       // it goes before all others
 	Lane      string        `json:"lane,omitempty"`      // as the configuration calls it; empty: it came before there were lanes
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
@@ -191,13 +192,17 @@ const (
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
 	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the nearest command
 	ReasonNotQueued    ReasonCode = "not-queued"
-	ReasonHelp         ReasonCode = "help"     // asked for the commands
-	ReasonForced       ReasonCode = "forced"   // the target branch was force-pushed; Names: old tip, new tip
-	ReasonTooLate      ReasonCode = "too-late" // cancel or push after landing was written
-	ReasonTrying       ReasonCode = "trying"   // being built, and not to land
-	ReasonTried        ReasonCode = "tried"    // it has passed on main, and was not to land
-	ReasonInQueue      ReasonCode = "in-queue" // refused: a try of what the queue builds anyway
-	ReasonForge        ReasonCode = "forge"    // the forge could not be asked; Detail: its error
+	ReasonHelp         ReasonCode = "help"        // asked for the commands
+	ReasonForced       ReasonCode = "forced"      // the target branch was force-pushed; Names: old tip, new tip
+	ReasonTooLate      ReasonCode = "too-late"    // cancel or push after landing was written
+	ReasonTrying       ReasonCode = "trying"      // being built, and not to land
+	ReasonTried        ReasonCode = "tried"       // it has passed on main, and was not to land
+	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of what the queue builds anyway
+	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
+	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back
+	ReasonNowQuota     ReasonCode = "now-quota"   // refused: Names: the limit of a day; Until: when there is room again
+	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: what was read of an end of a freeze
+	ReasonForge        ReasonCode = "forge"       // the forge could not be asked; Detail: its error
 )
 
 // Reason says why, as data.

@@ -95,7 +95,11 @@ func (p Permissions) For(v Verb) Who {
 		return or(p.Retry, land)
 	case CommandTry:
 		return or(p.Try, land)
-	case CommandPause, CommandResume:
+	case CommandDelegate, CommandUndelegate:
+		return or(p.Delegate, land)
+	case CommandNow:
+		return or(p.Now, "admin")
+	case CommandPause, CommandResume, CommandFreeze:
 		return or(p.Queue, "maintain")
 	}
 	return ""

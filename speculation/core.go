@@ -230,6 +230,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 		c.news++
 	}
 	c.fade()
+	c.thaw()
 	c.unpark()
 	c.restack()
 	c.meetings()

@@ -67,6 +67,14 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 		}
 	case queue.CommandRetry:
 		c.retry(r, b)
+	case queue.CommandNow:
+		c.emergency(r, b)
+	case queue.CommandDelegate:
+		c.delegate(r, b)
+	case queue.CommandUndelegate:
+		c.undelegate(r)
+	case queue.CommandFreeze:
+		c.freeze(r)
 	case queue.CommandPause:
 		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.now}
 		c.touchMain()
@@ -159,7 +167,7 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 	}
 	last := c.s.Changes[p.Last]
 	return last != nil && last.Head == head && last.Phase != queue.Cancelled &&
-		r.Command.Verb == queue.CommandLand && r.At < last.Decided
+		(r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any.

@@ -144,6 +144,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	f.text(string(ch.ID))
 	f.text(string(ch.Phase))
 	f.text(c.shownLane(ch))
+	if ch.Now != nil {
+		f.text(ch.Now.By)
+	}
 	f.reason(ch.Reason)
 	if ch.Parent != 0 {
 		f.number(ch.Parent)
