@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -158,7 +159,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			name = TryCheckName // that a try has passed is no leave to merge
 		}
 		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
-			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID), Annotations: annotations(v.Change), Buttons: buttons(v.Change)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
 	return gone(done, p.say(ctx, say))
@@ -169,7 +170,7 @@ func (p *performer) say(ctx context.Context, now forge.Publication) error {
 	p.mu.Lock()
 	last := p.said[now.Number]
 	p.mu.Unlock()
-	if last == now {
+	if reflect.DeepEqual(last, now) {
 		return nil
 	}
 	if f, ok := p.Forge.(forge.Publisher); ok {
@@ -184,7 +185,7 @@ func (p *performer) say(ctx context.Context, now forge.Publication) error {
 			last.Comment = now.Comment
 			p.note(now.Number, last)
 		}
-		if last.Check != now.Check && now.Check.Name != "" {
+		if !reflect.DeepEqual(last.Check, now.Check) && now.Check.Name != "" {
 			if err := p.Forge.Check(ctx, now.Check); err != nil {
 				return err
 			}

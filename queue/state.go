@@ -55,6 +55,8 @@ type Request struct {
 	Command Command `json:"command"`
 	At      Instant `json:"at"`
 	Bot     bool    `json:"bot,omitempty"` // the user is an App
+
+	Head CommitID `json:"head,omitempty"` // it is about this commit and no other
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

@@ -38,6 +38,10 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	if why := c.outdated(r, b); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
 	if why := c.laneRefused(r, b); why.Code != "" {
 		c.refuse(r, why)
 		return

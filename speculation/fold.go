@@ -15,9 +15,15 @@ func (c *Core) fold(e queue.Event) {
 		if b.Bot && !c.permissions().HearsBot(b.Author) {
 			return
 		}
+		id := b.Comment
+		if b.Head != "" { // a button, and of a pull request that another queue may have
+			if id = e.ID; c.s.Pulls[b.Number] == nil {
+				return
+			}
+		}
 		for i, cmd := range queue.ParseCommands(b.Body) {
-			c.request(queue.Request{ID: b.Comment + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
-				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot})
+			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
+				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head})
 		}
 	case queue.Labeled:
 		c.labeled(e, b)

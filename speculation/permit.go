@@ -56,3 +56,18 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 	}
 	return queue.Reason{}
 }
+
+// outdated says that a command is about a commit that is not the one any more, if
+// so: to cancel, the queue's; else the pull request's.
+func (c *Core) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
+	now := b.Head
+	if ch := c.active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
+		now = ch.Head
+	} else if try := c.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
+		now = try.Head
+	}
+	if r.Head == "" || r.Head == now {
+		return queue.Reason{}
+	}
+	return queue.Reason{Code: queue.ReasonPushed, Names: []string{string(r.Head), string(now)}}
+}

@@ -27,6 +27,8 @@ type run struct {
 	started   time.Time
 	completed time.Time
 	actions   []any
+
+	annotations []Annotation
 }
 
 func (r *Repository) checksOf(head string) []CheckRun {

@@ -61,6 +61,13 @@ type payload struct {
 	Label struct {
 		Name string `json:"name"`
 	} `json:"label"`
+	CheckRun struct {
+		ExternalID string `json:"external_id"`
+		HeadSHA    string `json:"head_sha"`
+	} `json:"check_run"`
+	RequestedAction struct {
+		Identifier string `json:"identifier"`
+	} `json:"requested_action"`
 	Changes struct {
 		Base *struct{} `json:"base"`
 	} `json:"changes"`
@@ -160,6 +167,11 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
 		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
+	case "check_run":
+		if err := p.pressed(&event); err != nil {
+			return event, err
+		}
+		return event, nil
 	case "pull_request":
 		if err := p.pullEvent(&event, delivery); err != nil {
 			return event, err
