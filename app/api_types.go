@@ -45,6 +45,7 @@ type APIQueue struct {
 	PausedBy     string      `json:"paused_by,omitempty"`
 	PausedReason string      `json:"paused_reason,omitempty"`
 	PausedAt     time.Time   `json:"paused_at,omitzero"`
+	PausedUntil  time.Time   `json:"paused_until,omitzero"`  // it ends by itself then
 	ConfigError  string      `json:"config_error,omitempty"` // why the branch's configuration is not used
 	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	Trust        APITrust    `json:"trust"`
@@ -223,7 +224,7 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: Words{}.Upgrade(u)}
 	}
 	if p := v.Main.Paused; p != nil {
-		q.PausedBy, q.PausedReason, q.PausedAt = p.By, p.Reason, moment(p.At)
+		q.PausedBy, q.PausedReason, q.PausedAt, q.PausedUntil = p.By, p.Reason, moment(p.At), moment(p.Until)
 	}
 	for _, c := range v.Order {
 		q.Order = append(q.Order, s.apiChangeOf(c))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ import (
 
 // CheckName is the name of the check run on each pull request's head.
 const CheckName = "submitqueue"
+
+// TryCheckName is the name of the check run of a try.
+const TryCheckName = CheckName + "/try"
 
 // inspect asks the forge about a pull request and who gave a command.
 func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (queue.Body, error) {
@@ -160,8 +164,12 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
 	if v.Change.ID != "" {
 		state, title, summary := CheckText(v, texts)
-		say.Check = forge.Check{Name: CheckName, Head: v.Change.Head, ExternalID: string(v.Change.ID),
-			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID)}
+		name := CheckName
+		if v.Change.On != "" {
+			name = TryCheckName // that a try has passed is no leave to merge
+		}
+		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID), Annotations: annotations(v.Change), Buttons: buttons(v.Change)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
 	return gone(done, p.say(ctx, say))
@@ -172,7 +180,7 @@ func (p *performer) say(ctx context.Context, now forge.Publication) error {
 	p.mu.Lock()
 	last := p.said[now.Number]
 	p.mu.Unlock()
-	if last == now {
+	if reflect.DeepEqual(last, now) {
 		return nil
 	}
 	if f, ok := p.Forge.(forge.Publisher); ok {
@@ -187,7 +195,7 @@ func (p *performer) say(ctx context.Context, now forge.Publication) error {
 			last.Comment = now.Comment
 			p.note(now.Number, last)
 		}
-		if last.Check != now.Check && now.Check.Name != "" {
+		if !reflect.DeepEqual(last.Check, now.Check) && now.Check.Name != "" {
 			if err := p.Forge.Check(ctx, now.Check); err != nil {
 				return err
 			}

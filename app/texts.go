@@ -85,9 +85,12 @@ func (w voice) help() string {
 		"- `/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same.",
 		"- `/land cancel` takes it out of the queue. Taking the label off does the same.",
 		"- `/land retry` forgets past failures and runs the steps again.",
+		"- `/land try` builds it on the target branch and says what came of it; it does not land.",
+		"- `/land delegate @USER` lets somebody else land this pull request; `/land undelegate` takes that back.",
+		"- `/land now REASON` puts it before all others, in an emergency; for those who may.",
 		"- `/land status` brings this comment up to date.",
 		"- `/land help` shows this list.",
-		"- `/queue pause REASON` stops all landings until `/queue resume`; for maintainers.",
+		"- `/queue pause REASON` stops all landings until `/queue resume`; for maintainers. `/queue freeze UNTIL` ends by itself (`2h`, `18:00`, `2026-12-24 18:00`, in UTC).",
 		"",
 		"An approval is for one commit: after a push, comment `/land` again.",
 	}, "\n")

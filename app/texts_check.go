@@ -29,6 +29,8 @@ func CheckText(v queue.View, o TextOptions) (state, title, summary string) {
 
 func checkState(v queue.View) string {
 	switch v.Change.Phase {
+	case queue.Trying, queue.Tried:
+		return tryCheck(v)
 	case queue.Entering, queue.Analyzing, queue.Parked:
 		return "queued"
 	case queue.Pending:

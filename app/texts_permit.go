@@ -31,3 +31,25 @@ func (w voice) listed(r queue.Reason, who []string) string {
 	}
 	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". Somebody of them can comment the same."
 }
+
+// delegated says to whom a pull request is delegated, and what that means.
+func (w voice) delegated(names []string) string {
+	if len(names) < 2 {
+		return "Somebody else may land it now."
+	}
+	return w.code(names[0]) + " may " + w.command("/land") + " this pull request until it is closed; " + w.code(names[1]) +
+		" says so. Without write access that is for its present commit only. " + w.command("/land undelegate") + " takes it back."
+}
+
+// emergency says that a change goes before all others, and who wants that.
+func (w voice) emergency(c queue.Change) string {
+	e := c.Now
+	if e == nil {
+		return ""
+	}
+	text := "🚨 **Emergency**, by " + w.code(e.By) + " at " + w.clockText(e.At) + w.because(e.Reason)
+	if !c.Phase.Final() {
+		text += " It goes before all others. What it has to prove is what every change has to."
+	}
+	return text
+}

@@ -129,6 +129,20 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "the target branch was force-pushed"
 	case queue.ReasonTooLate:
 		return "it was already being pushed"
+	case queue.ReasonDelegated:
+		return "somebody may land it"
+	case queue.ReasonUndelegated:
+		return "nobody else may land it"
+	case queue.ReasonNowQuota:
+		return "too many emergencies in one day"
+	case queue.ReasonBadUntil:
+		return "this is no end of a freeze"
+	case queue.ReasonTrying:
+		return "being tried"
+	case queue.ReasonTried:
+		return "it passes on the target branch"
+	case queue.ReasonInQueue:
+		return "it is in the queue"
 	case queue.ReasonForge:
 		return "the " + w.o.Words.host() + " could not be asked"
 	}
@@ -161,6 +175,9 @@ func (w voice) reason(r queue.Reason) string {
 		}
 		return "The target branch has commits that the queue did not make; they are being built first."
 	case queue.ReasonPaused:
+		if r.Until != 0 {
+			return "Landings are frozen until " + w.clockText(r.Until) + w.by(r) + w.because(r.Detail) + " They go on by themselves then; builds go on meanwhile."
+		}
 		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + "They go on after " + w.resume() + "; builds go on meanwhile."
 	case queue.ReasonLanding:
 		return "It is being pushed to the target branch."
@@ -265,6 +282,12 @@ func (w voice) reasonRefused(r queue.Reason) string {
 			return "It is not in the queue. " + w.landAgain() + " puts it there."
 		case queue.ReasonForge:
 			return "The repository could not be read, so nothing was done" + w.last(r.Detail) + ". Please try again in a while."
+		case queue.ReasonDelegated:
+			return "Somebody else may land it now."
+		case queue.ReasonNowQuota:
+			return "There have been as many emergencies as one day has room for."
+		case queue.ReasonBadUntil:
+			return "This is no end of a freeze. Name a moment of the next 90 days, in UTC: 2h, 18:00 or 2026-12-24 18:00."
 		case queue.ReasonHelp:
 			return "The commands: submitqueue land, status, cancel, pause, resume."
 		}
@@ -317,7 +340,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNotQueued:
 		return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
 	case queue.ReasonHelp:
-		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land status, /land help, /queue pause REASON, /queue resume."
+		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land try, /land status, /land help, /queue pause REASON, /queue resume."
 	case queue.ReasonForced:
 		text := "The target branch was force-pushed"
 		if len(r.Names) > 1 {
@@ -326,6 +349,31 @@ func (w voice) reasonRefused(r queue.Reason) string {
 		return text + ". Landings go on after " + w.resume() + "."
 	case queue.ReasonTooLate:
 		return w.tooLate(r.Names)
+	case queue.ReasonDelegated:
+		return w.delegated(r.Names)
+	case queue.ReasonUndelegated:
+		if len(r.Names) == 0 {
+			return "This was delegated to nobody."
+		}
+		return "It is not delegated to " + w.codes(r.Names) + " any more."
+	case queue.ReasonNowQuota:
+		text := "There have been as many emergencies as one day has room for" + w.atCount(r.Names) + "."
+		if r.Until != 0 {
+			text += " There is room again at " + w.clockText(r.Until) + "."
+		}
+		return text + " " + w.command("/land") + " lands it in its turn."
+	case queue.ReasonBadUntil:
+		text := "This is no end of a freeze"
+		if len(r.Names) > 0 {
+			text += ": " + w.code(r.Names[0])
+		}
+		return text + ". Name a moment of the next 90 days, in UTC: " + w.command("/queue freeze 2h") + ", " + w.command("/queue freeze 18:00") + " or " + w.command("/queue freeze 2026-12-24 18:00") + "."
+	case queue.ReasonTrying:
+		return "It is built on the target branch as it is, in slots that the queue does not need. It does not land, whatever comes of it."
+	case queue.ReasonTried:
+		return "It passes on the target branch. Nothing was landed."
+	case queue.ReasonInQueue:
+		return "It is in the queue already, which builds it and says here what comes of it."
 	case queue.ReasonForge:
 		return "The forge could not be asked, so nothing was done" + w.last(r.Detail) + ". Please comment again in a while."
 	}

@@ -48,10 +48,14 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		return "❌", "Rejected: " + w.orSome(why, "it cannot land")
 	case queue.Cancelled:
 		return "⏹️", "Out of the queue: " + w.orSome(why, "cancelled")
+	case queue.Trying, queue.Tried:
+		return "🧪", w.tryHeadline(c)
 	case queue.NothingToLand:
 		return "☑️", "Nothing to land: " + w.orSome(why, "the merge changes nothing")
 	}
 	switch v.Notice.Code {
+	case queue.ReasonDelegated, queue.ReasonUndelegated:
+		return "🤝", "Delegation: " + w.short(v.Notice.Code)
 	case queue.ReasonHelp:
 		return "ℹ️", "How to use the queue"
 	case queue.ReasonUnknown:
@@ -85,6 +89,7 @@ func (w voice) body(v queue.View) []string {
 	}
 	c := v.Change
 	add(w.notice(v))
+	add(w.emergency(c))
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))
@@ -95,6 +100,13 @@ func (w voice) body(v queue.View) []string {
 		add(w.around(v))
 		add(w.builds(v))
 		add(w.expected(v))
+	case c.Phase == queue.Trying:
+		add(w.reason(c.Reason))
+		add(w.builds(v))
+	case c.Phase == queue.Tried:
+		for _, block := range w.tried(c) {
+			add(block)
+		}
 	case c.Phase == queue.Parked:
 		add(w.reason(c.Reason))
 		if c.Reason.Code != queue.ReasonRequirements {

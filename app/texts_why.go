@@ -43,6 +43,8 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 		return "in case " + v.flips(x)
 	case queue.WorthLate:
 		return "in case " + v.flips(x) + "; it would be long before that is known"
+	case queue.WorthTry:
+		return "only tried, in a slot that nobody else wants"
 	case queue.WorthUpgrade:
 		return "the target branch under a newer version of the analyzer, in a slot that nobody else wants"
 	case queue.WorthSpare:
@@ -143,7 +145,7 @@ func fixedPart(kind queue.WorthKind) string {
 		return "chance that it fails there, for each that would follow it"
 	case queue.WorthTogether:
 		return "what all of them are worth"
-	case queue.WorthUpgrade:
+	case queue.WorthUpgrade, queue.WorthTry:
 		return "behind all others"
 	}
 	return "before all others"

@@ -158,6 +158,21 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	switch n.What {
 	case "entered":
 		return "Asked to land", ""
+	case "now":
+		return "Emergency: put before all others", strings.TrimPrefix(v.by(n.Reason)+": "+detail, " ")
+	case "frozen":
+		return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+detail, ": "), " ")
+	case "delegated":
+		if len(n.Reason.Names) > 1 {
+			return "Delegated to " + v.code(n.Reason.Names[0]), "by " + v.code(n.Reason.Names[1])
+		}
+		return "Delegated", ""
+	case "undelegated":
+		return "Not delegated any more", v.codes(n.Reason.Names)
+	case "try":
+		return "Asked to try, and not to land", strings.TrimPrefix(v.by(n.Reason), " ")
+	case "tried":
+		return "Tried", w.Short(c, n.Reason)
 	case "moved":
 		if len(n.Reason.Names) < 2 {
 			return "Put into another lane", ""

@@ -161,6 +161,9 @@ type Check struct {
 	Title      string // one line
 	Summary    string // Markdown, at most 65,535 characters
 	DetailsURL string // page for people; may be empty
+
+	Annotations []Annotation // at most MostAnnotations; those of a check run do not change any more
+	Buttons     []Button     // at most three
 }
 
 // Protection is how a branch is protected.

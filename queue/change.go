@@ -35,11 +35,14 @@ const (
 	Rejected      Phase = "rejected"
 	Cancelled     Phase = "cancelled"
 	NothingToLand Phase = "nothing-to-land"
+
+	Trying Phase = "trying" // built on main, in no order, and never landed
+	Tried  Phase = "tried"  // what came of that; no verdict on the pull request
 )
 
 // Final reports whether the phase is a verdict.
 func (p Phase) Final() bool {
-	return p == Landed || p == Rejected || p == Cancelled || p == NothingToLand
+	return p == Landed || p == Rejected || p == Cancelled || p == NothingToLand || p == Tried
 }
 
 // Change is a pull request at one pinned head, asked to land.
@@ -56,9 +59,11 @@ type Change struct {
 	Base      string        `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
 	Parent    int           `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
 	Shown     bool          `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
+	On        CommitID      `json:"on,omitempty"`     // of a try: the commit of main that it is built on
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
+	Now       *Emergency    `json:"now,omitempty"`       // it goes before all others
 	Lane      string        `json:"lane,omitempty"`      // as the configuration calls it; empty: it came before there were lanes
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
@@ -194,10 +199,17 @@ const (
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
 	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the nearest command
 	ReasonNotQueued    ReasonCode = "not-queued"
-	ReasonHelp         ReasonCode = "help"     // asked for the commands
-	ReasonForced       ReasonCode = "forced"   // the target branch was force-pushed; Names: old tip, new tip
-	ReasonTooLate      ReasonCode = "too-late" // cancel or push after landing was written
-	ReasonForge        ReasonCode = "forge"    // the forge could not be asked; Detail: its error
+	ReasonHelp         ReasonCode = "help"        // asked for the commands
+	ReasonForced       ReasonCode = "forced"      // the target branch was force-pushed; Names: old tip, new tip
+	ReasonTooLate      ReasonCode = "too-late"    // cancel or push after landing was written
+	ReasonTrying       ReasonCode = "trying"      // being built, and not to land
+	ReasonTried        ReasonCode = "tried"       // it has passed on main, and was not to land
+	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of what the queue builds anyway
+	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
+	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back
+	ReasonNowQuota     ReasonCode = "now-quota"   // refused: Names: the limit of a day; Until: when there is room again
+	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: what was read of an end of a freeze
+	ReasonForge        ReasonCode = "forge"       // the forge could not be asked; Detail: its error
 )
 
 // Reason says why, as data.

@@ -14,8 +14,17 @@ const (
 	CommandPause   Verb = "pause"
 	CommandResume  Verb = "resume"
 	CommandHelp    Verb = "help"
+	CommandTry     Verb = "try" // builds it on main, and never lands it
 	CommandUnknown Verb = "unknown"
 	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
+)
+
+// Verbs with something behind them (command_verbs.go).
+const (
+	CommandNow        Verb = "now"        // lands it before all others; Text: why
+	CommandDelegate   Verb = "delegate"   // lets User land it
+	CommandUndelegate Verb = "undelegate" // takes that back, from everybody where no User is named
+	CommandFreeze     Verb = "freeze"     // a pause that ends by itself; Text: until when, and why
 )
 
 // Command is one command of a comment.
@@ -23,6 +32,7 @@ type Command struct {
 	Verb Verb   `json:"verb"`
 	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
 	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
+	User string `json:"user,omitempty"` // to delegate to; hostile text
 	Near string `json:"near,omitempty"` // of an unknown one: how it was probably meant
 }
 
@@ -107,6 +117,11 @@ func parseCommand(line string) (Command, bool) {
 	}
 	unknown := Command{Verb: CommandUnknown, Text: clip(line, 80)}
 	switch head := strings.ToLower(words[0]); {
+	case head == "/land" && hasVerb(words):
+		if c, ok := parseVerb(words[1:]); ok {
+			return c, true
+		}
+		return unknown, true
 	case head == "/land":
 		if c, ok := parseLand(words[1:]); ok {
 			return c, true
@@ -119,6 +134,10 @@ func parseCommand(line string) (Command, bool) {
 				return Command{Verb: CommandPause, Text: clip(strings.Join(words[2:], " "), 200)}, true
 			case "resume":
 				return Command{Verb: CommandResume}, true
+			case "freeze":
+				if _, _, ok := ParseUntil(words[2:], 0); ok {
+					return Command{Verb: CommandFreeze, Text: clip(strings.Join(words[2:], " "), 200)}, true
+				}
 			}
 		}
 		return unknown, true
@@ -138,7 +157,7 @@ func parseLand(words []string) (Command, bool) {
 			continue
 		}
 		switch v := Verb(w); v {
-		case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
+		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry:
 			if i > 0 {
 				return c, false
 			}
@@ -152,7 +171,7 @@ func parseLand(words []string) (Command, bool) {
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.
 func nearMiss(word string) bool {
-	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 5 && editDistance(word, "/queue") == 1)
+	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 4 && editDistance(word, "/queue") == 1)
 }
 
 func editDistance(a, b string) int {

@@ -8,9 +8,10 @@ import (
 // verbs returns the words that may follow a command's first one.
 func verbs(head string) []string {
 	if head == "/queue" {
-		return []string{"pause", "resume"}
+		return []string{"pause", "resume", "freeze"}
 	}
-	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandHelp)}
+	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandNow),
+		string(CommandDelegate), string(CommandUndelegate), string(CommandHelp)}
 }
 
 // rightly returns how a line that is no command was probably meant: its first
@@ -35,6 +36,16 @@ func rightly(words []string) string {
 		}
 	}
 	line := strings.Join(fixed, " ")
+	if len(fixed) > 1 {
+		switch {
+		case line == "/land now":
+			return "/land now REASON"
+		case fixed[0] == "/land" && fixed[1] == "delegate":
+			line = "/land delegate @user"
+		case fixed[0] == "/queue" && fixed[1] == "freeze":
+			return "/queue freeze UNTIL"
+		}
+	}
 	if c, ok := parseCommand(line); ok && c.Verb != CommandUnknown {
 		return clip(line, 80)
 	}

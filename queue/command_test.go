@@ -21,6 +21,7 @@ func TestParseCommands(t *testing.T) {
 		{"among text", "Looks good.\n/land\nThanks!", "land"},
 		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
 		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
+		{"try", "/land try", "try"},
 		{"word in upper case", "/land CANCEL", "cancel"},
 		{"a lane", "/land priority=high", "land in high"},
 		{"a lane in upper case", "/LAND Priority=HIGH", "land in high"},
@@ -131,11 +132,13 @@ func TestParseCommandsBounds(t *testing.T) {
 // Whatever the text: no panic, few commands, short texts, known verbs; and a
 // quotation of it asks for nothing.
 func FuzzParseCommands(f *testing.F) {
-	for _, seed := range []string{"/land", "> /land", "```\n/land\n```", "<!--\n/land\n-->", "/lnad\r\n/queue pause x", "\xff/land\x00", "\t/land"} {
+	for _, seed := range []string{"/land", "> /land", "```\n/land\n```", "<!--\n/land\n-->", "/lnad\r\n/queue pause x", "\xff/land\x00", "\t/land",
+		"/land now x", "/land delegate @a", "/land undelegate", "/queue freeze 2h x", "/queue freeze 2026-12-24 18:00Z", "/land try"} {
 		f.Add(seed)
 	}
 	verbs := map[queue.Verb]bool{queue.CommandLand: true, queue.CommandCancel: true, queue.CommandStatus: true, queue.CommandRetry: true,
-		queue.CommandPause: true, queue.CommandResume: true, queue.CommandHelp: true, queue.CommandUnknown: true}
+		queue.CommandPause: true, queue.CommandResume: true, queue.CommandHelp: true, queue.CommandUnknown: true, queue.CommandTry: true,
+		queue.CommandNow: true, queue.CommandDelegate: true, queue.CommandUndelegate: true, queue.CommandFreeze: true}
 	f.Fuzz(func(t *testing.T, body string) {
 		got := queue.ParseCommands(body)
 		if len(got) > 8 {
@@ -144,6 +147,14 @@ func FuzzParseCommands(f *testing.F) {
 		for _, c := range got {
 			if !verbs[c.Verb] {
 				t.Errorf("verb %q", c.Verb)
+			}
+			if c.Verb == queue.CommandFreeze {
+				if until, _, ok := queue.FreezeUntil(c.Text, 1e12); ok && until <= 1e12 {
+					t.Errorf("%q ends before it begins", c.Text)
+				}
+			}
+			if utf8.RuneCountInString(c.Near) > 80 || len(c.User) > 60 {
+				t.Errorf("%+v is too long", c)
 			}
 			if utf8.RuneCountInString(c.Text) > 200 {
 				t.Errorf("a text of %d bytes", len(c.Text))

@@ -162,6 +162,8 @@ type Rules struct {
 	RequireResolved ResolvePolicy `json:"require_resolved,omitempty" yaml:"require_resolved,omitempty" jsonschema:"enum=auto,enum=always,default=auto"`
 	// BlockingLabels are labels with which a pull request does not land; it waits until they are taken off. Default none.
 	BlockingLabels []string `json:"blocking_labels,omitempty" yaml:"blocking_labels,omitempty" jsonschema:"maxItems=50"`
+	// NowPerDay is how often /land now may be said in any 24 hours. Default 3.
+	NowPerDay int `json:"now_per_day,omitempty" yaml:"now_per_day,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
 	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
@@ -187,7 +189,13 @@ type Permissions struct {
 	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Retry is who may have failures forgotten. Default what land says.
 	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
-	// Queue is who may say /queue pause and /queue resume. Default maintain.
+	// Try is who may say /land try. Default what land says.
+	Try Who `json:"try,omitempty" yaml:"try,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Delegate is who may let somebody else land a pull request (/land delegate). Default what land says.
+	Delegate Who `json:"delegate,omitempty" yaml:"delegate,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Now is who may say /land now, which lands before all others. Default admin.
+	Now Who `json:"now,omitempty" yaml:"now,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	// Queue is who may say /queue pause, /queue freeze and /queue resume. Default maintain.
 	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
 	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100"`

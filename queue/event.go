@@ -16,10 +16,12 @@ type Body interface{ event() }
 // ParseCommands when the event is folded, not before.
 type Commented struct {
 	Number  int    `json:"number"`  // 0: a command about the queue, given on no pull request
-	Comment string `json:"comment"` // the forge's id of the comment
+	Comment string `json:"comment"` // the forge's id of the comment; empty: a button was pressed
 	Author  string `json:"author"`
 	Body    string `json:"body"`          // hostile text
 	Bot     bool   `json:"bot,omitempty"` // the author is an App
+
+	Head CommitID `json:"head,omitempty"` // that the button is of
 }
 
 // Labeled says that a label was set on or taken off a pull request.

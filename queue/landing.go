@@ -55,6 +55,7 @@ type Main struct {
 	ConfigAt  CommitID     `json:"config_at,omitempty"` // where Config was first seen
 	Broken    string       `json:"broken,omitempty"`    // why the present one is not used, with line and column
 	Paused    *Pause       `json:"paused,omitempty"`
+	Nows      []Emergency  `json:"nows,omitempty"`    // of the last day, the oldest first
 	Again     bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
 	Retry     Instant      `json:"retry,omitempty"`   // red keys are run again then
 	Backoff   int          `json:"backoff,omitempty"` // how often they were
@@ -71,6 +72,16 @@ type Pause struct {
 	Reason string     `json:"reason"`
 	At     Instant    `json:"at"`
 	Code   ReasonCode `json:"code,omitempty"` // set when the queue paused itself
+
+	Until Instant `json:"until,omitempty"` // it is a freeze: ends then, and lets emergencies pass
+}
+
+// Emergency is a change that somebody has put before all others.
+type Emergency struct {
+	By     string   `json:"by"`
+	Reason string   `json:"reason"` // hostile text
+	At     Instant  `json:"at"`
+	Change ChangeID `json:"change,omitempty"`
 }
 
 // LineCommit is a commit on main's first-parent line.

@@ -93,7 +93,13 @@ func (p Permissions) For(v Verb) Who {
 		return or(p.Cancel, land)
 	case CommandRetry:
 		return or(p.Retry, land)
-	case CommandPause, CommandResume:
+	case CommandTry:
+		return or(p.Try, land)
+	case CommandDelegate, CommandUndelegate:
+		return or(p.Delegate, land)
+	case CommandNow:
+		return or(p.Now, "admin")
+	case CommandPause, CommandResume, CommandFreeze:
 		return or(p.Queue, "maintain")
 	}
 	return ""

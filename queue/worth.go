@@ -16,6 +16,7 @@ const (
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that nobody else wants
+	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot
 	WorthUpgrade   WorthKind = "upgrade"   // keys of main under a newer version of the analyzer, in such a slot
 )
 
@@ -51,7 +52,7 @@ type Worth struct {
 // a change's futures.
 func (k WorthKind) Whole() bool {
 	switch k {
-	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether, WorthUpgrade:
+	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether, WorthUpgrade, WorthTry:
 		return true
 	}
 	return false

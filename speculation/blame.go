@@ -21,7 +21,7 @@ const (
 // change's that have not passed with it.
 func (c *Core) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
-	if c.without(queue.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final()) {
+	if c.without(queue.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return
 	}
 	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.turnedDown(id) })

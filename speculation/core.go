@@ -231,10 +231,12 @@ func (c *Core) beforePlan(events []queue.Event) {
 		c.news++
 	}
 	c.fade()
+	c.thaw()
 	c.unpark()
 	c.restack()
 	c.meetings()
 	c.settle()
+	c.settleTries()
 	c.land()
 }
 

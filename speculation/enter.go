@@ -39,6 +39,10 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	if why := c.outdated(r, b); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
 	if why := c.laneRefused(r, b); why.Code != "" {
 		c.refuse(r, why)
 		return
@@ -51,8 +55,13 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	switch r.Command.Verb {
 	case queue.CommandLand:
 		c.enter(r, b)
+	case queue.CommandTry:
+		c.tryOut(r, b)
 	case queue.CommandCancel:
-		switch {
+		switch try := c.tryOf(r.Number); {
+		case ch == nil && try != nil:
+			c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+			c.accept(r)
 		case ch == nil:
 			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 		case ch.Phase == queue.Landing:
@@ -63,6 +72,14 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 		}
 	case queue.CommandRetry:
 		c.retry(r, b)
+	case queue.CommandNow:
+		c.emergency(r, b)
+	case queue.CommandDelegate:
+		c.delegate(r, b)
+	case queue.CommandUndelegate:
+		c.undelegate(r)
+	case queue.CommandFreeze:
+		c.freeze(r)
 	case queue.CommandPause:
 		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.now}
 		c.touchMain()
@@ -136,6 +153,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
+	c.endTry(c.tryOf(r.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 	p := c.pull(r.Number)
 	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, ""
 	if !b.Fork {
@@ -163,7 +181,7 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 	}
 	last := c.s.Changes[p.Last]
 	return last != nil && last.Head == head && last.Phase != queue.Cancelled &&
-		r.Command.Verb == queue.CommandLand && r.At < last.Decided
+		(r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any. Those that
@@ -219,6 +237,10 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
+	if try := c.lastTry(r.Number); ch == nil && try != nil {
+		c.tryAgain(r, b, try.ID)
+		return
+	}
 	if ch == nil {
 		before := c.before(r.Number, b.Head)
 		if len(before) == 0 {
@@ -250,7 +272,7 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 		last = p.Last
 	}
 	for _, id := range sorted(c.s.Changes) {
-		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() {
+		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() && ch.Phase != queue.Tried {
 			out = append(out, id)
 		}
 	}

@@ -15,9 +15,15 @@ func (c *Core) fold(e queue.Event) {
 		if b.Bot && !c.permissions().HearsBot(b.Author) {
 			return
 		}
+		id := b.Comment
+		if b.Head != "" { // a button, and of a pull request that another queue may have
+			if id = e.ID; c.s.Pulls[b.Number] == nil {
+				return
+			}
+		}
 		for i, cmd := range queue.ParseCommands(b.Body) {
-			c.request(queue.Request{ID: b.Comment + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
-				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot})
+			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
+				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head})
 		}
 	case queue.Labeled:
 		c.labeled(e, b)
@@ -171,7 +177,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandRetry) {
+			if r.Number == b.Number && needsWrite(r.Command.Verb) {
 				c.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}
@@ -181,6 +187,9 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		c.pull(b.Number).Head = b.Head
 	}
 	c.inspectAgain(b.Number)
+	if try := c.tryOf(b.Number); try != nil && try.Head != b.Head {
+		c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+	}
 	switch ch := c.active(b.Number); {
 	case ch == nil || ch.Head == b.Head:
 	case ch.Phase == queue.Landing:
@@ -199,6 +208,11 @@ func (c *Core) doubt(ch *queue.Change, why string) {
 
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
+	c.endTry(c.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	if p := c.s.Pulls[b.Number]; p != nil && len(p.Trusted) > 0 {
+		p.Trusted = nil
+		c.touchPull(p)
+	}
 	ch := c.active(b.Number)
 	if ch == nil || ch.Phase == queue.Landing {
 		return

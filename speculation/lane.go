@@ -17,6 +17,9 @@ import (
 // same order as one without lanes, and one that gets lanes keeps its order.
 
 func (c *Core) headStart(ch *queue.Change) time.Duration {
+	if ch.Now != nil {
+		return nowStart
+	}
 	if c.without(queue.IngredientLanes) {
 		return 0
 	}
@@ -97,6 +100,9 @@ func (c *Core) benefit(ch *queue.Change) float64 {
 }
 
 func (c *Core) benefits(ch *queue.Change) (ofLane, ofProject float64) {
+	if ch.Now != nil {
+		return nowBenefit, 1
+	}
 	if c.without(queue.IngredientBenefit) {
 		return 1, 1
 	}

@@ -17,7 +17,7 @@ func (c *Core) permissions() queue.Permissions {
 // needsWrite reports whether following a command may run what a pull request holds.
 func needsWrite(v queue.Verb) bool {
 	switch v {
-	case queue.CommandLand, queue.CommandRetry:
+	case queue.CommandLand, queue.CommandRetry, queue.CommandTry, queue.CommandNow, queue.CommandDelegate:
 		return true
 	}
 	return false
@@ -36,7 +36,7 @@ func (c *Core) role(r *queue.Request, b queue.Inspected) string {
 // gave it.
 func (c *Core) Vouched(request string) bool {
 	r := c.s.Requests[request]
-	return r != nil && r.Bot && c.permissions().HearsBot(r.User)
+	return r != nil && (r.Bot && c.permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
 }
 
 // notAllowed says why a command may not be given by its requester, if so.
@@ -45,6 +45,8 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 	switch {
 	case r.Bot && !c.permissions().HearsBot(r.User): // main has been changed since
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
+	case c.delegated(r, b):
+		return queue.Reason{}
 	case who == "", r.Command.Verb == queue.CommandCancel && r.User == b.Author:
 		return queue.Reason{}
 	case !who.Allows(role, r.User, b.Teams):
@@ -53,4 +55,19 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	}
 	return queue.Reason{}
+}
+
+// outdated says that a command is about a commit that is not the one any more, if
+// so: to cancel, the queue's; else the pull request's.
+func (c *Core) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
+	now := b.Head
+	if ch := c.active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
+		now = ch.Head
+	} else if try := c.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
+		now = try.Head
+	}
+	if r.Head == "" || r.Head == now {
+		return queue.Reason{}
+	}
+	return queue.Reason{Code: queue.ReasonPushed, Names: []string{string(r.Head), string(now)}}
 }

@@ -96,6 +96,7 @@ func (c *Core) plan() {
 	p.train()
 	p.paths()
 	p.joints()
+	p.tryouts()
 	p.upgrade()
 	p.cancelRefuted()
 	p.take()

@@ -123,7 +123,7 @@ func (h *history) again() {
 		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
 		return
 	}
-	e := h.say(p, user, []string{"/land" + h.lane(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
+	e := h.say(p, user, []string{"/land" + h.lane(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate"}[h.pick(10, "words")])
 	h.step(e)
 	if h.chance(20, "twice") {
 		h.step(e)
@@ -181,7 +181,7 @@ func (h *history) pause() {
 	if p == nil {
 		return
 	}
-	h.step(h.say(p, "boss", []string{"/queue pause because", "/queue resume"}[h.pick(2, "pause")]))
+	h.step(h.say(p, "boss", []string{"/queue pause because", "/queue resume", "/queue freeze 10m"}[h.pick(3, "pause")]))
 }
 
 // outside moves main without the queue.

@@ -131,10 +131,7 @@ func (c *Core) glance() []int {
 // factsOf writes down what a person would want to be told of: not each
 // second's progress. "" means that there is nothing to say.
 func (c *Core) factsOf(p *queue.Pull) string {
-	ch := c.s.Changes[p.Active]
-	if ch == nil {
-		ch = c.s.Changes[p.Last]
-	}
+	ch := c.shownOf(p)
 	if ch == nil && p.Notice.Code == "" {
 		return ""
 	}
@@ -147,6 +144,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	f.text(string(ch.ID))
 	f.text(string(ch.Phase))
 	f.text(c.shownLane(ch))
+	if ch.Now != nil {
+		f.text(ch.Now.By)
+	}
 	f.reason(ch.Reason)
 	if ch.Parent != 0 {
 		f.number(ch.Parent)
@@ -157,6 +157,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	}
 	for _, id := range c.partners(ch) {
 		f.text(string(id))
+	}
+	if ch.Phase == queue.Trying {
+		f.number(ch.Builds)
 	}
 	if ch.Phase == queue.Pending {
 		g := c.glanceAt(c.around(), ch, c.rank[ch.ID])

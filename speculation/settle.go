@@ -276,6 +276,10 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
+	if ch.Phase == queue.Trying {
+		c.endTry(ch, queue.Cancelled, why, nil)
+		return
+	}
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
@@ -345,6 +349,10 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 // looked at again; 0: when its cause ends.
 func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Landing {
+		return
+	}
+	if ch.Phase == queue.Trying { // what comes back by itself would be in the queue
+		c.endTry(ch, queue.Tried, why, nil)
 		return
 	}
 	if inOrder(ch) {

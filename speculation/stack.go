@@ -288,6 +288,10 @@ func (c *Core) restackOne(ch *queue.Change) bool {
 		}
 		return false
 	}
+	if ch.Now != nil && p.Now == nil && p.Phase != queue.Landing && ch.Phase != queue.Parked {
+		c.rush(p, *ch.Now)
+		return true
+	}
 	if c.headStart(ch) > c.headStart(p) && p.Phase != queue.Landing && ch.Phase != queue.Parked {
 		c.changeLane(p, ch.Lane, "#"+strconv.Itoa(ch.Number))
 		return true

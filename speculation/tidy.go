@@ -13,7 +13,8 @@ const (
 	keepVerdict   = 24 * time.Hour
 	keepFootprint = 2 * time.Hour // of what has landed: what arrives later may break with it
 	keepPull      = 7 * 24 * time.Hour
-	keepPass      = 10 * time.Minute // then the archive has it
+	keepTrust     = 90 * 24 * time.Hour // of pull requests that are delegated to somebody
+	keepPass      = 10 * time.Minute    // then the archive has it
 )
 
 // tidy removes what no future can need: links of changes that have a verdict or
@@ -93,7 +94,7 @@ func (c *Core) tidyChanges() {
 		}
 	}
 	for n, p := range c.s.Pulls {
-		if p.Active == "" && c.now.Sub(p.At) > keepPull {
+		if p.Active == "" && p.Try == "" && c.now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.now.Sub(p.At) > keepTrust) {
 			delete(c.s.Pulls, n)
 			delete(c.told, n)
 			c.touchPull(p)
@@ -137,6 +138,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 		}
 		switch {
 		case l.ID == c.s.Main.Root || l == c.nextRoot() || c.evidence(ch, l):
+		case ch != nil && ch.Phase == queue.Trying && l.Parent == ch.On:
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
 				c.dropLink(l)
@@ -192,7 +194,7 @@ func (c *Core) reached(l *queue.Link) bool {
 }
 
 func (c *Core) evidence(ch *queue.Change, l *queue.Link) bool {
-	return ch != nil && ch.Phase == queue.Rejected && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
+	return ch != nil && (ch.Phase == queue.Rejected || ch.Phase == queue.Tried) && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
 		c.now.Sub(ch.Decided) < queue.FailureExpiry
 }
 

@@ -23,7 +23,7 @@ func (c *Core) land() {
 		return
 	}
 	c.formTrain()
-	if c.s.Push == nil && m.Paused == nil && !c.changing() && c.push() {
+	if c.s.Push == nil && (m.Paused == nil || m.Paused.Until != 0) && !c.changing() && c.push() {
 		c.formTrain() // behind those that have left
 	}
 }
@@ -136,6 +136,7 @@ func (c *Core) ready() []queue.ChangeID {
 			out = append(out, id)
 		}
 	}
+	c.first(out)
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
 	if c.held() {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
@@ -238,7 +239,7 @@ func (c *Core) push() bool {
 		}
 		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
-		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) {
+		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) || c.paused(l) {
 			break
 		}
 		for _, id := range l.Changes() {

@@ -56,10 +56,8 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 	if p == nil {
 		return v, false
 	}
-	for _, id := range []queue.ChangeID{p.Active, p.Last} {
-		if v, ok = c.View(id); ok {
-			return v, true
-		}
+	if ch := c.shownOf(p); ch != nil {
+		return c.View(ch.ID)
 	}
 	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
 }
@@ -161,8 +159,8 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	}
 	var out []queue.Reason
 	m := c.s.Main
-	if m.Paused != nil {
-		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason})
+	if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
+		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
 	}
 	proven := c.verified[ch.ID]
 	held := proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold

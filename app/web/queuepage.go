@@ -111,8 +111,13 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		if text != "" && !strings.HasSuffix(text, ".") {
 			text += "."
 		}
-		out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
-			Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
+		if pause.Until != 0 {
+			out = append(out, alert{Tone: "warn", Title: "Frozen by " + clean(pause.By) + " until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
+				Text: strings.TrimSpace(text + " Builds go on, and nothing but emergencies lands until then.")})
+		} else {
+			out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
+				Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
+		}
 	}
 	if v.Main.Broken != "" {
 		title, what := "cannot be used as it is", "What was last good stays in force."

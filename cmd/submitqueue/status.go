@@ -122,7 +122,11 @@ func (p sheet) queue(q app.APIQueue) {
 		p.text(q.Upgrade.Text, "")
 	}
 	if q.Paused {
-		p.text(strings.TrimSuffix("Paused by "+q.PausedBy+": "+q.PausedReason, ": "), "")
+		how := "Paused by " + q.PausedBy
+		if !q.PausedUntil.IsZero() {
+			how = "Frozen until " + q.PausedUntil.UTC().Format("2 Jan 15:04 UTC") + " by " + q.PausedBy
+		}
+		p.text(strings.TrimSuffix(how+": "+q.PausedReason, ": "), "")
 		p.line("Let landings go on with: submitqueue resume")
 	}
 	if len(q.Order)+len(q.Recent) == 0 {

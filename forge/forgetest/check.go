@@ -29,6 +29,8 @@ type run struct {
 	actions   []any
 	suite     int64  // 0: one for each App
 	branch    string // that the suite was made for
+
+	annotations []Annotation
 }
 
 func (r *Repository) checksOf(head string) []CheckRun {

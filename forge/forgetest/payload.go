@@ -137,7 +137,7 @@ func (r *Repository) runJSON(c *run) obj {
 		"url": r.api("/check-runs/%d", c.ID), "html_url": r.page("/runs/%d", c.ID),
 		"output": obj{
 			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
-			"annotations_count": 0, "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
+			"annotations_count": len(c.annotations), "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
 		},
 		"check_suite": obj{"id": suite}, "pull_requests": []obj{},
 		"app": obj{

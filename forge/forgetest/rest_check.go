@@ -135,6 +135,9 @@ func (in *runInput) apply(c *run, now time.Time) {
 		set(&c.Title, out.Title)
 		set(&c.Summary, out.Summary)
 		set(&c.Text, out.Text)
+		for _, a := range out.Annotations {
+			c.annotations = append(c.annotations, Annotation{a.Path, a.StartLine, a.AnnotationLevel, a.Title, a.Message, a.RawDetails})
+		}
 	}
 	if in.Actions != nil {
 		c.actions = nil

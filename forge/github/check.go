@@ -38,6 +38,11 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 		details = &c.DetailsURL
 	}
 
+	var actions []*github.CheckRunAction
+	for _, b := range c.Buttons {
+		actions = append(actions, &github.CheckRunAction{Label: b.Label, Description: b.Hint, Identifier: b.ID})
+	}
+
 	id, known := recall(f, f.checks, key)
 	for {
 		if !known {
@@ -47,15 +52,21 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 			}
 		}
 		if id == 0 {
+			output.Annotations = annotationsOf(c)
 			break
+		}
+		// An update adds annotations to those that are there.
+		if _, there := recall(f, f.annotated, id); !there {
+			output.Annotations = annotationsOf(c)
 		}
 		_, _, err := f.client.Checks.UpdateCheckRun(ctx, f.o.Owner, f.o.Name, id, github.UpdateCheckRunOptions{
 			Name: c.Name, DetailsURL: details, ExternalID: &c.ExternalID,
-			Status: &status, Conclusion: conclusion, Output: output,
+			Status: &status, Conclusion: conclusion, Output: output, Actions: actions,
 		})
 		if !isNotFound(err) {
 			if err == nil {
 				remember(f, f.checks, key, id)
+				f.noteAnnotated(id, len(output.Annotations))
 			}
 			return err
 		}
@@ -67,13 +78,34 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 	}
 	made, _, err := f.client.Checks.CreateCheckRun(ctx, f.o.Owner, f.o.Name, github.CreateCheckRunOptions{
 		Name: c.Name, HeadSHA: string(c.Head), DetailsURL: details, ExternalID: &c.ExternalID,
-		Status: &status, Conclusion: conclusion, Output: output,
+		Status: &status, Conclusion: conclusion, Output: output, Actions: actions,
 	})
 	if err != nil {
 		return err
 	}
 	remember(f, f.checks, key, made.GetID())
+	f.noteAnnotated(made.GetID(), len(output.Annotations))
 	return nil
+}
+
+// noteAnnotated remembers that a check run has annotations.
+func (f *Forge) noteAnnotated(id int64, n int) {
+	if n > 0 {
+		remember(f, f.annotated, id, true)
+	}
+}
+
+func annotationsOf(c forge.Check) []*github.CheckRunAnnotation {
+	var out []*github.CheckRunAnnotation
+	for _, a := range c.Annotations[:min(len(c.Annotations), forge.MostAnnotations)] {
+		x := &github.CheckRunAnnotation{Path: github.String(a.Path), StartLine: github.Int(a.Line), EndLine: github.Int(a.Line),
+			AnnotationLevel: github.String("failure"), Title: github.String(truncate(a.Title, titleLimit)), Message: github.String(truncate(a.Message, detailLimit))}
+		if a.Details != "" {
+			x.RawDetails = github.String(truncate(a.Details, detailLimit))
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // findCheck searches our newest check run; 0 if there is none.
@@ -89,6 +121,7 @@ func (f *Forge) findCheck(ctx context.Context, key checkKey) (int64, error) {
 		}
 		for _, run := range list.CheckRuns {
 			if run.GetExternalID() == key.external {
+				f.noteAnnotated(run.GetID(), run.GetOutput().GetAnnotationsCount())
 				return run.GetID(), nil
 			}
 		}

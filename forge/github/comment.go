@@ -21,6 +21,8 @@ type commentKey struct {
 const (
 	commentLimit = 65_536 // characters of a comment
 	summaryLimit = 65_535 // characters of a check run's summary
+	titleLimit   = 255    // of an annotation's title
+	detailLimit  = 16_000 // of an annotation's texts; 64 KB are allowed, of whatever script
 )
 
 // These mark the id of a review, and of a comment in a review, where a comment's

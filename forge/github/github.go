@@ -67,12 +67,13 @@ type Forge struct {
 
 	locks [64]sync.Mutex // one writer for each comment and check run; by hash
 
-	mu       sync.Mutex
-	slug     string                 // of the App; empty until asked for
-	comments map[commentKey]int64   // ours
-	checks   map[checkKey]int64     // ours
-	inspects map[int]pullCondition  // as PullRequest last told it
-	demanded map[string]readDemands // by branch
+	mu        sync.Mutex
+	slug      string                 // of the App; empty until asked for
+	comments  map[commentKey]int64   // ours
+	checks    map[checkKey]int64     // ours
+	inspects  map[int]pullCondition  // as PullRequest last told it
+	demanded  map[string]readDemands // by branch
+	annotated map[int64]bool         // check runs that have their annotations
 }
 
 var _ forge.Forge = (*Forge)(nil)
@@ -104,6 +105,7 @@ func New(o Options) (*Forge, error) {
 	f := &Forge{
 		o: o, log: o.Logger, base: base,
 		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
+		annotated: map[int64]bool{},
 	}
 	apps, err := f.appTransport(0)
 	if err != nil {

@@ -62,6 +62,9 @@ type payload struct {
 	Label struct {
 		Name string `json:"name"`
 	} `json:"label"`
+	RequestedAction struct {
+		Identifier string `json:"identifier"`
+	} `json:"requested_action"`
 	Changes struct {
 		Base *struct{} `json:"base"`
 	} `json:"changes"`
@@ -177,6 +180,11 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
 		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
+	case "check_run":
+		if err := p.pressed(&event); err != nil {
+			return event, err
+		}
+		return event, nil
 	case "pull_request":
 		if err := p.pullEvent(&event, delivery); err != nil {
 			return event, err

@@ -14,9 +14,10 @@ const ourCheck = "submitqueue"
 
 // ran is what webhooks about checks and statuses say.
 type ran struct {
-	Name    string `json:"name"`
-	HeadSHA string `json:"head_sha"`
-	App     struct {
+	Name       string `json:"name"`
+	HeadSHA    string `json:"head_sha"`
+	ExternalID string `json:"external_id"` // of a check run
+	App        struct {
 		Slug string `json:"slug"`
 	} `json:"app"`
 }

@@ -96,7 +96,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 	if fmt.Sprintf("%+v", pr) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", pr)
 	}
-	landID := "local/1/land/" + string(head) + " {Number:1 Comment:request-1 Author:ada Body:/land Bot:false}"
+	landID := "local/1/land/" + string(head) + " {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
 	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(head)+" {Number:1 Head:"+string(head)+"}" {
 		t.Error(got)
 	}
@@ -105,7 +105,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 		t.Error(got)
 	}
 	must(f.Open(t.Context(), "-feature;x", "bob"))(t)
-	if got := events(t, f); got != "local/1/land/"+string(moved)+" {Number:1 Comment:request-1 Author:bob Body:/land Bot:false}" {
+	if got := events(t, f); got != "local/1/land/"+string(moved)+" {Number:1 Comment:request-1 Author:bob Body:/land Bot:false Head:}" {
 		t.Error(got)
 	}
 }
@@ -162,7 +162,7 @@ func TestRequestsEnd(t *testing.T) {
 		t.Error(got)
 	}
 	third := string(must(f.List(t.Context()))(t)[2].Head)
-	if got := events(t, f, 1, 2); got != "local/3/land/"+third+" {Number:3 Comment:request-3 Author:ada Body:/land Bot:false}\n"+
+	if got := events(t, f, 1, 2); got != "local/3/land/"+third+" {Number:3 Comment:request-3 Author:ada Body:/land Bot:false Head:}\n"+
 		"local/1/closed {Number:1 Merged:true}\nlocal/2/closed {Number:2 Merged:false}" {
 		t.Error(got)
 	}

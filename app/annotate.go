@@ -1,0 +1,119 @@
+package app
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// place is a line of output that says where: "cart/cart.go:12:3: text", as
+// compilers and test runners write it.
+var place = regexp.MustCompile(`^(\s*)(?:vet: )?((?:\./)?[A-Za-z0-9_@+.\-/]*[A-Za-z0-9_\-]\.[A-Za-z0-9]+):([1-9][0-9]{0,6})(?::[0-9]+)?:? (.+)$`)
+
+const (
+	mostPlaces   = 10  // of one failure
+	placeColumns = 400 // of one line
+	mostRaw      = 30  // lines
+)
+
+// annotations returns what a check run says of failures in the files themselves:
+// one for each place that the output names plainly, else one for the step as a
+// whole, with its last lines, at the configuration that asks for it.
+func annotations(c queue.Change) []forge.Annotation {
+	if c.Verdict == nil || c.Phase != queue.Rejected && c.Phase != queue.Tried {
+		return nil
+	}
+	var out []forge.Annotation
+	v := Words{}.plain(c)
+	for _, f := range c.Verdict.Failures {
+		title := oneLine(f.Step, 60) + " " + oneLine(v.how(f), 180)
+		if f.Step == queue.ConfigPath {
+			title = queue.ConfigPath + " cannot be used"
+		}
+		found := places(f)
+		for i := range found {
+			found[i].Title = title
+		}
+		if len(found) == 0 {
+			text := lastLines(f.Output(), 10)
+			if text == "" {
+				text = "It left no output."
+			}
+			found = []forge.Annotation{{Path: queue.ConfigPath, Line: 1, Title: title, Message: text, Details: lastLines(f.Output(), mostRaw)}}
+		}
+		out = append(out, found...)
+	}
+	return out[:min(len(out), forge.MostAnnotations)]
+}
+
+// places returns the places that a failure's output names, without a title.
+func places(f queue.Evidence) []forge.Annotation {
+	var out []forge.Annotation
+	for line := range strings.Lines(f.Output()) {
+		m := place.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		if m == nil || len(out) == mostPlaces {
+			continue
+		}
+		file, ok := fileOf(m[2], m[1] != "", f.Targets)
+		n, err := strconv.Atoi(m[3])
+		if !ok || err != nil {
+			continue
+		}
+		a := forge.Annotation{Path: file, Line: n, Message: oneLine(m[4], placeColumns)}
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// fileOf returns the path from the repository's root of a file that output
+// names. What go test says of a package's tests, indented, is named from the
+// package's folder; that is known where the failure is of one package.
+func fileOf(name string, indented bool, targets []string) (string, bool) {
+	file := path.Clean(name)
+	if indented && !strings.Contains(file, "/") {
+		if len(targets) != 1 || !strings.HasPrefix(targets[0], "./") && targets[0] != "." {
+			return "", false
+		}
+		file = path.Join(targets[0], file)
+	}
+	return file, fs.ValidPath(file) && len(file) <= 300
+}
+
+// lastLines returns the last lines of a text, without control characters.
+func lastLines(text string, n int) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, oneLine(line, placeColumns))
+	}
+	return strings.TrimSpace(strings.Join(lines[max(0, len(lines)-n):], "\n"))
+}
+
+// buttons returns what people can ask for at a change's check run.
+func buttons(c queue.Change) []forge.Button {
+	cancel := forge.Button{ID: forge.ButtonCancel, Label: "Cancel", Hint: "Take it out of the queue"}
+	retry := forge.Button{ID: forge.ButtonRetry, Label: "Retry", Hint: "Forget failures and run them again"}
+	switch c.Phase {
+	case queue.Entering, queue.Analyzing, queue.Pending:
+		return []forge.Button{cancel}
+	case queue.Parked:
+		return []forge.Button{cancel, retry}
+	case queue.Trying:
+		cancel.Hint = "End the try"
+		return []forge.Button{cancel}
+	case queue.Rejected, queue.Cancelled:
+		return []forge.Button{retry}
+	case queue.Tried:
+		if c.Reason.Code != queue.ReasonTried {
+			return []forge.Button{retry}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package forgetest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Annotation is one of a check run's, as a test sees it.
+type Annotation struct {
+	Path    string
+	Line    int
+	Level   string
+	Title   string
+	Message string
+	Details string
+}
+
+// action is a button as a request brings it.
+type action = struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+	Identifier  string `json:"identifier"`
+}
+
+// Buttons returns the labels of the buttons of the newest check run of a name on
+// a commit.
+func (r *Repository) Buttons(head, name string) []string {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	var out []string
+	if c := r.lastRun(head, name); c != nil {
+		for _, a := range c.actions {
+			out = append(out, a.(action).Label)
+		}
+	}
+	return out
+}
+
+// Annotations returns the annotations of the newest check run of a name on a
+// commit. As at GitHub, each update adds its own.
+func (r *Repository) Annotations(head, name string) []Annotation {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if c := r.lastRun(head, name); c != nil {
+		return slices.Clone(c.annotations)
+	}
+	return nil
+}
+
+// Press presses the button of that label of a check run.
+func (r *Repository) Press(login, head, name, label string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	c := r.lastRun(head, name)
+	if c == nil {
+		panic(fmt.Sprintf("forgetest: no check run %s on %s", name, head))
+	}
+	i := slices.IndexFunc(c.actions, func(a any) bool { return a.(action).Label == label })
+	if i < 0 {
+		panic(fmt.Sprintf("forgetest: the check run %s has no button %s: %v", name, label, c.actions))
+	}
+	r.emit(r.s.mustUser(login), "check_run", obj{"action": "requested_action", "check_run": r.runJSON(c),
+		"requested_action": obj{"identifier": c.actions[i].(action).Identifier}})
+	r.s.touch()
+}
+
+// Rerequest asks for a check run to run again.
+func (r *Repository) Rerequest(login, head, name string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	c := r.lastRun(head, name)
+	if c == nil {
+		panic(fmt.Sprintf("forgetest: no check run %s on %s", name, head))
+	}
+	r.emit(r.s.mustUser(login), "check_run", obj{"action": "rerequested", "check_run": r.runJSON(c)})
+	r.s.touch()
+}

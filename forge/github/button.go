@@ -1,0 +1,40 @@
+package github
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ourCheckID is what the external id of a check run of ours looks like: the id of
+// its change, which begins with the pull request's number.
+var ourCheckID = regexp.MustCompile(`^([1-9][0-9]{0,9})\.[0-9a-f]{8}$`)
+
+// pressed reads that somebody has pressed a button of a check run of ours, or
+// has asked for it to run again, as the command that it stands for. GitHub tells
+// an App only of its own check runs. It does not send the pull requests of forks
+// with it, so the number is that of the change.
+func (p *payload) pressed(event *queue.Event) error {
+	body := map[string]string{forge.ButtonCancel: "/land cancel", forge.ButtonRetry: "/land retry"}[p.RequestedAction.Identifier]
+	if p.Action == "rerequested" {
+		body = "/land retry"
+	} else if p.Action != "requested_action" {
+		return forge.ErrIgnored
+	}
+	found := ourCheckID.FindStringSubmatch(p.CheckRun.ExternalID)
+	if found == nil || body == "" {
+		return forge.ErrIgnored
+	}
+	if p.Sender.Login == "" || p.CheckRun.HeadSHA == "" {
+		return fmt.Errorf("%w: a button without who pressed it, or without a commit", forge.ErrMalformed)
+	}
+	number, err := strconv.Atoi(found[1])
+	if err != nil {
+		return forge.ErrIgnored
+	}
+	event.Body = queue.Commented{Number: number, Author: p.Sender.Login, Body: body, Bot: p.Sender.bot(), Head: queue.CommitID(p.CheckRun.HeadSHA)}
+	return nil
+}

@@ -1,0 +1,76 @@
+package speculation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A delegation lets a user land, retry and cancel one pull request, for whom the
+// permissions alone are not enough. It ends when the pull request is closed.
+// Where the user has no write access it is for the head that it was given at:
+// who gave it has vouched for that, and nobody with write access has seen the
+// next one. It opens no lane and approves no protected path.
+
+// maxTrusted bounds to how many one pull request is delegated.
+const maxTrusted = 20
+
+func (c *Core) delegate(r *queue.Request, b queue.Inspected) {
+	if !b.Open {
+		c.refuse(r, queue.Reason{Code: queue.ReasonNotOpen})
+		return
+	}
+	p, user := c.pull(r.Number), strings.TrimPrefix(r.Command.User, "@")
+	p.Trusted = slices.DeleteFunc(slices.Clone(p.Trusted), func(t queue.Trusted) bool { return strings.EqualFold(t.User, user) })
+	if len(p.Trusted) == maxTrusted {
+		p.Trusted = p.Trusted[1:]
+	}
+	p.Trusted = append(p.Trusted, queue.Trusted{User: user, By: r.User, Head: b.Head, At: c.now})
+	c.told1(r, "delegated", queue.Reason{Code: queue.ReasonDelegated, Names: []string{user, r.User}})
+}
+
+func (c *Core) undelegate(r *queue.Request) {
+	p, user := c.pull(r.Number), strings.TrimPrefix(r.Command.User, "@")
+	var names []string
+	p.Trusted = slices.DeleteFunc(slices.Clone(p.Trusted), func(t queue.Trusted) bool {
+		gone := user == "" || strings.EqualFold(t.User, user)
+		if gone {
+			names = append(names, t.User)
+		}
+		return gone
+	})
+	c.told1(r, "undelegated", queue.Reason{Code: queue.ReasonUndelegated, Names: names})
+}
+
+// told1 writes a word into the history, answers with it and accepts the command.
+func (c *Core) told1(r *queue.Request, what string, why queue.Reason) {
+	c.note(queue.Note{Number: r.Number, What: what, Reason: why})
+	c.answer(r, why)
+	c.react(r, true)
+}
+
+// trustedWith returns the delegation of a pull request to a user, or nil.
+func (c *Core) trustedWith(number int, user string) *queue.Trusted {
+	p := c.s.Pulls[number]
+	if p == nil {
+		return nil
+	}
+	for i := range p.Trusted {
+		if strings.EqualFold(p.Trusted[i].User, user) {
+			return &p.Trusted[i]
+		}
+	}
+	return nil
+}
+
+// delegated reports whether a command may be given because of a delegation.
+func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
+	switch r.Command.Verb {
+	case queue.CommandLand, queue.CommandRetry, queue.CommandCancel:
+	default:
+		return false
+	}
+	t := c.trustedWith(r.Number, r.User)
+	return t != nil && (t.Head == b.Head || queue.RoleLevel(b.Permission) >= queue.RoleLevel("write"))
+}

@@ -1,0 +1,125 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// An emergency goes before all others: it is first in the order and on the train,
+// and its builds take the slots of others. What it must prove is what every
+// change must. It passes a freeze, which is a plan, but no pause, which somebody
+// has made because something is wrong. Each is written down, with who and why,
+// and a day has room for a few only.
+
+const (
+	nowStart   = 50 * 365 * 24 * time.Hour // head start of an emergency in the order
+	nowBenefit = 500                       // how many times more its builds are worth
+	nowDefault = 3                         // emergencies of a day
+)
+
+// emergency puts a pull request before all others, in the queue or not yet.
+func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
+	if ch := c.active(r.Number); ch != nil && ch.Now != nil && ch.Head == b.Head {
+		c.accept(r)
+		return
+	}
+	if why := c.nowLeft(); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
+	c.enter(r, b)
+	ch := c.active(r.Number)
+	if ch == nil || ch.Head != b.Head || ch.Phase == queue.Landing {
+		return // it was refused, or has no need of it
+	}
+	e := queue.Emergency{By: r.User, Reason: r.Command.Text, At: c.now, Change: ch.ID}
+	c.s.Main.Nows = append(slices.Clone(c.s.Main.Nows), e)
+	c.touchMain()
+	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "now", Commit: ch.Head,
+		Reason: queue.Reason{Names: []string{e.By}, Detail: e.Reason}})
+	c.rush(ch, e)
+}
+
+// nowLeft says why there is no room for another emergency, if so.
+func (c *Core) nowLeft() queue.Reason {
+	const day = 24 * time.Hour
+	m := &c.s.Main
+	if n := slices.IndexFunc(m.Nows, func(e queue.Emergency) bool { return c.now.Sub(e.At) < day }); n != 0 && len(m.Nows) > 0 {
+		if n < 0 {
+			n = len(m.Nows)
+		}
+		m.Nows = slices.Clone(m.Nows[n:])
+		c.touchMain()
+	}
+	limit := c.rules().NowPerDay
+	if limit == 0 {
+		limit = nowDefault
+	}
+	if len(m.Nows) < limit {
+		return queue.Reason{}
+	}
+	return queue.Reason{Code: queue.ReasonNowQuota, Names: []string{strconv.Itoa(limit)}, Until: m.Nows[len(m.Nows)-limit].At.Add(day)}
+}
+
+// rush moves a change to the front.
+func (c *Core) rush(ch *queue.Change, e queue.Emergency) {
+	ch.Now = &e
+	c.touchChange(ch)
+	if ch.Virtual != 0 {
+		ch.Virtual = c.virtual(ch)
+		c.staleAll()
+	}
+}
+
+// first puts the emergencies of some changes before the others.
+func (c *Core) first(ids []queue.ChangeID) {
+	slices.SortStableFunc(ids, func(a, b queue.ChangeID) int { return c.calm(a) - c.calm(b) })
+}
+
+func (c *Core) calm(id queue.ChangeID) int {
+	if ch := c.s.Changes[id]; ch != nil && ch.Now != nil {
+		return 0
+	}
+	return 1
+}
+
+// freeze holds landings until a moment.
+func (c *Core) freeze(r *queue.Request) {
+	until, why, ok := queue.FreezeUntil(r.Command.Text, r.At)
+	if !ok || until <= c.now {
+		c.refuse(r, queue.Reason{Code: queue.ReasonBadUntil, Names: []string{r.Command.Text}})
+		return
+	}
+	if p := c.s.Main.Paused; p != nil && p.Code != "" {
+		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // it would end what only somebody may end
+		return
+	}
+	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: why, At: c.now, Until: until}
+	c.touchMain()
+	c.note(queue.Note{Number: r.Number, What: "frozen", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: why, Until: until}})
+	c.accept(r)
+}
+
+// thaw ends a freeze when it is time.
+func (c *Core) thaw() {
+	p := c.s.Main.Paused
+	switch {
+	case p == nil || p.Until == 0:
+	case c.now < p.Until:
+		c.wakeAt(p.Until)
+	default:
+		c.resume("submitqueue")
+	}
+}
+
+// paused reports whether a pause keeps a link from landing.
+func (c *Core) paused(l *queue.Link) bool {
+	p := c.s.Main.Paused
+	if p == nil {
+		return false
+	}
+	return p.Until == 0 || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
+}

@@ -1,0 +1,202 @@
+package speculation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A try builds a pull request on main and tells what came of it. It has no place
+// in the order, is on no path and in no train, so nothing waits for it and it
+// cannot land. Its builds take slots that nobody else wants, and the caps on
+// builds count them. What passes there has passed (the ledger knows no tries),
+// so landing the same content later builds less.
+
+// valueTry is what a build of a try is worth: less than any build of the queue,
+// which can take its slot.
+const valueTry = 0.001
+
+// tryOut begins a try of a pull request at its present head.
+func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
+	b.Draft = false // to try is what one may want with a draft
+	if why := c.unmet(r.Number, b); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
+	if c.active(r.Number) != nil {
+		c.refuse(r, queue.Reason{Code: queue.ReasonInQueue})
+		return
+	}
+	id := queue.NewChangeID(r.Number, b.Head, r.ID)
+	if c.s.Changes[id] != nil {
+		c.forget(r)
+		return
+	}
+	if old := c.tryOf(r.Number); old != nil {
+		if old.Head == b.Head {
+			c.accept(r)
+			return
+		}
+		c.endTry(old, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+	}
+	ch := &queue.Change{
+		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
+		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying},
+		On: c.s.Main.Tip,
+	}
+	c.s.Changes[id] = ch
+	c.touchChange(ch)
+	c.pull(r.Number).Try = id
+	c.note(queue.Note{Change: id, Number: r.Number, What: "try", Commit: b.Head, Reason: queue.Reason{Names: []string{r.User}}})
+	c.accept(r)
+}
+
+// tryOf returns the try of a pull request that is under way, or nil.
+func (c *Core) tryOf(number int) *queue.Change {
+	if p := c.s.Pulls[number]; p != nil {
+		return c.s.Changes[p.Try]
+	}
+	return nil
+}
+
+// endTry ends a try: as Tried with what came of it, or as Cancelled.
+func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
+	if ch == nil || ch.Phase != queue.Trying {
+		return
+	}
+	c.sweep, c.untidy[ch.ID] = true, true
+	c.decisions++
+	ch.Phase, ch.Reason, ch.Decided, ch.Verdict = phase, why, c.now, v
+	c.touchChange(ch)
+	p := c.pull(ch.Number)
+	if p.Tried = ch.ID; p.Try == ch.ID {
+		p.Try = ""
+	}
+	n := queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why}
+	if v != nil {
+		n.Commit = v.Commit
+	}
+	c.note(n)
+}
+
+// tryAgain forgets the failures that a try has shown and tries once more.
+func (c *Core) tryAgain(r *queue.Request, b queue.Inspected, of queue.ChangeID) {
+	c.forgetFailures(of)
+	c.tryOut(r, b)
+}
+
+// lastTry returns the latest that was tried of a pull request, where nobody has
+// asked to land it since.
+func (c *Core) lastTry(number int) *queue.Change {
+	p := c.s.Pulls[number]
+	if p == nil {
+		return nil
+	}
+	tried, last := c.s.Changes[p.Tried], c.s.Changes[p.Last]
+	if tried == nil || last != nil && last.Decided > tried.Decided {
+		return nil
+	}
+	return tried
+}
+
+// shownOf returns the change that a pull request's comment is about, or nil.
+func (c *Core) shownOf(p *queue.Pull) *queue.Change {
+	for _, id := range []queue.ChangeID{p.Active, p.Try} {
+		if ch := c.s.Changes[id]; ch != nil {
+			return ch
+		}
+	}
+	if ch := c.lastTry(p.Number); ch != nil {
+		return ch
+	}
+	return c.s.Changes[p.Last]
+}
+
+// tries returns the tries that are under way, the oldest first.
+func (c *Core) tries() []*queue.Change {
+	var out []*queue.Change
+	for _, ch := range c.open {
+		if ch.Phase == queue.Trying {
+			out = append(out, ch)
+		}
+	}
+	slices.SortFunc(out, func(a, b *queue.Change) int {
+		if a.Arrival != b.Arrival {
+			return int(a.Arrival - b.Arrival)
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return out
+}
+
+// tryLink returns the merge that a try is about. One that cannot be made any more
+// because main has moved on is made on main as it is.
+func (c *Core) tryLink(ch *queue.Change) *queue.Link {
+	l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]
+	if l == nil && ch.On != c.s.Main.Tip {
+		ch.On = c.s.Main.Tip
+		c.touchChange(ch)
+		l = c.s.Links[queue.LinkOf(ch.On, ch.ID)]
+	}
+	return l
+}
+
+// settleTries ends the tries whose outcome is known.
+func (c *Core) settleTries() {
+	for _, ch := range c.tries() {
+		l := c.tryLink(ch)
+		if l == nil {
+			continue
+		}
+		switch st := c.state(l); st.status {
+		case conflicting:
+			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts}, &queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
+		case empty:
+			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
+		case verified:
+			v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
+			for _, f := range c.info(l).facts {
+				if f.entry != nil && f.entry.Change != ch.ID {
+					v.Reused++
+				}
+				v.Tested = v.Tested || f.entry != nil && f.entry.Commit == l.Commit
+			}
+			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonTried}, v)
+		case failed:
+			c.failTry(ch, l, st)
+		}
+	}
+}
+
+func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
+	if m := c.s.Main; m.Surveyed != m.Tip {
+		return // whether main is to blame is not known yet
+	}
+	own, red := c.blame(st.broken)
+	if own == nil {
+		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRedMain, Names: red}, nil)
+		return
+	}
+	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}
+	var names []string
+	for _, f := range v.Failures {
+		names = append(names, f.Step)
+	}
+	slices.Sort(names)
+	c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
+}
+
+// tryouts considers what tries have still to build.
+func (p *planning) tryouts() {
+	for _, ch := range p.tries() {
+		l := p.tryLink(ch)
+		if l == nil {
+			p.wants = append(p.wants, want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
+			continue
+		}
+		if st := p.state(l); st.status == unknown || st.status == treeKeysOnly {
+			p.consider(candidate{link: l, change: ch.ID, value: valueTry, aim: aim{kind: queue.WorthTry}, always: true, spare: true}, st.missing)
+		}
+	}
+}
