@@ -98,8 +98,7 @@ func (p *performer) howMade(commit queue.CommitID) (m made, err error) {
 			m = made{commit: commit, parent: l.Parent}
 			for _, id := range l.Changes() {
 				if ch := s.Changes[id]; ch != nil {
-					m.picks = append(m.picks, queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef,
-						Title: ch.Title, Author: ch.Author, Arrival: ch.Arrival})
+					m.picks = append(m.picks, speculation.PickOf(ch))
 				}
 			}
 			if len(m.picks) > 0 && len(m.picks) == len(l.Changes()) {

@@ -23,6 +23,8 @@ type Command struct {
 	Verb Verb   `json:"verb"`
 	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
 	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
+
+	Method string `json:"method,omitempty"` // to land by; empty: none was named; hostile text
 }
 
 // maxCommands bounds what one comment can ask for.
@@ -133,6 +135,10 @@ func parseLand(words []string) (Command, bool) {
 			c.Lane = clip(lane, 40)
 			continue
 		}
+		if method, ok := strings.CutPrefix(w, "method="); ok && method != "" && c.Method == "" {
+			c.Method = clip(method, 40)
+			continue
+		}
 		switch v := Verb(w); v {
 		case CommandCancel, CommandStatus, CommandRetry, CommandHelp:
 			if i > 0 {
@@ -143,7 +149,7 @@ func parseLand(words []string) (Command, bool) {
 			return c, false
 		}
 	}
-	return c, c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry
+	return c, (c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry) && (c.Method == "" || c.Verb == CommandLand)
 }
 
 // nearMiss reports whether a word looks like /land misspelt: one letter

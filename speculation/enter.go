@@ -74,6 +74,10 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	if why := c.methodRefused(r); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
 	c.follow(r, b)
 }
 
@@ -119,12 +123,13 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	arrival := r.At
 	if ch := c.active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
 			return
 		}
-		if ch.Head == b.Head {
+		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			if ch.Phase == queue.Parked {
 				if base := c.baseIn(b); base != "" || !ch.Shown {
 					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
@@ -139,6 +144,9 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+		if ch.Head == b.Head {
+			arrival = ch.Arrival
+		}
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
 	if c.s.Changes[id] != nil {
@@ -151,10 +159,12 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: r.At, Phase: queue.Analyzing,
+		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
 		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
-		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
+		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
+	ch.Method, _ = c.rules().MethodFor(r.Command.Method)
+	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	if i := slices.IndexFunc(c.s.Main.Suspects, func(l queue.LineCommit) bool { return l.Change == id && l.Head == b.Head }); i >= 0 {
