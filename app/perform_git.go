@@ -157,7 +157,8 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 
 func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
 	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
-		Squash: k.Method == queue.MethodSquash, Author: k.Wording.Author, Below: k.Below}
+		Squash: k.Method == queue.MethodSquash, Author: k.Wording.Author, Below: k.Below,
+		Rebase: k.Method == queue.MethodRebase, FastForward: k.Method == queue.MethodFastForward}
 }
 
 // clipLine makes hostile text one printable line of at most n runes.
@@ -223,7 +224,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		}
 		until := time.Now().Add(pathCrosses)
 		for _, l := range out.Links {
-			open := slices.DeleteFunc(slices.Clone(l.Keys), func(k queue.Key) bool { return passed[k.ID()] })
+			open := slices.DeleteFunc(slices.Clone(l.OwnKeys()), func(k queue.Key) bool { return passed[k.ID()] })
 			now.by = l.Analyzer
 			proven, err := p.translate(ctx, crossing{l.Commit, now, t.Former, until}, open)
 			if err != nil {
@@ -254,7 +255,14 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 		}
 		return l, nil
 	}
-	return p.merged(ctx, r, l, m)
+	l, err := p.merged(ctx, r, l, m)
+	if err == nil && len(m.Between) > 0 {
+		l.Between = m.Between
+		if !k.Skip {
+			err = p.halfway(ctx, r, &l)
+		}
+	}
+	return l, err
 }
 
 // merged fills in what a link's commit asks for that its parent does not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -92,10 +93,10 @@ func (p *performer) howMade(commit queue.CommitID) (m made, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		s := c.State()
 		for _, l := range s.Links {
-			if l.Commit != commit || l.Outcome != queue.Merged {
+			if l.Commit != commit && !slices.Contains(l.Between, commit) || l.Outcome != queue.Merged {
 				continue
 			}
-			m = made{commit: commit, parent: l.Parent}
+			m = made{commit: l.Commit, parent: l.Parent}
 			for _, id := range l.Changes() {
 				if ch := s.Changes[id]; ch != nil {
 					m.picks = append(m.picks, speculation.PickOf(ch))

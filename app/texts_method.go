@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -11,13 +13,25 @@ func (w voice) howLanded(c queue.Change) string {
 		return ""
 	}
 	text := ""
-	if c.Method == queue.MethodSquash {
+	commit := "that commit"
+	switch n := c.Verdict.Commits; {
+	case c.Method == queue.MethodSquash:
 		text = "It landed by squash: all of it in one commit."
+	case n > 1:
+		commit = "the last of them"
+		text = fmt.Sprintf("It landed by %s, as %d commits. ", c.Method, n)
+		if c.Skip {
+			text += "Only the last of them was verified, because the configuration says `intermediate: skip`."
+		} else {
+			text += "Each of them was verified."
+		}
+	default:
+		text = fmt.Sprintf("It landed by %s, as one commit.", c.Method)
 	}
 	switch {
 	case c.Method.Keeps() || w.o.Words.Local:
 	case c.Verdict.Along:
-		text += " The branch of the pull request was moved to that commit in the same push, so that it is shown as merged; what it was before is " + w.commit(c.Head) + "."
+		text += " The branch of the pull request was moved to " + commit + " in the same push, so that it is shown as merged; what it was before is " + w.commit(c.Head) + "."
 	default:
 		text += " The forge cannot show the pull request as merged, because its own commits are not on the target branch; so it is closed, with the label " + w.code(LandedLabel) + "."
 	}

@@ -20,6 +20,10 @@ type Pick struct {
 
 	// Squash makes a commit with the merge's tree whose only parent is Parent.
 	Squash bool
+	// Rebase makes the commits that Head brings anew on Parent, one after the other;
+	// Message is what the last of them has at its end. FastForward takes them as they
+	// are, and needs Parent among them.
+	Rebase, FastForward bool
 	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
 	Author string
 	// Below is a commit whose content is on Parent in other commits, so that what
@@ -33,6 +37,8 @@ type Merged struct {
 	// when there is none because of Conflicts or Refused.
 	Commit queue.CommitID
 	Tree   queue.TreeID // of Commit
+	// Between are the commits from the parent to Commit, of several, in order.
+	Between []queue.CommitID
 	// Conflicts are the paths that do not merge; "." when git says that there
 	// is a conflict but not where.
 	Conflicts []string
@@ -61,11 +67,18 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 	if err != nil {
 		return nil, err
 	}
+	lines, err := m.lines(ctx, picks)
+	if err != nil {
+		return nil, err
+	}
 	rules := m.rules()
 	known := make(map[pair]merged, len(picks))
 	var unknown []pair
 	pairs := make([]pair, len(picks))
 	for i, p := range picks {
+		if _, made := lines[i]; made {
+			continue
+		}
 		at := pair{p.Parent, p.Head}
 		if p.Below != "" {
 			if at.ours, err = m.shadow(ctx, infos, p); err != nil {
@@ -110,6 +123,10 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 	}
 	made := make([]Merged, len(picks))
 	for i, p := range picks {
+		if one, ok := lines[i]; ok {
+			made[i] = one
+			continue
+		}
 		at := pairs[i]
 		result := known[at]
 		if made[i], err = m.finish(ctx, p, infos[p.Parent], &result); err != nil {

@@ -79,3 +79,70 @@ func TestOwnCommits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": lines(50, nil), "g": "g\n"})
+	one := r.commit("topic", "one\n\nWhy.\n\nSigned-off-by: A <a@x>\nChange: 9.ff\nHead: "+strings.Repeat("1", 40), files{"f": lines(50, map[int]string{3: "one"})}, base)
+	same := r.commit("topic", "what main has too", files{"g": "G\n"}, one)
+	two := r.commit("topic", "two", files{"f": lines(50, map[int]string{3: "one", 30: "two"}), "h": "h\n"}, same)
+	main := r.commit("main", "moved", files{"f": lines(50, map[int]string{45: "main"}), "g": "G\n"}, base)
+	m := r.fetched("topic")
+	p := forge.Pick{Parent: main, Head: two, Rebase: true, Message: "Change: 1.aa\nHead: " + string(two) + "\n", Date: 1_800_000_000_000}
+	got := must(m.MergeWave(t.Context(), []forge.Pick{p}))(t)[0]
+	plain := must(m.MergeWave(t.Context(), []forge.Pick{pick(main, two)}))(t)[0]
+	if got.Tree != plain.Tree || len(got.Between) != 1 {
+		t.Fatalf("%+v, want the tree of %+v and one commit before", got, plain)
+	}
+	flush(t, m)
+	shown := &repo{t, m.Dir()}
+	first, last := shown.run("", "cat-file", "commit", string(got.Between[0])), shown.run("", "cat-file", "commit", string(got.Commit))
+	if !strings.HasSuffix(strings.TrimSpace(first), "\n\none\n\nWhy.\n\nSigned-off-by: A <a@x>") || !strings.Contains(first, "\nparent "+string(main)+"\n") {
+		t.Error(first)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(last), "\n\ntwo\n\nChange: 1.aa\nHead: "+string(two)) || !strings.Contains(last, "\nparent "+string(got.Between[0])+"\n") {
+		t.Error(last)
+	}
+	own := shown.run("", "log", "-1", "--format=%an <%ae> %ad", string(two))
+	if now := shown.run("", "log", "-1", "--format=%an <%ae> %ad", string(got.Commit)); now != own {
+		t.Errorf("the author is %s, and was %s", now, own)
+	}
+	shown.run("", "fsck", "--strict", string(got.Commit))
+	if again := must(r.fetched("topic").MergeWave(t.Context(), []forge.Pick{p}))(t)[0]; again.Commit != got.Commit {
+		t.Errorf("once %s, once %s", got.Commit, again.Commit)
+	}
+	p.Parent = got.Commit
+	if again := must(m.MergeWave(t.Context(), []forge.Pick{p}))(t)[0]; !again.Empty {
+		t.Errorf("once more: %+v", again)
+	}
+	clash := r.commit("clash", "clash", files{"f": lines(50, map[int]string{45: "clash"})}, base)
+	r.fetch(m, "clash")
+	if got := must(m.MergeWave(t.Context(), []forge.Pick{{Parent: main, Head: clash, Rebase: true, Message: "x"}}))(t)[0]; got.Clean() || len(got.Conflicts) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFastForward(t *testing.T) {
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "f\n"})
+	one := r.commit("topic", "one", files{"g": "1\n"}, base)
+	two := r.commit("topic", "two", files{"g": "2\n"}, one)
+	moved := r.commit("main", "moved", files{"h": "h\n"}, base)
+	side := r.commit("side", "main merged into it", files{"g": "2\n", "h": "h\n"}, two, moved)
+	m := r.fetched("topic", "side")
+	at := func(parent, head queue.CommitID) forge.Merged {
+		return must(m.MergeWave(t.Context(), []forge.Pick{{Parent: parent, Head: head, FastForward: true, Message: "x"}}))(t)[0]
+	}
+	if got := at(base, two); got.Commit != two || len(got.Between) != 1 || got.Between[0] != one {
+		t.Errorf("%+v", got)
+	}
+	if got := at(moved, two); got.Clean() || got.Refused == "" {
+		t.Errorf("main has moved: %+v", got)
+	}
+	if got := at(moved, side); got.Clean() || got.Refused == "" {
+		t.Errorf("main is not on its first-parent line: %+v", got)
+	}
+	if got := at(two, one); !got.Empty || !got.Contained {
+		t.Errorf("it is there: %+v", got)
+	}
+}

@@ -83,6 +83,7 @@ type Pick struct {
 	Arrival Instant  `json:"arrival"`
 	Method  Method   `json:"method,omitempty"` // empty: merge
 	Wording Wording  `json:"wording,omitzero"`
+	Skip    bool     `json:"skip,omitempty"`  // as in Change
 	Below   CommitID `json:"below,omitempty"` // as in Change
 }
 

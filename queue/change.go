@@ -64,6 +64,7 @@ type Change struct {
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Method    Method        `json:"method,omitempty"`    // how it lands; empty: by merge
+	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
@@ -93,6 +94,7 @@ type Verdict struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
+	Commits   int        `json:"commits,omitempty"`   // landed: as so many, where it is more than one
 	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit in the same push
 }
 

@@ -156,7 +156,7 @@ func enumHint(path, value string) string {
 		return ""
 	}
 	switch strings.ReplaceAll(value, "_", "-") {
-	case "ff", "ff-only", "fast-forward":
+	case "ff", "ff-only":
 		return ": write fast-forward"
 	}
 	return ""

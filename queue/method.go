@@ -56,6 +56,16 @@ func (q Rules) MethodFor(asked string) (Method, bool) {
 	return m, ok
 }
 
+// Intermediate says what becomes of the commits before the last of a change that
+// lands as several.
+type Intermediate string
+
+// The policies for them.
+const (
+	IntermediateVerify Intermediate = "verify" // each adds only keys that have passed
+	IntermediateSkip   Intermediate = "skip"   // nobody looks at them
+)
+
 // Wording is what the commits say that a change lands as. It is fixed when the
 // change comes, so that the same merge always makes the same commit. All of it is
 // hostile text.

@@ -264,5 +264,5 @@ func PickOf(ch *queue.Change) queue.Pick { return pickOf(ch) }
 
 func pickOf(ch *queue.Change) queue.Pick {
 	return queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef, Title: ch.Title,
-		Author: ch.Author, Arrival: ch.Arrival, Method: ch.Method, Wording: ch.Wording, Below: ch.Below}
+		Author: ch.Author, Arrival: ch.Arrival, Method: ch.Method, Wording: ch.Wording, Skip: ch.Skip, Below: ch.Below}
 }

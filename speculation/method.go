@@ -90,3 +90,32 @@ func (c *Core) made(commit queue.CommitID, id queue.ChangeID) bool {
 	}
 	return false
 }
+
+// taken settles, where a commit on main's line is one of a push of ours, what it
+// is of a change that lands as several commits or under the names that its author
+// has given them, and reports whether it is. Such commits need not say whose they
+// are, so what else they say does not count.
+func (c *Core) taken(l queue.LineCommit) bool {
+	p := c.s.Push
+	if p == nil {
+		return false
+	}
+	for i, commit := range p.Commits {
+		for _, id := range p.Of(i) {
+			ch := c.s.Changes[id]
+			if ch == nil || ch.Method != queue.MethodRebase && ch.Method != queue.MethodFastForward {
+				continue
+			}
+			if commit == l.Commit {
+				c.landed(ch, commit)
+				return true
+			}
+			for link := range c.linksOf[id] {
+				if link.Commit == commit && slices.Contains(link.Between, l.Commit) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -58,7 +58,7 @@ func (c *Core) observed(b queue.Observed) {
 	}
 	if !b.Forced {
 		for _, l := range b.Line {
-			if !c.recognise(l) {
+			if !c.taken(l) && !c.recognise(l) {
 				outside = true
 				c.newEpoch()
 				if !first {
