@@ -77,7 +77,7 @@ func (h *history) ask() {
 		return
 	}
 	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
-	h.step(h.say(p, "dev", "/land"+h.lane()))
+	h.step(h.say(p, "dev", "/land"+h.lane()+h.method()))
 }
 
 // parent2 is the parent, or the commit itself where there is none.
@@ -119,7 +119,7 @@ func (h *history) again() {
 		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
 		return
 	}
-	e := h.say(p, user, []string{"/land" + h.lane(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
+	e := h.say(p, user, []string{"/land" + h.lane() + h.method(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad"}[h.pick(6, "words")])
 	h.step(e)
 	if h.chance(20, "twice") {
 		h.step(e)
