@@ -73,6 +73,10 @@ func (h *history) ask() {
 	} else {
 		p = h.open(from.id, e)
 	}
+	for len(h.rules.Methods) > 0 && h.chance(40, "another commit") {
+		p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(h.edit(h.commits[p.head].tree))}).id
+		h.logf("## pull %d is at %s", p.number, p.head)
+	}
 	if h.chance(h.stacky/4, "not asked for yet") {
 		return
 	}
