@@ -54,10 +54,11 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
-	slots      int  // builds at a time; 0: two
-	unguarded  bool // main is not protected
-	talkative  bool // comments that nobody reads do not fail the test
-	unattended bool // the owner is not started: nobody makes turns
+	slots      int          // builds at a time; 0: two
+	unguarded  bool         // main is not protected
+	talkative  bool         // comments that nobody reads do not fail the test
+	unattended bool         // the owner is not started: nobody makes turns
+	signer     forge.Signer // of the commits that the queue makes
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -139,6 +140,7 @@ func (h *hub) start(o hubOptions) {
 	}
 	dir := h.TempDir()
 	h.mirror = must(forge.OpenMirror(h.Context(), filepath.Join(dir, "mirror")))
+	h.mirror.Signer = o.signer
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {

@@ -234,7 +234,11 @@ func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *
 		date:    max(parent.date, int64(p.Date)/1000),
 		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
 	}
-	commit := queue.CommitID(m.fresh.add("commit", m.body(info)))
+	id, err := m.commit(ctx, info, m.body(info))
+	if err != nil {
+		return Merged{}, err
+	}
+	commit := queue.CommitID(id)
 	m.commits.put(commit, info, 1)
 	m.nearby.put(info.tree, parent.tree, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil

@@ -90,7 +90,11 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 			trailer = p.Message
 		}
 		info := commitInfo{tree: s.tree, parents: []queue.CommitID{on}, date: date, message: replayed(s.of.Message, trailer)}
-		id := queue.CommitID(m.fresh.add("commit", m.bodyBy(info, s.of.author)))
+		made, err := m.commit(ctx, info, m.bodyBy(info, s.of.author))
+		if err != nil {
+			return Merged{}, err
+		}
+		id := queue.CommitID(made)
 		m.commits.put(id, info, 1)
 		if i < len(steps)-1 {
 			out.Between = append(out.Between, id)

@@ -74,8 +74,14 @@ func (h *history) ask() {
 		p = h.open(from.id, e)
 	}
 	for len(h.rules.Methods) > 0 && h.chance(40, "another commit") {
-		p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(h.edit(h.commits[p.head].tree))}).id
-		h.logf("## pull %d is at %s", p.number, p.head)
+		more := []edit{h.edit(h.commits[p.head].tree)}
+		if h.chance(30, "detour") { // red on the way, and not at its end
+			more = []edit{{fileOf("a"): "bad"}, {fileOf("a"): "-bad detour"}}
+		}
+		for _, e := range more {
+			p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
+			h.logf("## pull %d is at %s", p.number, p.head)
+		}
 	}
 	if h.chance(h.stacky/4, "not asked for yet") {
 		return

@@ -32,6 +32,8 @@ type serveCommand struct {
 	Runners int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
 	LogJSON bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
+	Signing signingFlags `embed:""`
+
 	AppID         int64  `env:"SUBMITQUEUE_GITHUB_APP_ID" help:"Id of the GitHub App." placeholder:"ID"`
 	AppKey        string `env:"SUBMITQUEUE_GITHUB_APP_KEY" type:"existingfile" help:"File with the App's private key (PEM)." placeholder:"FILE"`
 	GithubURL     string `env:"SUBMITQUEUE_GITHUB_URL" help:"REST address of GitHub Enterprise: https://HOST/api/v3/." placeholder:"URL"`
@@ -65,6 +67,9 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		err = c.github(&o, log)
 	}
 	if err != nil {
+		return err
+	}
+	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
 		return err
 	}
 	if o.Token, err = clientToken(c.Data); err != nil {
