@@ -66,6 +66,7 @@ type hubOptions struct {
 	ci         *forgeci.Options // builds by the forge's CI, beside the runners
 	unattended bool             // the owner is not started: nobody makes turns
 	crowd      bool             // beside the other tests of a crowd, however many may run at once
+	signer     forge.Signer     // of the commits that the queue makes
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -153,6 +154,7 @@ func (h *hub) start(o hubOptions) {
 	}
 	dir := h.TempDir()
 	h.mirror = must(forge.OpenMirror(h.Context(), filepath.Join(dir, "mirror")))
+	h.mirror.Signer = o.signer
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {

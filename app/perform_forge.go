@@ -77,6 +77,9 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if out.Protected, err = p.protected(ctx, pr, now); err != nil {
 		return nil, err
 	}
+	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(t.Request, apiEvent) || again {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
@@ -172,7 +175,11 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID), Annotations: annotations(v.Change), Buttons: buttons(v.Change)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	return gone(done, p.say(ctx, say))
+	err := p.say(ctx, say)
+	if err == nil {
+		err = p.finish(ctx, v.Change)
+	}
+	return gone(done, err)
 }
 
 // say publishes what has not been said yet.

@@ -39,6 +39,9 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		for _, l := range line {
 			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
 		}
+		if err := p.holding(ctx, line, out.Line); err != nil {
+			return nil, err
+		}
 	}
 	tr, err := p.Mirror.Tree(ctx, tip)
 	if err != nil {
@@ -153,13 +156,9 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 }
 
 func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
-	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k)}
-}
-
-// mergeMessage is the message of a landed commit. The trailers are what main
-// is recognised by; a title cannot forge them, because it is one line.
-func mergeMessage(k queue.Pick) string {
-	return fmt.Sprintf("Merge #%d: %s\n\nChange: %s\nHead: %s\n", k.Number, clipLine(k.Title, 200), k.Change, k.Head)
+	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
+		Squash: k.Method == queue.MethodSquash, Author: k.Wording.Author, Below: k.Below,
+		Rebase: k.Method == queue.MethodRebase, FastForward: k.Method == queue.MethodFastForward}
 }
 
 // clipLine makes hostile text one printable line of at most n runes.
@@ -225,7 +224,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		}
 		until := time.Now().Add(pathCrosses)
 		for _, l := range out.Links {
-			open := slices.DeleteFunc(slices.Clone(l.Keys), func(k queue.Key) bool { return passed[k.ID()] })
+			open := slices.DeleteFunc(slices.Clone(l.OwnKeys()), func(k queue.Key) bool { return passed[k.ID()] })
 			now.by = l.Analyzer
 			proven, err := p.translate(ctx, crossing{l.Commit, now, t.Former, until}, open)
 			if err != nil {
@@ -256,7 +255,14 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 		}
 		return l, nil
 	}
-	return p.merged(ctx, r, l, m)
+	l, err := p.merged(ctx, r, l, m)
+	if err == nil && len(m.Between) > 0 {
+		l.Between = m.Between
+		if !k.Skip {
+			err = p.halfway(ctx, r, &l)
+		}
+	}
+	return l, err
 }
 
 // merged fills in what a link's commit asks for that its parent does not.
@@ -309,9 +315,9 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 	if err := p.retarget(ctx, push); err != nil {
 		return nil, err
 	}
-	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	outcome, along, err := p.pushMain(ctx, remote, push)
 	if err == nil && wantsCheck(outcome.Refused) {
-		outcome, err = p.landChecked(ctx, remote, push, outcome)
+		outcome, along, err = p.landChecked(ctx, remote, push, outcome)
 	}
 	if err != nil {
 		return nil, err
@@ -321,7 +327,7 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 			return nil, err
 		}
 	}
-	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
+	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused, Along: along}, nil
 }
 
 // wantsCheck reports whether a refusal says that a check is missing on the
@@ -334,13 +340,13 @@ func wantsCheck(refused string) bool {
 // landChecked shows the commit to the forge on a branch of our own first, sets
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
-func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, error) {
+func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
 	branch := "submitqueue/land/" + p.Branch
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) {
-			return refused, nil
+			return refused, nil, nil
 		}
-		return refused, err
+		return refused, nil, err
 	}
 	defer func() {
 		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch); err != nil {
@@ -350,7 +356,7 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,
 		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.Branch + " has passed."}
 	if err := p.Forge.Check(ctx, check); err != nil {
-		return refused, err
+		return refused, nil, err
 	}
-	return p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	return p.pushMain(ctx, remote, push)
 }

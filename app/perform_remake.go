@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -92,14 +93,13 @@ func (p *performer) howMade(commit queue.CommitID) (m made, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		s := c.State()
 		for _, l := range s.Links {
-			if l.Commit != commit || l.Outcome != queue.Merged {
+			if l.Commit != commit && !slices.Contains(l.Between, commit) || l.Outcome != queue.Merged {
 				continue
 			}
-			m = made{commit: commit, parent: l.Parent}
+			m = made{commit: l.Commit, parent: l.Parent}
 			for _, id := range l.Changes() {
 				if ch := s.Changes[id]; ch != nil {
-					m.picks = append(m.picks, queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef,
-						Title: ch.Title, Author: ch.Author, Arrival: ch.Arrival})
+					m.picks = append(m.picks, speculation.PickOf(ch))
 				}
 			}
 			if len(m.picks) > 0 && len(m.picks) == len(l.Changes()) {

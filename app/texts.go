@@ -83,6 +83,7 @@ func (w voice) help() string {
 		"",
 		"- `/land` asks to land this pull request as it is now. Setting the queue's label does the same.",
 		"- `/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same.",
+		"- `/land method=METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it.",
 		"- `/land cancel` takes it out of the queue. Taking the label off does the same.",
 		"- `/land retry` forgets past failures and runs the steps again.",
 		"- `/land try` builds it on the target branch and says what came of it; it does not land.",

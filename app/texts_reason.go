@@ -106,6 +106,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "this needs another permission"
 	case queue.ReasonUnknownLane:
 		return "there is no such lane"
+	case queue.ReasonNoMethod:
+		return "it cannot land in that way here"
 	case queue.ReasonNotOpen:
 		if w.o.Words.Local {
 			return "there is no such branch to land"
@@ -312,6 +314,12 @@ func (w voice) reasonRefused(r queue.Reason) string {
 			text = "There is no lane " + w.code(r.Names[0]) + ". The lanes, the most urgent first: " + w.codes(r.Names[1:])
 		}
 		return text + "."
+	case queue.ReasonNoMethod:
+		text := "Changes do not land in that way here"
+		if len(r.Names) > 1 {
+			text = "Changes do not land by " + w.code(r.Names[0]) + " here. The configuration allows " + w.codes(r.Names[1:])
+		}
+		return text + "."
 	case queue.ReasonNotOpen:
 		return "The pull request is not open. Reopen it, then " + land
 	case queue.ReasonDraft:
@@ -340,7 +348,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNotQueued:
 		return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
 	case queue.ReasonHelp:
-		return "The commands: /land, /land priority=LANE, /land cancel, /land retry, /land try, /land status, /land help, /queue pause REASON, /queue resume."
+		return "The commands: /land, /land priority=LANE, /land method=METHOD, /land cancel, /land retry, /land try, /land status, /land help, /queue pause REASON, /queue resume."
 	case queue.ReasonForced:
 		text := "The target branch was force-pushed"
 		if len(r.Names) > 1 {

@@ -114,6 +114,7 @@ func (w voice) body(v queue.View) []string {
 		}
 	case c.Phase == queue.Landed:
 		add(w.proof(c.Verdict))
+		add(w.howLanded(c))
 	case c.Phase == queue.Rejected:
 		add(w.reason(c.Reason))
 		if c.Verdict != nil {

@@ -148,6 +148,9 @@ func textStates() map[string]queue.View {
 		"refused-config":  notice(queue.Reason{Code: queue.ReasonNoConfig, Detail: ".submitqueue.yml:1:1: unknown key \"verson\" (did you mean \"version\"?)"}, "ann"),
 		"unknown":         notice(reason(queue.ReasonUnknown, "/lnd", "/land"), "ann"),
 		"help":            notice(reason(queue.ReasonHelp), "ann"),
+		"landed-squash":   {Change: squashed(tested, true)},
+		"landed-closed":   {Change: squashed(tested, false)},
+		"no-method":       notice(reason(queue.ReasonNoMethod, "<b>octopus</b>", "merge", "squash"), "ann"),
 		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
 	}
 }
@@ -522,4 +525,12 @@ func goldenText(t *testing.T, name, got string) {
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got; -update-texts writes it):\n%s", file, d)
 	}
+}
+
+// squashed is a change that landed as one commit, its branch along with it or not.
+func squashed(c queue.Change, along bool) queue.Change {
+	v := *c.Verdict
+	v.Along = along
+	c.Method, c.Verdict = queue.MethodSquash, &v
+	return c
 }

@@ -97,6 +97,7 @@ type Delivery struct {
 type PullRequest struct {
 	Number     int
 	Title      string // hostile text
+	Body       string // the description, Markdown; hostile text
 	Author     string
 	Source     string         // head branch; hostile text
 	Head       queue.CommitID // head SHA now

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,18 @@ type Pick struct {
 	Head    queue.CommitID
 	Message string        // of the merge commit; not empty
 	Date    queue.Instant // of the merge commit, unless the parent's is later
+
+	// Squash makes a commit with the merge's tree whose only parent is Parent.
+	Squash bool
+	// Rebase makes the commits that Head brings anew on Parent, one after the other;
+	// Message is what the last of them has at its end. FastForward takes them as they
+	// are, and needs Parent among them.
+	Rebase, FastForward bool
+	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
+	Author string
+	// Below is a commit whose content is on Parent in other commits, so that what
+	// Head brings is what it adds to Below, too. "": there is none.
+	Below queue.CommitID
 }
 
 // Merged is what came of a Pick.
@@ -24,6 +37,8 @@ type Merged struct {
 	// when there is none because of Conflicts or Refused.
 	Commit queue.CommitID
 	Tree   queue.TreeID // of Commit
+	// Between are the commits from the parent to Commit, of several, in order.
+	Between []queue.CommitID
 	// Conflicts are the paths that do not merge; "." when git says that there
 	// is a conflict but not where.
 	Conflicts []string
@@ -52,17 +67,31 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 	if err != nil {
 		return nil, err
 	}
+	lines, err := m.lines(ctx, picks)
+	if err != nil {
+		return nil, err
+	}
 	rules := m.rules()
 	known := make(map[pair]merged, len(picks))
 	var unknown []pair
-	for _, p := range picks {
+	pairs := make([]pair, len(picks))
+	for i, p := range picks {
+		if _, made := lines[i]; made {
+			continue
+		}
 		at := pair{p.Parent, p.Head}
+		if p.Below != "" {
+			if at.ours, err = m.shadow(ctx, infos, p); err != nil {
+				return nil, err
+			}
+		}
+		pairs[i] = at
 		if _, ok := known[at]; ok {
 			continue
 		}
 		result, ok := m.merges.get(mergeKey{at, rules})
 		if !ok {
-			result, ok = trivial(at, infos[p.Parent], infos[p.Head])
+			result, ok = trivial(at, infos[at.ours], infos[p.Head])
 		}
 		if !ok {
 			unknown = append(unknown, at)
@@ -94,7 +123,11 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 	}
 	made := make([]Merged, len(picks))
 	for i, p := range picks {
-		at := pair{p.Parent, p.Head}
+		if one, ok := lines[i]; ok {
+			made[i] = one
+			continue
+		}
+		at := pairs[i]
 		result := known[at]
 		if made[i], err = m.finish(ctx, p, infos[p.Parent], &result); err != nil {
 			return nil, err
@@ -195,12 +228,17 @@ func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *
 		return Merged{}, errors.New("merging: the message of a merge must be text")
 	}
 	info := commitInfo{
+		author:  p.Author,
 		tree:    result.tree,
-		parents: []queue.CommitID{p.Parent, p.Head},
+		parents: p.parents(),
 		date:    max(parent.date, int64(p.Date)/1000),
 		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
 	}
-	commit := queue.CommitID(m.fresh.add("commit", m.body(info)))
+	id, err := m.commit(ctx, info, m.body(info))
+	if err != nil {
+		return Merged{}, err
+	}
+	commit := queue.CommitID(id)
 	m.commits.put(commit, info, 1)
 	m.nearby.put(info.tree, parent.tree, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
@@ -212,9 +250,8 @@ func (m *Mirror) body(c commitInfo) []byte {
 	for _, p := range c.parents {
 		fmt.Fprintf(&b, "parent %s\n", p)
 	}
-	for _, role := range []string{"author", "committer"} {
-		fmt.Fprintf(&b, "%s %s <%s> %d +0000\n", role, plain(m.Identity.Name), plain(m.Identity.Email), c.date)
-	}
+	us := fmt.Sprintf("%s <%s>", plain(m.Identity.Name), plain(m.Identity.Email))
+	fmt.Fprintf(&b, "author %s %d +0000\ncommitter %s %d +0000\n", cmp.Or(c.author, us), c.date, us, c.date)
 	b.WriteString("\n" + c.message)
 	return b.Bytes()
 }

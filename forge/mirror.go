@@ -35,9 +35,11 @@ type Identity struct {
 // commit ids in every mirror. Commits that must outlive the next Maintain are
 // named by Keep or reachable from a fetched branch.
 type Mirror struct {
-	// Identity signs the commits. Set it before the first merge; whoever shall
+	// Identity is who makes the commits. Set it before the first merge; whoever shall
 	// make the same commits has the same Identity.
 	Identity Identity
+	// Signer signs the commits, where it is not nil. The same holds for it.
+	Signer Signer
 	// LooseLimit is the number of loose objects from which Maintain packs.
 	LooseLimit int
 
@@ -54,6 +56,7 @@ type Mirror struct {
 	merges   *lru[mergeKey, merged]
 	trees    *lru[string, []treeEntry]
 	fresh    *fresh
+	signed   *lru[string, string] // commits with their signatures, by the id that they would have without
 	listings *lru[queue.TreeID, []File]
 	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
 
@@ -91,6 +94,7 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		merges:     newLRU[mergeKey, merged](20_000),
 		trees:      newLRU[string, []treeEntry](300_000),
 		fresh:      newFresh(),
+		signed:     newLRU[string, string](64 << 20),
 		listings:   newLRU[queue.TreeID, []File](1_500_000),
 		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
 		kept:       newLRU[queue.CommitID, keptness](50_000),

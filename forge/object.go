@@ -35,6 +35,7 @@ type commitInfo struct {
 	parents []queue.CommitID
 	date    int64 // committer's, in seconds
 	message string
+	author  string // "Name <address>" of one that is to be made; "": the mirror's Identity
 }
 
 // read reads objects, those that are not in memory in one exchange.

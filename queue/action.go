@@ -81,6 +81,10 @@ type Pick struct {
 	Title   string   `json:"title"`
 	Author  string   `json:"author"`
 	Arrival Instant  `json:"arrival"`
+	Method  Method   `json:"method,omitempty"` // empty: merge
+	Wording Wording  `json:"wording,omitzero"`
+	Skip    bool     `json:"skip,omitempty"`  // as in Change
+	Below   CommitID `json:"below,omitempty"` // as in Change
 }
 
 // Resolve makes the commits of a path by trial merges and computes their keys.

@@ -68,6 +68,10 @@ type Change struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
+	Method    Method        `json:"method,omitempty"`    // how it lands; empty: by merge
+	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
+	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
+	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
@@ -98,6 +102,8 @@ type Verdict struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
+	Commits   int        `json:"commits,omitempty"`   // landed: as so many, where it is more than one
+	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit in the same push
 }
 
 // Evidence is one failing step with what a person needs to see of it. What ran
@@ -190,6 +196,7 @@ const (
 
 	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
 	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: what was asked for, the lanes that there are
+	ReasonNoMethod     ReasonCode = "no-method"     // refused: Names: the method that was asked for, those that are allowed
 	ReasonNotOpen      ReasonCode = "not-open"
 	ReasonDraft        ReasonCode = "draft"
 	ReasonWrongBase    ReasonCode = "wrong-base"      // Names: the pull request's base, ours

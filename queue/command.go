@@ -34,6 +34,8 @@ type Command struct {
 	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
 	User string `json:"user,omitempty"` // to delegate to; hostile text
 	Near string `json:"near,omitempty"` // of an unknown one: how it was probably meant
+
+	Method string `json:"method,omitempty"` // to land by; empty: none was named; hostile text
 }
 
 // maxCommands bounds what one comment can ask for.
@@ -156,6 +158,10 @@ func parseLand(words []string) (Command, bool) {
 			c.Lane = clip(lane, 40)
 			continue
 		}
+		if method, ok := strings.CutPrefix(w, "method="); ok && method != "" && c.Method == "" {
+			c.Method = clip(method, 40)
+			continue
+		}
 		switch v := Verb(w); v {
 		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry:
 			if i > 0 {
@@ -166,7 +172,7 @@ func parseLand(words []string) (Command, bool) {
 			return c, false
 		}
 	}
-	return c, c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry
+	return c, (c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry) && (c.Method == "" || c.Verb == CommandLand)
 }
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.

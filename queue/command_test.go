@@ -31,7 +31,10 @@ func TestParseCommands(t *testing.T) {
 		{"a lane before the verb", "/land priority=a retry", "unknown: /land priority=a retry"},
 		{"a lane to cancel", "/land cancel priority=a", "unknown: /land cancel priority=a"},
 		{"verbs", "/land retry retry", "unknown: /land retry retry"},
-		{"another option", "/land method=squash", "unknown: /land method=squash"},
+		{"another option", "/land mode=squash", "unknown: /land mode=squash"},
+		{"a method", "/land method=Squash priority=high", "land in high by squash"},
+		{"two methods", "/land method=squash method=merge", "unknown: /land method=squash method=merge"},
+		{"a method to retry", "/land retry method=squash", "unknown: /land retry method=squash"},
 		{"a long lane", "/land priority=" + strings.Repeat("x", 60), "land in " + strings.Repeat("x", 39) + "…"},
 		{"pause", "/queue pause the  tree is  broken", "pause: the tree is broken"},
 		{"pause without a reason", "/queue pause", "pause"},
@@ -108,6 +111,9 @@ func show(commands []queue.Command) string {
 		}
 		if c.Lane != "" {
 			s += " in " + c.Lane
+		}
+		if c.Method != "" {
+			s += " by " + c.Method
 		}
 		out = append(out, s)
 	}

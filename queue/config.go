@@ -130,8 +130,14 @@ type Rules struct {
 	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,default=land"`
 	// Order says who is ahead of whom: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
 	Order Order `json:"order,omitempty" yaml:"order,omitempty" jsonschema:"enum=finish,enum=arrival,default=finish"`
-	// Method is how a change gets onto the branch. This version lands by merge only.
-	Method string `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,default=merge"`
+	// Method is how a change gets onto the branch: merge (a merge commit), squash (one commit), rebase (its commits, made anew on the branch) or fast-forward (its commits as they are, which must stand on the branch). Default merge.
+	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward,default=merge"`
+	// Methods are the methods that a change may ask for, as in /land method=squash; the one above is always among them. Default none.
+	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward"`
+	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only what lands last is verified, and the proof says so). Default verify.
+	Intermediate Intermediate `json:"intermediate,omitempty" yaml:"intermediate,omitempty" jsonschema:"enum=verify,enum=skip,default=verify"`
+	// Messages are the templates of the commits that the queue makes.
+	Messages Messages `json:"messages,omitzero" yaml:"messages,omitempty"`
 	// External says what a commit that the queue did not make does to landings: hold (they wait until it is proven) or trust. Default hold where the branch is protected, else trust.
 	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
 	// Retries are the runs that must fail again before a failure decides. Default 0.

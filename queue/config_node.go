@@ -156,8 +156,8 @@ func enumHint(path, value string) string {
 		return ""
 	}
 	switch strings.ReplaceAll(value, "_", "-") {
-	case "squash", "rebase", "fast-forward", "ff", "ff-only":
-		return ": this version lands by merge only"
+	case "ff", "ff-only":
+		return ": write fast-forward"
 	}
 	return ""
 }

@@ -223,7 +223,8 @@ func (c *Config) Defaults() {
 	q := &c.Queue
 	orDefault(&q.Label, "land")
 	orDefault(&q.Order, OrderFinish)
-	orDefault(&q.Method, "merge")
+	orDefault(&q.Method, MethodMerge)
+	orDefault(&q.Intermediate, IntermediateVerify)
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)

@@ -91,6 +91,7 @@ type LineCommit struct {
 	Head    CommitID   `json:"head,omitempty"`    // from the Head: trailer
 	Also    []Carried  `json:"also,omitempty"`    // of a rollup: what further pairs of trailers say
 	Merged  []CommitID `json:"merged,omitempty"`  // its parents beyond the first: what a trailer says of Head must be among them
+	Holds   bool       `json:"holds,omitempty"`   // or, where it is no merge: it is byte for byte what landing Change at Head on its parent makes
 	Subject string     `json:"subject,omitempty"` // hostile text
 }
 

@@ -1,5 +1,7 @@
 package queue
 
+import "slices"
+
 // LinkID names a link: its parent commit and its changes.
 type LinkID string
 
@@ -53,6 +55,42 @@ type Link struct {
 	Before    string      `json:"before,omitempty"`   // version that Parent is judged by
 	Since     Line        `json:"since,omitzero"`     // where on main's line the chain of this link begins
 	Chain     []ChangeID  `json:"chain,omitempty"`    // the changes between there and Parent, in order
+
+	Between []CommitID `json:"between,omitempty"` // where the change lands as several commits: those from Parent to Commit, in order
+	Parts   []Halfway  `json:"parts,omitempty"`   // the last of Keys, which one of these commits adds to the one before it and Commit does not add to Parent
+}
+
+// Halfway says on which commit some of a link's keys are verified, other than those
+// that Commit adds to Parent.
+type Halfway struct {
+	Commit CommitID `json:"commit"`
+	Steps  Digest   `json:"steps"` // of that commit's own tree
+	Keys   int      `json:"keys"`  // so many of the link's, behind those of the part before
+}
+
+// OwnKeys returns the keys that the link's commit adds to its parent.
+func (l *Link) OwnKeys() []Key {
+	n := len(l.Keys)
+	for _, p := range l.Parts {
+		n -= p.Keys
+	}
+	return l.Keys[:max(n, 0)]
+}
+
+// PartOf returns the part that a key is of; nil: it is one of OwnKeys.
+func (l *Link) PartOf(k Key) *Halfway {
+	if len(l.Parts) == 0 {
+		return nil
+	}
+	at := len(l.OwnKeys())
+	for i := range l.Parts {
+		p := &l.Parts[i]
+		if to := min(at+p.Keys, len(l.Keys)); slices.Contains(l.Keys[at:to], k) {
+			return p
+		}
+		at += p.Keys
+	}
+	return nil
 }
 
 // Changes returns the changes that the link puts on its parent, in order; none

@@ -54,6 +54,8 @@ type Inspected struct {
 	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
+	Below      CommitID `json:"below,omitempty"`     // as in Change, where what it is on top of has landed
+	Wording    Wording  `json:"wording,omitzero"`    // of what it would land as, by the method that the request asks for
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
 	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
 
@@ -148,6 +150,8 @@ type Pushed struct {
 	Moved   bool   `json:"moved"`             // main is at the push's tip
 	Lost    bool   `json:"lost,omitempty"`    // main was somewhere else
 	Refused string `json:"refused,omitempty"` // the forge's rule, in its words
+
+	Along []ChangeID `json:"along,omitempty"` // whose branches were moved with main
 }
 
 // Done ends an action that has no result of its own (publish, react, cancel).

@@ -47,6 +47,10 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	if why := c.methodRefused(r); why.Code != "" {
+		c.refuse(r, why)
+		return
+	}
 	c.follow(r, b)
 }
 
@@ -105,12 +109,13 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
+	arrival := r.At
 	if ch := c.active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
 			return
 		}
-		if ch.Head == b.Head {
+		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			if ch.Phase != queue.Landing && !c.admit(ch, b) {
 				c.move(ch, r)
 				c.accept(r)
@@ -130,6 +135,9 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+		if ch.Head == b.Head {
+			arrival = ch.Arrival
+		}
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
 	if c.s.Changes[id] != nil {
@@ -142,10 +150,13 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: r.At, Phase: queue.Analyzing,
+		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
 		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
-		Reason: queue.Reason{Code: queue.ReasonAnalyzing},
+		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
+	ch.Method, _ = c.rules().MethodFor(r.Command.Method)
+	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && (ch.Method == queue.MethodRebase || ch.Method == queue.MethodFastForward)
+	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	if i := slices.IndexFunc(c.s.Main.Suspects, func(l queue.LineCommit) bool { return l.Change == id && l.Head == b.Head }); i >= 0 {

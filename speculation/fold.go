@@ -173,6 +173,9 @@ func (c *Core) inspectAgain(number int) {
 // command that waits to be followed was given for a head that nobody has written
 // down; it is refused, and costs the author one more word.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
+	if c.movedAlong(b) {
+		return
+	}
 	known := c.s.Pulls[b.Number]
 	if known == nil || known.Head != b.Head {
 		for _, id := range sorted(c.s.Requests) {
@@ -279,7 +282,10 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	c.pend(ch, &f)
 }
 
+// PickOf is what is to be known of a change to merge it.
+func PickOf(ch *queue.Change) queue.Pick { return pickOf(ch) }
+
 func pickOf(ch *queue.Change) queue.Pick {
 	return queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef, Title: ch.Title,
-		Author: ch.Author, Arrival: ch.Arrival}
+		Author: ch.Author, Arrival: ch.Arrival, Method: ch.Method, Wording: ch.Wording, Skip: ch.Skip, Below: ch.Below}
 }

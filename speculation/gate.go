@@ -9,7 +9,10 @@ import "github.com/submitqueue/submitqueue/queue"
 // ok is false where the links are not a chain on main or one of them is not a
 // merged commit. Each link's keys are those that its commit has and its parent
 // has not, so every commit of the chain is checked, not only the last; they
-// were computed from the trees of these very commits. Nor is ok where two
+// were computed from the trees of these very commits. Where a change lands as
+// several commits, its link's keys are besides those that each of them has and the
+// one before it has not (queue.Halfway), unless main's configuration says to skip
+// these. Nor is ok where two
 // neighbours were told apart by another analyzer version than the lower one has
 // been proven under, by for main: the keys of two versions say nothing of each
 // other. Gate reads no plan, no conflict, no prediction and no order.

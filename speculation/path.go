@@ -101,8 +101,12 @@ func holdsAll(facts []*fact, set *queue.Entry) bool {
 	return true
 }
 
-// wholeTree reports whether a key is verified only on the train that lands.
+// wholeTree reports whether a key is verified only on the train that lands: that
+// of a step on the whole tree, or of a commit on the way to the link's.
 func (c *Core) wholeTree(l *queue.Link, k queue.Key) bool {
+	if l.PartOf(k) != nil {
+		return true // of a commit on the way: it is new wherever the change stands
+	}
 	if k.Target != queue.TargetTree {
 		return false
 	}
@@ -112,9 +116,13 @@ func (c *Core) wholeTree(l *queue.Link, k queue.Key) bool {
 
 // step returns the step of a link's key.
 func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
-	steps := c.stepSets[l.Steps]
+	id := l.Steps
+	if part := l.PartOf(k); part != nil {
+		id = part.Steps
+	}
+	steps := c.stepSets[id]
 	if steps == nil {
-		set := c.s.Steps[l.Steps]
+		set := c.s.Steps[id]
 		if set == nil {
 			return queue.Step{}, false
 		}
@@ -122,7 +130,7 @@ func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
 		for _, st := range set.Steps {
 			steps[st.Digest()] = st
 		}
-		c.stepSets[l.Steps] = steps
+		c.stepSets[id] = steps
 	}
 	st, ok := steps[k.Step]
 	return st, ok

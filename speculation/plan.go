@@ -221,9 +221,32 @@ func (p *planning) consider(cand candidate, keys []queue.Key) {
 		}
 		cand.keys = append(cand.keys, k)
 	}
-	if len(cand.keys) > 0 {
+	for _, keys := range byCommit(cand.link, cand.keys) {
+		cand.keys = keys
 		p.found = append(p.found, cand)
 	}
+}
+
+// byCommit parts keys of a link by the commit that each is verified on.
+func byCommit(l *queue.Link, keys []queue.Key) [][]queue.Key {
+	if len(l.Parts) == 0 {
+		if len(keys) == 0 {
+			return nil
+		}
+		return [][]queue.Key{keys}
+	}
+	var out [][]queue.Key
+	at := map[*queue.Halfway]int{}
+	for _, k := range keys {
+		part := l.PartOf(k)
+		i, known := at[part]
+		if !known {
+			i = len(out)
+			at[part], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], k)
+	}
+	return out
 }
 
 // main considers the keys of main itself: the unproven ones at once, the red

@@ -77,11 +77,21 @@ func (h *history) ask() {
 	} else {
 		p = h.open(from.id, e)
 	}
+	for len(h.rules.Methods) > 0 && h.chance(40, "another commit") {
+		more := []edit{h.edit(h.commits[p.head].tree)}
+		if h.chance(30, "detour") { // red on the way, and not at its end
+			more = []edit{{fileOf("a"): "bad"}, {fileOf("a"): "-bad detour"}}
+		}
+		for _, e := range more {
+			p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
+			h.logf("## pull %d is at %s", p.number, p.head)
+		}
+	}
 	if h.chance(h.stacky/4, "not asked for yet") {
 		return
 	}
 	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
-	h.step(h.say(p, "dev", "/land"+h.lane()))
+	h.step(h.say(p, "dev", "/land"+h.lane()+h.method()))
 }
 
 // parent2 is the parent, or the commit itself where there is none.
@@ -123,7 +133,7 @@ func (h *history) again() {
 		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
 		return
 	}
-	e := h.say(p, user, []string{"/land" + h.lane(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate"}[h.pick(10, "words")])
+	e := h.say(p, user, []string{"/land" + h.lane() + h.method(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate"}[h.pick(10, "words")])
 	h.step(e)
 	if h.chance(20, "twice") {
 		h.step(e)

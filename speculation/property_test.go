@@ -126,6 +126,7 @@ func newHistory(rt *rapid.T) *history {
 	if h.chance(30, "arrival") {
 		r.Order = queue.OrderArrival
 	}
+	h.methods(&r)
 	if h.chance(50, "batch") {
 		r.Batch = []queue.Batch{queue.BatchIndependent, queue.BatchRollup}[h.pick(2, "kind")]
 		r.BatchMax = 2 + h.pick(3, "batch-max")

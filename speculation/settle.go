@@ -251,14 +251,11 @@ func (c *Core) redOn(root *queue.Link) *reds {
 
 func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 	var out []queue.Evidence
-	set := c.s.Steps[l.Steps]
 	for _, e := range broken {
 		last := e.Failures[len(e.Failures)-1]
 		ev := queue.Evidence{Build: last.Build, Ran: last.Ran, Attempts: e.Tries, Tail: last.Tail, Timeout: last.Timeout, Pages: last.Pages}
-		if set != nil {
-			if st, ok := set.Step(e.Keys[0].Step); ok {
-				ev.Step, ev.Run = st.Name, clipRun(st.Command())
-			}
+		if st, ok := c.step(l, e.Keys[0]); ok {
+			ev.Step, ev.Run = st.Name, clipRun(st.Command())
 		}
 		for _, k := range e.Keys {
 			ev.Targets = append(ev.Targets, k.Target)

@@ -356,6 +356,10 @@ func (p *planning) start(cand candidate) {
 		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
 		Attempt: l.Attempts, At: p.now, Value: cand.value, Worth: p.worthOf(&cand),
 	}
+	set := l.Steps
+	if part := l.PartOf(cand.keys[0]); part != nil {
+		b.Commit, set = part.Commit, part.Steps
+	}
 	p.answerOf(cand, answer{code: queue.ReasonWaitsBuild})
 	b.Main, b.Chain = p.under(l)
 	b.Also = slices.Clone(l.With)
@@ -363,7 +367,7 @@ func (p *planning) start(cand candidate) {
 		b.Also = cand.also
 	}
 	b.Predicted = p.spanOf(b.For(), cand.keys)
-	for _, st := range p.s.Steps[l.Steps].Steps {
+	for _, st := range p.s.Steps[set].Steps {
 		d := st.Digest()
 		var keys []queue.Key
 		for _, k := range cand.keys {

@@ -266,6 +266,7 @@ func (c *Core) restack() {
 // restackOne reports whether it has changed something that others may rest on.
 func (c *Core) restackOne(ch *queue.Change) bool {
 	p := c.parentOf(ch)
+	c.standOn(ch)
 	if pull := c.s.Pulls[ch.Parent]; p == nil && pull != nil && pull.Landed {
 		ch.Parent = 0
 		c.touchChange(ch)

@@ -210,6 +210,9 @@ func (c *Core) tidySteps() {
 	used := map[queue.Digest]bool{}
 	for l := range c.links {
 		used[l.Steps] = true
+		for _, p := range l.Parts {
+			used[p.Steps] = true
+		}
 	}
 	for _, id := range sorted(c.s.Steps) {
 		if !used[id] {

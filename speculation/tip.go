@@ -58,7 +58,7 @@ func (c *Core) observed(b queue.Observed) {
 	}
 	if !b.Forced {
 		for _, l := range b.Line {
-			if !c.recognise(l) {
+			if !c.taken(l) && !c.recognise(l) {
 				outside = true
 				c.newEpoch()
 				if !first {
@@ -117,7 +117,7 @@ func (c *Core) recognise(l queue.LineCommit) bool {
 
 func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 	ch := c.s.Changes[x.Change]
-	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) {
+	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) && !l.Holds && !c.made(l.Commit, x.Change) {
 		return false // trailers alone prove nothing: anybody can write them
 	}
 	known := ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
@@ -289,6 +289,11 @@ func (c *Core) pushed(b queue.Pushed) {
 			m.Surveyed = m.Tip
 		}
 		c.touchMain()
+		for _, id := range b.Along {
+			if ch := c.s.Changes[id]; ch != nil && ch.Verdict != nil {
+				ch.Verdict.Along = true
+			}
+		}
 		for i, commit := range p.Commits {
 			for _, id := range slices.Clone(p.Of(i)) {
 				c.landed(c.s.Changes[id], commit)

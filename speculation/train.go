@@ -361,6 +361,9 @@ func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Ke
 // proof is what the author is told of why the change could land.
 func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
+	if len(l.Between) > 0 {
+		v.Commits = len(l.Between) + 1
+	}
 	for _, f := range c.info(l).facts {
 		e := f.entry
 		if e == nil {

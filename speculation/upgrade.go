@@ -348,7 +348,7 @@ func (c *Core) rekey(l *queue.Link) {
 		}
 		if now == nil {
 			now = map[what]queue.Key{}
-			for _, k := range l.Keys {
+			for _, k := range l.OwnKeys() {
 				now[what{k.Step, k.Target}] = k
 			}
 		}

@@ -400,20 +400,25 @@ func (a *audit) landing(p *queue.Push) {
 				changes = append(changes, x.Change)
 			}
 		}
-		if c == nil || c.parent != at.id || !slices.Equal(changes, p.Of(i)) {
+		if c == nil || !slices.Equal(changes, p.Of(i)) {
+			w.Fatalf("push %s is not a chain of its changes", p.ID)
+		}
+		from := at
+		for _, between := range c.between {
+			x := w.commits[between]
+			if x.parent != at.id {
+				w.Fatalf("push %s is not a chain of its changes", p.ID)
+			}
+			a.green(at, x)
+			at = x
+		}
+		if c.parent != at.id {
 			w.Fatalf("push %s is not a chain of its changes", p.ID)
 		}
 		if len(changes) > 1 && w.rules.Batch != queue.BatchRollup {
 			w.Fatalf("%v land together, and nobody has asked for that", changes)
 		}
-		for _, k := range w.law.newKeys(at.tree, c.tree) {
-			if !w.green(c.tree, k) {
-				w.Fatalf("%s lands as %s, which is red at %s", c.change, id, short([]queue.Key{k}))
-			}
-		}
-		if w.wholly(at.tree) && !w.wholly(c.tree) {
-			w.Fatalf("%s lands as %s and makes a green main red", c.change, id)
-		}
+		a.green(at, c)
 		if a.arrives != nil {
 			a.arrives(c)
 		}
@@ -425,8 +430,22 @@ func (a *audit) landing(p *queue.Push) {
 			}
 		}
 		a.ours[id] = changes
-		a.lands(at.id, changes)
+		a.lands(from.id, changes)
 		at = c
+	}
+}
+
+// green demands that a commit adds nothing red to the one before it on main.
+func (a *audit) green(at, c *commit) {
+	w := a.w
+	w.Helper()
+	for _, k := range w.law.newKeys(at.tree, c.tree) {
+		if !w.green(c.tree, k) {
+			w.Fatalf("%s lands as %s, which is red at %s", c.change, c.id, short([]queue.Key{k}))
+		}
+	}
+	if w.wholly(at.tree) && !w.wholly(c.tree) {
+		w.Fatalf("%s lands as %s and makes a green main red", c.change, c.id)
 	}
 }
 

@@ -238,7 +238,7 @@ func (w *world) observe(key string, t queue.Observe) queue.Body {
 		at = len(line)
 	}
 	for _, c := range line[:at] {
-		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Also: c.also, Merged: c.merged()})
+		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Also: c.also, Merged: c.merged(), Holds: w.holds(c)})
 	}
 	slices.Reverse(out.Line)
 	return out
@@ -254,7 +254,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		p.seenMet = w.now
 	}
 	return queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
-		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p),
+		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
 }
 
@@ -348,6 +348,9 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			l.Keys = w.crossKeys(w.commits[at].tree, by, c.tree, l.Analyzer)
 			l.Gone = w.gone(w.commits[at].tree, c.tree)
 			out.Steps = append(out.Steps, set)
+			if len(single) > i && !p.Skip {
+				w.partsOf(&l, c, &out)
+			}
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {
 					out.Passed = append(out.Passed, e)
@@ -355,7 +358,7 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			}
 			at, by = c.id, l.Analyzer
 			back := w.under(by)
-			out.Proven = append(out.Proven, w.translate(t.Former, l.Keys)...)
+			out.Proven = append(out.Proven, w.translate(t.Former, l.OwnKeys())...)
 			back()
 		}
 		out.Links = append(out.Links, l)

@@ -112,6 +112,9 @@ type commit struct {
 	head   queue.CommitID // merged head, where the queue made it
 	change queue.ChangeID
 	also   []queue.Carried // merged with it, in order after it
+
+	lone    bool             // it is no merge: main has the head's content, not the head
+	between []queue.CommitID // of several commits, those before this one
 }
 
 // carries returns the changes that the commit merges, in order.
@@ -124,7 +127,7 @@ func (c *commit) carries() []queue.Carried {
 
 // merged returns the commit's parents beyond the first.
 func (c *commit) merged() []queue.CommitID {
-	if c.head == "" {
+	if c.head == "" || c.lone {
 		return nil
 	}
 	heads := []queue.CommitID{c.head}
@@ -141,6 +144,9 @@ type repository struct {
 
 func (r *repository) put(c commit) *commit {
 	fields := []string{"commit", string(c.parent), string(c.tree.id()), string(c.head), string(c.change)}
+	if c.lone {
+		fields = append(fields, "lone")
+	}
 	for _, x := range c.also {
 		fields = append(fields, string(x.Change), string(x.Head))
 	}
@@ -182,7 +188,10 @@ func (r *repository) mergeBase(at, head queue.CommitID) *commit {
 
 // merge makes the commit of a change on a parent.
 func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []string) {
-	base, ours, theirs := r.mergeBase(parent, p.Head), r.commits[parent], r.commits[p.Head]
+	if p.Method == queue.MethodRebase {
+		return r.replay(parent, p)
+	}
+	base, ours, theirs := r.standing(parent, p), r.commits[parent], r.commits[p.Head]
 	merged, conflicts := merge3(base.tree, ours.tree, theirs.tree)
 	if len(conflicts) > 0 {
 		return nil, conflicts
@@ -190,7 +199,7 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 	if merged.id() == ours.tree.id() {
 		return ours, nil
 	}
-	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change}), nil
+	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change, lone: p.Method == queue.MethodSquash}), nil
 }
 
 // mergeAll makes the commit of several changes on a parent; nil where one of them

@@ -35,6 +35,7 @@ type serveCommand struct {
 	RefPrefix string   `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
 	LogJSON   bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
+	Signing signingFlags `embed:""`
 	githubFlags
 }
 
@@ -65,6 +66,9 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		err = c.github(&o, log)
 	}
 	if err != nil {
+		return err
+	}
+	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
 		return err
 	}
 	if o.Token, err = clientToken(c.Data); err != nil {

@@ -37,6 +37,8 @@ type stackOptions struct {
 	Workers  workers.Controller        // nil: a pool of Runners
 	Requests app.Requests              // of a forge without pull requests; nil: it has them
 	Observer func(speculation.Turn)    // sees every turn; nil: nobody
+	Identity forge.Identity            // who makes commits; zero: as forge does
+	Signer   forge.Signer              // of commits; nil: they are not signed
 	Log      *slog.Logger
 }
 
@@ -168,6 +170,10 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 			return fmt.Errorf("mirror of %s: %w", q.name(), err)
 		}
 		s.closes = append(s.closes, mirror.Close)
+		mirror.Signer = o.Signer
+		if o.Identity != (forge.Identity{}) {
+			mirror.Identity = o.Identity
+		}
 		if pool == nil { // a mirror's lock waits for a server that is ending; this one does not
 			if pool, err = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{}); err != nil {
 				return err

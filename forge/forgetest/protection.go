@@ -20,6 +20,11 @@ type Protection struct {
 	RequirePull bool
 	// Reviews is what is asked of the reviews of pull requests.
 	Reviews Reviews
+	// LinearHistory refuses pushes that bring a merge commit.
+	LinearHistory bool
+	// RequireSigned refuses pushes that bring a commit without a signature. The fake
+	// looks whether there is one, not whose it is.
+	RequireSigned bool
 	// AllowForce allows forced pushes.
 	AllowForce bool
 	// Bypass are the logins and App slugs for which RequiredChecks, RequirePull and
@@ -80,6 +85,7 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 			return guard.refuse(m.ref, "Cannot force-push to this branch")
 		}
 	}
+	broken := r.unruly(ctx, guard, m)
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	name := r.s.pusherName(who)
@@ -92,6 +98,9 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 	}
 	if guard.RequirePull || guard.Reviews.any() {
 		return guard.refuse(m.ref, "Changes must be made through a pull request.")
+	}
+	if broken != "" {
+		return guard.refuse(m.ref, broken)
 	}
 	if line := r.unmetChecks(guard, m.new); line != "" {
 		return guard.refuse(m.ref, line)

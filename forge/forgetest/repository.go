@@ -17,6 +17,8 @@ type Repository struct {
 	main   string // default branch
 	parent *Repository
 
+	tidies bool // head branches are to be deleted once they are merged; guarded by s.mu
+
 	refs sync.Mutex // held while refs move; taken before s.mu
 
 	// Guarded by s.mu.
@@ -121,7 +123,7 @@ func (r *Repository) json() obj {
 		"private": r.private, "owner": r.owner.json(), "html_url": r.s.url + "/" + r.fullName(),
 		"description": nil, "fork": r.parent != nil, "url": url, "default_branch": r.main,
 		"clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
-		"visibility": map[bool]string{false: "public", true: "private"}[r.private],
-		"has_issues": true, "open_issues_count": 0,
+		"visibility":             map[bool]string{false: "public", true: "private"}[r.private],
+		"delete_branch_on_merge": r.tidies, "has_issues": true, "open_issues_count": 0,
 	}.with(r.urls())
 }

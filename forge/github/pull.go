@@ -29,6 +29,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	out := forge.PullRequest{
 		Number:  number,
 		Title:   p.GetTitle(),
+		Body:    p.GetBody(),
 		Author:  p.GetUser().GetLogin(),
 		Source:  p.GetHead().GetRef(),
 		Head:    queue.CommitID(p.GetHead().GetSHA()),

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// A change that lands as another commit than its head is nothing that a forge sees
+// on its branch. So the branch of its pull request is moved to that commit in the
+// very push that moves main, where it is a branch of the same repository: then the
+// head is on main, and the forge shows the pull request as merged. Where that is
+// refused, main moves alone, and the pull request is closed with a word and a
+// label (finish).
+
+// holding says of the commits on main's line that are no merges which of them are
+// what landing the change that they name makes.
+func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []queue.LineCommit) error {
+	for i, l := range line {
+		if l.Change == "" || len(l.Merged) > 0 || len(l.Also) > 0 || l.Parent == "" {
+			continue
+		}
+		var pick *queue.Pick
+		if err := p.facts(func(c *speculation.Core) {
+			if ch := c.State().Changes[l.Change]; ch != nil && ch.Head == l.Head && !ch.Method.Keeps() {
+				k := speculation.PickOf(ch)
+				pick = &k
+			}
+		}); err != nil {
+			return err
+		}
+		if pick == nil {
+			continue
+		}
+		missing, err := p.fetch(ctx, []queue.Pick{*pick})
+		switch {
+		case err != nil:
+			return err
+		case missing[pick.Head] != nil:
+			continue // its branch has moved, or is gone; it is judged as anybody's commit
+		}
+		made, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(*pick, l.Parent)})
+		if errors.Is(err, forge.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out[i].Holds = made[0].Commit == l.Commit
+	}
+	return nil
+}
+
+// along returns the branches that move with main, and whose they are.
+func (p *performer) along(push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
+	if _, ok := p.Forge.(forge.Closer); !ok {
+		return nil, nil, nil // it shows what we tell it
+	}
+	err = p.facts(func(c *speculation.Core) {
+		for i, commit := range push.Commits {
+			for _, id := range push.Of(i) {
+				ch := c.State().Changes[id]
+				if ch == nil || ch.Method.Keeps() {
+					continue
+				}
+				pull := c.State().Pulls[ch.Number]
+				if pull == nil || pull.Branch == "" || pull.Head != ch.Head || pull.Branch == p.Branch {
+					continue
+				}
+				moves = append(moves, forge.Move{Branch: pull.Branch, From: ch.Head, To: commit})
+				whose = append(whose, id)
+			}
+		}
+	})
+	return moves, whose, err
+}
+
+// pushMain moves main, and the branches along with it where the forge lets us. It
+// returns whose these are.
+func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (forge.PushOutcome, []queue.ChangeID, error) {
+	moves, whose, err := p.along(push)
+	if err != nil {
+		return forge.PushOutcome{}, nil, err
+	}
+	if len(moves) > 0 {
+		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.Branch, From: push.Expected, To: push.Tip()}, moves)
+		if err != nil || outcome.Moved || outcome.Lost {
+			return outcome, whose, err
+		}
+		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
+			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
+	}
+	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	return outcome, nil, err
+}

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// LandedLabel is put on a pull request that has landed and that the forge cannot
+// show as merged.
+const LandedLabel = "landed"
+
+const (
+	houseFor  = 10 * time.Minute // the repository's settings are believed for so long
+	mergedFor = 10 * time.Minute // and for so long the forge may take to see that a pull request is merged
+	lookAgain = 5 * time.Second
+)
+
+// finish leaves the pull request of a landed change as its author expects it:
+// merged or else closed, and its branch deleted where the repository wants that.
+// Whatever of it is forbidden is left to people. Doing it again is no error.
+func (p *performer) finish(ctx context.Context, ch queue.Change) error {
+	f, ok := p.Forge.(forge.Closer)
+	if !ok || ch.Phase != queue.Landed || ch.Verdict == nil {
+		return nil
+	}
+	p.mu.Lock()
+	done := p.finished[ch.ID]
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	err := p.finishOn(ctx, f, ch)
+	switch {
+	case errors.Is(err, forge.ErrForbidden) && !isTransient(err):
+		p.Log.Warn("a pull request that has landed could not be finished; close it, and delete its branch, by hand",
+			"queue", p.Queue, "pull", ch.Number, "error", err)
+	case err != nil && !errors.Is(err, forge.ErrNotFound):
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished[ch.ID] = true
+	return nil
+}
+
+func isTransient(err error) bool {
+	t := (*forge.Transient)(nil)
+	return errors.As(err, &t)
+}
+
+func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Change) error {
+	house, err := p.houseOf(ctx, f)
+	if err != nil {
+		return err
+	}
+	if ch.Verdict.Along {
+		state, title, summary := CheckPassedText(ch)
+		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
+			return err
+		}
+	}
+	if !shownMerged(ch, p.Branch == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
+		if err := f.Close(ctx, ch.Number, LandedLabel); err != nil {
+			return err
+		}
+	}
+	if !house.Delete {
+		return nil
+	}
+	return p.deleteBranch(ctx, f, ch, house)
+}
+
+// shownMerged reports whether the forge sees by itself that a landed change is
+// merged: its head is on the default branch.
+func shownMerged(ch queue.Change, onDefault bool) bool {
+	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along)
+}
+
+func (p *performer) houseOf(ctx context.Context, f forge.Closer) (forge.House, error) {
+	p.mu.Lock()
+	known, at := p.house, p.houseAt
+	p.mu.Unlock()
+	if !at.IsZero() && p.Now().Sub(at) < houseFor {
+		return known, nil
+	}
+	known, err := f.House(ctx)
+	if err != nil {
+		return known, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.house, p.houseAt = known, p.Now()
+	return known, nil
+}
+
+// deleteBranch deletes the branch of a pull request that is merged or closed, as
+// long as it is where it landed from. Who is on top of it asks for the queue's
+// branch first; a branch that somebody else uses stays.
+func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.Change, house forge.House) error {
+	branch := ""
+	if err := p.facts(func(c *speculation.Core) {
+		if pull := c.State().Pulls[ch.Number]; pull != nil && pull.Active == "" {
+			branch = pull.Branch
+		}
+	}); err != nil {
+		return err
+	}
+	if branch == "" || branch == p.Branch || branch == house.Default {
+		return nil
+	}
+	pr, err := p.Forge.PullRequest(ctx, ch.Number)
+	if err != nil {
+		return err
+	}
+	at := ch.Head
+	if ch.Verdict.Along {
+		at = ch.Verdict.Commit
+	}
+	switch {
+	case pr.Head != at || pr.Source != branch:
+		return nil
+	case pr.Open: // the forge has not seen yet that it is merged
+		return &forge.Transient{Err: errors.New("the pull request has landed and is still shown as open"), After: lookAgain}
+	}
+	stacker, ok := p.Forge.(forge.Stacker)
+	if !ok {
+		return nil
+	}
+	if others, err := stacker.OpenFrom(ctx, branch); err != nil || len(others) > 0 {
+		return err
+	}
+	onTop, err := f.OpenInto(ctx, branch)
+	if err != nil {
+		return err
+	}
+	for _, n := range onTop {
+		if err := stacker.Retarget(ctx, n, p.Branch); err != nil {
+			return err
+		}
+	}
+	if len(onTop) > 0 {
+		if onTop, err = f.OpenInto(ctx, branch); err != nil || len(onTop) > 0 {
+			return err
+		}
+	}
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Mirror.Delete(ctx, remote, branch, at)
+}

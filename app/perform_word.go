@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// mostCredits bounds the trailers of those who wrote a part of a change.
+const mostCredits = 100
+
+// mergeMessage is the message of a landed commit. The trailers are what main
+// is recognised by; nothing in a title, a description or a name can forge them,
+// because they are the last paragraph and each of those is a part of another one,
+// or of a line that begins otherwise.
+func mergeMessage(k queue.Pick) string {
+	text, credits := k.Wording.Text, k.Wording.Credits
+	if text == "" {
+		text = fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200))
+	}
+	if k.Method == queue.MethodRebase {
+		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
+	}
+	if credits != "" {
+		credits += "\n"
+	}
+	return fmt.Sprintf("%s\n\n%sChange: %s\nHead: %s\n", text, credits, k.Change, k.Head)
+}
+
+// prospect works out how a pull request would land by the method that a command
+// asks for: what its commits would say, and what it stands on. The head is in the
+// mirror.
+func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce, out *queue.Inspected) error {
+	var asked queue.Command
+	var below []queue.CommitID
+	if err := p.facts(func(c *speculation.Core) {
+		if r := c.State().Requests[t.Request]; r != nil {
+			asked = r.Command
+		}
+		for _, n := range out.Stack.Below {
+			if low := c.State().Pulls[n]; low != nil && low.Head != "" {
+				below = append(below, low.Head)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if now.config == nil || now.tip == "" || asked.Verb != queue.CommandLand && asked.Verb != queue.CommandRetry {
+		return nil
+	}
+	rules := now.config.Queue
+	method, ok := rules.MethodFor(asked.Method)
+	template, worded := rules.Messages.Of(method)
+	others := slices.ContainsFunc(rules.Allowed(), func(m queue.Method) bool { return !m.Keeps() })
+	if !ok || !worded && !others {
+		return nil
+	}
+	held, err := p.Mirror.Held(ctx, below)
+	if err != nil {
+		return err
+	}
+	own, err := p.Mirror.Own(ctx, now.tip, pr.Head, held...)
+	if err != nil && !errors.Is(err, forge.ErrTooMany) {
+		return err
+	}
+	if others && len(held) == 0 {
+		if out.Below, err = p.below(ctx, own, now.tip); err != nil {
+			return err
+		}
+		if at := slices.IndexFunc(own, func(c forge.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
+			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, forge.ErrTooMany) {
+				return err
+			}
+		}
+	}
+	if !worded {
+		return nil
+	}
+	author, credits := creditsOf(own, pr.Author)
+	words := queue.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: pr.Head, CoAuthors: credits}
+	for _, c := range own {
+		if len(c.Parents) < 2 {
+			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))
+		}
+	}
+	out.Wording.Text = template.Render(words)
+	if method == queue.MethodSquash {
+		out.Wording.Author = author
+		if !strings.Contains(template.Body, "{co_authors}") {
+			out.Wording.Credits = strings.Join(credits, "\n")
+		}
+	}
+	return nil
+}
+
+// creditsOf returns who is the author of a pull request's commits taken together,
+// and the trailers that name the others and keep the sign-offs. The author is who
+// opened it, where that can be told by the address that the forge gives users, and
+// else who wrote the first of them.
+func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []string) {
+	named := map[string]bool{}
+	var others, signed []string
+	add := func(list *[]string, who string) {
+		if at := strings.ToLower(who[strings.LastIndexByte(who, '<'):]); !named[at] {
+			named[at] = true
+			*list = append(*list, who)
+		}
+	}
+	for _, c := range own {
+		if who := forge.AuthorOf(c.Name, c.Address); who != "" && len(c.Parents) < 2 {
+			if author == "" || isLogin(c.Address, login) && !isLogin(author, login) {
+				author = who
+			}
+			add(&others, who)
+		}
+	}
+	for _, c := range own {
+		for _, value := range c.Trailers("Co-authored-by") {
+			name, rest, ok := strings.Cut(value, "<")
+			address, _, closed := strings.Cut(rest, ">")
+			if who := forge.AuthorOf(clipLine(name, 100), clipLine(address, 200)); ok && closed && who != "" {
+				add(&others, who)
+			}
+		}
+		for _, value := range c.Trailers("Signed-off-by") {
+			if line := clipLine(value, 300); !slices.Contains(signed, line) {
+				signed = append(signed, line)
+			}
+		}
+	}
+	for _, who := range others {
+		if author == "" || !strings.EqualFold(who[strings.LastIndexByte(who, '<'):], author[strings.LastIndexByte(author, '<'):]) {
+			trailers = append(trailers, "Co-authored-by: "+who)
+		}
+	}
+	for _, who := range signed {
+		trailers = append(trailers, "Signed-off-by: "+who)
+	}
+	return author, trailers[:min(len(trailers), mostCredits)]
+}
+
+// isLogin reports whether an address is the one that GitHub gives a user:
+// LOGIN@users.noreply.HOST, or ID+LOGIN@users.noreply.HOST.
+func isLogin(address, login string) bool {
+	if at := strings.LastIndexByte(address, '<'); at >= 0 {
+		address = strings.TrimSuffix(address[at+1:], ">")
+	}
+	user, host, ok := strings.Cut(address, "@")
+	if _, after, found := strings.Cut(user, "+"); found {
+		user = after
+	}
+	return ok && login != "" && strings.HasPrefix(host, "users.noreply.") && strings.EqualFold(user, login)
+}

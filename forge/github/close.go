@@ -1,0 +1,64 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-github/v60/github"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+var _ forge.Closer = (*Forge)(nil)
+
+// Close closes an open pull request and labels it. The label is set first: it says
+// why to whoever sees the pull request closed.
+func (f *Forge) Close(ctx context.Context, number int, label string) error {
+	defer f.lock(fmt.Sprintf("pull/%d", number))()
+	doing := fmt.Sprintf("close pull request %d, which has landed", number)
+	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
+	if err != nil {
+		return failure(ctx, doing, err)
+	}
+	if p.GetState() != "open" {
+		return nil
+	}
+	if !slices.ContainsFunc(p.Labels, func(l *github.Label) bool { return l.GetName() == label }) {
+		if _, _, err := f.client.Issues.AddLabelsToIssue(ctx, f.o.Owner, f.o.Name, number, []string{label}); err != nil {
+			return failure(ctx, doing, err)
+		}
+	}
+	closed := "closed"
+	_, _, err = f.client.PullRequests.Edit(ctx, f.o.Owner, f.o.Name, number, &github.PullRequest{State: &closed})
+	return failure(ctx, doing, err)
+}
+
+// House reads the repository.
+func (f *Forge) House(ctx context.Context) (forge.House, error) {
+	r, _, err := f.client.Repositories.Get(ctx, f.o.Owner, f.o.Name)
+	if err != nil {
+		return forge.House{}, failure(ctx, "read the repository", err)
+	}
+	return forge.House{Default: r.GetDefaultBranch(), Delete: r.GetDeleteBranchOnMerge()}, nil
+}
+
+// OpenInto lists the open pull requests that ask for a branch.
+func (f *Forge) OpenInto(ctx context.Context, branch string) ([]int, error) {
+	var out []int
+	opts := &github.PullRequestListOptions{State: "open", Base: branch, ListOptions: github.ListOptions{PerPage: 100}}
+	for {
+		list, resp, err := f.client.PullRequests.List(ctx, f.o.Owner, f.o.Name, opts)
+		if err != nil {
+			return nil, failure(ctx, fmt.Sprintf("list the pull requests into %q", branch), err)
+		}
+		for _, p := range list {
+			if p.GetBase().GetRef() == branch {
+				out = append(out, p.GetNumber())
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			return out, nil
+		}
+	}
+}

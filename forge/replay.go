@@ -1,0 +1,211 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ReplayMost bounds the commits of a pull request that lands commit by commit:
+// each of them is judged.
+const ReplayMost = 50
+
+// lines makes the results of the picks that land commit by commit, by place.
+func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error) {
+	out := map[int]Merged{}
+	for i, p := range picks {
+		if !p.Rebase && !p.FastForward {
+			continue
+		}
+		one, err := m.replay(ctx, p)
+		if p.FastForward {
+			one, err = m.fastForward(ctx, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = one
+	}
+	return out, nil
+}
+
+// replay makes the commits of a head anew on Parent, each as the difference to the
+// one before it: author, date and message stay. Merges among them are left out, as
+// are commits whose content is there already. The last one carries the trailers of
+// Message; the others have none, whatever their authors wrote.
+func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
+	var not []queue.CommitID
+	if p.Below != "" {
+		not = append(not, p.Below)
+	}
+	own, err := m.Own(ctx, p.Parent, p.Head, not...)
+	own = slices.DeleteFunc(own, func(c OwnCommit) bool { return len(c.Parents) != 1 })
+	switch {
+	case errors.Is(err, ErrTooMany), err == nil && len(own) > ReplayMost:
+		return Merged{Refused: fmt.Sprintf("it has more than %d commits of its own, and each would have to be verified; land it by squash or merge", ReplayMost)}, nil
+	case err != nil:
+		return Merged{}, err
+	}
+	parent, err := m.info(ctx, p.Parent)
+	if err != nil {
+		return Merged{}, err
+	}
+	type step struct {
+		tree queue.TreeID
+		of   OwnCommit
+	}
+	at := parent.tree
+	var steps []step
+	for _, c := range own {
+		before, err := m.info(ctx, c.Parents[0])
+		if err != nil {
+			return Merged{}, err
+		}
+		result, err := m.mergeContents(ctx, before.tree, at, c.Tree)
+		switch {
+		case err != nil:
+			return Merged{}, err
+		case result.refused != "" || len(result.conflicts) > 0:
+			return Merged{Conflicts: result.conflicts, Refused: result.refused}, nil
+		case result.tree != at:
+			at = result.tree
+			steps = append(steps, step{at, c})
+		}
+	}
+	if len(steps) == 0 || at == parent.tree {
+		contained, err := m.IsAncestor(ctx, p.Head, p.Parent)
+		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: contained}, err
+	}
+	out := Merged{}
+	on := p.Parent
+	date := max(parent.date, int64(p.Date)/1000)
+	for i, s := range steps {
+		trailer := ""
+		if i == len(steps)-1 {
+			trailer = p.Message
+		}
+		info := commitInfo{tree: s.tree, parents: []queue.CommitID{on}, date: date, message: replayed(s.of.Message, trailer)}
+		made, err := m.commit(ctx, info, m.bodyBy(info, s.of.author))
+		if err != nil {
+			return Merged{}, err
+		}
+		id := queue.CommitID(made)
+		m.commits.put(id, info, 1)
+		if i < len(steps)-1 {
+			out.Between = append(out.Between, id)
+		}
+		out.Commit, out.Tree, on = id, s.tree, id
+	}
+	m.nearby.put(out.Tree, parent.tree, 1)
+	return out, nil
+}
+
+// replayed is the message of a commit made anew. Trailers that are the queue's to
+// write are taken out of what somebody else wrote.
+func replayed(message, trailers string) string {
+	var kept []string
+	for line := range strings.SplitSeq(strings.TrimRight(strings.ReplaceAll(message, "\x00", ""), "\n"), "\n") {
+		if key, _, ok := strings.Cut(line, ":"); ok && (key == "Change" || key == "Head") {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	text := strings.Trim(strings.Join(kept, "\n"), "\n")
+	if strings.TrimSpace(text) == "" {
+		text = "(no message)"
+	}
+	if trailers == "" {
+		return text + "\n"
+	}
+	if _, last, ok := cutLast(text, "\n\n"); ok && allTrailers(last) {
+		return text + "\n" + strings.TrimRight(trailers, "\n") + "\n"
+	}
+	return text + "\n\n" + strings.TrimRight(trailers, "\n") + "\n"
+}
+
+// allTrailers reports whether a paragraph is made of trailers such as
+// Signed-off-by, so that another one belongs to it.
+func allTrailers(paragraph string) bool {
+	for line := range strings.SplitSeq(paragraph, "\n") {
+		key, _, ok := strings.Cut(line, ": ")
+		if !ok || key == "" || strings.ContainsAny(key, " \t") {
+			return false
+		}
+	}
+	return true
+}
+
+// mergeContents merges trees.
+func (m *Mirror) mergeContents(ctx context.Context, base, ours, theirs queue.TreeID) (merged, error) {
+	switch {
+	case base == theirs || ours == theirs:
+		return merged{tree: ours}, nil
+	case base == ours:
+		return merged{tree: theirs}, nil
+	}
+	if tree, ok, err := m.mergeTrees(ctx, string(base), string(ours), string(theirs)); err != nil || ok {
+		return merged{tree: queue.TreeID(tree)}, err
+	}
+	// git merges commits: these have the one past that it is to see.
+	commit := func(tree queue.TreeID, parents ...queue.CommitID) queue.CommitID {
+		info := commitInfo{tree: tree, parents: parents, message: "replay\n"}
+		return queue.CommitID(m.fresh.add("commit", m.body(info)))
+	}
+	root := commit(base)
+	at := pair{commit(ours, root), commit(theirs, root)}
+	if err := m.Flush(ctx); err != nil {
+		return merged{}, err
+	}
+	results, err := m.merger.merge(ctx, []pair{at})
+	if err != nil {
+		return merged{}, err
+	}
+	return results[0], nil
+}
+
+// fastForward takes a head as it is, where Parent is on its first-parent line.
+func (m *Mirror) fastForward(ctx context.Context, p Pick) (Merged, error) {
+	head, err := m.info(ctx, p.Head)
+	if err != nil {
+		return Merged{}, err
+	}
+	if contained, err := m.IsAncestor(ctx, p.Head, p.Parent); err != nil || contained {
+		parent, err2 := m.info(ctx, p.Parent)
+		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: true}, errors.Join(err, err2)
+	}
+	out := Merged{Commit: p.Head, Tree: head.tree}
+	for at := head; ; {
+		if len(at.parents) == 0 || len(out.Between) > ReplayMost {
+			return Merged{Refused: "its own line of commits does not stand on the branch as it is there, or is too long; rebase it, or land it in another way"}, nil
+		}
+		if at.parents[0] == p.Parent {
+			slices.Reverse(out.Between)
+			return out, nil
+		}
+		out.Between = append(out.Between, at.parents[0])
+		if at, err = m.info(ctx, at.parents[0]); err != nil {
+			return Merged{}, err
+		}
+	}
+}
+
+// bodyBy is body for a commit whose author line is another's.
+func (m *Mirror) bodyBy(c commitInfo, author string) []byte {
+	body := m.body(c)
+	if author == "" {
+		return body
+	}
+	from := bytes.Index(body, []byte("\nauthor ")) + len("\nauthor ")
+	to := from + bytes.IndexByte(body[from:], '\n')
+	return slices.Concat(body[:from], []byte(strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, author)), body[to:])
+}

@@ -1,0 +1,121 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// How a change lands is fixed when it comes: its method and the words of its
+// commits, so that the same merge always makes the same commit. Whoever asks for
+// another method asks for another change, which stands where the old one stood and
+// keeps what has passed, since keys know no methods. To the gate a link is a
+// link: it looks at what a commit asks for that its parent does not.
+
+// methodRefused says why a command may not use the method that it names, if so.
+func (c *Core) methodRefused(r *queue.Request) queue.Reason {
+	if r.Command.Method == "" || c.s.Main.Config == nil {
+		return queue.Reason{}
+	}
+	if _, ok := c.rules().MethodFor(r.Command.Method); ok {
+		return queue.Reason{}
+	}
+	names := []string{r.Command.Method}
+	for _, m := range c.rules().Allowed() {
+		names = append(names, string(m))
+	}
+	return queue.Reason{Code: queue.ReasonNoMethod, Names: names}
+}
+
+// anotherMethod reports whether a command asks a change to land in another way.
+func (c *Core) anotherMethod(ch *queue.Change, r *queue.Request) bool {
+	m, ok := c.rules().MethodFor(r.Command.Method)
+	return ok && r.Command.Method != "" && m != ch.Method && ch.Phase != queue.Landing
+}
+
+// standOn notes the head of what a change is on top of, where that lands, or has
+// landed, as other commits than its own: what the change brings is what it adds
+// to that head, and git cannot see it from the branch.
+func (c *Core) standOn(ch *queue.Change) {
+	if ch.Parent == 0 {
+		return
+	}
+	low := c.active(ch.Parent)
+	if pull := c.s.Pulls[ch.Parent]; low == nil && pull != nil && pull.Landed {
+		if low = c.s.Changes[pull.Last]; low != nil && low.Phase != queue.Landed {
+			low = nil
+		}
+	}
+	if low == nil || low.Number != ch.Parent {
+		return
+	}
+	below := low.Head
+	if low.Method.Keeps() {
+		below = ""
+	}
+	if ch.Below != below {
+		ch.Below = below
+		c.touchChange(ch)
+	}
+}
+
+// movedAlong reports whether a pull request's head is where a push of ours has
+// moved it, together with main.
+func (c *Core) movedAlong(b queue.HeadMoved) bool {
+	if p := c.s.Push; p != nil && slices.Contains(p.Commits, b.Head) {
+		for i, commit := range p.Commits {
+			if commit == b.Head && slices.ContainsFunc(p.Of(i), func(id queue.ChangeID) bool {
+				ch := c.s.Changes[id]
+				return ch != nil && ch.Number == b.Number && !ch.Method.Keeps()
+			}) {
+				return true
+			}
+		}
+	}
+	pull := c.s.Pulls[b.Number]
+	if pull == nil || pull.Active != "" {
+		return false
+	}
+	last := c.s.Changes[pull.Last]
+	return last != nil && last.Phase == queue.Landed && last.Verdict != nil && last.Verdict.Commit == b.Head && !last.Method.Keeps()
+}
+
+// made reports whether a commit is one that we made of a change, as far as the
+// state knows.
+func (c *Core) made(commit queue.CommitID, id queue.ChangeID) bool {
+	for l := range c.linksOf[id] {
+		if l.Commit == commit && l.Outcome == queue.Merged {
+			return true
+		}
+	}
+	return false
+}
+
+// taken settles, where a commit on main's line is one of a push of ours, what it
+// is of a change that lands as several commits or under the names that its author
+// has given them, and reports whether it is. Such commits need not say whose they
+// are, so what else they say does not count.
+func (c *Core) taken(l queue.LineCommit) bool {
+	p := c.s.Push
+	if p == nil {
+		return false
+	}
+	for i, commit := range p.Commits {
+		for _, id := range p.Of(i) {
+			ch := c.s.Changes[id]
+			if ch == nil || ch.Method != queue.MethodRebase && ch.Method != queue.MethodFastForward {
+				continue
+			}
+			if commit == l.Commit {
+				c.landed(ch, commit)
+				return true
+			}
+			for link := range c.linksOf[id] {
+				if link.Commit == commit && slices.Contains(link.Between, l.Commit) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

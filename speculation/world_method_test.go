@@ -1,0 +1,130 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// How the world lands by squash and rebase.
+
+// standing is the past that a parent and a head have in common: with the content
+// of what the head is on top of on the parent, that one.
+func (r *repository) standing(parent queue.CommitID, p queue.Pick) *commit {
+	if p.Below != "" && slices.ContainsFunc(r.line(p.Head), func(c *commit) bool { return c.id == p.Below }) {
+		return r.commits[p.Below]
+	}
+	return r.mergeBase(parent, p.Head)
+}
+
+// replay makes the commits of a head anew on a parent, one after the other.
+func (r *repository) replay(parent queue.CommitID, p queue.Pick) (*commit, []string) {
+	base := r.standing(parent, p)
+	var own []*commit
+	for _, c := range r.line(p.Head) {
+		if c.id == base.id {
+			break
+		}
+		own = append(own, c)
+	}
+	slices.Reverse(own)
+	var trees []tree
+	at := r.commits[parent].tree
+	for _, c := range own {
+		next, conflicts := merge3(r.commits[c.parent].tree, at, c.tree)
+		if len(conflicts) > 0 {
+			return nil, conflicts
+		}
+		if next.id() != at.id() {
+			trees, at = append(trees, next), next
+		}
+	}
+	if len(trees) == 0 || at.id() == r.commits[parent].tree.id() {
+		return r.commits[parent], nil
+	}
+	on := parent
+	var between []queue.CommitID
+	for _, t := range trees[:len(trees)-1] {
+		c := r.put(commit{parent: on, tree: t, lone: true})
+		between, on = append(between, c.id), c.id
+	}
+	return r.put(commit{parent: on, tree: at, head: p.Head, change: p.Change, lone: true, between: between}), nil
+}
+
+// partsOf fills in the keys that the commits on the way to a link's add.
+func (w *world) partsOf(l *queue.Link, c *commit, out *queue.Resolved) {
+	if len(c.between) == 0 {
+		return
+	}
+	l.Between = c.between
+	known := map[queue.Key]bool{}
+	for _, k := range l.Keys {
+		known[k] = true
+	}
+	at := l.Parent
+	for _, id := range append(slices.Clone(c.between), c.id) {
+		t := w.commits[id].tree
+		set := queue.NewStepSet(stepsOf(t))
+		part := queue.Halfway{Commit: id, Steps: set.ID}
+		for _, k := range w.newKeys(w.commits[at].tree, t) {
+			if !known[k] {
+				known[k] = true
+				l.Keys = append(l.Keys, k)
+				part.Keys++
+			}
+		}
+		if part.Keys > 0 {
+			l.Parts = append(l.Parts, part)
+			out.Steps = append(out.Steps, set)
+		}
+		at = id
+	}
+}
+
+// holds reports whether a commit of main is what landing the change that it names
+// makes, as far as the queue remembers that.
+func (w *world) holds(c *commit) bool {
+	ch := w.core.State().Changes[c.change]
+	if !c.lone || ch == nil || ch.Head != c.head || ch.Method.Keeps() {
+		return false
+	}
+	made, conflicts := w.merge(c.parent, pickOf(ch))
+	return len(conflicts) == 0 && made.id == c.id
+}
+
+// below returns the latest commit that a head stands on whose content is on main in
+// other commits.
+func (w *world) below(head queue.CommitID) queue.CommitID {
+	landed := map[queue.CommitID]bool{}
+	for _, c := range w.line(w.main) {
+		if c.lone {
+			landed[c.head] = true
+		}
+	}
+	for _, c := range w.line(head)[1:] {
+		if landed[c.id] {
+			return c.id
+		}
+	}
+	return ""
+}
+
+// methods draws how changes land.
+func (h *history) methods(r *queue.Rules) {
+	if !h.chance(50, "methods") {
+		return
+	}
+	r.Methods = []queue.Method{queue.MethodSquash, queue.MethodRebase}
+	if h.chance(50, "method") {
+		r.Method = []queue.Method{queue.MethodSquash, queue.MethodRebase}[h.pick(2, "method")]
+		r.Methods = append(r.Methods, queue.MethodMerge)
+	}
+}
+
+// method draws what a command says of it.
+func (h *history) method() string {
+	if len(h.rules.Methods) == 0 || h.chance(40, "no method") {
+		return ""
+	}
+	return " method=" + []string{"merge", "squash", "rebase", "octopus"}[h.pick(4, "method")]
+}
