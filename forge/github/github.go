@@ -8,7 +8,9 @@
 //
 // The App needs these repository permissions: contents write, pull requests
 // write, issues write, checks write, metadata read; administration read is
-// optional and lets Protection see classic branch protection.
+// optional and lets Protection see classic branch protection. Builds by GitHub's
+// CI need actions write and commit statuses read; workflows write, too, where
+// commits that change workflows are pushed.
 package github
 
 import (
