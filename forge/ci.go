@@ -23,6 +23,9 @@ type CI interface {
 	// RerunFailed runs the jobs of an ended run again that did not pass.
 	// ErrForbidden where it cannot be run again.
 	RerunFailed(ctx context.Context, id int64) error
+	// CILog reads the end of the log of an ended check run: hostile text, as it
+	// is. ErrNotFound where there is none.
+	CILog(ctx context.Context, r CIResult) (string, error)
 }
 
 // CIResults is what is reported on a commit.

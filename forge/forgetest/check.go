@@ -29,6 +29,7 @@ type run struct {
 	actions   []any
 	suite     int64  // 0: one for each App
 	branch    string // that the suite was made for
+	log       string // of a job that has ended
 }
 
 func (r *Repository) checksOf(head string) []CheckRun {

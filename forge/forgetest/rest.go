@@ -52,6 +52,7 @@ func (s *Server) handler() http.Handler {
 	rt := newRouter(slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(), ciRoutes()))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
+	mux.HandleFunc("GET /_logs/{owner}/{name}/{id}", s.serveLog)
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -217,6 +218,55 @@ func (f *Forge) RerunFailed(ctx context.Context, id int64) error {
 		return nil
 	}
 	return failure(ctx, fmt.Sprintf("run the failed jobs of workflow run %d again", id), err)
+}
+
+// What is read of a log, and how much of its end is kept.
+const (
+	logRead = 32 << 20
+	logKept = 64 << 10
+)
+
+// CILog reads the end of the log of a job of GitHub Actions, whose id is that of
+// its check run. The log itself is elsewhere, at an address that needs, and gets,
+// no credentials.
+func (f *Forge) CILog(ctx context.Context, r forge.CIResult) (string, error) {
+	if r.Status || !r.Bound {
+		return "", fmt.Errorf("github: the log of check %d: %w: it is not a job of GitHub Actions", r.ID, forge.ErrNotFound)
+	}
+	doing := fmt.Sprintf("read the log of job %d", r.ID)
+	at, resp, err := f.client.Actions.GetWorkflowJobLogs(ctx, f.o.Owner, f.o.Name, r.ID, 0)
+	if resp != nil && resp.Response != nil && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone) {
+		return "", fmt.Errorf("github: %s: %w", doing, forge.ErrNotFound)
+	}
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	got, err := (&http.Client{Transport: f.o.HTTP, Timeout: timeout}).Do(req)
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("github: %s: %w: %s", doing, forge.ErrNotFound, got.Status)
+	}
+	var end []byte
+	body, chunk := io.LimitReader(got.Body, logRead), make([]byte, 32<<10)
+	for {
+		n, err := body.Read(chunk)
+		if end = append(end, chunk[:n]...); len(end) > 2*logKept {
+			end = append(end[:0], end[len(end)-logKept:]...)
+		}
+		if errors.Is(err, io.EOF) {
+			return string(end[max(len(end)-logKept, 0):]), nil
+		}
+		if err != nil {
+			return "", failure(ctx, doing, err)
+		}
+	}
 }
 
 func hasStatus(err error, code int) bool {

@@ -98,6 +98,8 @@ func (h *hub) CancelRun(_ context.Context, id int64) error {
 	return nil
 }
 
+func (h *hub) CILog(context.Context, forge.CIResult) (string, error) { return "", forge.ErrNotFound }
+
 func (h *hub) RerunFailed(context.Context, int64) error { return nil }
 
 func (h *hub) start(t *testing.T, change ...func(*Options)) *Controller {

@@ -173,6 +173,20 @@ func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
 	}
 }
 
+func TestLastLines(t *testing.T) {
+	const log = "\ufeff2026-11-22T10:00:00.1234567Z ##[group]Run go test\n2026-11-22T10:00:00.1234567Z go test ./...\n2026-11-22T10:00:00.1Z ##[endgroup]\n" +
+		"2026-11-22T10:00:01.1Z --- FAIL: TestX\r\n2026-11-22T10:00:01.2Z ##[error]Process completed with exit code 1.\n2026-11-22T10:00:02.1Z Post job cleanup.\n"
+	if got, want := lastLines(log), "go test ./...\n--- FAIL: TestX\nProcess completed with exit code 1."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := lastLines(strings.Repeat("x", 9000)); len(got) > logBytes+3 || !strings.HasPrefix(got, "…") {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got := lastLines(""); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
+}
+
 func TestWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{10 * time.Minute: "10 minutes", time.Hour: "1 hour", time.Second: "1 second", 90 * time.Second: "90 seconds", 24 * time.Hour: "24 hours"} {
 		if got := words(d); got != want {

@@ -77,7 +77,7 @@ func (c *Controller) due() (list []*entry, next time.Duration) {
 func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	ended := e.done != nil
-	wanted := false
+	wanted, reading := false, e.reading && !ended
 	for _, j := range e.jobs {
 		wanted = wanted || !j.done && j.rerun == rerunWanted
 	}
@@ -85,6 +85,8 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 	switch {
 	case ended:
 		c.tidyUp(ctx, e)
+	case reading:
+		c.readLogs(ctx, e)
 	case wanted:
 		c.runAgain(ctx, e)
 	default:
