@@ -514,3 +514,43 @@ func TestCICostsNoRequests(t *testing.T) {
 		t.Errorf("%d requests about checks for a landed change", n)
 	}
 }
+
+// Where a step says so, a pass of a push's workflow on the pull request's own
+// head counts, if the head's tree is the one to be verified.
+func TestCIEarlierPasses(t *testing.T) {
+	everywhere := func(p forgetest.CIPush) []forgetest.CIJob {
+		if p.Branch == "main" || strings.HasPrefix(p.Branch, "submitqueue-targets/") {
+			return nil
+		}
+		return judged(p.On("submitqueue/x"))
+	}
+	built := func(h *hub, file string) (n int) {
+		for _, r := range h.CIRuns() {
+			if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name, line string
+		moved      bool
+		want       int
+	}{{"counts", "earlier: count\n", false, 0}, {"not asked for", "", false, 1}, {"main has moved", "earlier: count\n", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newCIHub(t, byCI(c.line), everywhere)
+			h.proven()
+			n := h.pull("topic", map[string]string{"a": "a\n"})
+			if c.moved {
+				h.push("ada", "main", map[string]string{"b": "b\n"})
+				h.proven()
+			}
+			h.Comment("ann", n, "/land")
+			h.landed(n)
+			h.clean()
+			if got := built(h, "a"); got != c.want {
+				t.Errorf("built %d times, want %d", got, c.want)
+			}
+		})
+	}
+}

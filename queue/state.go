@@ -9,7 +9,7 @@ import (
 // from them (order, conflicts, plan) is not stored.
 type State struct {
 	Main       Main
-	Slots      int // builds that can run at once, under the steps in force
+	Slots      int      // builds that can run at once, under the steps in force
 	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too
 	Changes    map[ChangeID]*Change
 	Requests   map[string]*Request

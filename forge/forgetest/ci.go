@@ -26,6 +26,12 @@ func (p CIPush) Has(file string) bool {
 	return err == nil
 }
 
+// On is the same push as if it were to another branch.
+func (p CIPush) On(branch string) CIPush {
+	p.Branch = branch
+	return p
+}
+
 // CIJob is a job that a CI runs on a pushed commit.
 type CIJob struct {
 	Name       string

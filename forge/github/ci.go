@@ -170,16 +170,26 @@ func commitStatus(id int64, name, state string, commit queue.CommitID, at times,
 
 // CIRuns lists the workflow runs of a branch.
 func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
+	return f.runs(ctx, &github.ListWorkflowRunsOptions{Branch: branch}, func(r forge.CIRun) bool { return r.Branch == branch })
+}
+
+// CIRunsOf lists the workflow runs of a commit.
+func (f *Forge) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun, error) {
+	return f.runs(ctx, &github.ListWorkflowRunsOptions{HeadSHA: string(commit)}, func(r forge.CIRun) bool { return r.Commit == commit })
+}
+
+// runs lists workflow runs; asked holds where a filter is not followed.
+func (f *Forge) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, asked func(forge.CIRun) bool) ([]forge.CIRun, error) {
 	var out []forge.CIRun
-	opts := &github.ListWorkflowRunsOptions{Branch: branch, ListOptions: github.ListOptions{PerPage: 100}}
+	opts.PerPage = 100
 	for {
 		list, resp, err := f.client.Actions.ListRepositoryWorkflowRuns(ctx, f.o.Owner, f.o.Name, opts)
 		if err != nil {
-			return nil, failure(ctx, "list the workflow runs of "+branch, err)
+			return nil, failure(ctx, "list the workflow runs of "+opts.Branch+opts.HeadSHA, err)
 		}
 		for _, r := range list.WorkflowRuns {
-			if r.GetHeadBranch() == branch { // where the filter is not followed
-				out = append(out, workflowRun(r))
+			if run := workflowRun(r); asked(run) {
+				out = append(out, run)
 			}
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
@@ -191,7 +201,7 @@ func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
-		Attempt: max(r.GetRunAttempt(), 1), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Attempt: max(r.GetRunAttempt(), 1), Push: r.GetEvent() == "push", Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()

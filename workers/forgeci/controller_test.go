@@ -86,6 +86,8 @@ func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ err
 	return out, nil
 }
 
+func (h *hub) CIRunsOf(context.Context, queue.CommitID) ([]forge.CIRun, error) { return nil, nil }
+
 func (h *hub) CancelRun(_ context.Context, id int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

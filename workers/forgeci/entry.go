@@ -20,6 +20,8 @@ type entry struct {
 	since  time.Time
 	jobs   []*job
 	log    *text
+	known  bool // all of it had passed before on the head of its change: nothing is pushed
+	sought bool // whether it had was looked for
 	orphan bool // a ref of a life before, whose build is not known
 
 	pushed    time.Time // zero: not yet
