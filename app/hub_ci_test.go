@@ -33,6 +33,7 @@ func judged(p forgetest.CIPush) []forgetest.CIJob {
 	job := forgetest.CIJob{Name: "test", Conclusion: "success"}
 	if p.Has("bad") {
 		job.Conclusion = "failure"
+		job.Log = "2026-11-22T10:00:00.0000000Z there is a bad file\n2026-11-22T10:00:00.0000000Z ##[error]Process completed with exit code 1.\n2026-11-22T10:00:00.0000000Z Cleaning up\n"
 	}
 	return []forgetest.CIJob{job}
 }
@@ -76,6 +77,16 @@ func (h *hub) building(file string) (branch string) {
 	return branch
 }
 
+// underWay is building, and something runs there.
+func (h *hub) underWay(file string) (branch string) {
+	h.Helper()
+	branch = h.building(file)
+	h.eventually("the CI runs on it", func() bool {
+		return slices.ContainsFunc(h.CIRuns(), func(r forgetest.CIRun) bool { return r.Branch == branch && r.Status == "in_progress" })
+	})
+	return branch
+}
+
 func newCIHub(t *testing.T, files map[string]string, script func(forgetest.CIPush) []forgetest.CIJob) *hub {
 	t.Helper()
 	h := newHub(t, hubOptions{files: files, ci: quick(), unattended: true})
@@ -95,7 +106,7 @@ func TestCIPasses(t *testing.T) {
 func TestCIFails(t *testing.T) {
 	h := newCIHub(t, byCI(), judged)
 	n := h.land("topic", map[string]string{"bad": "bad\n"})
-	h.rejected(n, "failed in `unit`", "checks: test", "check test: failure", "See [`test`]", "/runs/")
+	h.rejected(n, "failed in `unit`", "checks: test", "check test: failure", "there is a bad file\nProcess completed", "See [`test`]", "/runs/")
 	h.clean()
 }
 
@@ -202,7 +213,7 @@ func TestCISupersededIsCancelled(t *testing.T) {
 		return list
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	branch := h.building("a")
+	branch := h.underWay("a")
 	h.push("ann", "topic", map[string]string{"b": "b\n"})
 	h.says(n, "pushed")
 	h.clean()
@@ -225,7 +236,7 @@ func TestCICrashAndSweep(t *testing.T) {
 		return list
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	branch := h.building("a")
+	branch := h.underWay("a")
 	h.says(n, "running since")
 	h.stop()
 	// Of a build that nobody knows any more, with something that runs on it.
@@ -406,7 +417,7 @@ func TestCIIsPolledWhenSilent(t *testing.T) {
 	ci.Poll = 50 * time.Millisecond
 	h.start(hubOptions{ci: ci})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	branch := h.building("a")
+	branch := h.underWay("a")
 	h.seen()
 	h.github.HoldWebhooks()
 	h.FinishCI(branch, "test", "success")
@@ -501,5 +512,45 @@ func TestCICostsNoRequests(t *testing.T) {
 	// Looking for our own check run before it is made is not about CI.
 	if n := count() - before; n > 1 {
 		t.Errorf("%d requests about checks for a landed change", n)
+	}
+}
+
+// Where a step says so, a pass of a push's workflow on the pull request's own
+// head counts, if the head's tree is the one to be verified.
+func TestCIEarlierPasses(t *testing.T) {
+	everywhere := func(p forgetest.CIPush) []forgetest.CIJob {
+		if p.Branch == "main" || strings.HasPrefix(p.Branch, "submitqueue-targets/") {
+			return nil
+		}
+		return judged(p.On("submitqueue/x"))
+	}
+	built := func(h *hub, file string) (n int) {
+		for _, r := range h.CIRuns() {
+			if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name, line string
+		moved      bool
+		want       int
+	}{{"counts", "earlier: count\n", false, 0}, {"not asked for", "", false, 1}, {"main has moved", "earlier: count\n", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newCIHub(t, byCI(c.line), everywhere)
+			h.proven()
+			n := h.pull("topic", map[string]string{"a": "a\n"})
+			if c.moved {
+				h.push("ada", "main", map[string]string{"b": "b\n"})
+				h.proven()
+			}
+			h.Comment("ann", n, "/land")
+			h.landed(n)
+			h.clean()
+			if got := built(h, "a"); got != c.want {
+				t.Errorf("built %d times, want %d", got, c.want)
+			}
+		})
 	}
 }

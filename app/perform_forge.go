@@ -312,5 +312,8 @@ func (p *performer) run(ctx context.Context, key string, t queue.Run) (queue.Bod
 	if err := p.hold(ctx, b.Commit); err != nil {
 		return nil, err
 	}
+	if err := p.sameTree(ctx, b); err != nil {
+		return nil, err
+	}
 	return nil, p.Workers.Run(ctx, *b, key)
 }

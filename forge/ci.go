@@ -18,11 +18,16 @@ type CI interface {
 	// CIRuns lists the runs of the forge's own CI that a branch of this name has
 	// started, the newest first. ErrForbidden where we may not see them.
 	CIRuns(ctx context.Context, branch string) ([]CIRun, error)
+	// CIRunsOf is CIRuns of a commit on any branch.
+	CIRunsOf(ctx context.Context, commit queue.CommitID) ([]CIRun, error)
 	// CancelRun stops a run. One that has ended or is gone is no error.
 	CancelRun(ctx context.Context, id int64) error
 	// RerunFailed runs the jobs of an ended run again that did not pass.
 	// ErrForbidden where it cannot be run again.
 	RerunFailed(ctx context.Context, id int64) error
+	// CILog reads the end of the log of an ended check run: hostile text, as it
+	// is. ErrNotFound where there is none.
+	CILog(ctx context.Context, r CIResult) (string, error)
 }
 
 // CIResults is what is reported on a commit.
@@ -74,6 +79,7 @@ type CIRun struct {
 	Branch  string
 	Name    string // of the workflow; hostile text
 	Attempt int    // from 1
+	Push    bool   // a push started it: it is about this very commit
 	Done    bool
 	Word    string // how it ended, in the forge's words
 	URL     string

@@ -34,6 +34,7 @@ type Build struct {
 	Worth     Worth         `json:"worth,omitzero"`      // why it was started, and the parts of Value
 	Why       string        `json:"why,omitempty"`       // the same as a sentence, in records of older versions
 	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
+	Same      CommitID      `json:"same,omitempty"`      // the head of the change, where its tree is that of Commit and it was looked at
 }
 
 // Job is the part of a build that one step verifies. Results can be written

@@ -21,7 +21,7 @@ func checkChecks(r *configReader, path string, s Step, a Analysis) bool {
 		if r.bad[at] {
 			return false
 		}
-		for _, name := range []string{"covers", "appear", "rerun"} {
+		for _, name := range []string{"covers", "appear", "rerun", "earlier"} {
 			if written(name) {
 				r.report(path+"."+name, "%s.%s is for steps with checks, and this one has none: delete the line", path, name)
 			}

@@ -40,6 +40,8 @@ type Step struct {
 	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty"`
 	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
 	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Earlier is what passes of the checks on the pull request's own head are, where its tree is the very one to be verified and a push started the workflow: ignore or count. Default ignore.
+	Earlier string `json:"earlier,omitempty" yaml:"earlier,omitempty" jsonschema:"enum=ignore,enum=count"`
 	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
 	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
 	// Analyzer is the name of the one of analysis.analyzers whose targets the step verifies: required where several run, refused elsewhere.
@@ -82,7 +84,7 @@ func (s Step) Digest() Digest {
 	for _, n := range names {
 		fields = append(fields, n, s.Env[n])
 	}
-	if s.ByForge() || s.Counts != "" || s.Appear != 0 || s.Rerun != 0 {
+	if s.ByForge() || s.Counts != "" || s.Appear != 0 || s.Rerun != 0 || s.Earlier != "" {
 		fields = s.checkFields(fields)
 	}
 	return DigestOf(fields...)

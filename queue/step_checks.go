@@ -28,6 +28,15 @@ type Page struct {
 // ByForge reports whether the step is verified by the forge's own CI.
 func (s Step) ByForge() bool { return len(s.Checks) > 0 }
 
+// What passes on the pull request's own head can be.
+const (
+	EarlierIgnore = "ignore"
+	EarlierCount  = "count"
+)
+
+// CountsEarlier reports whether a pass on the pull request's own head counts.
+func (s Step) CountsEarlier() bool { return s.ByForge() && s.Earlier == EarlierCount }
+
 // Command says for people what the step is: its command, or its checks.
 func (s Step) Command() string {
 	if !s.ByForge() {
@@ -56,6 +65,9 @@ func (s Step) checkFields(fields []string) []string {
 		names[i] = strings.ToLower(c)
 	}
 	slices.Sort(names)
+	if s.Earlier != "" && s.Earlier != EarlierIgnore {
+		fields = append(fields, s.Earlier)
+	}
 	fields = append(fields, string(s.Counts), strconv.FormatInt(int64(s.Appear), 10), strconv.Itoa(s.Rerun), strconv.Itoa(len(names)))
 	return append(fields, names...)
 }

@@ -6,33 +6,38 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// capacity takes in how many builds can run at once.
+// capacity takes in how many builds can run at once. Where the forge's CI builds
+// none, the runners' slots are all there is to remember.
 func (c *Core) capacity(b queue.Capacity) {
-	if c.s.Capacity != b {
-		c.s.Capacity = b
+	kept := b
+	if b.Forge == 0 {
+		kept = queue.Capacity{}
+	}
+	if c.s.Capacity != kept {
+		c.s.Capacity = kept
 		c.touch(queue.KindMeta, queue.MetaCapacity)
 	}
-	c.setSlots()
+	c.setSlots(b)
 }
 
 // configured follows the steps that have come into force.
 func (c *Core) configured() {
-	if c.s.Capacity != (queue.Capacity{}) {
-		c.setSlots()
+	if c.s.Capacity.Forge != 0 {
+		c.setSlots(c.s.Capacity)
 	}
 }
 
 // setSlots counts the slots for builds under the steps in force: a build of
 // steps on runners takes one of these, one of checks one of the forge's CI, and
 // one of both takes both.
-func (c *Core) setSlots() {
-	b := c.s.Capacity
+func (c *Core) setSlots(b queue.Capacity) {
 	n, byForge, byRunner := b.Slots, false, false
 	if cfg := c.s.Main.Config; cfg != nil {
 		byForge = slices.ContainsFunc(cfg.Steps, queue.Step.ByForge)
 		byRunner = slices.ContainsFunc(cfg.Steps, func(s queue.Step) bool { return !s.ByForge() })
 	}
 	switch {
+	case b.Forge == 0: // builds of checks go to the runners, who say that they cannot
 	case byForge && byRunner:
 		n = min(b.Slots, b.Forge)
 	case byForge:

@@ -2,7 +2,8 @@
 // events BuildStarted, JobDone, BuildDone and Capacity of package queue.
 //
 // A Controller is what the application drives. Pool is the one for self-hosted
-// runners; Instant is one for benches, whose builds pass at once. A pool has two
+// runners; package forgeci has the one for the forge's own CI, and Split stands in
+// front of both; Instant is one for benches, whose builds pass at once. A pool has two
 // sides that know nothing of one another:
 //
 //	app ── Controller ──> Pool <── Source ── Serve ── Runner ── sh

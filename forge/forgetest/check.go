@@ -31,6 +31,7 @@ type run struct {
 	branch    string // that the suite was made for
 
 	annotations []Annotation
+	log         string // of a job that has ended
 }
 
 func (r *Repository) checksOf(head string) []CheckRun {

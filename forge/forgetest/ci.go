@@ -26,6 +26,12 @@ func (p CIPush) Has(file string) bool {
 	return err == nil
 }
 
+// On is the same push as if it were to another branch.
+func (p CIPush) On(branch string) CIPush {
+	p.Branch = branch
+	return p
+}
+
 // CIJob is a job that a CI runs on a pushed commit.
 type CIJob struct {
 	Name       string
@@ -33,6 +39,7 @@ type CIJob struct {
 	Again      string // how it ends when it is run again; "": as before
 	Queued     bool   // it waits for a machine until FinishCI
 	Status     bool   // a commit status of another CI, not a check run; Conclusion: success, failure, error
+	Log        string // of a job of GitHub Actions, when it has ended
 	App        string // slug of another App, which has one suite for a commit; "": GitHub Actions
 }
 
@@ -220,6 +227,7 @@ func (r *Repository) startJob(suite int64, branch, head string, j CIJob) {
 	}
 	c := &run{CheckRun: CheckRun{ID: r.s.nextID(), Name: j.Name, Head: head, Status: "in_progress", App: slug,
 		DetailsURL: r.page("/actions/runs/%d/job", suite)}, app: app, started: r.s.now(), suite: suite, branch: branch}
+	c.log = j.Log
 	if j.Queued {
 		c.Status = "queued"
 	}

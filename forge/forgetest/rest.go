@@ -53,6 +53,7 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
 	mux.HandleFunc("/api/graphql", s.graphQL)
+	mux.HandleFunc("GET /_logs/{owner}/{name}/{id}", s.serveLog)
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
 	s.manifestPages(mux)

@@ -1,6 +1,8 @@
 package forgetest
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ func ciRoutes() []route {
 		{pattern: "GET " + base + "/commits/{ref}/check-suites", need: "checks:read", f: listSuites},
 		{pattern: "GET " + base + "/commits/{ref}/status", need: "statuses:read", f: combinedStatus},
 		{pattern: "GET " + base + "/actions/runs", need: "actions:read", f: listWorkflowRuns},
+		{pattern: "GET " + base + "/actions/jobs/{id}/logs", need: "actions:read", f: jobLog},
 		{pattern: "POST " + base + "/actions/runs/{id}/cancel", need: "actions:write", f: cancelWorkflowRun},
 		{pattern: "POST " + base + "/actions/runs/{id}/rerun-failed-jobs", need: "actions:write", f: rerunFailedJobs},
 	}
@@ -87,6 +90,35 @@ func listWorkflowRuns(c *call) (any, error) {
 		out = append(out, c.repo.workflowJSON(run))
 	}
 	return obj{"total_count": len(list), "workflow_runs": out}, nil
+}
+
+// jobLog tells where the log of a job is; its id is that of the check run.
+func jobLog(c *call) (any, error) {
+	m, err := c.run()
+	if err != nil || m.app != actionsApp || m.Status != "completed" || m.log == "" {
+		return nil, notFound()
+	}
+	c.next.Set("Location", fmt.Sprintf("%s/_logs/%s/%d", c.s.url, c.repo.fullName(), m.ID))
+	return answer{http.StatusFound, obj{}}, nil
+}
+
+// serveLog is the store of logs, elsewhere: it takes no credentials.
+func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "" {
+		http.Error(w, "credentials for somebody else", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
+		for _, m := range repo.runs {
+			if fmt.Sprint(m.ID) == r.PathValue("id") {
+				io.WriteString(w, m.log)
+				return
+			}
+		}
+	}
+	http.NotFound(w, r)
 }
 
 func (c *call) workflowRun() (*workflowRun, error) {

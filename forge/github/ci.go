@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -169,16 +170,26 @@ func commitStatus(id int64, name, state string, commit queue.CommitID, at times,
 
 // CIRuns lists the workflow runs of a branch.
 func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
+	return f.runs(ctx, &github.ListWorkflowRunsOptions{Branch: branch}, func(r forge.CIRun) bool { return r.Branch == branch })
+}
+
+// CIRunsOf lists the workflow runs of a commit.
+func (f *Forge) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun, error) {
+	return f.runs(ctx, &github.ListWorkflowRunsOptions{HeadSHA: string(commit)}, func(r forge.CIRun) bool { return r.Commit == commit })
+}
+
+// runs lists workflow runs; asked holds where a filter is not followed.
+func (f *Forge) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, asked func(forge.CIRun) bool) ([]forge.CIRun, error) {
 	var out []forge.CIRun
-	opts := &github.ListWorkflowRunsOptions{Branch: branch, ListOptions: github.ListOptions{PerPage: 100}}
+	opts.PerPage = 100
 	for {
 		list, resp, err := f.client.Actions.ListRepositoryWorkflowRuns(ctx, f.o.Owner, f.o.Name, opts)
 		if err != nil {
-			return nil, failure(ctx, "list the workflow runs of "+branch, err)
+			return nil, failure(ctx, "list the workflow runs of "+opts.Branch+opts.HeadSHA, err)
 		}
 		for _, r := range list.WorkflowRuns {
-			if r.GetHeadBranch() == branch { // where the filter is not followed
-				out = append(out, workflowRun(r))
+			if run := workflowRun(r); asked(run) {
+				out = append(out, run)
 			}
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
@@ -190,7 +201,7 @@ func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
-		Attempt: max(r.GetRunAttempt(), 1), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Attempt: max(r.GetRunAttempt(), 1), Push: r.GetEvent() == "push", Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()
@@ -217,6 +228,55 @@ func (f *Forge) RerunFailed(ctx context.Context, id int64) error {
 		return nil
 	}
 	return failure(ctx, fmt.Sprintf("run the failed jobs of workflow run %d again", id), err)
+}
+
+// What is read of a log, and how much of its end is kept.
+const (
+	logRead = 32 << 20
+	logKept = 64 << 10
+)
+
+// CILog reads the end of the log of a job of GitHub Actions, whose id is that of
+// its check run. The log itself is elsewhere, at an address that needs, and gets,
+// no credentials.
+func (f *Forge) CILog(ctx context.Context, r forge.CIResult) (string, error) {
+	if r.Status || !r.Bound {
+		return "", fmt.Errorf("github: the log of check %d: %w: it is not a job of GitHub Actions", r.ID, forge.ErrNotFound)
+	}
+	doing := fmt.Sprintf("read the log of job %d", r.ID)
+	at, resp, err := f.client.Actions.GetWorkflowJobLogs(ctx, f.o.Owner, f.o.Name, r.ID, 0)
+	if resp != nil && resp.Response != nil && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone) {
+		return "", fmt.Errorf("github: %s: %w", doing, forge.ErrNotFound)
+	}
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	got, err := (&http.Client{Transport: f.o.Shared.http, Timeout: f.o.Timeout}).Do(req)
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("github: %s: %w: %s", doing, forge.ErrNotFound, got.Status)
+	}
+	var end []byte
+	body, chunk := io.LimitReader(got.Body, logRead), make([]byte, 32<<10)
+	for {
+		n, err := body.Read(chunk)
+		if end = append(end, chunk[:n]...); len(end) > 2*logKept {
+			end = append(end[:0], end[len(end)-logKept:]...)
+		}
+		if errors.Is(err, io.EOF) {
+			return string(end[max(len(end)-logKept, 0):]), nil
+		}
+		if err != nil {
+			return "", failure(ctx, doing, err)
+		}
+	}
 }
 
 func hasStatus(err error, code int) bool {

@@ -13,7 +13,8 @@
 // The App needs these repository permissions: contents write, pull requests
 // write, issues write, checks write, commit statuses read, metadata read;
 // administration read is optional and lets Protection see classic branch
-// protection.
+// protection. Builds by GitHub's CI need actions write; workflows write, too,
+// where commits that change workflows are pushed.
 package github
 
 import (

@@ -20,6 +20,8 @@ type entry struct {
 	since  time.Time
 	jobs   []*job
 	log    *text
+	known  bool // all of it had passed before on the head of its change: nothing is pushed
+	sought bool // whether it had was looked for
 	orphan bool // a ref of a life before, whose build is not known
 
 	pushed    time.Time // zero: not yet
@@ -32,7 +34,10 @@ type entry struct {
 	heard     time.Time      // the last news
 	polled    time.Time      // the last time it was looked at
 	look      bool           // there is a reason to look
+	reading   bool           // logs are to be read
 	pollAfter time.Time      // not before; set by refusals
+
+	logs map[int64]string // ends of logs of failed jobs, as far as they were asked for
 
 	reported []queue.Body
 	done     *queue.BuildDone
@@ -74,7 +79,7 @@ const (
 func newEntry(b queue.Build, action string, o Options) *entry {
 	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
 		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
-		runs: map[int64]forge.CIRun{}, again: map[int64]bool{}}
+		runs: map[int64]forge.CIRun{}, again: map[int64]bool{}, logs: map[int64]string{}}
 	for _, j := range b.Jobs {
 		e.jobs = append(e.jobs, &job{Job: j, digest: j.Step.Digest(), floor: map[resultKey]bool{}})
 	}

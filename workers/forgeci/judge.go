@@ -199,7 +199,7 @@ func (e *entry) result(j *job, f finding, name string) queue.JobDone {
 			word = f.detail
 		}
 		fmt.Fprintf(&tail, "check %s: %s\n", oneLine(r.Name), oneLine(word))
-		for _, more := range []string{r.Title, r.Text} {
+		for _, more := range []string{r.Title, r.Text, e.logs[r.ID]} {
 			if more = strings.TrimSpace(more); more != "" {
 				fmt.Fprintln(&tail, more)
 			}

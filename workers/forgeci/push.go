@@ -117,10 +117,14 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 		c.sync(ctx, batch[0].build.Commit)
 	}
 
+	c.lookEarlier(ctx, batch)
 	var moves []forge.RefMove
 	at := map[*entry]int{}
 	failed := map[*entry]error{}
 	for _, e := range batch {
+		if e.known {
+			continue
+		}
 		data, err := targetsOf(e.build)
 		var side queue.CommitID
 		if err == nil {
@@ -147,6 +151,13 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	now = c.o.Now()
 	for _, e := range batch {
 		e.tries = tries[e]
+		if e.known {
+			if e.done == nil {
+				c.finish(e, c.outcome(e))
+			}
+			e.tidy = true
+			continue
+		}
 		i, why := at[e], failed[e]
 		if why == nil {
 			why = err

@@ -34,6 +34,9 @@ func (c *Controller) settle(e *entry) {
 			j.rerun = rerunWanted
 			again++
 			open++
+		case f.outcome == queue.JobFailed && len(e.unread(f)) > 0:
+			e.reading = true // its log first
+			open++
 		case f.outcome == "":
 			e.look = e.look || f.look
 			open++
@@ -161,6 +164,8 @@ func (c *Controller) next(e *entry) (at time.Time, ok bool) {
 		return e.tidyAt, !e.tidy && !e.pushed.IsZero()
 	case e.pushed.IsZero():
 		return at, false
+	case e.reading:
+		return e.pushed, true
 	case e.look:
 		return e.pollAfter, true
 	}

@@ -77,7 +77,7 @@ func (c *Controller) due() (list []*entry, next time.Duration) {
 func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	ended := e.done != nil
-	wanted := false
+	wanted, reading := false, e.reading && !ended
 	for _, j := range e.jobs {
 		wanted = wanted || !j.done && j.rerun == rerunWanted
 	}
@@ -85,6 +85,8 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 	switch {
 	case ended:
 		c.tidyUp(ctx, e)
+	case reading:
+		c.readLogs(ctx, e)
 	case wanted:
 		c.runAgain(ctx, e)
 	default:
@@ -147,52 +149,57 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	for _, r := range runs {
 		e.foldRun(r)
 	}
-	// The runs of what has failed, by their suites.
+	// The runs of what has failed, by their suites. What there is by now is what
+	// was said before: while the forge is asked, the next may come already.
 	want := map[int64]bool{}
+	said := map[*job][]forge.CIResult{}
 	for _, j := range e.jobs {
 		if j.done || j.rerun != rerunWanted {
 			continue
 		}
 		for _, name := range j.Step.Checks {
 			for _, r := range e.said(j, name, c.skew) {
+				said[j] = append(said[j], r)
 				if r.Bound && r.State == forge.CIFailed {
 					want[r.Suite] = true
 				}
 			}
 		}
 	}
-	var ready []int64
+	var ready []forge.CIRun
 	found := false
 	for id, r := range e.runs {
 		if want[r.Suite] && !e.again[id] {
 			found = true
 			if r.Done {
-				ready = append(ready, id)
+				ready = append(ready, r)
 			}
 		}
 	}
 	c.mu.Unlock()
 
 	asked := map[int64]bool{} // by run
-	for _, id := range ready {
-		if err := c.o.CI.RerunFailed(ctx, id); err != nil {
-			c.o.Log.Warn("the failed jobs of a run could not be run again", "build", e.build.ID, "run", id, "error", err)
+	for _, r := range ready {
+		if err := c.o.CI.RerunFailed(ctx, r.ID); err != nil {
+			c.o.Log.Warn("the failed jobs of a run could not be run again", "build", e.build.ID, "run", r.ID, "error", err)
 			continue
 		}
-		asked[id] = true
+		asked[r.ID] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	suites := map[int64]bool{}
-	for _, id := range ready {
-		e.again[id] = true
-		if asked[id] {
-			r := e.runs[id]
-			suites[r.Suite] = true
-			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
-			e.runs[id] = r
-			e.log.say("running the failed jobs again: %s", r.URL)
+	for _, r := range ready {
+		e.again[r.ID] = true
+		if !asked[r.ID] {
+			continue
 		}
+		suites[r.Suite] = true
+		if e.runs[r.ID].Attempt == r.Attempt {
+			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
+			e.runs[r.ID] = r
+		}
+		e.log.say("running the failed jobs again: %s", r.URL)
 	}
 	for _, j := range e.jobs {
 		if j.done || j.rerun != rerunWanted {
@@ -200,7 +207,7 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 		}
 		switch {
 		case len(suites) > 0:
-			c.askedAgain(e, j, suites)
+			c.askedAgain(j, said[j], suites)
 		case !found || len(ready) > 0:
 			j.rerun = rerunNever
 		}
@@ -209,17 +216,16 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 }
 
 // askedAgain takes what a job's checks have said in some suites as said before.
-func (c *Controller) askedAgain(e *entry, j *job, suites map[int64]bool) {
+func (c *Controller) askedAgain(j *job, said []forge.CIResult, suites map[int64]bool) {
 	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
-	for _, name := range j.Step.Checks {
-		for _, r := range e.said(j, name, c.skew) {
-			if suites[r.Suite] && r.State != forge.CIPassed {
-				if r.State == forge.CIFailed || r.State == forge.CITimeout {
-					j.failed = append(j.failed, r)
-				}
-				j.floor[resultKey{r.Status, r.ID}] = true
-			}
+	for _, r := range said {
+		if !suites[r.Suite] || r.State == forge.CIPassed {
+			continue
 		}
+		if r.State == forge.CIFailed || r.State == forge.CITimeout {
+			j.failed = append(j.failed, r)
+		}
+		j.floor[resultKey{r.Status, r.ID}] = true
 	}
 }
 

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// sameTree notes the head of a build's change where its tree is the one that is
+// built and some step takes passes there for its own.
+func (p *performer) sameTree(ctx context.Context, b *queue.Build) error {
+	if len(b.For()) != 1 || !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.CountsEarlier() }) {
+		return nil
+	}
+	var head queue.CommitID
+	if err := p.facts(func(c *speculation.Core) {
+		if ch := c.State().Changes[b.Change]; ch != nil {
+			head = ch.Head
+		}
+	}); err != nil || head == "" {
+		return err
+	}
+	paths, err := p.Mirror.ChangedPaths(ctx, head, b.Commit)
+	if err == nil && len(paths) == 0 {
+		b.Same = head
+	}
+	return err
+}

@@ -1,0 +1,321 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// hub is a forge in memory: refs, and what is said of commits.
+type hub struct {
+	mu        sync.Mutex
+	refs      map[string]queue.CommitID
+	pushes    [][]forge.RefMove
+	refuse    []error // of the next pushes, for all of them
+	bad       map[string]error
+	results   []forge.CIResult
+	runs      []forge.CIRun
+	cancelled []int64
+	changed   chan struct{}
+}
+
+func newHub() *hub {
+	return &hub{refs: map[string]queue.CommitID{}, bad: map[string]error{}, changed: make(chan struct{}, 1000)}
+}
+
+func (h *hub) Push(_ context.Context, moves []forge.RefMove) (fresh []bool, each []error, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.changed <- struct{}{}
+	h.pushes = append(h.pushes, moves)
+	if len(h.refuse) > 0 {
+		err, h.refuse = h.refuse[0], h.refuse[1:]
+		return nil, nil, err
+	}
+	for _, m := range moves {
+		fresh, each = append(fresh, h.refs[m.Branch] != m.Commit), append(each, h.bad[m.Branch])
+		if m.Commit == "" {
+			delete(h.refs, m.Branch)
+		} else if h.bad[m.Branch] == nil {
+			h.refs[m.Branch] = m.Commit
+		}
+	}
+	return fresh, each, nil
+}
+
+func (h *hub) List(_ context.Context, prefix string) (map[string]queue.CommitID, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]queue.CommitID{}
+	for b, c := range h.refs {
+		if strings.HasPrefix(b, prefix) {
+			out[b] = c
+		}
+	}
+	return out, nil
+}
+
+func (h *hub) File(_ context.Context, name string, data []byte) (queue.CommitID, error) {
+	return queue.CommitID(fmt.Sprintf("%s:%d", name, len(data))), nil
+}
+
+func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, nil
+}
+
+func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.runs {
+		if r.Branch == branch {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (h *hub) CIRunsOf(context.Context, queue.CommitID) ([]forge.CIRun, error) { return nil, nil }
+
+func (h *hub) CancelRun(_ context.Context, id int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cancelled = append(h.cancelled, id)
+	for i := range h.runs {
+		if h.runs[i].ID == id {
+			h.runs[i].Done = true
+		}
+	}
+	return nil
+}
+
+func (h *hub) CILog(context.Context, forge.CIResult) (string, error) { return "", forge.ErrNotFound }
+
+func (h *hub) RerunFailed(context.Context, int64) error { return nil }
+
+func (h *hub) start(t *testing.T, change ...func(*Options)) *Controller {
+	t.Helper()
+	o := Options{CI: h, Refs: h, Branch: "main", Linger: time.Millisecond, Grace: time.Millisecond}
+	for _, f := range change {
+		f(&o)
+	}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := <-c.Events(); got != (queue.Capacity{Forge: 10}) {
+		t.Errorf("%+v", got)
+	}
+	return c
+}
+
+func (h *hub) until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		h.mu.Lock()
+		yes := ok()
+		h.mu.Unlock()
+		if yes {
+			return
+		}
+		select {
+		case <-h.changed:
+		case <-limit:
+			t.Fatalf("waited in vain until %s: %v", what, h.refs)
+		}
+	}
+}
+
+func order(id string) queue.Build {
+	return queue.Build{ID: queue.BuildID(id), Commit: queue.CommitID("commit-" + id), At: queue.At(time.Now()), Jobs: []queue.Job{{
+		Step: queue.Step{Name: "unit", Checks: []string{"test"}, Appear: time.Minute, Timeout: time.Minute}, Keys: []queue.Key{{Target: "./a"}}}}}
+}
+
+func mustRun(t *testing.T, c *Controller, b queue.Build, action string) {
+	t.Helper()
+	if err := c.Run(t.Context(), b, action); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ref(id string) string { return "submitqueue/main/" + id }
+
+func (c *Controller) ofEvent(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for {
+		switch b := (<-c.Events()).(type) {
+		case queue.BuildStarted:
+			out = append(out, "started")
+		case queue.JobDone:
+			out = append(out, string(b.Outcome))
+		case queue.BuildDone:
+			return append(out, fmt.Sprintf("done %s %s", b.Outcome, b.Action))
+		}
+	}
+}
+
+// Builds that come while a push is on its way go with the next one, and a build
+// that has ended is told again under another action.
+func TestRunPushesInBatches(t *testing.T) {
+	h := newHub()
+	c := h.start(t)
+	h.mu.Lock() // the first push does not get through
+	mustRun(t, c, order("a"), "run/a")
+	c.mu.Lock()
+	first := c.builds["a"]
+	c.mu.Unlock()
+	for pushing := false; !pushing; {
+		c.mu.Lock()
+		pushing = first.pushing()
+		c.mu.Unlock()
+	}
+	for _, id := range []string{"b", "c", "d"} {
+		mustRun(t, c, order(id), "run/"+id)
+	}
+	h.mu.Unlock()
+	h.until(t, "all are pushed", func() bool { return len(h.refs) == 8 })
+	h.mu.Lock()
+	if len(h.pushes) != 2 || len(h.pushes[1]) != 6 {
+		t.Errorf("pushes %v", h.pushes)
+	}
+	if m := h.pushes[0]; m[0].Branch != "submitqueue-targets/main/a" || m[1].Branch != ref("a") {
+		t.Errorf("the targets are not there first: %v", m)
+	}
+	h.mu.Unlock()
+
+	news := forge.CINews{Results: []forge.CIResult{{ID: 1, Name: "test", Commit: "commit-a", Suite: 1, Branch: ref("a"), Bound: true, State: forge.CIPassed, At: time.Now()}},
+		Runs: []forge.CIRun{{ID: 1, Suite: 1, Branch: ref("a"), Attempt: 1, Done: true}}}
+	c.News(news)
+	if got := c.ofEvent(t); !slices.Equal(got, []string{"started", "passed", "done passed run/a"}) {
+		t.Errorf("%v", got)
+	}
+	h.until(t, "its refs are deleted", func() bool { return len(h.refs) == 6 })
+	c.News(news)
+	mustRun(t, c, order("a"), "run/a")
+	mustRun(t, c, order("a"), "run/a/2")
+	if got := c.ofEvent(t); !slices.Equal(got, []string{"started", "passed", "done passed run/a/2"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestStopCancels(t *testing.T) {
+	h := newHub()
+	c := h.start(t)
+	mustRun(t, c, order("a"), "run/a")
+	h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
+	h.mu.Lock()
+	h.runs = []forge.CIRun{{ID: 7, Suite: 1, Branch: ref("a"), Attempt: 1}, {ID: 8, Suite: 2, Branch: "main", Attempt: 1}}
+	h.mu.Unlock()
+	for range 2 {
+		if err := c.Stop(t.Context(), "a"); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := c.ofEvent(t); !slices.Equal(got, []string{"done cancelled run/a"}) {
+		t.Errorf("%v", got)
+	}
+	h.until(t, "its refs are deleted", func() bool { return len(h.refs) == 0 })
+	if !slices.Equal(h.cancelled, []int64{7}) {
+		t.Errorf("cancelled %v", h.cancelled)
+	}
+	if err := c.Stop(t.Context(), "unknown"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPushThatFails(t *testing.T) {
+	t.Run("for a while", func(t *testing.T) {
+		h := newHub()
+		h.refuse = []error{&forge.Transient{Err: errors.New("away"), After: time.Millisecond}}
+		c := h.start(t)
+		mustRun(t, c, order("a"), "run/a")
+		h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
+	})
+	t.Run("for one of two", func(t *testing.T) {
+		h := newHub()
+		h.bad[ref("a")] = fmt.Errorf("%w: refusing to allow a GitHub App to update workflow", forge.ErrForbidden)
+		c := h.start(t)
+		mustRun(t, c, order("a"), "run/a")
+		mustRun(t, c, order("b"), "run/b")
+		for b := range c.Events() {
+			if d, ok := b.(queue.BuildDone); ok {
+				if d.Build != "a" || d.Outcome != queue.JobInfra || !d.NoCheck || !strings.Contains(d.Detail, "refusing to allow") {
+					t.Errorf("%+v", d)
+				}
+				break
+			}
+		}
+		h.until(t, "the other is pushed", func() bool { return h.refs[ref("b")] != "" })
+	})
+}
+
+// A sweep removes what is left of builds that do not live, and nothing else.
+func TestSweep(t *testing.T) {
+	h := newHub()
+	keep := []string{ref("00000000000000aa"), "submitqueue-targets/main/00000000000000aa", "submitqueue/main/feature", "submitqueue/land/main",
+		"submitqueue/other/00000000000000bb", "submitqueue/main/x/00000000000000bb"}
+	for _, b := range append(slices.Clone(keep), ref("00000000000000bb"), "submitqueue-targets/main/00000000000000bb", "submitqueue-targets/main/00000000000000cc") {
+		h.refs[b] = "c"
+	}
+	h.runs = []forge.CIRun{{ID: 5, Branch: ref("00000000000000bb"), Attempt: 1}}
+	c := h.start(t)
+	c.Sweep([]queue.BuildID{"00000000000000aa"})
+	h.until(t, "the others are deleted", func() bool { return len(h.refs) <= len(keep) })
+	if got := slices.Sorted(maps.Keys(h.refs)); !slices.Equal(got, slices.Sorted(slices.Values(keep))) {
+		t.Errorf("left: %v", got)
+	}
+	if !slices.Equal(h.cancelled, []int64{5}) {
+		t.Errorf("cancelled %v", h.cancelled)
+	}
+}
+
+func TestContract(t *testing.T) {
+	h := newHub()
+	c := h.start(t)
+	if err := c.Run(t.Context(), queue.Build{ID: "x"}, "run/x"); !errors.Is(err, workers.ErrNoJobs) {
+		t.Errorf("without jobs: %v", err)
+	}
+	if _, err := c.Log("x"); !errors.Is(err, workers.ErrNoLog) {
+		t.Errorf("a log of nothing: %v", err)
+	}
+	mustRun(t, c, order("a"), "run/a")
+	h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
+	log, err := c.Log("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk, err := log.Follow(t.Context(), 0)
+	if err != nil || !strings.Contains(chunk.Text, "to "+ref("a")) || chunk.End {
+		t.Errorf("%+v, %v", chunk, err)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if chunk, _ := log.Follow(t.Context(), chunk.Next); !chunk.End {
+		t.Errorf("%+v", chunk)
+	}
+	if err := c.Run(t.Context(), order("b"), "run/b"); !errors.Is(err, workers.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if _, open := <-c.Events(); open {
+		t.Error("a build that was cut off reports something")
+	}
+}

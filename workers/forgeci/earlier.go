@@ -1,0 +1,79 @@
+package forgeci
+
+import (
+	"context"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lookEarlier decides jobs by what the CI has reported on the head of the change
+// itself, where the step wants that and the head's tree is the very one to be
+// verified. Only a workflow that a push of the head started has tested that tree:
+// one that a pull request starts tests its merge with some base, or the base.
+func (c *Controller) lookEarlier(ctx context.Context, batch []*entry) {
+	for _, e := range batch {
+		if e.build.Same == "" || e.sought {
+			continue
+		}
+		e.sought = true
+		got, err := c.o.CI.CIResults(ctx, e.build.Same)
+		var runs []forge.CIRun
+		if err == nil {
+			runs, err = c.o.CI.CIRunsOf(ctx, e.build.Same)
+		}
+		if err != nil {
+			c.o.Log.Info("what was reported on the head of a change could not be read; it is built", "build", e.build.ID, "error", err)
+			continue
+		}
+		c.mu.Lock()
+		open := 0
+		for _, j := range e.jobs {
+			if list := passedEarlier(j.Step, got.List, runs); list != nil && e.done == nil {
+				c.decide(e, j, finding{outcome: queue.JobPassed, list: list})
+			} else {
+				open++
+			}
+		}
+		e.known = open == 0
+		c.mu.Unlock()
+	}
+}
+
+// passedEarlier returns the results by which a step has passed on a commit, or
+// nil: each of its checks has them, and all of them are passes of ended runs that
+// a push has started.
+func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) {
+	if !s.CountsEarlier() {
+		return nil
+	}
+	pushed := map[int64]bool{}
+	for _, r := range runs {
+		pushed[r.Suite] = r.Push && r.Done
+	}
+	for _, name := range s.Checks {
+		newest := map[int64]forge.CIResult{} // by suite
+		for _, r := range list {
+			if !strings.EqualFold(r.Name, name) {
+				continue
+			}
+			if r.Status || !r.Bound {
+				return nil // nobody can tell what it is about
+			}
+			if old, ok := newest[r.Suite]; pushed[r.Suite] && (!ok || r.ID > old.ID) {
+				newest[r.Suite] = r
+			}
+		}
+		if len(newest) == 0 {
+			return nil
+		}
+		for _, r := range newest {
+			if r.State != forge.CIPassed {
+				return nil
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package forgeci
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+var start = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+
+const commit = queue.CommitID("c0ffee")
+
+// built is a build of one step, pushed a second after it was asked for.
+func built(s queue.Step) *entry {
+	s.Name, s.Timeout = "unit", time.Hour
+	if s.Appear == 0 {
+		s.Appear = 10 * time.Minute
+	}
+	e := newEntry(queue.Build{ID: "00112233445566aa", Commit: commit, At: queue.At(start), Jobs: []queue.Job{{Step: s}}}, "run/x",
+		Options{Prefix: "submitqueue", Branch: "main"})
+	e.pushed = start.Add(time.Second)
+	return e
+}
+
+// check is a check run of the build's own workflow, some time after it was asked for.
+func check(id int64, name string, state forge.CIState, word string) forge.CIResult {
+	return forge.CIResult{ID: id, Name: name, Commit: commit, Suite: 1, Branch: "submitqueue/main/00112233445566aa", Bound: true, State: state, Word: word,
+		At: start.Add(time.Duration(id) * time.Second)}
+}
+
+func after(d time.Duration) moment {
+	return moment{now: start.Add(time.Second + d), prefix: "submitqueue"}
+}
+
+func TestJudge(t *testing.T) {
+	passed, failed := check(1, "test", forge.CIPassed, "success"), check(1, "Test", forge.CIFailed, "failure")
+	running, queued := check(1, "test", forge.CIRunning, "in_progress"), check(1, "test", forge.CIQueued, "queued")
+	lint := func(s forge.CIState, word string) forge.CIResult { return check(2, "lint", s, word) }
+	other := func(r forge.CIResult, change func(*forge.CIResult)) forge.CIResult {
+		change(&r)
+		return r
+	}
+	elsewhere := other(passed, func(r *forge.CIResult) { r.Branch = "submitqueue/main/ffffffffffffffff" })
+	unsaid := other(passed, func(r *forge.CIResult) { r.Branch = "" })
+	app := func(at time.Duration, s forge.CIState) forge.CIResult {
+		return other(passed, func(r *forge.CIResult) {
+			r.ID, r.Suite, r.Bound, r.Branch, r.At, r.State = int64(at/time.Second)+1000, 9, false, "", start.Add(at), s
+		})
+	}
+	status := func(id int64, at time.Duration, s forge.CIState) forge.CIResult {
+		return forge.CIResult{ID: id, Status: true, Name: "TEST", Commit: commit, State: s, At: start.Add(at)}
+	}
+	both := []string{"test", "lint"}
+	for _, c := range []struct {
+		name   string
+		checks []string
+		have   []forge.CIResult
+		at     time.Duration
+		looked bool // after the deadline
+		want   queue.JobOutcome
+		says   string
+	}{
+		{name: "nothing yet"},
+		{name: "passes", have: []forge.CIResult{passed}, want: queue.JobPassed},
+		{name: "fails, in other letters", have: []forge.CIResult{failed}, want: queue.JobFailed},
+		{name: "times out at the CI", have: []forge.CIResult{check(1, "test", forge.CITimeout, "timed_out")}, want: queue.JobTimeout},
+		{name: "one of two", checks: both, have: []forge.CIResult{passed}},
+		{name: "both", checks: both, have: []forge.CIResult{passed, lint(forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "the other fails", checks: both, have: []forge.CIResult{passed, lint(forge.CIFailed, "failure")}, want: queue.JobFailed},
+		{name: "one fails, the other runs", checks: both, have: []forge.CIResult{failed, lint(forge.CIRunning, "in_progress")}, want: queue.JobFailed},
+		{name: "skipped is none", have: []forge.CIResult{check(1, "test", forge.CINone, "skipped")}, want: queue.JobInfra, says: `the check "test" ended as skipped`},
+		{name: "cancelled, but the other runs", checks: both, have: []forge.CIResult{check(1, "test", forge.CINone, "cancelled"), lint(forge.CIRunning, "in_progress")}},
+		{name: "cancelled, and the other failed", checks: both, have: []forge.CIResult{check(1, "test", forge.CINone, "cancelled"), lint(forge.CIFailed, "failure")}, want: queue.JobFailed},
+		{name: "of another ref", have: []forge.CIResult{elsewhere}},
+		{name: "of a ref that is not told", have: []forge.CIResult{unsaid}},
+		{name: "of another App, before", have: []forge.CIResult{app(-time.Minute, forge.CIPassed)}},
+		{name: "of another App, after", have: []forge.CIResult{app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
+		{name: "of another App, failed yesterday, passed today", have: []forge.CIResult{app(-24*time.Hour, forge.CIFailed), app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
+		{name: "yesterday's status", have: []forge.CIResult{status(1, -24*time.Hour, forge.CIPassed)}},
+		{name: "the newest status", have: []forge.CIResult{status(1, time.Second, forge.CIRunning), status(2, time.Minute, forge.CIFailed)}, want: queue.JobFailed},
+		{name: "a status that is set back", have: []forge.CIResult{status(1, time.Second, forge.CIFailed), status(2, time.Minute, forge.CIRunning)}},
+		{name: "a status and a check run of one name", have: []forge.CIResult{passed, status(1, time.Second, forge.CIFailed)}, want: queue.JobFailed},
+		{name: "two workflows with one name", have: []forge.CIResult{passed, other(failed, func(r *forge.CIResult) { r.ID, r.Suite = 8, 2 })}, want: queue.JobFailed},
+		{name: "run again by a person", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "absent, to be looked for", at: 10 * time.Minute},
+		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
+			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
+		{name: "others are there", checks: []string{"tests"}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
+		{name: "runs for long", have: []forge.CIResult{running}, at: 30 * time.Minute, looked: true},
+		{name: "runs too long", have: []forge.CIResult{running}, at: 2 * time.Hour, looked: true, want: queue.JobTimeout, says: "still running after 1 hour"},
+		{name: "queued for long", have: []forge.CIResult{queued}, at: 65 * time.Minute, looked: true},
+		{name: "queued too long", have: []forge.CIResult{queued}, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "waiting for a machine"},
+	} {
+		if c.checks == nil {
+			c.checks = []string{"test"}
+		}
+		for range 5 { // in any order
+			e := built(queue.Step{Checks: c.checks})
+			rand.Shuffle(len(c.have), func(i, j int) { c.have[i], c.have[j] = c.have[j], c.have[i] })
+			for _, r := range c.have {
+				e.fold(r)
+				late := r
+				late.State = forge.CIQueued
+				e.fold(late) // its beginning is heard of after its end
+			}
+			e.jobs[0].running = start
+			at := after(c.at)
+			if c.looked {
+				e.polled = at.now
+			}
+			f := e.judge(e.jobs[0], at)
+			if f.outcome != c.want || !strings.Contains(f.detail, c.says) {
+				t.Fatalf("%s: %q %q, want %q %q", c.name, f.outcome, f.detail, c.want, c.says)
+			}
+			if f.outcome == "" && !f.look && f.due.IsZero() && len(c.have) == 0 {
+				t.Errorf("%s: nobody ever looks again", c.name)
+			}
+		}
+	}
+}
+
+// The forge's clock counts, not ours.
+func TestJudgeByTheClockOfTheForge(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		e := built(queue.Step{Checks: []string{"test"}})
+		e.fold(forge.CIResult{ID: 1, Status: true, Name: "test", Commit: commit, State: forge.CIFailed, At: start.Add(skew - 10*time.Second)})
+		at := after(0)
+		at.skew = skew
+		if f := e.judge(e.jobs[0], at); f.outcome != "" {
+			t.Errorf("skew %s: a status from before counts: %+v", skew, f)
+		}
+		e.fold(forge.CIResult{ID: 2, Status: true, Name: "test", Commit: commit, State: forge.CIPassed, At: start.Add(skew)})
+		if f := e.judge(e.jobs[0], at); f.outcome != queue.JobPassed {
+			t.Errorf("skew %s: a status from after does not count: %+v", skew, f)
+		}
+	}
+}
+
+func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
+	e := built(queue.Step{Checks: []string{"test"}})
+	if e.told(0) {
+		t.Error("told of nothing")
+	}
+	e.fold(check(1, "test", forge.CIPassed, "success"))
+	if e.busy(0) != "" || e.told(0) {
+		t.Errorf("busy %q, told %v: the run may have other jobs", e.busy(0), e.told(0))
+	}
+	run := forge.CIRun{ID: 3, Suite: 1, Branch: e.branch, Attempt: 1}
+	e.foldRun(run)
+	if e.busy(0) == "" {
+		t.Error("a run that has not ended is no reason to wait")
+	}
+	run.Done = true
+	e.foldRun(run)
+	run.Done = false
+	if e.foldRun(run) {
+		t.Error("the end of a run is taken back")
+	}
+	if e.busy(0) != "" || !e.told(0) {
+		t.Errorf("busy %q, told %v", e.busy(0), e.told(0))
+	}
+	e.fold(forge.CIResult{ID: 1, Status: true, Name: "x", Commit: commit, State: forge.CIRunning, At: start})
+	if e.busy(0) != "x" {
+		t.Error("a pending status is no reason to wait")
+	}
+	e.fold(forge.CIResult{ID: 2, Status: true, Name: "X", Commit: commit, State: forge.CIPassed, At: start})
+	if e.busy(0) != "" {
+		t.Errorf("busy with %q", e.busy(0))
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	const log = "\ufeff2026-11-22T10:00:00.1234567Z ##[group]Run go test\n2026-11-22T10:00:00.1234567Z go test ./...\n2026-11-22T10:00:00.1Z ##[endgroup]\n" +
+		"2026-11-22T10:00:01.1Z --- FAIL: TestX\r\n2026-11-22T10:00:01.2Z ##[error]Process completed with exit code 1.\n2026-11-22T10:00:02.1Z Post job cleanup.\n"
+	if got, want := lastLines(log), "go test ./...\n--- FAIL: TestX\nProcess completed with exit code 1."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := lastLines(strings.Repeat("x", 9000)); len(got) > logBytes+3 || !strings.HasPrefix(got, "…") {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got := lastLines(""); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{10 * time.Minute: "10 minutes", time.Hour: "1 hour", time.Second: "1 second", 90 * time.Second: "90 seconds", 24 * time.Hour: "24 hours"} {
+		if got := words(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestCheckPrefix(t *testing.T) {
+	for prefix, ok := range map[string]bool{"submitqueue": true, "ci/sq": true, "": false, "a//b": false, "/a": false, "a..b": false, "a*": false, "a b": false} {
+		if err := CheckPrefix(prefix); (err == nil) != ok {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+}

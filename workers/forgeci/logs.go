@@ -1,0 +1,87 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+const (
+	mostLogs = 3       // logs that are read of one job's checks
+	logBytes = 2 << 10 // of each, what is kept as evidence
+	logLines = 40
+)
+
+// unread returns the failed results of a job whose logs have not been asked for.
+func (e *entry) unread(f finding) (list []forge.CIResult) {
+	for _, r := range f.list[:min(len(f.list), mostLogs)] {
+		if _, asked := e.logs[r.ID]; r.Bound && r.State == forge.CIFailed && !asked {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// readLogs reads the ends of the logs of what has failed in a build. They are for
+// people: one that cannot be had changes nothing.
+func (c *Controller) readLogs(ctx context.Context, e *entry) {
+	c.mu.Lock()
+	e.reading = false
+	var list []forge.CIResult
+	at := c.moment()
+	for _, j := range e.jobs {
+		if f := e.judge(j, at); !j.done && f.outcome == queue.JobFailed {
+			list = append(list, e.unread(f)...)
+		}
+	}
+	c.mu.Unlock()
+	got := map[int64]string{}
+	for _, r := range list {
+		text, err := c.o.CI.CILog(ctx, r)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) && ctx.Err() == nil {
+			c.o.Log.Warn("the log of a failed check could not be read", "build", e.build.ID, "check", r.Name, "error", err)
+		}
+		got[r.ID] = lastLines(text)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, text := range got {
+		e.logs[id] = text
+	}
+	if e.done == nil {
+		c.settle(e)
+	}
+}
+
+// stamped is how a line of a log of GitHub Actions begins.
+var stamped = regexp.MustCompile(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
+
+// lastLines returns what a log says before its last error: what comes after it is
+// the CI tidying up.
+func lastLines(log string) string {
+	var lines []string
+	end := 0
+	for line := range strings.Lines(log) {
+		line = strings.TrimRight(stamped.ReplaceAllString(line, ""), "\r\n")
+		if strings.HasPrefix(line, "##[group]") || strings.HasPrefix(line, "##[endgroup]") {
+			continue
+		}
+		text, failed := strings.CutPrefix(line, "##[error]")
+		if lines = append(lines, text); failed {
+			end = len(lines)
+		}
+	}
+	if end > 0 {
+		lines = lines[:end]
+	}
+	lines = lines[max(len(lines)-logLines, 0):]
+	text := strings.Join(lines, "\n")
+	if over := len(text) - logBytes; over > 0 {
+		text = "…" + strings.ToValidUTF8(text[over:], "")
+	}
+	return text
+}
