@@ -30,7 +30,7 @@ var refusals = []struct {
 	{"truncated", forgetest.Fault{Truncate: true}, true},
 	{"401", forgetest.Fault{Status: 401, Message: "Bad credentials", Times: 2}, true}, // the first is answered with a new token
 	{"403 hourly limit", forgetest.Fault{Status: 403, Message: "API rate limit exceeded for installation ID 2002.", Header: http.Header{
-		"X-RateLimit-Limit": {"5000"}, "X-RateLimit-Remaining": {"0"}, "X-RateLimit-Resource": {"core"}}}, false},
+		"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Resource": {"core"}}}, false},
 	{"403 secondary limit", forgetest.Fault{Status: 403, Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
 		Header: http.Header{"Retry-After": {"1"}}}, false},
 	{"409", forgetest.Fault{Status: 409, Message: "Conflict"}, false},
