@@ -24,19 +24,20 @@ type APIReason struct {
 
 // APIQueueSummary is one queue of a list.
 type APIQueueSummary struct {
-	Name     string `json:"name"`
-	Branch   string `json:"branch"`
-	Tip      string `json:"tip,omitempty"`
-	Length   int    `json:"length"` // changes without a verdict, parked ones included
-	Parked   int    `json:"parked"`
-	Slots    int    `json:"slots"`
-	Running  int    `json:"running"` // builds
-	Unproven int    `json:"unproven"`
-	Red      int    `json:"red"`
-	Paused   bool   `json:"paused"`
-	Proven   bool   `json:"proven"`          // each check of the tip has passed
-	Waits    string `json:"waits,omitempty"` // why the forge is not asked at the moment, and until when
-	Away     string `json:"away,omitempty"`  // why this server does not show the present state, e.g. that it starts
+	Name     string   `json:"name"`
+	Branch   string   `json:"branch"`
+	Tip      string   `json:"tip,omitempty"`
+	Length   int      `json:"length"` // changes without a verdict, parked ones included
+	Parked   int      `json:"parked"`
+	Slots    int      `json:"slots"`
+	Running  int      `json:"running"` // builds
+	Unproven int      `json:"unproven"`
+	Red      int      `json:"red"`
+	Paused   bool     `json:"paused"`
+	Proven   bool     `json:"proven"`            // each check of the tip has passed
+	Waits    string   `json:"waits,omitempty"`   // why the forge is not asked at the moment, and until when
+	Trouble  []string `json:"trouble,omitempty"` // what keeps failing, and when it is tried again
+	Away     string   `json:"away,omitempty"`    // why this server does not show the present state, e.g. that it starts
 }
 
 // APIQueue is a queue as it stands.
@@ -202,7 +203,7 @@ type APILog struct {
 func summaryOf(v queue.QueueView) APIQueueSummary {
 	s := APIQueueSummary{
 		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away, Waits: v.Waits,
+		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {

@@ -30,7 +30,7 @@ var refusals = []struct {
 	{"truncated", forgetest.Fault{Truncate: true}, true},
 	{"401", forgetest.Fault{Status: 401, Message: "Bad credentials", Times: 2}, true}, // the first is answered with a new token
 	{"403 hourly limit", forgetest.Fault{Status: 403, Message: "API rate limit exceeded for installation ID 2002.", Header: http.Header{
-		"X-RateLimit-Limit": {"5000"}, "X-RateLimit-Remaining": {"0"}, "X-RateLimit-Resource": {"core"}}}, false},
+		"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Resource": {"core"}}}, false},
 	{"403 secondary limit", forgetest.Fault{Status: 403, Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
 		Header: http.Header{"Retry-After": {"1"}}}, false},
 	{"409", forgetest.Fault{Status: 409, Message: "Conflict"}, false},
@@ -189,5 +189,77 @@ func (h *hub) refuse(n int, user, name, method, path string, f forgetest.Fault, 
 	}
 	if got := h.Checks(h.Pull(n).Head); len(got) != 1 {
 		h.Errorf("%s: #%d has %d check runs", name, n, len(got))
+	}
+}
+
+// TestRefusedForGood has GitHub refuse each kind of call until somebody helps:
+// whoever looks finds out, and all is well when it is mended.
+func TestRefusedForGood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	t.Parallel()
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for _, call := range refusable {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(call.name, func(t *testing.T) {
+				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, talkative: true})
+				h.proven()
+				n, user := h.toRefuse(0, call.stacked)
+				h.proven()
+				path := strings.NewReplacer("/N", fmt.Sprint("/", n), "/U", "/"+user, "/C", "/*", "/H", "/"+h.Pull(n).Head).Replace(call.path)
+				h.github.Fail(forgetest.Fault{Method: call.method, Path: path, Status: 403, Message: "Not for you", Times: 1_000_000})
+				if call.before != nil {
+					call.before(h)
+				}
+				h.Comment(user, n, "/land")
+				h.noticed(n)
+				h.github.Heal()
+				if h.change(n).Phase != queue.Landed {
+					h.Comment(user, n, "/land")
+				}
+				if h.settled(n); call.open {
+					h.says(n, "✅ Landed")
+				} else {
+					h.landed(n)
+				}
+			})
+		})
+	}
+	wg.Wait()
+}
+
+// noticed waits until all is well with a pull request, or until people are told
+// that it is not: by its comment, or by the page and the status.
+func (h *hub) noticed(n int) {
+	h.Helper()
+	for limit := time.After(patience); ; {
+		changed, said, right := h.owner.Changed(), "", false
+		h.Look(func(v forgetest.View) {
+			said, _ = bot(v.Comments(n))
+			for _, check := range v.Checks(v.Pull(n).Head) {
+				right = check.Conclusion == "success"
+			}
+		})
+		_, page := h.page("/")
+		switch {
+		case right && strings.Contains(said, "✅ Landed"):
+			h.Log("it has landed")
+			return
+		case h.change(n).ID == "" && strings.Contains(said, "could not be asked") && strings.Contains(said, "Not for you"):
+			h.Log("the comment says why")
+			return
+		case strings.Contains(page, "Not for you") || strings.Contains(page, "403"):
+			h.Log("the page says why")
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			h.Fatalf("#%d has not landed, and nobody can see why:\n%s\n%s", n, said, h.describe())
+		}
 	}
 }

@@ -105,6 +105,7 @@ func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
 		v = queue.QueueView{Name: name, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
 	}
 	v.Away, v.Waits = o.Away(), o.Waits()
+	o.Read(func(c *speculation.Core) { v.Trouble = trouble(c.State().Actions) })
 	return v, true
 }
 

@@ -50,8 +50,9 @@ type BuildView struct {
 // QueueView is what is shown of a whole queue.
 type QueueView struct {
 	Name       string
-	Waits      string // why the forge is not asked at the moment, and until when; "" where it is
-	Away       string // why this server does not show the present state, e.g. that it starts; "" where it does
+	Waits      string   // why the forge is not asked at the moment, and until when; "" where it is
+	Trouble    []string // what keeps failing, the longest first, and when it is tried again
+	Away       string   // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int
 	Trust      Trust

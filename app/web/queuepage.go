@@ -103,6 +103,9 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	if v.Waits != "" {
 		out = append(out, alert{Tone: "warn", Title: "Waiting for the forge", Text: clean(v.Waits) + "."})
 	}
+	for _, text := range v.Trouble[:min(len(v.Trouble), 3)] {
+		out = append(out, alert{Tone: "warn", Title: "Failing", Text: clean(text) + "."})
+	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {

@@ -13,6 +13,8 @@ type Judge interface {
 	Request(route string, r *http.Request, body []byte) error
 	// Answer looks at what the server answers. Injected faults are not shown to it.
 	Answer(route string, r *http.Request, a Answer)
+	// Webhook looks at what the server sends.
+	Webhook(event, action string, payload []byte)
 }
 
 // Answer is what the server answered to a request.

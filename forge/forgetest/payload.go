@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -93,9 +94,10 @@ func (r *Repository) issueJSON(p *pull) obj {
 	if !p.issue {
 		body["pull_request"] = obj{
 			"url": r.api("/pulls/%d", p.Number), "html_url": r.page("/pull/%d", p.Number), "merged_at": nil,
+			"diff_url": r.page("/pull/%d.diff", p.Number), "patch_url": r.page("/pull/%d.patch", p.Number),
 		}
 	}
-	return body
+	return body.with(r.issueURLs(p))
 }
 
 func (r *Repository) commentJSON(c *comment) obj {
@@ -112,7 +114,7 @@ func (r *Repository) commentJSON(c *comment) obj {
 		"html_url":  r.page("/%s/%d#issuecomment-%d", kind, c.Number, c.ID),
 		"issue_url": r.api("/issues/%d", c.Number), "user": c.author.json(), "body": c.Body,
 		"created_at": stamp(c.created), "updated_at": stamp(c.updated), "author_association": "MEMBER",
-		"performed_via_github_app": app,
+		"performed_via_github_app": app, "reactions": r.rollup(c),
 	}
 }
 
@@ -130,10 +132,13 @@ func (r *Repository) reviewJSON(p *pull, v *review) obj {
 func (r *Repository) runJSON(c *run) obj {
 	suite := r.suiteOf(c)
 	slug := c.App
+	// "If the integrator does not provide this, then the homepage of the GitHub app
+	// is used." (REST, Create a check run)
+	details := cmp.Or(c.DetailsURL, r.s.url+"/apps/"+slug)
 	return obj{
 		"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.Head,
 		"external_id": c.ExternalID, "status": c.Status, "conclusion": orNil(c.Conclusion),
-		"started_at": stamp(c.started), "completed_at": stamp(c.completed), "details_url": orNil(c.DetailsURL),
+		"started_at": stamp(c.started), "completed_at": stamp(c.completed), "details_url": details,
 		"url": r.api("/check-runs/%d", c.ID), "html_url": r.page("/runs/%d", c.ID),
 		"output": obj{
 			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
@@ -189,12 +194,12 @@ func (r *Repository) emitPush(u *user, m refMove, forced bool, commits []commitI
 	list := []obj{}
 	for i := len(commits) - 1; i >= 0; i-- { // oldest first, at most 20 told apart
 		if len(list) < 20 {
-			list = append(list, commits[i].json())
+			list = append(list, commits[i].json().with(obj{"url": r.page("/commit/%s", commits[i].id)}))
 		}
 	}
 	var head any
 	if tip != nil {
-		head = tip.json()
+		head = tip.json().with(obj{"url": r.page("/commit/%s", tip.id)})
 	}
 	r.emit(u, "push", obj{
 		"ref": m.ref, "before": orZero(m.old), "after": m.new, "created": m.old == "",

@@ -20,6 +20,31 @@ func (o obj) with(more obj) obj {
 	return o
 }
 
+// without takes members off an object.
+func (o obj) without(members []string) obj {
+	for _, name := range members {
+		delete(o, name)
+	}
+	return o
+}
+
+// rollup counts the reactions to a comment.
+func (r *Repository) rollup(c *comment) obj {
+	o := obj{"url": r.api("/issues/comments/%d/reactions", c.ID), "total_count": len(c.Reactions)}
+	for _, kind := range reactionKinds {
+		n := 0
+		for _, x := range c.Reactions {
+			if x.Content == kind {
+				n++
+			}
+		}
+		o[kind] = n
+	}
+	return o
+}
+
+var reactionKinds = []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
+
 func (u *user) urls() obj {
 	api := u.site + "/api/v3/users/" + u.login
 	o := obj{"url": api, "html_url": u.site + "/" + u.login}
@@ -51,6 +76,7 @@ func (r *Repository) urls() obj {
 		"ssh_url": r.CloneURL(), "svn_url": r.page(""), "mirror_url": nil, "homepage": nil, "language": nil, "license": nil,
 		"forks": 0, "forks_count": 0, "open_issues": 0, "watchers": 0, "watchers_count": 0, "stargazers_count": 0, "size": 0,
 		"has_projects": false, "has_wiki": false, "has_pages": false, "has_discussions": false, "has_downloads": false,
+		"topics": []string{}, "web_commit_signoff_required": false, "is_template": false, "allow_forking": true,
 		"pushed_at": founded, "created_at": founded, "updated_at": founded,
 	}
 	for member, path := range repositoryPaths {
@@ -78,6 +104,19 @@ func (r *Repository) pullURLs(p *pull) obj {
 		"commits_url": r.api("/pulls/%s/commits", n), "review_comments_url": r.api("/pulls/%s/comments", n),
 		"review_comment_url": r.api("/pulls/comments{/number}"), "statuses_url": r.api("/statuses/%s", p.Head),
 		"assignee": nil, "milestone": nil, "auto_merge": nil, "active_lock_reason": nil, "requested_teams": []obj{},
+	}
+}
+
+func (r *Repository) issueURLs(p *pull) obj {
+	n := fmt.Sprint(p.Number)
+	none := obj{"url": r.api("/issues/%s/reactions", n), "total_count": 0}
+	for _, kind := range reactionKinds {
+		none[kind] = 0
+	}
+	return obj{
+		"labels_url": r.api("/issues/%s/labels{/name}", n), "comments_url": r.api("/issues/%s/comments", n),
+		"events_url": r.api("/issues/%s/events", n), "assignee": nil, "assignees": []obj{}, "milestone": nil, "comments": 0,
+		"author_association": "CONTRIBUTOR", "active_lock_reason": nil, "reactions": none,
 	}
 }
 

@@ -259,7 +259,7 @@ func (r *Repository) Review(login string, number int, state, commit, body string
 		p.reviews = append(p.reviews, v)
 		id = v.id
 		r.emit(u, "pull_request_review", obj{
-			"action": "submitted", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p),
+			"action": "submitted", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p).without(onlyAlone),
 		})
 	})
 	return id

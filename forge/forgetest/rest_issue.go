@@ -167,7 +167,7 @@ func (c *call) content() (string, error) {
 	if err := c.read(&in); err != nil {
 		return "", err
 	}
-	if !slices.Contains([]string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}, in.Content) {
+	if !slices.Contains(reactionKinds, in.Content) {
 		return "", invalid(obj{"resource": "Reaction", "field": "content", "code": "invalid"})
 	}
 	return in.Content, nil

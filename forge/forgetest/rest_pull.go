@@ -50,11 +50,7 @@ func listPulls(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, p := range paged(c, list) {
-		body := c.repo.pullJSON(p)
-		for _, only := range onlyAlone {
-			delete(body, only)
-		}
-		out = append(out, body)
+		out = append(out, c.repo.pullJSON(p).without(onlyAlone))
 	}
 	return out, nil
 }

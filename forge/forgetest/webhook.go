@@ -53,6 +53,7 @@ func (s *Server) Ping() {
 	defer s.mu.Unlock()
 	s.queueHook("ping", obj{"zen": "Keep it logically awesome.", "hook_id": 1, "hook": obj{
 		"type": "App", "id": 1, "name": "web", "active": true, "events": []string{"*"}, "app_id": appID,
+		"config": obj{"content_type": "json", "insecure_ssl": "0", "url": s.hooks.url}, "created_at": founded, "updated_at": founded,
 	}}, 0)
 }
 
@@ -186,6 +187,9 @@ func (s *Server) deliver(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
+		}
+		if s.opts.Judge != nil && !d.Redelivery {
+			s.opts.Judge.Webhook(d.Event, d.Action, d.Payload)
 		}
 		start := time.Now()
 		code, status := send(ctx, d, url, secret)

@@ -241,8 +241,10 @@ func (b *budget) learn(resp *http.Response) error {
 		return err
 	}
 	b.refused++
-	wait := after(h, 0)
-	if wait == 0 {
+	wait := after(h, -1)
+	if wait >= 0 {
+		wait = max(wait, time.Second) // the moment named may be past by our clock
+	} else {
 		wait = min(unsaid<<min(b.strikes, 10), longestStrike)
 		b.strikes++
 	}

@@ -74,6 +74,9 @@ func TestPausesAreObeyed(t *testing.T) {
 		"hourly limit": {func() *http.Response {
 			return respond(403, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset(1000*time.Second))
 		}, 1000 * time.Second, "hourly limit"},
+		"hourly limit that has ended meanwhile": {func() *http.Response {
+			return respond(403, "", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset(-time.Second))
+		}, time.Second, "hourly limit"},
 		"secondary, timed":  {func() *http.Response { return respond(403, "", "Retry-After", "30") }, 30 * time.Second, "secondary"},
 		"secondary":         {func() *http.Response { return respond(403, `{"message":"You have exceeded a secondary rate limit."}`) }, time.Minute, "secondary"},
 		"a plain 403":       {func() *http.Response { return respond(403, `{"message":"Resource not accessible by integration"}`) }, 0, ""},
@@ -94,10 +97,17 @@ func TestPausesAreObeyed(t *testing.T) {
 					t.Errorf("the answer reads %q, %v", body, err)
 				}
 				github.answer = nil
+				began := time.Now()
 				_, err = ask(t.Context(), shared.of(7), "GET", "/b")
 				if c.wait == 0 {
 					if err != nil {
 						t.Error(err)
+					}
+					return
+				}
+				if c.wait <= patience {
+					if took := time.Since(began); err != nil || took != c.wait {
+						t.Errorf("a short pause: %v after %v", err, took)
 					}
 					return
 				}

@@ -10,7 +10,8 @@
 //
 // Of each exchange the following is checked: the endpoint exists; the parameters
 // and the body fit; the answer's status is a documented one, or an error that
-// any request can meet; its body fits. Beyond what the description enforces, no
+// any request can meet; its body fits. So do the payloads of the webhooks that
+// the server sends. Beyond what the description enforces, no
 // request and no answer may have a member or a query parameter that it does not
 // know: a misspelt optional member is ignored by GitHub, and nobody would learn
 // of it.

@@ -97,8 +97,8 @@ func subset(folder string, routes []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const format = 1 // of what is kept
-	key := sha256.Sum256(fmt.Append(nil, format, info.Size(), info.ModTime().UnixNano(), routes))
+	const format = 2 // of what is kept
+	key := sha256.Sum256(fmt.Append(nil, format, info.Size(), info.ModTime().UnixNano(), routes, events))
 	kept := filepath.Join(folder, fmt.Sprintf("github-%x.json", key[:8]))
 	if data, err := os.ReadFile(kept); err == nil {
 		return data, nil
@@ -197,7 +197,27 @@ func cut(data []byte, routes []string) ([]byte, error) {
 	if err := add("schemas", anyError); err != nil {
 		return nil, err
 	}
+	for _, event := range events {
+		for name := range whole.Components["schemas"] {
+			if payload := payloadOf(event, ""); name == payload || strings.HasPrefix(name, payload+"-") {
+				if err := add("schemas", name); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
 	return json.Marshal(map[string]any{"openapi": whole.OpenAPI, "info": whole.Info, "paths": paths, "components": components})
+}
+
+// events are the webhooks whose payloads can be checked.
+var events = []string{
+	"check_run", "check_suite", "create", "delete", "installation", "installation_repositories", "issue_comment", "ping",
+	"pull_request", "pull_request_review", "pull_request_review_comment", "push", "repository", "status", "workflow_run",
+}
+
+// payloadOf names the schema of a webhook's payload.
+func payloadOf(event, action string) string {
+	return strings.TrimSuffix(strings.ReplaceAll("webhook-"+event+"-"+action, "_", "-"), "-")
 }
 
 // withoutExamples drops examples and what only describes. A member that is
@@ -209,7 +229,7 @@ func withoutExamples(v any) any {
 			v[i] = withoutExamples(v[i])
 		}
 	case map[string]any:
-		for _, name := range []string{"example", "examples", "externalDocs"} {
+		for _, name := range []string{"example", "examples", "externalDocs", "description", "title"} {
 			if m, ok := v[name].(map[string]any); !ok || m["type"] == nil {
 				delete(v, name)
 			}

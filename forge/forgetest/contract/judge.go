@@ -90,6 +90,24 @@ func (j *judge) Answer(route string, r *http.Request, a forgetest.Answer) {
 	}
 }
 
+// Webhook implements forgetest.Judge.
+func (j *judge) Webhook(event, action string, payload []byte) {
+	if err := j.webhook(event, action, payload); err != nil {
+		j.t.Errorf("GitHub would not send %s %s\n%s\n%v", event, action, clip(payload), short(err))
+	}
+}
+
+func (d *document) webhook(event, action string, payload []byte) error {
+	if !slices.Contains(events, event) {
+		return errors.New("the list of events does not have it: add it there")
+	}
+	schema := d.spec.Components.Schemas[payloadOf(event, action)]
+	if schema == nil {
+		return errors.New("GitHub's description has no such event")
+	}
+	return errors.Join(visit(schema, payload), strangers(schema, payload))
+}
+
 func clip(b []byte) string {
 	if len(b) > 2000 {
 		return string(b[:2000]) + "..."

@@ -136,3 +136,18 @@ func TestWrongRequests(t *testing.T) {
 	ask("GET", "repos/o/r/pulls?sate=all", "")
 	r.heard(t, "a parameter that the server lets pass", "which GitHub refuses")
 }
+
+func TestWebhooksMustFit(t *testing.T) {
+	storetest.Need(t, "contracts", contract.There())
+	r := &record{TB: t}
+	j := contract.For(r)
+	for _, c := range []struct{ event, action, payload, wrong string }{
+		{"check_run", "finished", `{}`, "no such event"},
+		{"star", "created", `{}`, "add it there"},
+		{"ping", "", `{"zen":"z","hook_id":1,"hook":{"type":"App"}}`, "hook"},
+		{"delete", "", `{"ref":"x","ref_type":"branch","pusher_type":"user","odd":1}`, "no member .odd"},
+	} {
+		j.Webhook(c.event, c.action, []byte(c.payload))
+		r.heard(t, c.event+" "+c.payload, c.wrong)
+	}
+}

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// troubleAfter is how often something has to fail to be told of: what went away
+// by itself is no trouble.
+const troubleAfter = 2
+
+// trouble tells what keeps failing, what failed most often first. Of a thing
+// that concerns one pull request, its number is told.
+func trouble(actions map[string]*queue.Action) []string {
+	var failing []*queue.Action
+	for _, a := range actions {
+		if a.Error != "" && a.Attempt > troubleAfter {
+			failing = append(failing, a)
+		}
+	}
+	slices.SortFunc(failing, func(a, b *queue.Action) int {
+		return cmp.Or(b.Attempt-a.Attempt, strings.Compare(a.Key, b.Key))
+	})
+	var out []string
+	for _, a := range failing {
+		again := ""
+		if a.NotBefore != 0 {
+			again = "; tried again at " + a.NotBefore.Time().UTC().Format("15:04:05 MST")
+		}
+		out = append(out, fmt.Sprintf("%s has failed %d times: %s%s", doing(a.Task), a.Attempt-1, clipLine(a.Error, 300), again))
+	}
+	return out
+}
+
+// doing says in words what a task is for.
+func doing(t queue.Task) string {
+	switch t := t.(type) {
+	case queue.Observe:
+		return "reading the branch"
+	case queue.Survey:
+		return "comparing the branch with what has passed"
+	case queue.Inspect:
+		if t.Number == 0 {
+			return fmt.Sprintf("reading what %s may do", t.User)
+		}
+		return fmt.Sprintf("reading #%d", t.Number)
+	case queue.Publish:
+		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
+	case queue.React:
+		return fmt.Sprintf("acknowledging a command on #%d", t.Number)
+	case queue.Resolve, queue.Meet, queue.Analyze:
+		return "merging and analyzing changes"
+	case queue.Run:
+		return "starting a build"
+	case queue.Stop:
+		return "stopping a build"
+	case queue.Land:
+		return "pushing to the branch"
+	}
+	return queue.TaskName(t)
+}
