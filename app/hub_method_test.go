@@ -216,3 +216,23 @@ func TestSquashIsRecognised(t *testing.T) {
 		t.Errorf("%d commits were taken for somebody else's", got)
 	}
 }
+
+// Two that have nothing in common are built at the same time: the second lands on
+// the first, which was not below it, and the proof says so.
+func TestProofNamesWhatCameInBetween(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	a, b := h.pull("a", map[string]string{"api/a": "a\n"}), h.pull("b", map[string]string{"web/b": "b\n"})
+	h.paused(a)
+	h.Comment("ann", a, "/land")
+	h.boarded(a)
+	h.Comment("bob", b, "/land")
+	h.boarded(a, b)
+	h.Comment("max", a, "/queue resume")
+	h.landed(a, "this very commit was tested")
+	said := h.says(b, "✅ Landed")
+	if h.change(b).Verdict.Tested == strings.Contains(said, "which came in between") {
+		t.Errorf("tested %t, and the proof is\n%s", h.change(b).Verdict.Tested, said)
+	}
+	h.landed(b)
+}

@@ -46,9 +46,11 @@ type performer struct {
 	due    map[int]time.Time         // when it may be published next, by pull request
 	pacing map[int]chan struct{}     // closed when it is not to wait for that
 
-	finished map[queue.ChangeID]bool // landed, and their pull requests left as they should be
-	house    forge.House             // the repository's settings
-	houseAt  time.Time               // as they were then
+	proven   map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
+	moved    map[queue.ChangeID]bool         // whose branches have moved with main: main may be seen there before the push has its answer
+	finished map[queue.ChangeID]bool         // landed, and their pull requests left as they should be
+	house    forge.House                     // the repository's settings
+	houseAt  time.Time                       // as they were then
 
 	preparing sync.Mutex
 	prepared  bool // merges follow main's attributes
@@ -65,7 +67,7 @@ func newPerformer(ctx context.Context, o *Owner) *performer {
 	return &performer{Owner: o, ctx: ctx, git: make(chan struct{}, gitAtOnce), forge: make(chan struct{}, forgeAtOnce),
 		asks: make(chan struct{}, inspectAtOnce), judges: make(chan struct{}, judgedAtOnce),
 		busy: map[string]*underway{}, said: map[int]forge.Publication{},
-		finished: map[queue.ChangeID]bool{}, due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
+		proven: map[queue.CommitID]queue.TreeID{}, moved: map[queue.ChangeID]bool{}, finished: map[queue.ChangeID]bool{}, due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
 }
 
 func (p *performer) wait() { p.wg.Wait() }

@@ -87,6 +87,13 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 	}
 	if len(moves) > 0 {
 		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.Branch, From: push.Expected, To: push.Tip()}, moves)
+		if err == nil && outcome.Moved {
+			p.mu.Lock()
+			for _, id := range whose {
+				p.moved[id] = true
+			}
+			p.mu.Unlock()
+		}
 		if err != nil || outcome.Moved || outcome.Lost {
 			return outcome, whose, err
 		}

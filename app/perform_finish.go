@@ -58,6 +58,15 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	if err != nil {
 		return err
 	}
+	if !ch.Method.Keeps() && !ch.Verdict.Along {
+		pr, err := p.Forge.PullRequest(ctx, ch.Number) // it may have moved all the same: by a server that died before it could say so
+		if err != nil {
+			return err
+		}
+		v := *ch.Verdict
+		v.Along = pr.Head == v.Commit
+		ch.Verdict = &v
+	}
 	if ch.Verdict.Along {
 		state, title, summary := CheckPassedText(ch)
 		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
@@ -74,6 +83,18 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 		return nil
 	}
 	return p.deleteBranch(ctx, f, ch, house)
+}
+
+// seeMoved notes in a landed change that its branch has moved with main, where the
+// state does not know it yet.
+func (p *performer) seeMoved(ch *queue.Change) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ch.Verdict != nil && !ch.Verdict.Along && p.moved[ch.ID] {
+		v := *ch.Verdict
+		v.Along = true
+		ch.Verdict = &v
+	}
 }
 
 // shownMerged reports whether the forge sees by itself that a landed change is

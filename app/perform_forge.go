@@ -160,6 +160,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	}); err != nil {
 		return nil, err
 	}
+	p.seeMoved(&v.Change)
 	done := queue.Done{Action: key, Shown: t.Want}
 	if !ok {
 		return done, nil

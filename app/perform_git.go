@@ -43,6 +43,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 			return nil, err
 		}
 	}
+	out.Differs = p.readBack(ctx, tip)
 	tr, err := p.Mirror.Tree(ctx, tip)
 	if err != nil {
 		return nil, err
@@ -313,6 +314,9 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 		return nil, err
 	}
 	if err := p.retarget(ctx, push); err != nil {
+		return nil, err
+	}
+	if err := p.provenTrees(push); err != nil {
 		return nil, err
 	}
 	outcome, along, err := p.pushMain(ctx, remote, push)

@@ -149,6 +149,7 @@ func textStates() map[string]queue.View {
 		"unknown":         notice(reason(queue.ReasonUnknown, "/lnd", "/land"), "ann"),
 		"help":            notice(reason(queue.ReasonHelp), "ann"),
 		"landed-squash":   {Change: squashed(tested, true)},
+		"landed-between":  {Change: between(derived)},
 		"landed-closed":   {Change: squashed(tested, false)},
 		"no-method":       notice(reason(queue.ReasonNoMethod, "<b>octopus</b>", "merge", "squash"), "ann"),
 		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
@@ -532,5 +533,13 @@ func squashed(c queue.Change, along bool) queue.Change {
 	v := *c.Verdict
 	v.Along = along
 	c.Method, c.Verdict = queue.MethodSquash, &v
+	return c
+}
+
+// between is a change that others have come below since it was built.
+func between(c queue.Change) queue.Change {
+	v := *c.Verdict
+	v.Between = []queue.ChangeID{"12.aa", "14.bb"}
+	c.Verdict = &v
 	return c
 }

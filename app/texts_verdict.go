@@ -27,6 +27,13 @@ func (w voice) proof(v *queue.Verdict) string {
 	default:
 		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
 	}
+	if len(v.Between) > 0 {
+		ids := make([]string, len(v.Between))
+		for i, id := range v.Between {
+			ids[i] = string(id)
+		}
+		lines = append(lines, "- What was built of it did not have "+w.refs(ids)+" below it, which came in between. Nothing of what was verified depends on them.")
+	}
 	if len(v.Together) > 0 {
 		lines = append(lines, "- "+w.landedWith(v.Together))
 	}

@@ -102,6 +102,7 @@ type Verdict struct {
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
+	Between   []ChangeID `json:"between,omitempty"`   // landed: the changes below it that were not below it when it was built itself; nothing of theirs is in what was verified
 	Commits   int        `json:"commits,omitempty"`   // landed: as so many, where it is more than one
 	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit in the same push
 }

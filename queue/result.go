@@ -16,6 +16,8 @@ type Observed struct {
 	Config    *Config      `json:"config,omitempty"`
 	Broken    string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
 
+	Differs string `json:"differs,omitempty"` // what was pushed was read back, and has another tree than was proven: which
+
 	// Analyzers are the versions of the analyzer that this server knows for the
 	// configuration in force, the newest first; none: nobody can tell.
 	Analyzers []string `json:"analyzers,omitempty"`

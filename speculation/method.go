@@ -77,7 +77,14 @@ func (c *Core) movedAlong(b queue.HeadMoved) bool {
 		return false
 	}
 	last := c.s.Changes[pull.Last]
-	return last != nil && last.Phase == queue.Landed && last.Verdict != nil && last.Verdict.Commit == b.Head && !last.Method.Keeps()
+	if last == nil || last.Phase != queue.Landed || last.Verdict == nil || last.Verdict.Commit != b.Head || last.Method.Keeps() {
+		return false
+	}
+	if !last.Verdict.Along { // main was seen there before the push had its answer
+		last.Verdict.Along = true
+		c.touchChange(last)
+	}
+	return true
 }
 
 // made reports whether a commit is one that we made of a change, as far as the

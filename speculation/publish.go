@@ -152,6 +152,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.number(ch.Parent)
 	}
 	f.text(c.s.Main.Broken)
+	if ch.Verdict != nil && ch.Verdict.Along {
+		f.yes(true)
+	}
 	if ch.Touches.Unknown != "" {
 		f.text(ch.Touches.Unknown)
 	}

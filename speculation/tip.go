@@ -20,6 +20,11 @@ func (c *Core) observed(b queue.Observed) {
 		return // given up for a newer reading
 	}
 	m := &c.s.Main
+	if b.Differs != "" {
+		m.Paused = &queue.Pause{By: "submitqueue", Reason: b.Differs, At: c.now}
+		c.touchMain()
+		c.note(queue.Note{What: "differs", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{"submitqueue"}, Detail: b.Differs}})
+	}
 	late := m.Again // something happened after it was made
 	if late {
 		m.Again = false

@@ -377,6 +377,9 @@ func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool
 		}
 		v.Attempts = max(v.Attempts, e.Tries)
 	}
+	if !v.Tested {
+		v.Between = c.between(ch, l)
+	}
 	for _, id := range l.Changes() {
 		if id != ch.ID {
 			v.Together = append(v.Together, id)
