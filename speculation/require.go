@@ -24,6 +24,7 @@ import (
 const (
 	metFor      = time.Minute      // for so long it is taken that requirements stay met
 	boardingFor = 15 * time.Second // for so long the train waits for the answer
+	gather      = 2 * time.Second  // for so long further checks are waited for, where one has ended
 	minWait     = time.Minute      // between two looks at who waits, of which nobody has heard
 	maxWait     = time.Hour
 )
@@ -154,9 +155,12 @@ func (c *Core) stirred(b queue.Stirred) {
 		}
 		return
 	}
+	// Checks end in masses: some are waited for.
 	for _, id := range sorted(c.open) {
-		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) {
-			c.reconsider(ch)
+		soon := c.now.Add(gather)
+		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) && (ch.Until == 0 || ch.Until > soon) {
+			ch.Until = soon
+			c.touchChange(ch)
 		}
 	}
 }
