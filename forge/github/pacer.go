@@ -2,11 +2,13 @@ package github
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
-// pacer keeps requests that change something apart from one another.
+// pacer keeps requests that change something apart from one another. What is asked
+// over GraphQL changes nothing.
 type pacer struct {
 	next  http.RoundTripper
 	every time.Duration
@@ -17,7 +19,7 @@ type pacer struct {
 
 // RoundTrip waits for its turn, or for the end of the request's context.
 func (p *pacer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if p.every > 0 && req.Method != http.MethodGet {
+	if p.every > 0 && req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") {
 		p.mu.Lock()
 		now := time.Now()
 		start := p.free

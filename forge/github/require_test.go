@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -176,4 +178,15 @@ func TestUnmetAsksForWhatItNeeds(t *testing.T) {
 	if d := cmp.Diff("", w.unmet(n, forge.Requirements{})); d != "" {
 		t.Error(d)
 	}
+}
+
+// Reading does not wait for its turn among what is written.
+func TestUnmetIsNotPaced(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	f, err := github.New(github.Options{BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
+		Owner: "o", Name: "r", MinWriteInterval: time.Hour}) // the token that it gets at first is written, too
+	w.must(err)
+	_, err = f.Unmet(w.ctx, forge.Requirements{Number: n, Head: queue.CommitID(w.repo.Pull(n).Head), Base: "main", Branch: "main"})
+	w.must(err)
 }
