@@ -240,9 +240,8 @@ func TestRequirementsAreReadAgainBeforeLanding(t *testing.T) {
 	h.landed(a)
 }
 
-// While what it asks for cannot be read, nothing of a pull request lands, and the
-// others do.
-func TestUnreadableRequirementsHoldUpNobodyElse(t *testing.T) {
+// What cannot be read is not taken as met: the answer says what the App lacks.
+func TestUnreadableRequirementsAreSaid(t *testing.T) {
 	h := newHub(t, hubOptions{})
 	h.github.SetPermissions(map[string]string{"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write", "metadata": "read"})
 	h.github.ExpireTokens()
