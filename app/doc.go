@@ -9,6 +9,7 @@
 //	turn.go           one turn: speculation.Step folds the event; state and actions are stored in one write
 //	perform_forge.go  Inspect: who said it, what is the pull request? The answer is an event
 //	perform_stack.go  Inspect, where it does not ask for main: what is it on top of?
+//	perform_require.go  Inspect, where the forge asks things of pull requests: which of them are not met?
 //	perform_git.go    Analyze: which targets does it affect? Resolve: the trial merges and their keys
 //	perform_forge.go  Run: workers build the keys that have not passed
 //	perform_git.go    Land: the chain that the gate let pass is pushed, with a lease on where main was

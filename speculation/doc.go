@@ -167,6 +167,11 @@
 // has landed. When a leaves the order otherwise, b is parked until it is back
 // (stack.go).
 //
+// What of reviews and checks that the forge asks for? Say that c needs an approval.
+// /land parks it with the reason; Stirred, or a look from time to time, has the
+// forge asked again, and it enters by itself. Right before it lands the forge is
+// asked once more, while it keeps its place in the train (require.go).
+//
 // A second predictor implements predict.Model and is set in NewWith. A new command
 // is a case in follow (enter.go).
 package speculation

@@ -27,8 +27,8 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.unanswered(r, "there is no such pull request")
 		return
 	}
-	if b.ConfigAt != c.s.Main.ConfigAt && r.Command.Verb != queue.CommandRecheck {
-		c.ask(t) // what is protected has been written anew since
+	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
+		c.ask(t) // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {

@@ -23,10 +23,12 @@ import (
 // All of this is off for changes of a forge that asks for nothing: their Met is 0.
 
 const (
-	metFor      = time.Minute      // for so long it is taken that requirements stay met
-	boardingFor = 15 * time.Second // for so long the train waits for the answer
-	minWait     = time.Minute      // between two looks at who waits, of which nobody has heard
-	maxWait     = time.Hour
+	metFor        = time.Minute      // for so long it is taken that requirements stay met
+	boardingFor   = 15 * time.Second // for so long the train waits for the answer
+	boardingRetry = 2 * time.Minute  // a change about which there was no answer is asked about again after this
+	gather        = 2 * time.Second  // for so long further checks are waited for, where one has ended
+	minWait       = time.Minute      // between two looks at who waits, of which nobody has heard
+	maxWait       = time.Hour
 )
 
 // waitsOutside reports whether a change waits for what is asked of its pull request.
@@ -82,7 +84,7 @@ func (c *Core) stay(ch *queue.Change, b queue.Inspected) {
 
 func (c *Core) seenMet(ch *queue.Change, b queue.Inspected) {
 	if ch.Met = 0; b.Requires {
-		ch.Met = c.seenAt
+		ch.Met, ch.Stuck = c.seenAt, 0
 	}
 	if waitsOutside(ch) && ch.Virtual == 0 {
 		ch.Arrival = c.now // it enters only now, and does not go before those who are there
@@ -126,8 +128,8 @@ func (c *Core) reconsider(ch *queue.Change) {
 	if ch.Phase.Final() || ch.Phase == queue.Landing {
 		return
 	}
-	for _, r := range c.s.Requests {
-		if r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck && !r.Boarding {
+	for _, id := range sorted(c.s.Requests) {
+		if r := c.s.Requests[id]; r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck && !r.Boarding {
 			if !r.Again {
 				r.Again = true
 				c.touch(queue.KindRequest, r.ID)
@@ -155,9 +157,12 @@ func (c *Core) stirred(b queue.Stirred) {
 		}
 		return
 	}
+	// Checks end in masses: some are waited for.
 	for _, id := range sorted(c.open) {
-		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) {
-			c.reconsider(ch)
+		soon := c.now.Add(gather)
+		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) && (ch.Until == 0 || ch.Until > soon) {
+			ch.Until = soon
+			c.touchChange(ch)
 		}
 	}
 }
@@ -198,7 +203,7 @@ func (c *Core) asked(ch *queue.Change) bool {
 func (c *Core) unanswered(r *queue.Request, cause string) {
 	c.forget(r)
 	if r.Boarding {
-		c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+		c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(boardingRetry))
 	}
 }
 

@@ -18,6 +18,9 @@ func chipOf(v queue.View) chip {
 	case queue.Landing:
 		return chip{"good", "landing"}
 	case queue.Parked:
+		if v.Change.Reason.Code == queue.ReasonRequirements {
+			return chip{"calm", "waiting"}
+		}
 		return chip{"warn", "parked"}
 	case queue.Landed:
 		return chip{"good", "landed"}

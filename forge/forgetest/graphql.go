@@ -82,7 +82,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		body["reviewThreads"] = cursor(list, v.From)
 	}
 	if v.Checks {
-		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.rollup(p.Head, v.After)}}}}
+		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.statusRollup(p.Head, v.After)}}}}
 	}
 	answer := obj{"data": obj{"repository": obj{"ref": repo.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
 	s.mu.Unlock()
@@ -112,9 +112,9 @@ func (r *Repository) ruleOf(branch string) any {
 	}}
 }
 
-// rollup is what has run on a commit: the newest check run of each name and App,
+// statusRollup is what has run on a commit: the newest check run of each name and App,
 // and the statuses.
-func (r *Repository) rollup(head, after string) any {
+func (r *Repository) statusRollup(head, after string) any {
 	list, seen := []obj{}, map[string]bool{}
 	for _, m := range slices.Backward(r.runs) {
 		if key := fmt.Sprint(m.app, m.App, m.Name); m.Head == head && !seen[key] {

@@ -1,15 +1,18 @@
 package github_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -175,5 +178,20 @@ func TestUnmetAsksForWhatItNeeds(t *testing.T) {
 	}
 	if d := cmp.Diff("", w.unmet(n, forge.Requirements{})); d != "" {
 		t.Error(d)
+	}
+}
+
+// Reading does not wait for its turn among what is written.
+func TestUnmetIsNotPaced(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	f, err := github.New(github.Options{BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
+		Owner: "o", Name: "r", Shared: github.NewShared(nil, 1)})
+	w.must(err)
+	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second) // a second write would wait a minute
+	defer cancel()
+	for range 3 {
+		_, err = f.Unmet(ctx, forge.Requirements{Number: n, Head: queue.CommitID(w.repo.Pull(n).Head), Base: "main", Branch: "main"})
+		w.must(err)
 	}
 }
