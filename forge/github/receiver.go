@@ -65,6 +65,12 @@ type payload struct {
 		ExternalID string `json:"external_id"`
 		HeadSHA    string `json:"head_sha"`
 	} `json:"check_run"`
+	CheckSuite struct {
+		HeadSHA      string `json:"head_sha"`
+		PullRequests []struct {
+			Number int `json:"number"`
+		} `json:"pull_requests"`
+	} `json:"check_suite"`
 	RequestedAction struct {
 		Identifier string `json:"identifier"`
 	} `json:"requested_action"`
@@ -167,6 +173,11 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
 		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
+	case "check_suite":
+		if err := p.again(&event); err != nil {
+			return event, err
+		}
+		return event, nil
 	case "check_run":
 		if err := p.pressed(&event); err != nil {
 			return event, err
