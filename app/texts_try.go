@@ -39,7 +39,7 @@ func (w voice) tried(c queue.Change) []string {
 		if v != nil && v.Keys > 0 {
 			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused)
 		}
-		return []string{text + ".", "Nothing was landed. To land it, " + w.landAgain() + "; what has passed is not run again."}
+		return []string{text + ".", "Nothing was landed. To land it, " + w.land() + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
 		out := []string{"It was merged onto the target branch" + on + ". " + w.reason(c.Reason)}
 		if v != nil {
