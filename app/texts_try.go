@@ -14,7 +14,7 @@ func (w voice) tryHeadline(c queue.Change) string {
 	case c.Would != nil && c.Phase == queue.Trying:
 		return "Not in the queue: working out what it touches"
 	case c.Would != nil:
-		return "Not in the queue: what " + w.command("/land") + " would do"
+		return "Not in the queue: what " + w.landAgain() + " would do"
 	case c.Phase == queue.Trying:
 		return "Being tried: built on the target branch, and not landed"
 	case c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0:
