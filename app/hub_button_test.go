@@ -75,6 +75,9 @@ func TestRerequestIsRetry(t *testing.T) {
 	h.Rerequest("ann", h.Pull(n).Head, "submitqueue")
 	h.until("it was rejected twice", func(*speculation.Core) bool { return h.notes("rejected") == 2 })
 	h.rejected(n)
+	h.RerequestSuite("ann", n)
+	h.until("it was rejected three times", func(*speculation.Core) bool { return h.notes("rejected") == 3 })
+	h.rejected(n)
 }
 
 func TestFailuresAreAnnotated(t *testing.T) {

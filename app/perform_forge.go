@@ -166,7 +166,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 		return done, nil
 	}
 	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
-	if v.Change.ID != "" {
+	if v.Change.ID != "" && v.Change.Would == nil {
 		state, title, summary := CheckText(v, texts)
 		name := CheckName
 		if v.Change.On != "" {

@@ -87,6 +87,7 @@ func (w voice) help() string {
 		"- `/land cancel` takes it out of the queue. Taking the label off does the same.",
 		"- `/land retry` forgets past failures and runs the steps again.",
 		"- `/land try` builds it on the target branch and says what came of it; it does not land.",
+		"- `/land explain` says what would become of it, or why it is where it is.",
 		"- `/land delegate @USER` lets somebody else land this pull request; `/land undelegate` takes that back.",
 		"- `/land now REASON` puts it before all others, in an emergency; for those who may.",
 		"- `/land status` brings this comment up to date.",

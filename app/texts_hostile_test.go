@@ -34,13 +34,20 @@ func TestHostileTexts(t *testing.T) {
 		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"), Branch: hostile("branch"),
 			Author: hostile("author"), Requester: hostile("requester"), URL: "https://x.example/" + hostile("url") + "/42",
 			Phase: rapid.SampledFrom([]queue.Phase{"", queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked,
-				queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand}).Draw(t, "phase"), Reason: why("reason")}
+				queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand, queue.Trying, queue.Tried}).Draw(t, "phase"), Reason: why("reason")}
 		change.Verdict = &queue.Verdict{Commit: queue.CommitID(hostile("commit")), Bypassed: []queue.ChangeID{queue.ChangeID(hostile("bypassed"))},
 			Together: []queue.ChangeID{queue.ChangeID(hostile("together"))},
 			Failures: []queue.Evidence{{Step: hostile("step"), Run: hostile("run"), Attempts: 2, Ran: queue.Ran{Change: queue.ChangeID(hostile("ran")), Commit: queue.CommitID(hostile("ran commit")),
 				Main: queue.CommitID(hostile("ran main")), Chain: []queue.ChangeID{queue.ChangeID(hostile("ran chain"))}}, Targets: list("target"), Build: queue.BuildID(hostile("build")), Tail: hostile("tail")},
 				{Step: hostile("step 2"), Tail: hostile("tail 2"), Timeout: true}}, Conflicts: list("path"), Against: []queue.ChangeID{queue.ChangeID(hostile("against"))}}
 		other := change
+		if rapid.Bool().Draw(t, "emergency") {
+			change.Now = &queue.Emergency{By: hostile("by"), Reason: hostile("why now"), At: textNow}
+		}
+		if rapid.Bool().Draw(t, "only explained") {
+			change.Would = &queue.Would{Unmet: why("unmet"), More: 3, Conflicts: []queue.Conflict{{With: queue.ChangeID(hostile("would")), Kind: queue.ConflictTextual, Witnesses: list("path")}}}
+			change.Touches.Unknown, change.On = hostile("why unknown"), queue.CommitID(hostile("on"))
+		}
 		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictDefinition, queue.ConflictTextual, queue.ConflictUnknown}).Draw(t, "kind")
 		v := queue.View{Change: change, Position: 1, Total: 2, Waits: []queue.Reason{why("wait"), why("wait 2")},
 			Rollup:    []queue.ChangeID{"7.a", queue.ChangeID(hostile("rollup"))},
@@ -71,7 +78,9 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
-	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq"}
+	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq",
+	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,
+	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil}
 
 var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
 	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireMerge, "zq"}

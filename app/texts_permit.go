@@ -29,7 +29,7 @@ func (w voice) listed(r queue.Reason, who []string) string {
 	if last > 0 {
 		text = strings.Join(words[:last], ", ") + " or " + text
 	}
-	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". Somebody of them can comment the same."
+	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". Somebody of them can say the same."
 }
 
 // delegated says to whom a pull request is delegated, and what that means.

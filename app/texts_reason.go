@@ -139,6 +139,10 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "too many emergencies in one day"
 	case queue.ReasonBadUntil:
 		return "this is no end of a freeze"
+	case queue.ReasonExplain:
+		return "why it is where it is"
+	case queue.ReasonExplained:
+		return "what would become of it"
 	case queue.ReasonTrying:
 		return "being tried"
 	case queue.ReasonTried:
@@ -376,6 +380,10 @@ func (w voice) reasonRefused(r queue.Reason) string {
 			text += ": " + w.code(r.Names[0])
 		}
 		return text + ". Name a moment of the next 90 days, in UTC: " + w.command("/queue freeze 2h") + ", " + w.command("/queue freeze 18:00") + " or " + w.command("/queue freeze 2026-12-24 18:00") + "."
+	case queue.ReasonExplain:
+		return "All that is known of it is shown."
+	case queue.ReasonExplained:
+		return "It is not in the queue; what would become of it there is known."
 	case queue.ReasonTrying:
 		return "It is built on the target branch as it is, in slots that the queue does not need. It does not land, whatever comes of it."
 	case queue.ReasonTried:

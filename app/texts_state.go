@@ -145,6 +145,9 @@ func (w voice) notice(v queue.View) string {
 	if v.Notice.Code == queue.ReasonHelp {
 		return w.help()
 	}
+	if v.Notice.Code == queue.ReasonExplain {
+		return w.explained(v)
+	}
 	if v.NoticeTo != "" && v.Notice.Code != queue.ReasonNoPermission {
 		text = "To " + w.code(v.NoticeTo) + ": " + text
 	}

@@ -88,6 +88,20 @@ func textStates() map[string]queue.View {
 		c.Parent = 12
 		return queue.View{Change: c}
 	}
+	trying := textChange(queue.Trying, reason(queue.ReasonTrying))
+	trying.On = "66aa88bb99cc00112233445566778899aabbccdd"
+	tried := textChange(queue.Tried, reason(queue.ReasonTried))
+	tried.On, tried.Verdict = trying.On, &queue.Verdict{Commit: "99cc", Tested: true, Keys: 14, Reused: 9}
+	triedBad := failed
+	triedBad.Phase, triedBad.On = queue.Tried, trying.On
+	triedStuck := textChange(queue.Tried, queue.Reason{Code: queue.ReasonInfra, Detail: "disk full"})
+	triedStuck.On = trying.On
+	would := textChange(queue.Tried, reason(queue.ReasonExplained))
+	would.On, would.Touches.Targets = trying.On, 3
+	would.Would = &queue.Would{Unmet: reason(queue.ReasonDraft), Pending: 7, More: 2, Conflicts: []queue.Conflict{
+		{With: "12.aa", Kind: queue.ConflictTarget, Witnesses: []string{"./core"}}}}
+	urgent := entered
+	urgent.Now = &queue.Emergency{By: "ada", Reason: "the shop is down @all", At: textNow.Add(-time.Minute)}
 	late := build("b1d2c3e4f5a6b7c8", 11*time.Minute)
 	late.Usual = 3 * time.Minute
 	return map[string]queue.View{
@@ -115,12 +129,28 @@ func textStates() map[string]queue.View {
 			Builds: []queue.BuildView{late}, Forecast: queue.Forecast{Early: textNow.Add(-8 * time.Minute), Late: textNow.Add(-6 * time.Minute), Usual: 3 * time.Minute}},
 		"stack": {Change: stacked, Position: 4, Total: 9, Ahead: []queue.ChangeID{"12.aa"}, Conflicts: []queue.Conflict{},
 			Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa"), reason(queue.ReasonWaitsKnown, queue.KnownPassed)}},
-		"stack-missing":   leaning("12"),
-		"stack-rejected":  leaning("12", "rejected", "failed"),
-		"stack-left":      leaning("12", "cancelled", "head-moved"),
-		"stack-parked":    leaning("12", "parked", "red-main"),
-		"stack-circle":    notice(reason(queue.ReasonStackCircle, "42", "12", "42"), "ann"),
-		"stack-deep":      notice(reason(queue.ReasonStackDeep), "ann"),
+		"stack-missing":  leaning("12"),
+		"stack-rejected": leaning("12", "rejected", "failed"),
+		"stack-left":     leaning("12", "cancelled", "head-moved"),
+		"stack-parked":   leaning("12", "parked", "red-main"),
+		"stack-circle":   notice(reason(queue.ReasonStackCircle, "42", "12", "42"), "ann"),
+		"stack-deep":     notice(reason(queue.ReasonStackDeep), "ann"),
+		"trying":         {Change: trying, Builds: []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute)}},
+		"tried":          {Change: tried},
+		"tried-failed":   {Change: triedBad},
+		"tried-stuck":    {Change: triedStuck},
+		"would":          {Change: would},
+		"explain": {Change: entered, Position: 3, Total: 7, Notice: reason(queue.ReasonExplain), NoticeTo: "ann", Ahead: []queue.ChangeID{"12.aa"},
+			Waits:     []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa"), reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
+			Conflicts: []queue.Conflict{{With: "12.aa", Kind: queue.ConflictTarget, Witnesses: []string{"./core"}}},
+			Outlook:   queue.Outlook{Good: 0.93, Chance: 0.87}, Builds: []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute, "12.aa")}},
+		"now": {Change: urgent, Position: 1, Total: 7, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
+			Builds: []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute)}},
+		"now-quota": notice(queue.Reason{Code: queue.ReasonNowQuota, Names: []string{"3"}, Until: textNow.Add(5 * time.Hour)}, "ada"),
+		"frozen": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
+			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out", Until: textNow.Add(2 * time.Hour)}, reason(queue.ReasonWaitsTrain)}},
+		"delegated":       notice(reason(queue.ReasonDelegated, "bob", "carol"), "carol"),
+		"refused-list":    notice(reason(queue.ReasonNoPermission, "ann", "maintain @acme/oncall ada"), "ann"),
 		"landing":         {Change: textChange(queue.Landing, reason(queue.ReasonLanding)), Waits: []queue.Reason{reason(queue.ReasonLanding)}},
 		"landed-tested":   {Change: tested},
 		"landed-derived":  {Change: derived},

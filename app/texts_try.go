@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -9,6 +11,10 @@ import (
 // tryHeadline says where a try stands.
 func (w voice) tryHeadline(c queue.Change) string {
 	switch {
+	case c.Would != nil && c.Phase == queue.Trying:
+		return "Not in the queue: working out what it touches"
+	case c.Would != nil:
+		return "Not in the queue: what " + w.landAgain() + " would do"
 	case c.Phase == queue.Trying:
 		return "Being tried: built on the target branch, and not landed"
 	case c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0:
@@ -19,6 +25,9 @@ func (w voice) tryHeadline(c queue.Change) string {
 
 // tried says what came of a try, as Markdown blocks.
 func (w voice) tried(c queue.Change) []string {
+	if c.Would != nil {
+		return w.would(c)
+	}
 	v := c.Verdict
 	on := ""
 	if c.On != "" {
@@ -30,7 +39,7 @@ func (w voice) tried(c queue.Change) []string {
 		if v != nil && v.Keys > 0 {
 			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused)
 		}
-		return []string{text + ".", "Nothing was landed. To land it, " + w.landAgain() + "; what has passed is not run again."}
+		return []string{text + ".", "Nothing was landed. To land it, " + w.land() + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
 		out := []string{"It was merged onto the target branch" + on + ". " + w.reason(c.Reason)}
 		if v != nil {
@@ -64,4 +73,67 @@ func tryCheck(v queue.View) string {
 		return "neutral"
 	}
 	return "cancelled"
+}
+
+// would says what would become of a pull request that is not in the queue.
+func (w voice) would(c queue.Change) []string {
+	x := c.Would
+	var out []string
+	if x.Unmet.Code != "" {
+		out = append(out, "**It could not enter now.** "+w.reason(x.Unmet))
+	} else {
+		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
+	}
+	switch t := c.Touches; {
+	case t.Unknown != "":
+		out = append(out, "It could not be analyzed, so it would count as touching everything: "+w.long(t.Unknown)+".")
+	case t.All:
+		out = append(out, "It touches what everything depends on, so it would conflict with all others.")
+	default:
+		out = append(out, fmt.Sprintf("It affects %s.", counted(t.Targets, "target", "targets")))
+	}
+	if len(x.Conflicts) == 0 {
+		return append(out, "It would conflict with no pending change, and wait for none.")
+	}
+	lines := []string{"It would conflict with these, and wait for those of them that are ahead of it then:"}
+	for _, k := range x.Conflicts {
+		lines = append(lines, "- "+w.ref(string(k.With))+w.witness(queue.View{}, k))
+	}
+	if x.More > 0 {
+		lines = append(lines, fmt.Sprintf("- and %d more", x.More))
+	}
+	return append(out, strings.Join(lines, "\n"))
+}
+
+// explained says all that is known of a change in the queue.
+func (w voice) explained(v queue.View) string {
+	var lines []string
+	if v.Change.Phase.Final() || v.Change.ID == "" {
+		return ""
+	}
+	for _, r := range v.Waits {
+		if text := w.reason(r); text != "" {
+			lines = append(lines, "- "+text)
+		}
+	}
+	if o := v.Outlook; v.Change.Phase == queue.Pending && o.Good != 0 {
+		lines = append(lines, fmt.Sprintf("- The queue takes it to be green on its own with a chance of %.0f %%, and to land with %.0f %%.", 100*o.Good, 100*o.Chance))
+	}
+	for _, b := range v.Builds {
+		if why := w.o.Words.Why(b.Build.Worth, b.Build.Why); why != "" {
+			lines = append(lines, "- Build "+w.code(short(b.Build.ID))+" was started: "+w.long(why)+".")
+		}
+	}
+	for _, k := range v.Conflicts {
+		if len(lines) > 20 {
+			lines = append(lines, fmt.Sprintf("- and more; it conflicts with %d in all", len(v.Conflicts)))
+			break
+		}
+		where := "behind it"
+		if slices.Contains(v.Ahead, k.With) {
+			where = "ahead of it"
+		}
+		lines = append(lines, "- "+w.ref(string(k.With))+", "+where+w.witness(v, k))
+	}
+	return "**Why it is where it is**\n\n" + strings.Join(lines, "\n")
 }

@@ -171,6 +171,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "Not delegated any more", v.codes(n.Reason.Names)
 	case "try":
 		return "Asked to try, and not to land", strings.TrimPrefix(v.by(n.Reason), " ")
+	case "explained":
+		return "Explained", "what would become of it, without being asked to land"
 	case "tried":
 		return "Tried", w.Short(c, n.Reason)
 	case "moved":

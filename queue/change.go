@@ -60,6 +60,7 @@ type Change struct {
 	Parent    int           `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
 	Shown     bool          `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
 	On        CommitID      `json:"on,omitempty"`     // of a try: the commit of main that it is built on
+	Would     *Would        `json:"would,omitempty"`  // of a try that is only to be explained: nothing of it is built
 	Arrival   Instant       `json:"arrival"`
 	Phase     Phase         `json:"phase"`
 	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
@@ -86,6 +87,14 @@ type Change struct {
 
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
+}
+
+// Would is what would become of a pull request that is not in the queue.
+type Would struct {
+	Unmet     Reason     `json:"unmet,omitzero"`      // what keeps it out; of several, the first
+	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
+	More      int        `json:"more,omitempty"`      // conflicts that are not listed
+	Pending   int        `json:"pending,omitempty"`   // changes in the queue
 }
 
 // Verdict is how a change ended, with the evidence people are shown.
@@ -212,6 +221,8 @@ const (
 	ReasonTooLate      ReasonCode = "too-late"    // cancel or push after landing was written
 	ReasonTrying       ReasonCode = "trying"      // being built, and not to land
 	ReasonTried        ReasonCode = "tried"       // it has passed on main, and was not to land
+	ReasonExplain      ReasonCode = "explain"     // answer: all that is known of it
+	ReasonExplained    ReasonCode = "explained"   // what would become of it is known
 	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of what the queue builds anyway
 	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
 	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back

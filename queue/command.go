@@ -14,7 +14,8 @@ const (
 	CommandPause   Verb = "pause"
 	CommandResume  Verb = "resume"
 	CommandHelp    Verb = "help"
-	CommandTry     Verb = "try" // builds it on main, and never lands it
+	CommandTry     Verb = "try"     // builds it on main, and never lands it
+	CommandExplain Verb = "explain" // says what would become of it, and why
 	CommandUnknown Verb = "unknown"
 	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
 )
@@ -163,7 +164,7 @@ func parseLand(words []string) (Command, bool) {
 			continue
 		}
 		switch v := Verb(w); v {
-		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry:
+		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry, CommandExplain:
 			if i > 0 {
 				return c, false
 			}

@@ -10,7 +10,7 @@ func verbs(head string) []string {
 	if head == "/queue" {
 		return []string{"pause", "resume", "freeze"}
 	}
-	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandNow),
+	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandExplain), string(CommandNow),
 		string(CommandDelegate), string(CommandUndelegate), string(CommandHelp)}
 }
 

@@ -22,6 +22,7 @@ func TestParseCommands(t *testing.T) {
 		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
 		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
 		{"try", "/land try", "try"},
+		{"explain", "/land explain", "explain"},
 		{"word in upper case", "/land CANCEL", "cancel"},
 		{"a lane", "/land priority=high", "land in high"},
 		{"a lane in upper case", "/LAND Priority=HIGH", "land in high"},
@@ -143,7 +144,7 @@ func FuzzParseCommands(f *testing.F) {
 		f.Add(seed)
 	}
 	verbs := map[queue.Verb]bool{queue.CommandLand: true, queue.CommandCancel: true, queue.CommandStatus: true, queue.CommandRetry: true,
-		queue.CommandPause: true, queue.CommandResume: true, queue.CommandHelp: true, queue.CommandUnknown: true, queue.CommandTry: true,
+		queue.CommandPause: true, queue.CommandResume: true, queue.CommandHelp: true, queue.CommandUnknown: true, queue.CommandTry: true, queue.CommandExplain: true,
 		queue.CommandNow: true, queue.CommandDelegate: true, queue.CommandUndelegate: true, queue.CommandFreeze: true}
 	f.Fuzz(func(t *testing.T, body string) {
 		got := queue.ParseCommands(body)

@@ -115,6 +115,9 @@ func botName(login string) string { return strings.TrimSuffix(login, "[bot]") }
 // TeamsFor returns the teams that matter to whether a user with a role may give
 // a command: those of the lists that the role alone does not satisfy.
 func (c *Config) TeamsFor(cmd Command, role string) []string {
+	if cmd.Verb == CommandExplain {
+		cmd.Verb = CommandTry // what is not in the queue is analyzed for it
+	}
 	lists := []Who{c.Permissions.For(cmd.Verb)}
 	if lane, ok := c.Queue.Lane(cmd.Lane); ok {
 		lists = append(lists, lane.Least)

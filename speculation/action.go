@@ -211,6 +211,7 @@ func (c *Core) attend() {
 	}
 	c.survey()
 	c.surveyNext()
+	c.explainAll()
 	var waiting []queue.ChangeID
 	for id, ch := range c.open {
 		if c.analyzing[id] == 0 && (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && (ch.Stale || c.dueAgain(ch))) {

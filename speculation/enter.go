@@ -59,6 +59,8 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	switch r.Command.Verb {
 	case queue.CommandLand:
 		c.enter(r, b)
+	case queue.CommandExplain:
+		c.explainTo(r, b)
 	case queue.CommandTry:
 		c.tryOut(r, b)
 	case queue.CommandCancel:
@@ -248,7 +250,7 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
-	if try := c.lastTry(r.Number); ch == nil && try != nil {
+	if try := c.lastTry(r.Number); ch == nil && try != nil && try.Would == nil {
 		c.tryAgain(r, b, try.ID)
 		return
 	}

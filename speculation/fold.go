@@ -253,6 +253,12 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
+	if ch.Phase == queue.Trying {
+		if ch.Would != nil {
+			c.explained(ch, b.Footprint)
+		}
+		return
+	}
 	f := b.Footprint
 	current := awaited || f.Main == c.s.Main.Tip && b.Analyzer == c.s.Main.Analyzer
 	if !current && c.s.Footprints[ch.ID] != nil {

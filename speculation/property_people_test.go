@@ -133,7 +133,7 @@ func (h *history) again() {
 		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
 		return
 	}
-	e := h.say(p, user, []string{"/land" + h.lane() + h.method(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate"}[h.pick(10, "words")])
+	e := h.say(p, user, []string{"/land" + h.lane() + h.method(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate", "/land explain"}[h.pick(11, "words")])
 	h.step(e)
 	if h.chance(20, "twice") {
 		h.step(e)

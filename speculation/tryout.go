@@ -34,7 +34,7 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	if old := c.tryOf(r.Number); old != nil {
-		if old.Head == b.Head {
+		if old.Head == b.Head && old.Would == nil {
 			c.accept(r)
 			return
 		}
@@ -76,6 +76,9 @@ func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	n := queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why}
 	if v != nil {
 		n.Commit = v.Commit
+	}
+	if ch.Would != nil && phase == queue.Tried {
+		n.What = "explained"
 	}
 	c.note(n)
 }
@@ -145,6 +148,9 @@ func (c *Core) tryLink(ch *queue.Change) *queue.Link {
 // settleTries ends the tries whose outcome is known.
 func (c *Core) settleTries() {
 	for _, ch := range c.tries() {
+		if ch.Would != nil {
+			continue // explained by its analysis
+		}
 		l := c.tryLink(ch)
 		if l == nil {
 			continue
@@ -190,6 +196,9 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
 // tryouts considers what tries have still to build.
 func (p *planning) tryouts() {
 	for _, ch := range p.tries() {
+		if ch.Would != nil {
+			continue
+		}
 		l := p.tryLink(ch)
 		if l == nil {
 			p.wants = append(p.wants, want{base: ch.On, picks: []queue.ChangeID{ch.ID}})

@@ -30,6 +30,10 @@ func chipOf(v queue.View) chip {
 		return chip{"calm", "cancelled"}
 	case queue.NothingToLand:
 		return chip{"calm", "nothing to land"}
+	case queue.Trying:
+		return chip{"busy", "trying"}
+	case queue.Tried:
+		return chip{"calm", "tried"}
 	}
 	for _, w := range v.Waits {
 		if w.Code == queue.ReasonPaused {

@@ -75,3 +75,15 @@ func (r *Repository) Rerequest(login, head, name string) {
 	r.emit(r.s.mustUser(login), "check_run", obj{"action": "rerequested", "check_run": r.runJSON(c)})
 	r.s.touch()
 }
+
+// RerequestSuite asks for all check runs of the App on the head of a pull request
+// to run again.
+func (r *Repository) RerequestSuite(login string, number int) {
+	r.act(login, number, func(u *user, p *pull) {
+		r.emit(u, "check_suite", obj{"action": "rerequested", "check_suite": obj{
+			"id": r.id*1000 + appID, "node_id": "CS_1", "head_branch": p.Branch, "head_sha": p.Head, "status": "queued", "conclusion": nil,
+			"pull_requests": []obj{{"number": p.Number, "id": int64(p.Number) + r.id*100_000, "url": r.api("/pulls/%d", p.Number)}},
+			"app":           r.s.appJSON(),
+		}})
+	})
+}

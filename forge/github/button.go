@@ -38,3 +38,18 @@ func (p *payload) pressed(event *queue.Event) error {
 	event.Body = queue.Commented{Number: number, Author: p.Sender.Login, Body: body, Bot: p.Sender.bot(), Head: queue.CommitID(p.CheckRun.HeadSHA)}
 	return nil
 }
+
+// again reads that somebody has asked for all check runs on a commit to run
+// again. GitHub sends it to each App that has some there; where it does not name
+// the pull request, there is nothing to go by.
+func (p *payload) again(event *queue.Event) error {
+	s := p.CheckSuite
+	if p.Action != "rerequested" || len(s.PullRequests) == 0 || s.PullRequests[0].Number <= 0 {
+		return forge.ErrIgnored
+	}
+	if p.Sender.Login == "" || s.HeadSHA == "" {
+		return fmt.Errorf("%w: a request without who made it, or without a commit", forge.ErrMalformed)
+	}
+	event.Body = queue.Commented{Number: s.PullRequests[0].Number, Author: p.Sender.Login, Body: "/land retry", Bot: p.Sender.bot(), Head: queue.CommitID(s.HeadSHA)}
+	return nil
+}

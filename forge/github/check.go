@@ -67,6 +67,8 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 			if err == nil {
 				remember(f, f.checks, key, id)
 				f.noteAnnotated(id, len(output.Annotations))
+			} else if len(output.Annotations) > 0 {
+				forget(f, f.checks, key) // it may have them: looked up before the next attempt
 			}
 			return err
 		}

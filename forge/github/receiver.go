@@ -180,6 +180,11 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
 		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
+	case "check_suite":
+		if err := p.again(&event); err != nil {
+			return event, err
+		}
+		return event, nil
 	case "check_run":
 		if err := p.pressed(&event); err != nil {
 			return event, err

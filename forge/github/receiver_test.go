@@ -128,6 +128,27 @@ func TestEachUsedEvent(t *testing.T) {
 				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint("inline-", id), Author: "ann", Body: "hm\n/land"}}
 			},
 		},
+		"button": {
+			func() {
+				w.must(w.forge.Check(w.ctx, forge.Check{Name: "submitqueue", Head: queue.CommitID(w.repo.Pull(n).Head), ExternalID: fmt.Sprint(n, ".0123abcd"),
+					State: forge.CheckQueued, Buttons: []forge.Button{{ID: forge.ButtonCancel, Label: "Cancel", Hint: "x"}}}))
+				w.repo.Press("ann", w.repo.Pull(n).Head, "submitqueue", "Cancel")
+				w.repo.Rerequest("o", w.repo.Pull(n).Head, "submitqueue")
+				w.repo.RerequestSuite("o", n)
+			},
+			func() []queue.Body {
+				head := queue.CommitID(w.repo.Pull(n).Head)
+				return []queue.Body{
+					queue.Commented{Number: n, Author: "ann", Body: "/land cancel", Head: head},
+					queue.Commented{Number: n, Author: "o", Body: "/land retry", Head: head},
+					queue.Commented{Number: n, Author: "o", Body: "/land retry", Head: head},
+				}
+			},
+		},
+		"button of another": {func() {
+			w.repo.SetCheck("ci", w.repo.Pull(n).Head, "build", "failure")
+			w.repo.Rerequest("o", w.repo.Pull(n).Head, "build")
+		}, nil},
 		"comment in a review without": {func() { w.repo.ReviewComment("ann", n, "hm") }, nil},
 		"review with a command": {
 			func() { review = w.repo.Review("o", n, "APPROVED", "", "good\n/land") },

@@ -17,7 +17,11 @@ type ran struct {
 	Name       string `json:"name"`
 	HeadSHA    string `json:"head_sha"`
 	ExternalID string `json:"external_id"` // of a check run
-	App        struct {
+
+	PullRequests []struct { // of a check suite
+		Number int `json:"number"`
+	} `json:"pull_requests"`
+	App struct {
 		Slug string `json:"slug"`
 	} `json:"app"`
 }

@@ -1,0 +1,79 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Of what is in the queue, all is known that there is to explain. For what is not
+// yet, /land explain has it analyzed, as an entry would, and says what would
+// come of that: what keeps it out, and which pending changes it conflicts with.
+// Nothing is built, and nothing waits for it.
+
+// mostWould bounds the conflicts that are listed.
+const mostWould = 10
+
+// explainTo answers /land explain.
+func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
+	if c.active(r.Number) != nil {
+		c.answer(r, queue.Reason{Code: queue.ReasonExplain})
+		c.react(r, true)
+		return
+	}
+	why := c.unmet(r.Number, b)
+	switch why.Code {
+	case "", queue.ReasonDraft:
+	default:
+		c.refuse(r, why) // there is nothing to be analyzed, or it must not be yet
+		return
+	}
+	if role, who := c.role(r, b), c.permissions().For(queue.CommandTry); !who.Allows(role, r.User, b.Teams) {
+		c.refuse(r, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(who)}})
+		return
+	}
+	id := queue.NewChangeID(r.Number, b.Head, r.ID)
+	if c.s.Changes[id] != nil || c.tryOf(r.Number) != nil {
+		c.accept(r)
+		return
+	}
+	ch := &queue.Change{
+		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
+		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonAnalyzing},
+		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why},
+	}
+	c.s.Changes[id] = ch
+	c.touchChange(ch)
+	c.pull(r.Number).Try = id
+	c.ask(c.analysis(ch))
+	c.accept(r)
+}
+
+// explainAll has what is to be explained analyzed, however it came to wait.
+func (c *Core) explainAll() {
+	for _, ch := range c.tries() {
+		if ch.Would != nil && c.analyzing[ch.ID] == 0 {
+			c.ask(c.analysis(ch))
+		}
+	}
+}
+
+// explained ends the explanation of a change, now that its footprint is known.
+func (c *Core) explained(ch *queue.Change, f queue.Footprint) {
+	w := *ch.Would
+	c.sortOrder()
+	c.index.Put(ch.ID, f)
+	w.Conflicts = c.index.Conflicts(ch.ID)
+	c.index.Remove(ch.ID)
+	w.Conflicts = slices.DeleteFunc(slices.Clone(w.Conflicts), func(k queue.Conflict) bool {
+		_, pending := c.rank[k.With]
+		return !pending
+	})
+	slices.SortStableFunc(w.Conflicts, func(a, b queue.Conflict) int { return c.rank[a.With] - c.rank[b.With] })
+	if n := len(w.Conflicts); n > mostWould {
+		w.Conflicts, w.More = w.Conflicts[:mostWould], n-mostWould
+	}
+	w.Pending = len(c.order)
+	ch.Would, ch.Touches = &w, c.touches(&f)
+	c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
+}
