@@ -40,6 +40,9 @@ type Spool interface {
 type Hook struct {
 	Receiver forge.Receiver
 	Queues   map[string][]string // names of the queues of each repository ("owner/name", in any case)
+	// Find returns them where they come and go; nil: Queues is all there is. It gets
+	// the repository's name in lower case.
+	Find func(repository string) []string
 }
 
 // IntakeOptions are what an Intake needs. All fields but Log are required.
@@ -78,9 +81,16 @@ func NewIntake(o IntakeOptions) *Intake {
 			key := strings.ToLower(repository)
 			queues[key] = append(queues[key], names...)
 		}
-		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues}
+		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find}
 	}
 	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
+}
+
+func (h Hook) queues(repository string) []string {
+	if h.Find != nil {
+		return h.Find(repository)
+	}
+	return h.Queues[repository]
 }
 
 // Results of a delivery, as counted and answered.
@@ -151,7 +161,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case err != nil:
 		return http.StatusBadRequest, resultMalformed, d
 	}
-	queues := hook.Queues[strings.ToLower(d.Repository)]
+	queues := hook.queues(strings.ToLower(d.Repository))
 	switch {
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -19,6 +20,7 @@ type Share struct {
 	builds  map[queue.BuildID]*member
 	running map[queue.BuildID]queue.CommitID
 	commits map[queue.CommitID]workers.Checkouter // of live builds
+	last    queue.Body                            // the newest report that is for all; nil: none yet
 }
 
 var _ workers.Checkouter = (*Share)(nil)
@@ -44,13 +46,35 @@ func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string)
 	return from.Checkout(ctx, commit, dir)
 }
 
-// For returns the controller of one queue.
+// For returns the controller of one queue. A queue that comes late hears at once
+// how many builds can run.
 func (s *Share) For(mirror workers.Checkouter) workers.Controller {
 	m := &member{share: s, mirror: mirror, events: make(chan queue.Body, 4096)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members = append(s.members, m)
+	if s.last != nil {
+		m.events <- s.last
+	}
 	return m
+}
+
+// Leave ends the share of a controller that For has returned: its builds are
+// stopped, and nothing is reported to it any more. The queue must have stopped.
+func (s *Share) Leave(ctx context.Context, c workers.Controller) {
+	var builds []queue.BuildID
+	s.mu.Lock()
+	s.members = slices.DeleteFunc(s.members, func(m *member) bool { return c == workers.Controller(m) })
+	for id, m := range s.builds {
+		if c == workers.Controller(m) {
+			builds = append(builds, id)
+			s.forget(id)
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range builds {
+		_ = s.pool.Stop(ctx, id) // one that has ended needs none
+	}
 }
 
 // Run hands out what the workers report, until they are closed or ctx ends.
@@ -80,8 +104,10 @@ func (s *Share) deliver(ctx context.Context, b queue.Body) {
 		id, ended = b.Build, true
 	}
 	s.mu.Lock()
-	to := s.members
-	if id != "" {
+	to := slices.Clone(s.members)
+	if id == "" {
+		s.last = b
+	} else {
 		to = nil
 		if m := s.builds[id]; m != nil {
 			to = []*member{m}

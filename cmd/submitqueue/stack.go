@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
-	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
@@ -36,6 +35,7 @@ type stackOptions struct {
 	Workers  workers.Controller        // nil: a pool of Runners
 	Requests app.Requests              // of a forge without pull requests; nil: it has them
 	Observer func(speculation.Turn)    // sees every turn; nil: nobody
+	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
 	Log      *slog.Logger
 }
 
@@ -54,7 +54,8 @@ func (q stackQueue) name() string { return q.Repository + "@" + q.Branch }
 type stack struct {
 	server *app.Server
 	queues *app.Queues
-	owners []*app.Owner
+	owners []*app.Owner // of the queues it was started with
+	set    *queueSet
 	store  queue.Store
 	redis  string // which Redis it became, for people
 	lasts  bool   // what it stores outlives it
@@ -112,13 +113,15 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	s.closes = append(s.closes, spooled.Close)
-	byRepository := map[string][]string{}
-	for _, q := range o.Queues {
-		byRepository[q.Repository] = append(byRepository[q.Repository], q.name())
+	name, err := ownerName(o.Data)
+	if err != nil {
+		return nil, err
 	}
+	s.set = &queueSet{s: s, o: o, name: name, share: share, metrics: metrics}
+	s.closes = append(s.closes, s.set.close)
 	hooks := map[string]app.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = app.Hook{Receiver: r, Queues: byRepository}
+		hooks[name] = app.Hook{Receiver: r, Find: s.set.find}
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
@@ -126,7 +129,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Log: o.Log})
+		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -134,50 +137,20 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	if s.base == "" {
 		s.base = "http://" + reachable(s.server.Addr())
 	}
-	if err := s.openQueues(ctx, o, share, metrics); err != nil {
-		return nil, err
+	for _, q := range o.Queues {
+		if err := s.set.add(ctx, q); err != nil {
+			return nil, err
+		}
 	}
+	s.owners = s.set.owners()
 	s.queues = app.NewQueues(store, pool, time.Now, s.owners...)
 
 	s.wg.Go(func() { share.Run(live) })
 	s.wg.Go(func() { s.queues.Watch(live) })
 	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
-	for _, owner := range s.owners {
-		s.wg.Go(func() {
-			if err := owner.Run(live); err != nil {
-				o.Log.Error("a queue stopped", "queue", owner.Queue, "error", err)
-			}
-		})
-	}
+	s.set.start(live)
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
-}
-
-func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share, metrics *app.Metrics) error {
-	name, err := ownerName(o.Data)
-	if err != nil {
-		return err
-	}
-	var pool *checkout.Pool
-	for _, q := range o.Queues {
-		mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
-		if err != nil {
-			return fmt.Errorf("mirror of %s: %w", q.name(), err)
-		}
-		s.closes = append(s.closes, mirror.Close)
-		if pool == nil { // a mirror's lock waits for a server that is ending; this one does not
-			if pool, err = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{}); err != nil {
-				return err
-			}
-			s.closes = append(s.closes, pool.Close)
-		}
-		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
-			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
-			Mirror: mirror, Workers: share.For(mirror), Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
-			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
-		}))
-	}
-	return nil
 }
 
 // ownerName returns the name under which a server owns queues. It belongs to the

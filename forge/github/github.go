@@ -6,9 +6,8 @@
 // a comment is found by its marker, a check run by its name and external id, so
 // a crash or a lost answer between two attempts leaves one of each.
 //
-// The App needs these repository permissions: contents write, pull requests
-// write, issues write, checks write, metadata read; administration read is
-// optional and lets Protection see classic branch protection.
+// What the App needs is in Needs and EventNeeds; each token asks for as much of
+// it as its purpose needs, and for one repository.
 package github
 
 import (
@@ -41,6 +40,11 @@ type Options struct {
 	PrivateKey []byte
 	// Owner and Name are the repository.
 	Owner, Name string
+	// RepositoryID is its id. 0: it is learned.
+	RepositoryID int64
+	// App is shared by the repositories of one server, so that what is the App's is
+	// asked for once. Nil: this is the only one.
+	App *App
 	// HTTP carries the requests. Nil: a transport of our own.
 	HTTP http.RoundTripper
 	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
@@ -60,6 +64,7 @@ type Forge struct {
 	base    *url.URL
 	wire    http.RoundTripper // without credentials
 	session *session
+	git     *session
 	client  *github.Client // as the installation
 	app     *github.Client // as the App itself
 
@@ -110,7 +115,7 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	f.app = f.newClient(apps)
-	f.session = &session{f: f}
+	f.session, f.git = &session{f: f, purpose: forREST}, &session{f: f, purpose: forGit}
 	f.client = f.newClient(f.session)
 	return f, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 	"github.com/google/go-github/v60/github"
@@ -15,14 +16,17 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// session is the credentials of the App's installation on the repository. It
+// session is the credentials of the App's installation on the repository, for
+// one purpose. It
 // finds the installation on first use, and once more when GitHub no longer
 // takes its token (the App was installed anew, the token was revoked).
 type session struct {
-	f *Forge
+	f       *Forge
+	purpose purpose
 
-	mu   sync.Mutex
-	inst *ghinstallation.Transport
+	mu    sync.Mutex
+	inst  *ghinstallation.Transport
+	since time.Time // when inst was found
 }
 
 // appTransport signs requests as the App itself.
@@ -39,7 +43,7 @@ func (f *Forge) appTransport() (*ghinstallation.AppsTransport, error) {
 func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inst != nil {
+	if s.inst != nil && time.Since(s.since) < lookAgain {
 		return s.inst, nil
 	}
 	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
@@ -55,9 +59,14 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	if err != nil {
 		return nil, err
 	}
-	s.inst = ghinstallation.NewFromAppsTransport(apps, found.GetID())
+	s.inst, s.since = ghinstallation.NewFromAppsTransport(apps, found.GetID()), time.Now()
+	s.inst.InstallationTokenOptions = s.narrow(found)
 	return s.inst, nil
 }
+
+// lookAgain is how long an installation is taken to be as it was found: the
+// permissions that are granted decide what tokens may ask for.
+const lookAgain = time.Hour
 
 // drop forgets an installation whose token is no longer taken.
 func (s *session) drop(inst *ghinstallation.Transport) {
@@ -86,9 +95,13 @@ func (s *session) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			if s.stale(err) {
 				s.drop(inst)
+				if !again && (req.Body == nil || req.GetBody != nil) {
+					continue // what is granted may have changed, which GitHub answers by 422
+				}
 			}
 			return nil, failure(req.Context(), "reach GitHub as the App", asApp(err))
 		}
+		s.f.learn(inst)
 		if resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
 			return resp, nil
 		}
@@ -112,11 +125,16 @@ func (s *session) token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	token, err := inst.Token(ctx)
-	if err != nil {
-		if s.stale(err) {
-			s.drop(inst)
+	if s.stale(err) {
+		s.drop(inst)
+		if inst, err = s.installation(ctx); err != nil {
+			return "", err
 		}
+		token, err = inst.Token(ctx)
+	}
+	if err != nil {
 		return "", failure(ctx, "get a token", asApp(err))
 	}
+	s.f.learn(inst)
 	return token, nil
 }

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// served is one queue of a running server.
+type served struct {
+	stackQueue
+	owner   *app.Owner
+	mirror  *forge.Mirror
+	workers workers.Controller
+	stop    context.CancelFunc // nil: it does not run yet
+	done    chan struct{}
+}
+
+// queueSet is the queues of a server, which come and go. Opening one may wait
+// for a disk; no other waits for it.
+type queueSet struct {
+	s       *stack
+	o       stackOptions
+	name    string // under which this server owns queues
+	share   *app.Share
+	metrics *app.Metrics
+
+	once     sync.Once // the pool of checkouts
+	pool     *checkout.Pool
+	poolErr  error
+	mu       sync.Mutex
+	live     context.Context // nil: the server does not run yet
+	queues   []*served
+	routes   map[string][]string // names of queues by repository in lower case
+	finished bool
+}
+
+// open makes a queue that does not run yet.
+func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
+	o := set.o
+	mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
+	if err != nil {
+		return nil, fmt.Errorf("mirror of %s: %w", q.name(), err)
+	}
+	// A mirror's lock waits for a server that is ending; the pool of checkouts does not.
+	set.once.Do(func() {
+		set.pool, set.poolErr = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{})
+	})
+	if set.poolErr != nil {
+		mirror.Close()
+		return nil, set.poolErr
+	}
+	controller := set.share.For(mirror)
+	return &served{stackQueue: q, mirror: mirror, workers: controller, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
+		Queue: q.name(), Branch: q.Branch, Name: set.name, Store: set.s.store, Forge: q.Forge,
+		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: time.Now, Metrics: set.metrics, Log: o.Log,
+		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
+	})}, nil
+}
+
+// add opens a queue and lets it run, if the server does.
+func (set *queueSet) add(ctx context.Context, q stackQueue) error {
+	one, err := set.open(ctx, q)
+	if err != nil {
+		return err
+	}
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.finished {
+		set.share.Leave(ctx, one.workers)
+		return one.mirror.Close()
+	}
+	set.queues = append(set.queues, one)
+	set.route()
+	if set.live != nil {
+		set.run(one)
+		set.s.queues.Add(one.owner)
+	}
+	return nil
+}
+
+// route makes the table of webhooks anew. The caller holds mu.
+func (set *queueSet) route() {
+	routes := map[string][]string{}
+	for _, q := range set.queues {
+		key := strings.ToLower(q.Repository)
+		routes[key] = append(routes[key], q.name())
+	}
+	set.routes = routes
+}
+
+// also sends the webhooks of a repository to the queue of another name that it
+// had.
+func (set *queueSet) also(repository, name string) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	key := strings.ToLower(repository)
+	if !slices.Contains(set.routes[key], name) {
+		routes := map[string][]string{key: {name}}
+		for k, v := range set.routes {
+			routes[k] = append(routes[k], v...)
+		}
+		set.routes = routes
+	}
+}
+
+// find returns the queues of a repository.
+func (set *queueSet) find(repository string) []string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return set.routes[repository]
+}
+
+// start lets all queues run, and those that come later.
+func (set *queueSet) start(live context.Context) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.live = live
+	for _, q := range set.queues {
+		set.run(q)
+	}
+}
+
+// run starts a queue. The caller holds mu.
+func (set *queueSet) run(q *served) {
+	ctx, cancel := context.WithCancel(set.live)
+	q.stop = cancel
+	set.s.wg.Go(func() {
+		defer close(q.done)
+		if err := q.owner.Run(ctx); err != nil {
+			set.o.Log.Error("a queue stopped", "queue", q.owner.Queue, "error", err)
+		}
+	})
+}
+
+// remove stops a queue. What it has stored stays, and it goes on from there
+// when it is added again.
+func (set *queueSet) remove(ctx context.Context, name string) error {
+	set.mu.Lock()
+	i := slices.IndexFunc(set.queues, func(q *served) bool { return q.name() == name })
+	if i < 0 {
+		set.mu.Unlock()
+		return nil
+	}
+	q := set.queues[i]
+	set.queues = slices.Delete(slices.Clone(set.queues), i, i+1)
+	set.route()
+	set.mu.Unlock()
+	set.s.queues.Remove(q.owner)
+	if q.stop != nil {
+		q.stop()
+		<-q.done
+	}
+	set.share.Leave(ctx, q.workers)
+	return q.mirror.Close()
+}
+
+// owners are those of the queues there are.
+func (set *queueSet) owners() (list []*app.Owner) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	for _, q := range set.queues {
+		list = append(list, q.owner)
+	}
+	return list
+}
+
+// close closes what the queues hold; they have ended.
+func (set *queueSet) close() error {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.finished = true
+	var err error
+	for _, q := range set.queues {
+		if e := q.mirror.Close(); e != nil && err == nil {
+			err = e
+		}
+	}
+	if set.pool != nil {
+		if e := set.pool.Close(); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
