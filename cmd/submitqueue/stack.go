@@ -57,9 +57,10 @@ type stack struct {
 	owners []*app.Owner // of the queues it was started with
 	set    *queueSet
 	store  queue.Store
-	redis  string // which Redis it became, for people
-	lasts  bool   // what it stores outlives it
-	base   string // URL for people
+	redis  string                      // which Redis it became, for people
+	lasts  bool                        // what it stores outlives it
+	base   string                      // URL for people
+	spawn  func(func(context.Context)) // runs something until the server ends, which waits for it
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 	closes []func() error // in the order of making
@@ -73,6 +74,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &stack{stop: stop, serve: make(chan error, 1)}
+	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(live) }) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -148,7 +150,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	s.wg.Go(func() { share.Run(live) })
 	s.wg.Go(func() { s.queues.Watch(live) })
 	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
-	s.set.start(live)
+	s.set.start()
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
 }

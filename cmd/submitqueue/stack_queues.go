@@ -22,7 +22,7 @@ type served struct {
 	owner   *app.Owner
 	mirror  *forge.Mirror
 	workers workers.Controller
-	stop    context.CancelFunc // nil: it does not run yet
+	stop    func() // nil: it does not run yet
 	done    chan struct{}
 }
 
@@ -39,9 +39,10 @@ type queueSet struct {
 	pool     *checkout.Pool
 	poolErr  error
 	mu       sync.Mutex
-	live     context.Context // nil: the server does not run yet
+	running  bool // the server does
 	queues   []*served
 	routes   map[string][]string // names of queues by repository in lower case
+	aliases  map[string]string   // further names of repositories, by which queue they had
 	finished bool
 }
 
@@ -82,7 +83,7 @@ func (set *queueSet) add(ctx context.Context, q stackQueue) error {
 	}
 	set.queues = append(set.queues, one)
 	set.route()
-	if set.live != nil {
+	if set.running {
 		set.run(one)
 		set.s.queues.Add(one.owner)
 	}
@@ -96,6 +97,11 @@ func (set *queueSet) route() {
 		key := strings.ToLower(q.Repository)
 		routes[key] = append(routes[key], q.name())
 	}
+	for repository, name := range set.aliases {
+		if slices.ContainsFunc(set.queues, func(q *served) bool { return q.name() == name }) {
+			routes[repository] = append(routes[repository], name)
+		}
+	}
 	set.routes = routes
 }
 
@@ -104,14 +110,11 @@ func (set *queueSet) route() {
 func (set *queueSet) also(repository, name string) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	key := strings.ToLower(repository)
-	if !slices.Contains(set.routes[key], name) {
-		routes := map[string][]string{key: {name}}
-		for k, v := range set.routes {
-			routes[k] = append(routes[k], v...)
-		}
-		set.routes = routes
+	if set.aliases == nil {
+		set.aliases = map[string]string{}
 	}
+	set.aliases[strings.ToLower(repository)] = name
+	set.route()
 }
 
 // find returns the queues of a repository.
@@ -122,10 +125,10 @@ func (set *queueSet) find(repository string) []string {
 }
 
 // start lets all queues run, and those that come later.
-func (set *queueSet) start(live context.Context) {
+func (set *queueSet) start() {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	set.live = live
+	set.running = true
 	for _, q := range set.queues {
 		set.run(q)
 	}
@@ -133,10 +136,13 @@ func (set *queueSet) start(live context.Context) {
 
 // run starts a queue. The caller holds mu.
 func (set *queueSet) run(q *served) {
-	ctx, cancel := context.WithCancel(set.live)
-	q.stop = cancel
-	set.s.wg.Go(func() {
+	ended, stop := context.WithCancel(context.Background())
+	q.stop = stop
+	set.s.spawn(func(live context.Context) {
 		defer close(q.done)
+		ctx, cancel := context.WithCancel(live)
+		defer cancel()
+		defer context.AfterFunc(ended, cancel)()
 		if err := q.owner.Run(ctx); err != nil {
 			set.o.Log.Error("a queue stopped", "queue", q.owner.Queue, "error", err)
 		}

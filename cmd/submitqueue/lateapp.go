@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+// lateApp is what is left to do of a server on GitHub once it runs: to make its
+// App, to find its repositories, or both.
+type lateApp struct {
+	c        *serveCommand
+	log      *slog.Logger
+	wire     http.RoundTripper
+	receiver *lateReceiver
+	setup    *setup  // nil: there is an App
+	app      appFile // that one
+
+	mu    sync.Mutex
+	stack *stack
+}
+
+// sharedWire is one pool of connections for all repositories.
+func sharedWire() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 16
+	return t
+}
+
+// start is told of the server, which runs.
+func (l *lateApp) start(s *stack) error {
+	l.mu.Lock()
+	l.stack = s
+	l.mu.Unlock()
+	if l.setup == nil {
+		return l.made(l.app)
+	}
+	out := l.c.out
+	if out == nil {
+		out = os.Stderr
+	}
+	l.setup.announce(out, s.base)
+	return nil
+}
+
+// made lets the server work as an App.
+func (l *lateApp) made(a appFile) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, receiver := l.stack, github.NewReceiver(a.WebhookSecret)
+	if len(l.c.Repo) > 0 {
+		queues, err := l.queues(a)
+		if err != nil {
+			return err
+		}
+		l.receiver.set(receiver, nil)
+		for _, q := range queues {
+			s.spawn(func(ctx context.Context) {
+				if err := s.set.add(ctx, q); err != nil {
+					l.log.Error("a queue cannot be opened; restart the server", "queue", q.name(), "error", err)
+				}
+			})
+		}
+		return nil
+	}
+	d, err := newDiscovery(a, l.wire, l.log)
+	if err != nil {
+		return err
+	}
+	d.set, d.branch = s.set, l.c.Branch
+	for _, o := range l.c.Owner {
+		d.owners = append(d.owners, strings.ToLower(o))
+	}
+	if slices.Contains(d.owners, "*") {
+		l.log.Warn("whoever may install the App has his code run on this server's runners (--owner '*')")
+	}
+	l.receiver.set(receiver, d.heard)
+	s.spawn(d.run)
+	return nil
+}
+
+// queues are those of the repositories that were named.
+func (l *lateApp) queues(a appFile) (list []stackQueue, err error) {
+	branch := l.c.Branch
+	if branch == "" {
+		branch = "main"
+	}
+	shared, err := github.NewApp(github.AppOptions{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), HTTP: l.wire, Logger: l.log})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range l.c.Repo {
+		owner, repo, err := ownerAndName(name)
+		if err != nil {
+			return nil, err
+		}
+		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, App: shared, HTTP: l.wire, Logger: l.log})
+		if err != nil {
+			return nil, err
+		}
+		full := owner + "/" + repo
+		list = append(list, stackQueue{Repository: full, Branch: branch, Forge: f, URL: repositoryURL(a.API, full)})
+	}
+	return list, nil
+}
