@@ -201,7 +201,7 @@ func newShopServer(t *testing.T) (*forgetest.Server, *forgetest.Repository) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { hub.Close() })
-	repo := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": "version: 1\nsteps:\n  - {name: test, run: 'true'}\n"})
+	repo := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
 	return hub, repo
 }
 
@@ -299,9 +299,7 @@ func TestSetUpToLanding(t *testing.T) {
 		t.Fatal(err)
 	}
 	repo.Comment("ann", n, "/land")
-	if err := repo.WaitFor(t.Context(), func(v forgetest.View) bool { return v.Pull(n).Merged }); err != nil {
-		t.Fatal(err)
-	}
+	merged(t, repo, n)
 	s.stop()
 
 	// The next start needs no set-up.
