@@ -1,7 +1,10 @@
 package web_test
 
 import (
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -53,5 +56,29 @@ func TestSetupInBrowser(t *testing.T) {
 	}
 	if strings.Contains(dom, "<script") {
 		t.Error("the form needs a script")
+	}
+}
+
+// The manifest goes on to GitHub by itself, under the policy that the page has.
+func TestSetupGoesOnInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/static/", http.StripPrefix("/static/", web.Static()))
+	mux.HandleFunc("/setup-go", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+		if err := setupPages()["setup-go"](web.New(web.Options{Words: words{}}), w); err != nil {
+			t.Error(err)
+		}
+	})
+	mux.HandleFunc("POST /nowhere", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "state %s, manifest %s", r.URL.Query().Get("state"), r.PostFormValue("manifest"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	if dom := mustChromium(t, "--dump-dom", "--virtual-time-budget=5000", server.URL+"/setup-go"); !strings.Contains(dom, `state x, manifest {"name":"a\"b&lt;script&gt;"}`) {
+		t.Errorf("GitHub was given:\n%s", dom)
 	}
 }

@@ -122,15 +122,17 @@ func (s *setup) enter(w http.ResponseWriter, r *http.Request) {
 	clear(s.states)
 	http.SetCookie(w, &http.Cookie{Name: setupCookie, Value: s.session, Path: "/setup", HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, // GitHub sends the person back from its own site
-		Secure:   strings.HasPrefix(origin(r), "https://"), MaxAge: int((2 * setupLife).Seconds())})
+		Secure:   strings.HasPrefix(s.origin(r), "https://"), MaxAge: int((2 * setupLife).Seconds())})
 	http.Redirect(w, r, "/setup", http.StatusSeeOther)
 }
 
 // origin is how this browser reaches the server. A proxy says so in its headers;
 // who forges them misleads only himself.
-func origin(r *http.Request) string {
+func (s *setup) origin(r *http.Request) string {
 	scheme := "http"
-	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+	if u, err := url.Parse(s.o.Public); err == nil && strings.EqualFold(u.Host, r.Host) {
+		scheme = u.Scheme
+	} else if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host
@@ -142,7 +144,7 @@ func (s *setup) first(r *http.Request) web.SetupForm {
 		f.Site = s.o.Site
 	}
 	if f.Server == "" {
-		f.Server = origin(r)
+		f.Server = s.origin(r)
 	}
 	return f
 }
@@ -197,7 +199,7 @@ func (s *setup) start(w http.ResponseWriter, r *http.Request) {
 	if f.Organization != "" {
 		name = "submitqueue-" + f.Organization
 	}
-	manifest, err := github.Manifest(github.ManifestOptions{Name: name[:min(len(name), 34)], Server: f.Server, Back: origin(r) + "/setup/made", Public: f.Public})
+	manifest, err := github.Manifest(github.ManifestOptions{Name: name[:min(len(name), 34)], Server: f.Server, Back: s.origin(r) + "/setup/made", Public: f.Public})
 	if err != nil {
 		s.problem(w, http.StatusInternalServerError, "The manifest cannot be made: "+err.Error())
 		return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,5 +146,29 @@ func TestRegisterRefusesOtherCodes(t *testing.T) {
 		if _, err := github.Register(w.ctx, w.server.APIURL(), code, nil); !errors.Is(err, forge.ErrNotFound) {
 			t.Errorf("%q: %v", filepath.Base(code), err)
 		}
+	}
+}
+
+// README.md lists what the App asks for, as it is asked for.
+func TestReadmeListsNeeds(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range github.Needs() {
+		last := "needed"
+		if n.Without != "" {
+			last = "without it, " + n.Without
+		}
+		if row := fmt.Sprintf("| %s: %s | %s | %s |", n.Name, n.Access, n.Why, last); !strings.Contains(string(raw), row) {
+			t.Errorf("README.md lacks the line\n%s", row)
+		}
+	}
+	var events []string
+	for _, n := range github.EventNeeds() {
+		events = append(events, "`"+n.Name+"`")
+	}
+	if row := "| events | " + strings.Join(events, ", ") + " |"; !strings.Contains(string(raw), row) {
+		t.Errorf("README.md lacks the line\n%s", row)
 	}
 }
