@@ -20,7 +20,7 @@ type Share struct {
 	builds  map[queue.BuildID]*member
 	running map[queue.BuildID]queue.CommitID
 	commits map[queue.CommitID]workers.Checkouter // of live builds
-	last    queue.Body                            // the newest report that is for all; nil: none yet
+	slots   queue.Body                            // how many builds can run, as reported last; nil: not yet
 }
 
 var _ workers.Checkouter = (*Share)(nil)
@@ -53,8 +53,8 @@ func (s *Share) For(mirror workers.Checkouter) workers.Controller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members = append(s.members, m)
-	if s.last != nil {
-		m.events <- s.last
+	if s.slots != nil {
+		m.events <- s.slots
 	}
 	return m
 }
@@ -102,12 +102,14 @@ func (s *Share) deliver(ctx context.Context, b queue.Body) {
 		id = b.Build
 	case queue.BuildDone:
 		id, ended = b.Build, true
+	case queue.Capacity:
+		s.mu.Lock()
+		s.slots = b
+		s.mu.Unlock()
 	}
 	s.mu.Lock()
 	to := slices.Clone(s.members)
-	if id == "" {
-		s.last = b
-	} else {
+	if id != "" {
 		to = nil
 		if m := s.builds[id]; m != nil {
 			to = []*member{m}
