@@ -39,8 +39,12 @@ type Spool interface {
 // Hook is where the webhooks of one forge go.
 type Hook struct {
 	Receiver forge.Receiver
-	Queues   map[string][]string                        // names of the queues of each repository ("owner/name", in any case)
-	CI       func(repository string, news forge.CINews) // told what a delivery says of CI; it does not wait; nil: nobody
+	Queues   map[string][]string // names of the queues of each repository ("owner/name", in any case)
+	// Find returns them where they come and go; nil: Queues is all there is. It gets
+	// the repository's name in lower case.
+	Find func(repository string) []string
+	// CI is told what a delivery says of CI; it does not wait. Nil: nobody is.
+	CI func(repository string, news forge.CINews)
 }
 
 // IntakeOptions are what an Intake needs. All fields but Log are required.
@@ -79,9 +83,16 @@ func NewIntake(o IntakeOptions) *Intake {
 			key := strings.ToLower(repository)
 			queues[key] = append(queues[key], names...)
 		}
-		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, CI: h.CI}
+		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, CI: h.CI}
 	}
 	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
+}
+
+func (h Hook) queues(repository string) []string {
+	if h.Find != nil {
+		return h.Find(repository)
+	}
+	return h.Queues[repository]
 }
 
 // Results of a delivery, as counted and answered.
@@ -153,7 +164,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case err != nil:
 		return http.StatusBadRequest, resultMalformed, d
 	}
-	queues := hook.Queues[strings.ToLower(d.Repository)]
+	queues := hook.queues(strings.ToLower(d.Repository))
 	switch {
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -19,6 +20,7 @@ type Share struct {
 	builds  map[queue.BuildID]*member
 	running map[queue.BuildID]queue.CommitID
 	commits map[queue.CommitID]workers.Checkouter // of live builds
+	slots   queue.Body                            // how many builds can run, as reported last; nil: not yet
 }
 
 var _ workers.Checkouter = (*Share)(nil)
@@ -44,13 +46,35 @@ func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string)
 	return from.Checkout(ctx, commit, dir)
 }
 
-// For returns the controller of one queue.
+// For returns the controller of one queue. A queue that comes late hears at once
+// how many builds can run.
 func (s *Share) For(mirror workers.Checkouter) workers.Controller {
 	m := &member{share: s, mirror: mirror, events: make(chan queue.Body, 4096)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members = append(s.members, m)
+	if s.slots != nil {
+		m.events <- s.slots
+	}
 	return m
+}
+
+// Leave ends the share of a controller that For has returned: its builds are
+// stopped, and nothing is reported to it any more. The queue must have stopped.
+func (s *Share) Leave(ctx context.Context, c workers.Controller) {
+	var builds []queue.BuildID
+	s.mu.Lock()
+	s.members = slices.DeleteFunc(s.members, func(m *member) bool { return c == workers.Controller(m) })
+	for id, m := range s.builds {
+		if c == workers.Controller(m) {
+			builds = append(builds, id)
+			s.forget(id)
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range builds {
+		_ = s.pool.Stop(ctx, id) // one that has ended needs none
+	}
 }
 
 // Run hands out what the workers report, until they are closed or ctx ends.
@@ -78,9 +102,13 @@ func (s *Share) deliver(ctx context.Context, b queue.Body) {
 		id = b.Build
 	case queue.BuildDone:
 		id, ended = b.Build, true
+	case queue.Capacity:
+		s.mu.Lock()
+		s.slots = b
+		s.mu.Unlock()
 	}
 	s.mu.Lock()
-	to := s.members
+	to := slices.Clone(s.members)
 	if id != "" {
 		to = nil
 		if m := s.builds[id]; m != nil {

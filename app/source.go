@@ -14,7 +14,9 @@ import (
 
 // Queues is what pages and the JSON API read: the queues of this server.
 type Queues struct {
+	mu      sync.Mutex
 	owners  []*Owner
+	joined  chan struct{} // owners has changed
 	store   queue.Store
 	workers workers.Controller
 	now     func() time.Time
@@ -26,7 +28,34 @@ var _ Source = (*Queues)(nil)
 // NewQueues returns the source of pages for the given owners, which share a
 // store and workers. Watch must run for Changed to work.
 func NewQueues(store queue.Store, w workers.Controller, now func() time.Time, owners ...*Owner) *Queues {
-	return &Queues{owners: owners, store: store, workers: w, now: now, changed: make(chan chan struct{})}
+	return &Queues{owners: owners, joined: make(chan struct{}, 1), store: store, workers: w, now: now, changed: make(chan chan struct{})}
+}
+
+// Add adds a queue to those that are shown.
+func (q *Queues) Add(o *Owner) { q.change(func(list []*Owner) []*Owner { return append(list, o) }) }
+
+// Remove takes a queue off those that are shown.
+func (q *Queues) Remove(o *Owner) {
+	q.change(func(list []*Owner) []*Owner {
+		return slices.DeleteFunc(list, func(other *Owner) bool { return other == o })
+	})
+}
+
+func (q *Queues) change(f func([]*Owner) []*Owner) {
+	q.mu.Lock()
+	q.owners = f(slices.Clone(q.owners))
+	q.mu.Unlock()
+	select {
+	case q.joined <- struct{}{}:
+	default:
+	}
+}
+
+// all returns the owners; nobody changes what it returns.
+func (q *Queues) all() []*Owner {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.owners
 }
 
 // Watch joins the changes of all queues into one signal, until ctx ends.
@@ -34,32 +63,54 @@ func (q *Queues) Watch(ctx context.Context) {
 	any := make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for _, o := range q.owners {
-		wg.Go(func() {
-			changed := o.Changed()
-			for {
-				select {
-				case <-changed:
-					changed = o.Changed() // before it is told: nothing falls between
-					select {
-					case any <- struct{}{}:
-					default:
-					}
-				case <-ctx.Done():
-					return
-				}
+	watched := map[*Owner]context.CancelFunc{}
+	watch := func() {
+		owners := q.all()
+		for o, cancel := range watched {
+			if !slices.Contains(owners, o) {
+				cancel()
+				delete(watched, o)
 			}
-		})
+		}
+		for _, o := range owners {
+			if watched[o] == nil {
+				ctx, cancel := context.WithCancel(ctx)
+				watched[o] = cancel
+				wg.Go(func() { watchOwner(ctx, o, any) })
+			}
+		}
 	}
+	watch()
 	signal := make(chan struct{})
 	for {
 		select {
 		case q.changed <- signal:
+		case <-q.joined:
+			watch()
+			close(signal)
+			signal = make(chan struct{})
 		case <-any:
 			close(signal)
 			signal = make(chan struct{})
 		case <-ctx.Done():
 			close(signal)
+			return
+		}
+	}
+}
+
+// watchOwner tells any of each change of a queue, until ctx ends.
+func watchOwner(ctx context.Context, o *Owner, any chan<- struct{}) {
+	changed := o.Changed()
+	for {
+		select {
+		case <-changed:
+			changed = o.Changed() // before it is told: nothing falls between
+			select {
+			case any <- struct{}{}:
+			default:
+			}
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -79,7 +130,7 @@ func (q *Queues) Changed() <-chan struct{} {
 // Queues implements Source.
 func (q *Queues) Queues() []string {
 	var names []string
-	for _, o := range q.owners {
+	for _, o := range q.all() {
 		names = append(names, o.Queue)
 	}
 	slices.Sort(names)
@@ -87,7 +138,7 @@ func (q *Queues) Queues() []string {
 }
 
 func (q *Queues) owner(name string) *Owner {
-	for _, o := range q.owners {
+	for _, o := range q.all() {
 		if o.Queue == name {
 			return o
 		}
@@ -176,12 +227,18 @@ func (q *Queues) Submit(ctx context.Context, name string, e queue.Event) error {
 	return q.store.Append(ctx, name, e)
 }
 
-// Ready reports the first queue that cannot be worked on, or nil.
+// Ready reports why no queue can be worked on, or nil: one that cannot does not
+// keep the others from being served.
 func (q *Queues) Ready() error {
-	for _, o := range q.owners {
-		if err := o.Ready(); err != nil {
-			return err
+	var first error
+	for _, o := range q.all() {
+		err := o.Ready()
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }

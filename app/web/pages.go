@@ -64,7 +64,7 @@ type Pages struct {
 // New returns the pages.
 func New(o Options) *Pages {
 	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "queue", "change", "problem"} {
+	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade"} {
 		p.byName[name] = template.Must(template.ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}

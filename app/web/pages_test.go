@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,7 +30,8 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	queued, upgraded, failing := busyQueue(), queue.QueueView{Name: "acme/empty@main", Slots: 2, Main: queue.Main{Branch: "main"}}, queue.QueueView{}
 	upgraded.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2", Proven: 120, Total: 900}
 	failing.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2" + hostile, Red: []string{hostile}}
-	return map[string]func(*web.Pages, io.Writer) error{
+	all := setupPages()
+	maps.Copy(all, map[string]func(*web.Pages, io.Writer) error{
 		"queue":  func(p *web.Pages, w io.Writer) error { return p.Queue(w, queued, noon()) },
 		"paused": func(p *web.Pages, w io.Writer) error { return p.Queue(w, paused, noon()) },
 		"empty": func(p *web.Pages, w io.Writer) error {
@@ -45,7 +47,8 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 		"together": func(p *web.Pages, w io.Writer) error { return p.Change(w, togetherChange(), noon()) },
 		"rejected": func(p *web.Pages, w io.Writer) error { return p.Change(w, endedChange(queued.Recent[1]), noon()) },
 		"problem":  func(p *web.Pages, w io.Writer) error { return p.Problem(w, 404, "There is no "+hostile) },
-	}
+	})
+	return all
 }
 
 func render(t *testing.T, name string) string {

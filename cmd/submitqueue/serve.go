@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +26,8 @@ import (
 // nothing: what is under way goes on with the next start.
 type serveCommand struct {
 	Forge     string   `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
-	Repo      []string `required:"" env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository; or the path of a bare repository." placeholder:"REPO"`
+	Repo      []string `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
+	Owner     []string `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
 	Branch    string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
 	Listen    string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
 	Public    string   `env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
@@ -37,6 +40,9 @@ type serveCommand struct {
 
 	Signing signingFlags `embed:""`
 	githubFlags
+	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
+
+	out io.Writer // for what is only for the console; nil: standard error
 }
 
 // dataFolder is where a server keeps its files unless it is told otherwise,
@@ -60,10 +66,11 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	}
 	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Log: log}
 	var err error
+	var late *lateApp // nil: nothing is left to do
 	if c.Forge == "local" {
 		err = c.local(ctx, &o)
 	} else {
-		err = c.github(&o, log)
+		late, err = c.github(&o, log)
 	}
 	if err != nil {
 		return err
@@ -89,6 +96,11 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	}
 	if err := writeClient(c.Data, clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}); err != nil {
 		return errors.Join(err, s.close())
+	}
+	if late != nil {
+		if err := late.start(s); err != nil {
+			return errors.Join(err, s.close())
+		}
 	}
 	log.Info("serving", "url", s.base, "redis", s.redis, "queues", s.queues.Queues(), "runners", c.Runners)
 	var failed error
@@ -137,7 +149,7 @@ const localLook = 10 * time.Second
 
 func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
 	if len(c.Repo) != 1 {
-		return errors.New("--forge local serves one repository: give --repo once")
+		return usageError("--forge local serves one repository: give --repo once")
 	}
 	path, err := filepath.Abs(c.Repo[0])
 	if err != nil {
@@ -152,35 +164,41 @@ func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
 	return nil
 }
 
-func (c *serveCommand) github(o *stackOptions, log *slog.Logger) error {
-	a, err := c.load(c.Data)
-	if errors.Is(err, errNoApp) {
-		return errors.New("GitHub needs --app-id, --app-key and --webhook-secret (or their environment variables); to try the queue without an account: submitqueue demo")
-	} else if err != nil {
-		return err
-	}
-	branch := c.Branch
-	if branch == "" {
-		branch = "main"
-	}
+// github prepares to serve repositories on GitHub. Whatever is only known, or
+// found, while the server runs is left to what it returns.
+func (c *serveCommand) github(o *stackOptions, log *slog.Logger) (*lateApp, error) {
 	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
-		return fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
+		return nil, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
 	}
-	shared := github.NewShared(nil, githubWrites)
+	late := &lateApp{c: c, log: log, receiver: &lateReceiver{}, shared: github.NewShared(nil, githubWrites)}
+	o.Receiver = map[string]forge.Receiver{"github": late.receiver}
 	for _, name := range c.Repo {
-		owner, repo, err := ownerAndName(name)
-		if err != nil {
-			return err
+		if _, _, err := ownerAndName(name); err != nil {
+			return nil, fmt.Errorf("--repo %w", err)
 		}
-		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, Logger: log, Shared: shared})
-		if err != nil {
-			return err
-		}
-		o.Queues = append(o.Queues, stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(a.API, name),
-			CI: &forgeci.Options{CI: f, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitHub", Log: log}})
 	}
-	o.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(a.WebhookSecret)}
-	return nil
+	a, err := c.load(c.Data)
+	switch {
+	case errors.Is(err, errNoApp):
+		site := ""
+		if c.GithubURL != "" {
+			if site, _, err = github.Site(c.GithubURL); err != nil {
+				return nil, err
+			}
+		}
+		late.setup = newSetup(setupOptions{Public: c.Public, File: appPath(c.Data), Site: site, Show: c.ShowApp, Made: late.made, Log: log, Wire: late.shared.Transport()})
+		o.Mounts = map[string]http.Handler{"/setup": late.setup}
+		return late, nil
+	case err != nil:
+		return nil, err
+	}
+	late.app = a
+	if len(c.Repo) == 0 {
+		return late, nil
+	}
+	o.Queues, err = late.queues(a)
+	late.receiver.set(github.NewReceiver(a.WebhookSecret), nil)
+	return nil, err
 }
 
 // githubWrites is how many requests per minute change something at GitHub, which

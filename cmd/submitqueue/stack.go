@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
-	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
@@ -39,6 +38,7 @@ type stackOptions struct {
 	Observer func(speculation.Turn)    // sees every turn; nil: nobody
 	Identity forge.Identity            // who makes commits; zero: as forge does
 	Signer   forge.Signer              // of commits; nil: they are not signed
+	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
 	Log      *slog.Logger
 }
 
@@ -58,15 +58,16 @@ func (q stackQueue) name() string { return q.Repository + "@" + q.Branch }
 type stack struct {
 	server *app.Server
 	queues *app.Queues
-	owners []*app.Owner
+	owners []*app.Owner // of the queues it was started with
+	set    *queueSet
 	store  queue.Store
-	redis  string // which Redis it became, for people
-	lasts  bool   // what it stores outlives it
-	base   string // URL for people
+	redis  string                      // which Redis it became, for people
+	lasts  bool                        // what it stores outlives it
+	base   string                      // URL for people
+	spawn  func(func(context.Context)) // runs something until the server ends, which waits for it
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
-	closes []func() error                   // in the order of making
-	ci     map[string][]*forgeci.Controller // by repository, in lower case
+	closes []func() error // in the order of making
 	serve  chan error
 }
 
@@ -76,7 +77,8 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
 	}
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &stack{stop: stop, serve: make(chan error, 1), ci: map[string][]*forgeci.Controller{}}
+	s := &stack{stop: stop, serve: make(chan error, 1)}
+	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(live) }) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -117,13 +119,15 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	s.closes = append(s.closes, spooled.Close)
-	byRepository := map[string][]string{}
-	for _, q := range o.Queues {
-		byRepository[q.Repository] = append(byRepository[q.Repository], q.name())
+	name, err := ownerName(o.Data)
+	if err != nil {
+		return nil, err
 	}
+	s.set = &queueSet{s: s, o: o, name: name, share: share, metrics: metrics}
+	s.closes = append(s.closes, s.set.close)
 	hooks := map[string]app.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = app.Hook{Receiver: r, Queues: byRepository, CI: s.tellCI}
+		hooks[name] = app.Hook{Receiver: r, Find: s.set.find, CI: s.set.tellCI}
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
@@ -131,7 +135,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Log: o.Log})
+		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -139,58 +143,20 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	if s.base == "" {
 		s.base = "http://" + reachable(s.server.Addr())
 	}
-	if err := s.openQueues(ctx, o, share, metrics); err != nil {
-		return nil, err
+	for _, q := range o.Queues {
+		if err := s.set.add(ctx, q); err != nil {
+			return nil, err
+		}
 	}
+	s.owners = s.set.owners()
 	s.queues = app.NewQueues(store, pool, time.Now, s.owners...)
 
 	s.wg.Go(func() { share.Run(live) })
 	s.wg.Go(func() { s.queues.Watch(live) })
 	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
-	for _, owner := range s.owners {
-		s.wg.Go(func() {
-			if err := owner.Run(live); err != nil {
-				o.Log.Error("a queue stopped", "queue", owner.Queue, "error", err)
-			}
-		})
-	}
+	s.set.start()
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
-}
-
-func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share, metrics *app.Metrics) error {
-	name, err := ownerName(o.Data)
-	if err != nil {
-		return err
-	}
-	var pool *checkout.Pool
-	for _, q := range o.Queues {
-		mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
-		if err != nil {
-			return fmt.Errorf("mirror of %s: %w", q.name(), err)
-		}
-		s.closes = append(s.closes, mirror.Close)
-		mirror.Signer = o.Signer
-		if o.Identity != (forge.Identity{}) {
-			mirror.Identity = o.Identity
-		}
-		if pool == nil { // a mirror's lock waits for a server that is ending; this one does not
-			if pool, err = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{}); err != nil {
-				return err
-			}
-			s.closes = append(s.closes, pool.Close)
-		}
-		controller, err := s.controller(q, share.For(mirror), forge.OwnRefs{Mirror: mirror, Forge: q.Forge})
-		if err != nil {
-			return err
-		}
-		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
-			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
-			Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
-			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
-		}))
-	}
-	return nil
 }
 
 // ownerName returns the name under which a server owns queues. It belongs to the

@@ -11,33 +11,48 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// controller returns what builds for a queue: the runners, and beside them the
+// builders returns what builds for a queue: the runners, and beside them the
 // forge's own CI where there is one.
-func (s *stack) controller(q stackQueue, runners workers.Controller, refs forge.OwnRefs) (workers.Controller, error) {
+func (q stackQueue) builders(runners workers.Controller, refs forge.OwnRefs) (workers.Controller, *forgeci.Controller, error) {
 	if q.CI == nil {
-		return runners, nil
+		return runners, nil, nil
 	}
 	o := *q.CI
 	o.Refs, o.Branch = refs, q.Branch
 	ci, err := forgeci.New(o)
 	if err != nil {
-		return nil, fmt.Errorf("CI of %s: %w", q.name(), err)
+		return nil, nil, fmt.Errorf("CI of %s: %w", q.name(), err)
 	}
-	split := workers.NewSplit(runners, ci)
-	s.closes = append(s.closes, func() error {
-		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		defer cancel()
-		return split.Close(wait)
-	})
-	name := strings.ToLower(q.Repository)
-	s.ci[name] = append(s.ci[name], ci)
-	return split, nil
+	return workers.NewSplit(runners, ci), ci, nil
 }
 
-// tellCI hands on what a webhook says of CI to the queues of a repository. The
-// queues are made before the server answers, so the map is only read.
-func (s *stack) tellCI(repository string, news forge.CINews) {
-	for _, ci := range s.ci[repository] {
+// close ends what only this queue has. It runs no more.
+func (q *served) close() error {
+	if q.ci != nil {
+		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		if err := q.workers.Close(wait); err != nil {
+			_ = q.mirror.Close()
+			return err
+		}
+	}
+	return q.mirror.Close()
+}
+
+// tellCI hands on what a webhook says of CI to the queues of a repository.
+func (set *queueSet) tellCI(repository string, news forge.CINews) {
+	set.mu.Lock()
+	names := set.routes[strings.ToLower(repository)]
+	var told []*forgeci.Controller
+	for _, q := range set.queues {
+		for _, name := range names {
+			if q.ci != nil && q.name() == name {
+				told = append(told, q.ci)
+			}
+		}
+	}
+	set.mu.Unlock()
+	for _, ci := range told {
 		ci.News(news)
 	}
 }

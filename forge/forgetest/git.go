@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -100,6 +101,8 @@ func (r *Repository) writeRef(ref, id string) error {
 // commitInfo is what webhooks say about a commit.
 type commitInfo struct {
 	side, id, tree, name, email, when, subject string
+
+	files map[string][]string // by git's letter for what was done; of commits that are not merges
 }
 
 const infoFormat = "--format=%m%x1f%H%x1f%T%x1f%an%x1f%ae%x1f%cI%x1f%s"
@@ -109,7 +112,10 @@ func parseInfo(out []byte) []commitInfo {
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\x1f", 7)
 		if len(f) == 7 {
-			list = append(list, commitInfo{f[0], f[1], f[2], f[3], f[4], f[5], f[6]})
+			list = append(list, commitInfo{side: f[0], id: f[1], tree: f[2], name: f[3], email: f[4], when: f[5], subject: f[6], files: map[string][]string{}})
+		} else if kind, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok && len(list) > 0 {
+			files := list[len(list)-1].files
+			files[kind] = append(files[kind], name)
 		}
 	}
 	return list
@@ -119,8 +125,16 @@ func (c commitInfo) json() obj {
 	who := obj{"name": c.name, "email": c.email}
 	return obj{
 		"id": c.id, "tree_id": c.tree, "message": c.subject, "timestamp": c.when, "distinct": true,
-		"author": who, "committer": who, "added": []string{}, "removed": []string{}, "modified": []string{},
+		"author": who, "committer": who, "added": orEmpty(c.files["A"]), "removed": orEmpty(c.files["D"]),
+		"modified": orEmpty(slices.Concat(c.files["M"], c.files["T"])),
 	}
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }
 
 // hasObject says whether a commit is there. It asks git only once for each

@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -246,4 +247,32 @@ func admitInstallation(in *installation) error {
 		return &problem{status: http.StatusForbidden, message: "This installation has been suspended"}
 	}
 	return nil
+}
+
+// Grant is what an installation token may do.
+type Grant struct {
+	Installation int64
+	Permissions  map[string]string
+	Repositories []string // full names, in lower case; nil: all of the installation
+}
+
+// Grants lists the installation tokens that were made and not revoked.
+func (s *Server) Grants() []Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Grant
+	for _, t := range s.tokens {
+		if t.permissions == nil {
+			continue
+		}
+		g := Grant{Installation: t.install, Permissions: maps.Clone(t.permissions)}
+		for name, in := range t.repos {
+			if in {
+				g.Repositories = append(g.Repositories, name)
+			}
+		}
+		slices.Sort(g.Repositories)
+		list = append(list, g)
+	}
+	return list
 }

@@ -128,7 +128,7 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 	for _, m := range moves {
 		t := told{refMove: m}
 		if m.old != "" && m.new != zeroID {
-			out, err := r.git(ctx, nil, "log", "--left-right", infoFormat, m.old+"..."+m.new)
+			out, err := r.git(ctx, nil, "log", "--left-right", "--name-status", "--no-renames", infoFormat, m.old+"..."+m.new)
 			if err != nil {
 				r.s.log.Error("read what was pushed", "err", err)
 			}

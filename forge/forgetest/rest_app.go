@@ -59,10 +59,20 @@ func createToken(c *call) (any, error) {
 			}
 		}
 	}
-	return answer{http.StatusCreated, obj{
+	body := obj{
 		"token": c.s.addToken("ghs_", t), "expires_at": stamp(t.expires.UTC()),
 		"permissions": t.permissions, "repository_selection": "all",
-	}}, nil
+	}
+	if t.repos != nil {
+		list := []obj{}
+		for _, r := range c.s.reached(from) {
+			if t.covers(r) {
+				list = append(list, r.json())
+			}
+		}
+		body["repositories"], body["repository_selection"] = list, "selected"
+	}
+	return answer{http.StatusCreated, body}, nil
 }
 
 func rateLimit(c *call) (any, error) {

@@ -39,6 +39,10 @@ func NewShared(t http.RoundTripper, writes int) *Shared {
 	return &Shared{http: t, writes: writes, all: map[int64]*budget{}}
 }
 
+// Transport returns what carries requests that are no installation's and no
+// App's: they are not counted here.
+func (s *Shared) Transport() http.RoundTripper { return s.http }
+
 // of returns the budget of an installation.
 func (s *Shared) of(installation int64) *budget {
 	s.mu.Lock()

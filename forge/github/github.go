@@ -10,11 +10,8 @@
 // may still ask is in one budget (Shared): while GitHub asks us to wait, nothing
 // is sent for any of them, and whoever asks learns for how long.
 //
-// The App needs these repository permissions: contents write, pull requests
-// write, issues write, checks write, commit statuses read, metadata read;
-// administration read is optional and lets Protection see classic branch
-// protection. Builds by GitHub's CI need actions write; workflows write, too,
-// where commits that change workflows are pushed.
+// What the App needs is in Needs and EventNeeds; each token asks for as much of
+// it as its purpose needs, and for one repository.
 package github
 
 import (
@@ -47,8 +44,13 @@ type Options struct {
 	PrivateKey []byte
 	// Owner and Name are the repository.
 	Owner, Name string
-	// Shared is what the repositories of a server share. Nil: this one shares
-	// nothing, and paces nothing.
+	// RepositoryID is its id. 0: it is learned.
+	RepositoryID int64
+	// App is shared by the repositories of one server, so that what is the App's is
+	// asked for once. Nil: this is the only one.
+	App *App
+	// Shared is what the repositories of a server share besides. Nil: this one
+	// shares nothing, and paces nothing.
 	Shared *Shared
 	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
 	Logger *slog.Logger
@@ -63,6 +65,7 @@ type Forge struct {
 	log     *slog.Logger
 	base    *url.URL
 	session *session
+	git     *session
 	client  *github.Client // as the installation
 	app     *github.Client // as the App itself
 
@@ -113,7 +116,7 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	f.app = f.newClient(apps)
-	f.session = &session{f: f}
+	f.session, f.git = &session{f: f, purpose: forREST}, &session{f: f, purpose: forGit}
 	f.client = f.newClient(f.session)
 	return f, nil
 }

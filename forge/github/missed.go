@@ -128,6 +128,9 @@ func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, erro
 // about three days; each comes with the id it had. One that has arrived since is
 // not asked for.
 func (f *Forge) Redeliver(ctx context.Context, since time.Time) (int, error) {
+	if f.o.App != nil {
+		return f.o.App.redeliver(ctx, since)
+	}
 	const doing = "ask for lost webhooks"
 	ctx = background(ctx)
 	arrived := map[string]bool{}

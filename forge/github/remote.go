@@ -11,7 +11,7 @@ import (
 // Remote returns the repository's address for git and a header with a token
 // that lives for at least a minute; ask again before each use.
 func (f *Forge) Remote(ctx context.Context) (forge.Remote, error) {
-	token, err := f.session.token(ctx)
+	token, err := f.git.token(ctx)
 	if err != nil {
 		return forge.Remote{}, failure(ctx, "reach the repository by git", err)
 	}

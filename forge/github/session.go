@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 	"github.com/google/go-github/v60/github"
@@ -15,15 +16,18 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// session is the credentials of the App's installation on the repository. It
+// session is the credentials of the App's installation on the repository, for
+// one purpose. It
 // finds the installation on first use, and once more when GitHub no longer
 // takes its token (the App was installed anew, the token was revoked).
 type session struct {
-	f *Forge
+	f       *Forge
+	purpose purpose
 
 	mu     sync.Mutex
 	inst   *ghinstallation.Transport
-	budget *budget // of the installation; nil before it was found
+	since  time.Time // when inst was found
+	budget *budget   // of the installation; nil before it was found
 }
 
 // appTransport signs requests as the App itself. What is sent counts for an
@@ -41,7 +45,7 @@ func (f *Forge) appTransport(installation int64) (*ghinstallation.AppsTransport,
 func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inst != nil {
+	if s.inst != nil && time.Since(s.since) < lookAgain {
 		return s.inst, nil
 	}
 	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
@@ -58,11 +62,16 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 		return nil, err
 	}
 	s.budget = s.f.o.Shared.of(found.GetID())
-	s.inst = ghinstallation.NewFromAppsTransport(apps, found.GetID())
+	s.inst, s.since = ghinstallation.NewFromAppsTransport(apps, found.GetID()), time.Now()
 	// Tokens are asked for as the App: git must go on when the installation waits.
 	s.inst.Client = &http.Client{Transport: s.f.o.Shared.of(0), Timeout: s.f.o.Timeout}
+	s.inst.InstallationTokenOptions = s.narrow(found)
 	return s.inst, nil
 }
+
+// lookAgain is how long an installation is taken to be as it was found: the
+// permissions that are granted decide what tokens may ask for.
+const lookAgain = time.Hour
 
 // drop forgets an installation whose token is no longer taken.
 func (s *session) drop(inst *ghinstallation.Transport) {
@@ -91,9 +100,13 @@ func (s *session) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			if s.stale(err) {
 				s.drop(inst)
+				if !again && (req.Body == nil || req.GetBody != nil) {
+					continue // what is granted may have changed, which GitHub answers by 422
+				}
 			}
 			return nil, failure(req.Context(), "reach GitHub as the App", asApp(err))
 		}
+		s.f.learn(inst)
 		if resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
 			return resp, nil
 		}
@@ -117,11 +130,16 @@ func (s *session) token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	token, err := inst.Token(ctx)
-	if err != nil {
-		if s.stale(err) {
-			s.drop(inst)
+	if s.stale(err) {
+		s.drop(inst)
+		if inst, err = s.installation(ctx); err != nil {
+			return "", err
 		}
+		token, err = inst.Token(ctx)
+	}
+	if err != nil {
 		return "", failure(ctx, "get a token", asApp(err))
 	}
+	s.f.learn(inst)
 	return token, nil
 }

@@ -1,0 +1,77 @@
+package app_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// paperPool is workers that do nothing by themselves.
+type paperPool struct {
+	events chan queue.Body
+	mu     sync.Mutex
+	stops  []queue.BuildID
+}
+
+func (p *paperPool) Run(context.Context, queue.Build, string) error { return nil }
+func (p *paperPool) Stop(_ context.Context, id queue.BuildID) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stops = append(p.stops, id)
+	return nil
+}
+func (p *paperPool) Events() <-chan queue.Body              { return p.events }
+func (p *paperPool) Log(queue.BuildID) (workers.Log, error) { return nil, nil }
+func (p *paperPool) Close(context.Context) error            { return nil }
+
+// noTree is the mirror of a queue whose builds never begin.
+type noTree struct{}
+
+func (noTree) Checkout(context.Context, queue.CommitID, string) (func() error, error) {
+	return nil, context.Canceled
+}
+
+// A queue that comes late knows how many builds can run; one that leaves has
+// its builds stopped, and keeps nobody waiting.
+func TestShareComesAndGoes(t *testing.T) {
+	pool := &paperPool{events: make(chan queue.Body)}
+	share := app.NewShare()
+	share.Use(pool)
+	go share.Run(t.Context())
+	first := share.For(noTree{})
+	pool.events <- queue.Capacity{Slots: 3}
+	if got := <-first.Events(); got != queue.Body(queue.Capacity{Slots: 3}) {
+		t.Errorf("%+v", got)
+	}
+	late := share.For(noTree{})
+	if got := <-late.Events(); got != queue.Body(queue.Capacity{Slots: 3}) {
+		t.Errorf("%+v", got)
+	}
+	for _, m := range []workers.Controller{first, late} {
+		id := queue.BuildID("a")
+		if m == late {
+			id = "b"
+		}
+		if err := m.Run(t.Context(), queue.Build{ID: id, Commit: "c"}, "run"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share.Leave(t.Context(), late)
+	if len(pool.stops) != 1 || pool.stops[0] != "b" {
+		t.Errorf("stopped %v", pool.stops)
+	}
+	for range 10_000 { // more than a queue keeps
+		pool.events <- queue.BuildDone{Build: "b"}
+	}
+	pool.events <- queue.BuildDone{Build: "a"}
+	if got := <-first.Events(); got.(queue.BuildDone).Build != "a" {
+		t.Errorf("%+v", got)
+	}
+	if len(late.Events()) != 0 {
+		t.Error("a queue that has left is told")
+	}
+}

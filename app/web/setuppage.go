@@ -1,0 +1,68 @@
+package web
+
+import "io"
+
+// SetupPermission is a permission, or an event, that the App asks for.
+type SetupPermission struct {
+	Name   string
+	Access string
+	Why    string
+}
+
+// SetupForm is the page on which a person begins to make the server's App.
+type SetupForm struct {
+	Form         string // the one-time value that the form sends back
+	Organization string
+	Site         string // of the GitHub
+	Server       string // URL under which GitHub is to reach the server
+	Loopback     bool   // which it cannot
+	Public       bool
+	Show         bool   // the credentials are shown, and not kept
+	Problem      string // what was wrong with the last attempt; hostile text
+	File         string // where the credentials are kept
+	Permissions  []SetupPermission
+	Events       []SetupPermission
+}
+
+// SetupForm renders it.
+func (p *Pages) SetupForm(w io.Writer, f SetupForm) error {
+	f.Problem = clean(f.Problem)
+	return p.render(w, "setup", struct {
+		page
+		SetupForm
+	}{page{Title: "Set-up"}, f})
+}
+
+// SetupGo is the page that hands the manifest to GitHub, by itself where
+// scripts run.
+type SetupGo struct {
+	Action   string // GitHub's page
+	Site     string
+	Manifest string
+}
+
+// SetupGo renders it.
+func (p *Pages) SetupGo(w io.Writer, g SetupGo) error {
+	return p.render(w, "setupgo", struct {
+		page
+		SetupGo
+	}{page{Title: "On to GitHub"}, g})
+}
+
+// SetupMade is the page that says that the App is there.
+type SetupMade struct {
+	Name        string // of the App
+	Install     string // GitHub's page on which it is installed
+	File        string // where its credentials are; empty: nowhere
+	Credentials string // the file's text, to be copied, where it is nowhere
+	Problem     string // why it could not be kept
+}
+
+// SetupMade renders it.
+func (p *Pages) SetupMade(w io.Writer, m SetupMade) error {
+	m.Name, m.Problem = clean(m.Name), clean(m.Problem)
+	return p.render(w, "setupmade", struct {
+		page
+		SetupMade
+	}{page{Title: "The App is there"}, m})
+}

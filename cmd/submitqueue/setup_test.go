@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+)
+
+// browser is a person's browser, without scripts: it keeps cookies, and follows
+// redirects.
+type browser struct {
+	t    *testing.T
+	c    *http.Client
+	base string
+	page string
+	last *http.Response
+}
+
+func newBrowser(t *testing.T, base string) *browser {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t: t, c: &http.Client{Jar: jar}, base: base}
+}
+
+func (b *browser) open(address string) int { return b.do(http.MethodGet, address, nil) }
+
+func (b *browser) do(method, address string, form url.Values) int {
+	b.t.Helper()
+	if strings.HasPrefix(address, "/") {
+		address = b.base + address
+	}
+	req, err := http.NewRequestWithContext(b.t.Context(), method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := b.c.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.page, b.last = string(raw), resp
+	return resp.StatusCode
+}
+
+var (
+	formTag  = regexp.MustCompile(`<form[^>]* action="([^"]*)"`)
+	inputTag = regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`)
+)
+
+// fields are those of the page's form, as it stands.
+func (b *browser) fields() (action string, form url.Values) {
+	b.t.Helper()
+	m := formTag.FindStringSubmatch(b.page)
+	if m == nil {
+		b.t.Fatalf("no form on this page:\n%s", b.page)
+	}
+	form = url.Values{}
+	for _, in := range inputTag.FindAllStringSubmatch(b.page, -1) {
+		if strings.Contains(in[0], `type="radio"`) || strings.Contains(in[0], `type="checkbox"`) {
+			if !strings.Contains(in[0]+">", "checked") && !strings.Contains(b.page, in[0]+" checked") {
+				continue
+			}
+		}
+		form.Add(in[1], html.UnescapeString(in[2]))
+	}
+	return html.UnescapeString(m[1]), form
+}
+
+// submit sends the page's form, with some fields filled in.
+func (b *browser) submit(with ...string) int {
+	b.t.Helper()
+	action, form := b.fields()
+	for i := 0; i < len(with); i += 2 {
+		form.Set(with[i], with[i+1])
+	}
+	if action != "" && strings.HasPrefix(action, "/") {
+		at := *b.last.Request.URL
+		action = at.Scheme + "://" + at.Host + action
+	}
+	return b.do(http.MethodPost, action, form)
+}
+
+func (b *browser) shows(part string) bool { return strings.Contains(b.page, part) }
+
+// console is where a server prints its link.
+type console struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.Write(p)
+}
+
+func (c *console) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.String()
+}
+
+// serving is a server that was started by the command.
+type serving struct {
+	t       *testing.T
+	data    string
+	base    string
+	console *console
+	stop    func()
+}
+
+func startServe(t *testing.T, data string, spoil func(*serveCommand)) *serving {
+	t.Helper()
+	s := &serving{t: t, data: data, console: &console{}}
+	c := &serveCommand{Forge: "github", Listen: "127.0.0.1:0", Data: data, Redis: "auto", Runners: 1, out: s.console}
+	spoil(c)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	_ = os.Remove(clientPath(data))
+	go func() { done <- c.Run(ctx) }()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(s.stop)
+	s.until("the server runs", func() bool {
+		select {
+		case err := <-done:
+			t.Fatalf("the server ended: %v", err)
+		default:
+		}
+		f, err := readClient(data)
+		s.base = f.URL
+		return err == nil
+	})
+	return s
+}
+
+func (s *serving) until(what string, ok func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("never: %s\nconsole:\n%s", what, s.console.text())
+		}
+	}
+}
+
+var setupLink = regexp.MustCompile(`http://\S+/setup\?token=\S+`)
+
+func (s *serving) link() string {
+	s.t.Helper()
+	s.until("a link is printed", func() bool { return setupLink.MatchString(s.console.text()) })
+	return setupLink.FindString(s.console.text())
+}
+
+func (s *serving) queues() string {
+	c := &client{base: s.base}
+	var out []app.APIQueueSummary
+	if err := c.call(s.t.Context(), http.MethodGet, "/api/queues", nil, &out); err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for _, q := range out {
+		names = append(names, q.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func newShopServer(t *testing.T) (*forgetest.Server, *forgetest.Repository) {
+	t.Helper()
+	hub, err := forgetest.New(forgetest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { hub.Close() })
+	repo := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
+	return hub, repo
+}
+
+func addRepository(t *testing.T, hub *forgetest.Server, owner, name string, files map[string]string) *forgetest.Repository {
+	t.Helper()
+	r, err := hub.AddRepository(owner, name, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetPermission("ann", "write")
+	if _, err := r.Commit(owner, forgetest.Commit{Branch: "main", Files: files}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A server that has nothing becomes one that lands changes, without a restart:
+// the link of the console, one form, one click at GitHub, the installation, and
+// /land.
+func TestSetUpToLanding(t *testing.T) {
+	hub, repo := newShopServer(t)
+	s := startServe(t, t.TempDir(), func(c *serveCommand) { c.GithubURL = hub.APIURL() })
+
+	stranger := newBrowser(t, s.base)
+	for _, path := range []string{"/setup", "/setup/made?code=x&state=y", "/setup?token=guess"} {
+		if status := stranger.open(path); status != http.StatusForbidden || stranger.shows("organization") {
+			t.Errorf("%s is open to everybody: %d", path, status)
+		}
+	}
+	if status := stranger.do(http.MethodPost, "/setup/start", url.Values{"site": {hub.URL()}}); status != http.StatusForbidden {
+		t.Errorf("the form is open to everybody: %d", status)
+	}
+	if status := stranger.open("/"); status != 200 || !stranger.shows("No queue yet") {
+		t.Errorf("the first page: %d", status)
+	}
+
+	b := newBrowser(t, s.base)
+	if status := b.open(s.link()); status != 200 || !b.shows("Connect this server to GitHub") || strings.Contains(b.last.Request.URL.String(), "token") {
+		t.Fatalf("%d %s\n%s", status, b.last.Request.URL, b.page)
+	}
+	for _, n := range []string{"contents", "administration", "issue_comment"} {
+		if !b.shows("<code>" + n + "</code>") {
+			t.Errorf("%s is not listed", n)
+		}
+	}
+	if got := b.last.Header.Get("Content-Security-Policy"); !strings.Contains(got, "form-action 'self'") {
+		t.Errorf("policy %q", got)
+	}
+	if status := b.submit("server", "nowhere"); status != 400 || !b.shows("The address of this server is not one") {
+		t.Errorf("a bad address: %d", status)
+	}
+	if status := b.submit("server", s.base, "organization", "acme"); status != 200 || !b.shows("On to GitHub") {
+		t.Fatalf("%d\n%s", status, b.page)
+	}
+	if got := b.last.Header.Get("Content-Security-Policy"); !strings.Contains(got, "form-action "+hub.URL()+";") {
+		t.Errorf("policy %q", got)
+	}
+	action, _ := b.fields()
+	if !strings.HasPrefix(action, hub.URL()+"/organizations/acme/settings/apps/new?state=") {
+		t.Errorf("action %s", action)
+	}
+	if status := b.submit(); status != 200 || !b.shows("Create GitHub App for acme") {
+		t.Fatalf("GitHub refuses the manifest: %d %s", status, b.page)
+	}
+	if status := b.submit(); status != 200 || !b.shows("Install it on repositories") || strings.Contains(b.last.Request.URL.RawQuery, "code") {
+		t.Fatalf("%d %s\n%s", status, b.last.Request.URL, b.page)
+	}
+	if !b.shows(hub.URL() + "/apps/submitqueue/installations/new") {
+		t.Errorf("no link to the installation:\n%s", b.page)
+	}
+	path := appPath(s.data)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the credentials: %v %v", info, err)
+	}
+	if b.shows("PRIVATE KEY") || strings.Contains(s.console.text(), "PRIVATE KEY") {
+		t.Error("the key is shown")
+	}
+	if status := b.open("/setup/made"); status != 200 { // loaded again
+		t.Errorf("%d", status)
+	}
+	for _, path := range []string{"/setup", "/setup?token=x", strings.TrimPrefix(s.link(), s.base)} {
+		if status := stranger.open(path); status != http.StatusNotFound {
+			t.Errorf("%s after the set-up: %d", path, status)
+		}
+	}
+
+	hub.Install("acme")
+	s.until("the repository has a queue", func() bool { return s.queues() == "acme/shop@main" })
+	if _, err := repo.Commit("ann", forgetest.Commit{Branch: "topic", From: "main", Files: map[string]string{"a.txt": "a\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := repo.OpenPull("ann", "topic", "main", "A topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Comment("ann", n, "/land")
+	merged(t, repo, n)
+	s.stop()
+
+	// The next start needs no set-up.
+	s = startServe(t, s.data, func(c *serveCommand) {})
+	s.until("the queue is back", func() bool { return s.queues() == "acme/shop@main" })
+	if setupLink.MatchString(s.console.text()) {
+		t.Error("a link is printed again")
+	}
+}
+
+// What comes back from GitHub is taken once, from the browser that has left.
+func TestSetUpIsGuarded(t *testing.T) {
+	hub, _ := newShopServer(t)
+	s := startServe(t, t.TempDir(), func(c *serveCommand) { c.GithubURL, c.ShowApp = hub.APIURL(), true })
+	b := newBrowser(t, s.base)
+	b.open(s.link())
+	b.submit("server", s.base)
+	b.submit() // at GitHub now
+	b.c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.submit()
+	back, err := b.last.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.c.CheckRedirect = nil
+
+	forged := *back
+	forged.RawQuery = url.Values{"code": back.Query()["code"], "state": {"another"}}.Encode()
+	if status := b.open(forged.String()); status != http.StatusBadRequest || !b.shows("belongs to no form of this browser") {
+		t.Errorf("a forged state: %d", status)
+	}
+	other := newBrowser(t, s.base)
+	if status := other.open(back.String()); status != http.StatusForbidden {
+		t.Errorf("another browser: %d", status)
+	}
+	hub.ExpireManifests()
+	if status := b.open(back.String()); status != http.StatusBadGateway || !b.shows("good once, for an hour") {
+		t.Errorf("an old code: %d\n%s", status, b.page)
+	}
+	if status := b.open(back.String()); status != http.StatusBadRequest {
+		t.Errorf("the same state again: %d", status)
+	}
+
+	// The link in another browser ends the first one's session.
+	other.open(s.link())
+	if status := b.open("/setup"); status != http.StatusForbidden {
+		t.Errorf("the first browser: %d", status)
+	}
+	other.submit("server", s.base)
+	other.submit()
+	if status := other.submit(); status != 200 || !other.shows("PRIVATE KEY") || !other.shows("--github-app FILE") {
+		t.Fatalf("%d\n%s", status, other.page)
+	}
+	if _, err := os.Stat(appPath(s.data)); !os.IsNotExist(err) {
+		t.Errorf("the credentials were to be shown, not kept: %v", err)
+	}
+	// What is shown is the file.
+	text := other.page[strings.Index(other.page, "<textarea"):]
+	text = html.UnescapeString(text[strings.Index(text, ">")+1 : strings.Index(text, "</textarea>")])
+	var a appFile
+	if err := json.Unmarshal([]byte(text), &a); err != nil || a.API != hub.APIURL() || a.ID != hub.AppID() {
+		t.Errorf("%v %+v", err, a)
+	}
+	addRepository(t, hub, "owner", "tool", map[string]string{".submitqueue.yml": shopConfig})
+	hub.Install("owner") // the App's owner, as this GitHub calls whoever is logged in
+	s.until("it works as the App all the same", func() bool { return s.queues() == "owner/tool@main" })
+	file := filepath.Join(t.TempDir(), "app.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	s = startServe(t, s.data, func(c *serveCommand) { c.App = file })
+	s.until("the file serves a start", func() bool { return s.queues() == "owner/tool@main" })
+}
+
+// With --repo, the App that was made serves those, and no others.
+func TestSetUpForOneRepository(t *testing.T) {
+	hub, _ := newShopServer(t)
+	addRepository(t, hub, "acme", "other", map[string]string{".submitqueue.yml": shopConfig})
+	s := startServe(t, t.TempDir(), func(c *serveCommand) { c.GithubURL, c.Repo = hub.APIURL(), []string{"acme/shop"} })
+	b := newBrowser(t, s.base)
+	b.open(s.link())
+	b.submit("server", s.base, "organization", "acme")
+	b.submit()
+	b.submit()
+	hub.Install("acme")
+	s.until("the queue is there", func() bool { return s.queues() == "acme/shop@main" })
+}
+
+func TestSetUpKeepsCredentialsThatCannotBeStored(t *testing.T) {
+	var made []appFile
+	s := newSetup(setupOptions{File: filepath.Join(t.TempDir(), "no", "such", "folder"), Log: slog.New(slog.DiscardHandler),
+		Made: func(a appFile) error { made = append(made, a); return nil }})
+	hub, _ := newShopServer(t)
+	b := newBrowser(t, "")
+	mux := http.NewServeMux()
+	mux.Handle("/setup", s)
+	mux.Handle("/setup/", s)
+	web := newTestServer(t, mux)
+	b.base = web
+	b.open("/setup?token=" + s.token)
+	b.submit("server", "https://queue.example.com", "site", hub.URL())
+	b.submit()
+	if status := b.submit(); status != 200 || !b.shows("could not be kept") || !b.shows("PRIVATE KEY") || len(made) != 1 {
+		t.Errorf("%d %d\n%s", status, len(made), b.page)
+	}
+}
+
+func newTestServer(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}

@@ -1,0 +1,111 @@
+package github
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v60/github"
+)
+
+// purpose says what a token is for. Each token reaches one repository, and
+// there only what its purpose needs: one that leaks from git cannot comment, and
+// one that leaks from the REST interface cannot push.
+type purpose int
+
+const (
+	forREST purpose = iota
+	forGit          // fetching and pushing
+)
+
+// allows says what of a need a purpose takes, or "".
+func (p purpose) allows(n Need) string {
+	switch p {
+	case forGit:
+		if slices.Contains([]string{"contents", "workflows", "metadata"}, n.Name) {
+			return n.Access
+		}
+	case forREST:
+		switch n.Name {
+		case "workflows":
+		case "contents":
+			return "read"
+		default:
+			return n.Access
+		}
+	}
+	return ""
+}
+
+// ask returns the permissions of a token for a purpose: those that are needed
+// and granted. GitHub refuses a token that asks for more. Nil, which asks for
+// all that is granted, is for servers that do not say what that is.
+func (p purpose) ask(granted *github.InstallationPermissions) *github.InstallationPermissions {
+	have := map[string]string{}
+	if raw, err := json.Marshal(granted); granted == nil || err != nil || json.Unmarshal(raw, &have) != nil || len(have) == 0 {
+		return nil
+	}
+	want := map[string]string{}
+	for _, n := range Needs() {
+		access := p.allows(n)
+		switch {
+		case access == "" || have[n.Name] == "":
+		case grants(have[n.Name], access):
+			want[n.Name] = access
+		case grants(have[n.Name], "read"):
+			want[n.Name] = "read"
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	out := &github.InstallationPermissions{}
+	raw, err := json.Marshal(want)
+	if err != nil || json.Unmarshal(raw, out) != nil {
+		return nil
+	}
+	return out
+}
+
+// narrow returns what to ask of a token of this session.
+func (s *session) narrow(found *github.Installation) *github.InstallationTokenOptions {
+	o := &github.InstallationTokenOptions{Permissions: s.purpose.ask(found.Permissions)}
+	if id := s.f.repositoryID(); id != 0 {
+		o.RepositoryIDs = []int64{id}
+	} else {
+		o.Repositories = []string{s.f.o.Name}
+	}
+	return o
+}
+
+// repositoryID is the repository's id, which outlives its name; 0 as long as it
+// is not known.
+func (f *Forge) repositoryID() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.o.RepositoryID
+}
+
+// learn takes the repository's id from a token that was asked for by name.
+func (f *Forge) learn(inst *ghinstallation.Transport) {
+	if f.repositoryID() != 0 {
+		return
+	}
+	list, err := inst.Repositories()
+	if err != nil || len(list) != 1 || list[0].GetID() == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.o.RepositoryID = list[0].GetID()
+}
+
+// Refresh makes tokens anew before the next request: what the App may do has
+// changed.
+func (f *Forge) Refresh() {
+	for _, s := range []*session{f.session, f.git} {
+		s.mu.Lock()
+		s.inst = nil
+		s.mu.Unlock()
+	}
+}
