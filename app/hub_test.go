@@ -54,10 +54,11 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
-	slots      int  // builds at a time; 0: two
-	unguarded  bool // main is not protected
-	talkative  bool // comments that nobody reads do not fail the test
-	unattended bool // the owner is not started: nobody makes turns
+	progress   time.Duration // 0: progress is told of at once
+	slots      int           // builds at a time; 0: two
+	unguarded  bool          // main is not protected
+	talkative  bool          // comments that nobody reads do not fail the test
+	unattended bool          // the owner is not started: nobody makes turns
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -146,7 +147,7 @@ func (h *hub) start(o hubOptions) {
 			Runner: workers.RunnerOptions{Checkout: h.mirror, Log: h.log}}))
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
-		Workers: pool, Analyzers: o.analyzers, Now: time.Now, Metrics: h.metrics, Log: h.log, Missed: o.missed,
+		Workers: pool, Analyzers: o.analyzers, Now: time.Now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,

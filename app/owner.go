@@ -16,7 +16,7 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer and Missed are required.
+// Metrics, Observer, Missed and Progress are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"
 	Branch    string
@@ -32,6 +32,7 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
+	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -67,6 +68,7 @@ func NewOwner(o OwnerOptions) *Owner {
 		o.Metrics = NewMetrics()
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
+	o.Progress = orDefault(o.Progress, progressPace)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
 		changed: make(chan struct{}), ready: errors.New("starting: the store has not been asked yet")}
 }

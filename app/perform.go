@@ -41,6 +41,9 @@ type performer struct {
 	said   map[int]forge.Publication // last, by pull request
 	due    map[int]time.Time         // when it may be published next, by pull request
 	pacing map[int]chan struct{}     // closed when it is not to wait for that
+	lulls  map[int]lull              // publications that wait because they have no news, by pull request
+	told   map[int]telling           // what was last told, by pull request
+	fresh  map[queue.ChangeID]bool   // entered in this ownership, and nothing was said of them yet
 
 	preparing sync.Mutex
 	prepared  bool // merges follow main's attributes
@@ -57,7 +60,7 @@ func newPerformer(ctx context.Context, o *Owner) *performer {
 	return &performer{Owner: o, ctx: ctx, git: make(chan struct{}, gitAtOnce), forge: make(chan struct{}, forgeAtOnce),
 		asks: make(chan struct{}, inspectAtOnce), judges: make(chan struct{}, judgedAtOnce),
 		busy: map[string]*underway{}, said: map[int]forge.Publication{},
-		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
+		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}, lulls: map[int]lull{}, told: map[int]telling{}, fresh: map[queue.ChangeID]bool{}}
 }
 
 func (p *performer) wait() { p.wg.Wait() }

@@ -110,6 +110,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
 	t.do.end(turn.Ended)
+	t.do.stir(t.core)
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
@@ -117,6 +118,9 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	for _, n := range turn.Notes {
 		if queue.Phase(n.What).Final() {
 			t.do.hurry(n.Number)
+		}
+		if n.What == "entered" {
+			t.do.enter(n.Change)
 		}
 	}
 	t.do.start(actions)

@@ -160,6 +160,7 @@ type Check struct {
 	Title      string // one line
 	Summary    string // Markdown, at most 65,535 characters
 	DetailsURL string // page for people; may be empty
+	New        bool   // nobody can have made it before, so it need not be looked for
 }
 
 // Protection is how a branch is protected.

@@ -12,6 +12,7 @@ import (
 func (c *Core) fold(e queue.Event) {
 	switch b := e.Body.(type) {
 	case queue.Commented:
+		c.hear(b)
 		for i, cmd := range queue.ParseCommands(b.Body) {
 			c.request(queue.Request{ID: b.Comment + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
 				Comment: b.Comment, Command: cmd, At: e.At})
@@ -87,6 +88,14 @@ func (c *Core) active(number int) *queue.Change {
 		return c.s.Changes[p.Active]
 	}
 	return nil
+}
+
+// hear acknowledges a comment with commands at once, before anything is asked of
+// the forge.
+func (c *Core) hear(b queue.Commented) {
+	if b.Comment != "" && b.Number != 0 && len(queue.ParseCommands(b.Body)) > 0 {
+		c.ask(queue.React{Number: b.Number, Comment: b.Comment, Seen: true})
+	}
 }
 
 func (c *Core) request(r queue.Request) {

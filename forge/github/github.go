@@ -70,6 +70,8 @@ type Forge struct {
 	comments map[commentKey]int64  // ours
 	checks   map[checkKey]int64    // ours
 	inspects map[int]pullCondition // as PullRequest last told it
+
+	protected map[string]keptProtection // by branch
 }
 
 var _ forge.Forge = (*Forge)(nil)
@@ -103,6 +105,7 @@ func New(o Options) (*Forge, error) {
 	f := &Forge{
 		o: o, log: o.Logger, base: base,
 		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
+		protected: map[string]keptProtection{},
 	}
 	f.wire = &pacer{next: newCache(o.HTTP, cacheBytes), every: o.MinWriteInterval}
 	apps, err := f.appTransport()
