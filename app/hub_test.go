@@ -43,6 +43,7 @@ type hub struct {
 	metrics *app.Metrics
 	log     *slog.Logger
 	stop    func()
+	intake  *app.Intake
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -148,10 +149,11 @@ func (h *hub) start(o hubOptions) {
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: time.Now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
+		Moved: func(now string) { h.intake.Moved("acme/shop", now) },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,
-		Log: h.log, Intake: app.NewIntake(app.IntakeOptions{
+		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
 			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -67,6 +68,9 @@ type Intake struct {
 	metrics  *Metrics
 	now      func() time.Time
 	log      *slog.Logger
+
+	mu      sync.Mutex
+	aliases aliases
 }
 
 // NewIntake returns an intake of webhooks.
@@ -80,7 +84,7 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}}
 }
 
 // Results of a delivery, as counted and answered.
@@ -151,7 +155,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case err != nil:
 		return http.StatusBadRequest, resultMalformed, d
 	}
-	queues := hook.Queues[strings.ToLower(d.Repository)]
+	queues := in.queuesOf(hook, d)
 	switch {
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type performer struct {
 	pacing map[int]chan struct{}     // closed when it is not to wait for that
 	lulls  map[int]lull              // publications that wait because they have no news, by pull request
 	told   map[int]telling           // what was last told, by pull request
+	place  forge.Place               // of the repository; without an id: not asked for yet
 	fresh  map[queue.ChangeID]bool   // entered in this ownership, and nothing was said of them yet
 
 	preparing sync.Mutex
@@ -225,12 +227,16 @@ func (p *performer) result(ctx context.Context, a *queue.Action, body queue.Body
 	if p.ctx.Err() != nil || ctx.Err() != nil || errors.Is(err, errNotOwning) {
 		return // carried out again from the stored state, or no longer wanted
 	}
-	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err)}
+	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Away: errors.Is(err, forge.ErrAway)}
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
 		f.After = t.After
 	}
 	p.Metrics.RecordAction(task, "error", took)
-	p.Log.Warn("an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
+	level := slog.LevelWarn
+	if f.Away {
+		level = slog.LevelDebug // said once, when the state takes it in
+	}
+	p.Log.Log(ctx, level, "an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
 	p.emit(p.ctx, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 

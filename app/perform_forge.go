@@ -35,6 +35,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 		return queue.Inspected{Action: key, Permission: level.String(), ConfigAt: at}, err
 	}
 	pr, err := p.Forge.PullRequest(ctx, t.Number)
+	err = p.orAway(ctx, err)
 	if errors.Is(err, forge.ErrNotFound) {
 		return queue.Inspected{Action: key, Missing: true, ConfigAt: at}, nil
 	}
@@ -153,7 +154,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID), New: p.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	return gone(done, p.say(ctx, say, gist))
+	return gone(done, p.orAway(ctx, p.say(ctx, say, gist)))
 }
 
 // say publishes what has not been said yet; gist is of what it says.
@@ -223,7 +224,7 @@ func (p *performer) react(ctx context.Context, key string, t queue.React) (queue
 	case t.Accepted:
 		r = forge.ReactionAccepted
 	}
-	return gone(queue.Done{Action: key}, p.Forge.React(ctx, t.Number, t.Comment, r))
+	return gone(queue.Done{Action: key}, p.orAway(ctx, p.Forge.React(ctx, t.Number, t.Comment, r)))
 }
 
 // run hands a build to the workers; they report by events of their own.

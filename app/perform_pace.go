@@ -67,7 +67,11 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if phase == queue.Landing {
 		phase = queue.Pending // over in a moment, and then there is more to say
 	}
-	return fmt.Sprint(ch.ID, phase, ch.Reason, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, s.Main.Paused != nil, red, s.Main.Broken),
+	why := ch.Reason
+	if phase == queue.Pending {
+		why = queue.Reason{} // what it waits for is progress
+	}
+	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, s.Main.Paused != nil, red, s.Main.Broken),
 		begins && pull.Notice.Code == ""
 }
 

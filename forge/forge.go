@@ -90,6 +90,10 @@ type Delivery struct {
 	Kind       string // the forge's name of the event, for logs and counters
 	Repository string // "owner/name"
 	Events     []queue.Event
+
+	Formerly     string   // "owner/name" that the repository had before
+	Repositories []string // it is about these, too
+	Account      string   // it is about all repositories of this owner, too
 }
 
 // PullRequest is a pull or merge request as it stands at the forge.

@@ -31,8 +31,10 @@ func (c *Core) fold(e queue.Event) {
 		}
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
-			c.observe()
+			c.lookAgain()
 		}
+	case queue.Access:
+		c.access(b)
 	case queue.Observed:
 		c.observed(b)
 	case queue.Surveyed:

@@ -20,6 +20,11 @@ func (c *Core) observed(b queue.Observed) {
 		return // given up for a newer reading
 	}
 	m := &c.s.Main
+	c.back()
+	if b.Repository != 0 && m.Repository != b.Repository {
+		m.Repository = b.Repository
+		c.touchMain()
+	}
 	late := m.Again // something happened after it was made
 	if late {
 		m.Again = false

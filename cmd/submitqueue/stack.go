@@ -63,6 +63,8 @@ type stack struct {
 	wg     sync.WaitGroup
 	closes []func() error // in the order of making
 	serve  chan error
+
+	intake *app.Intake // of webhooks; nil: there are none
 }
 
 // startStack starts a server; close ends it. What it has stored survives.
@@ -122,7 +124,8 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
-		intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+		intake = s.intake
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
@@ -174,10 +177,21 @@ func (s *stack) openQueues(ctx context.Context, o stackOptions, share *app.Share
 		s.owners = append(s.owners, app.NewOwner(app.OwnerOptions{
 			Queue: q.name(), Branch: q.Branch, Name: name, Store: s.store, Forge: q.Forge,
 			Mirror: mirror, Workers: share.For(mirror), Analyzers: toolAnalyzers(pool), Now: time.Now, Metrics: metrics, Log: o.Log,
+			Moved:  s.moved(q.Repository),
 			Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 		}))
 	}
 	return nil
+}
+
+// moved returns who is told that a repository has another name than the one it
+// was configured with: webhooks bear it.
+func (s *stack) moved(configured string) func(now string) {
+	return func(now string) {
+		if s.intake != nil {
+			s.intake.Moved(configured, now)
+		}
+	}
 }
 
 // ownerName returns the name under which a server owns queues. It belongs to the

@@ -18,14 +18,21 @@ func appRoutes() []route {
 		{pattern: "POST /app/hook/deliveries/{id}/attempts", need: "app", f: redeliver},
 		{pattern: "GET /rate_limit", f: rateLimit},
 		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: func(c *call) (any, error) {
-			return c.s.installationJSON(c.repo.owner), nil
+			if c.s.access[c.repo.id] == "removed" {
+				return nil, notFound()
+			}
+			return c.s.installationOf(c.repo), nil
 		}},
+		{pattern: "GET /repositories/{id}", f: getRepositoryByID},
 	}
 }
 
 func createToken(c *call) (any, error) {
 	if c.number("id") != installationID {
 		return nil, notFound()
+	}
+	if c.s.suspended {
+		return nil, refused(suspendedMessage)
 	}
 	var in struct {
 		Repositories  []string          `json:"repositories"`

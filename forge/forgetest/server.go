@@ -74,6 +74,8 @@ type Server struct {
 	hooks    hooks
 	hour     time.Time      // to which usage belongs
 	usage    map[string]int // requests counted against the limit, by who asks
+
+	life
 }
 
 const (

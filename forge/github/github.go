@@ -60,6 +60,7 @@ type Forge struct {
 	base    *url.URL
 	wire    http.RoundTripper // without credentials
 	session *session
+	mover   *mover
 	client  *github.Client // as the installation
 	app     *github.Client // as the App itself
 
@@ -108,6 +109,7 @@ func New(o Options) (*Forge, error) {
 		protected: map[string]keptProtection{},
 	}
 	f.wire = &pacer{next: newCache(o.HTTP, cacheBytes), every: o.MinWriteInterval}
+	f.mover = &mover{owner: o.Owner, name: o.Name, base: base}
 	apps, err := f.appTransport()
 	if err != nil {
 		return nil, err
@@ -119,6 +121,7 @@ func New(o Options) (*Forge, error) {
 }
 
 func (f *Forge) newClient(t http.RoundTripper) *github.Client {
+	t = moves{f.mover, t}
 	c := github.NewClient(&http.Client{Transport: t, Timeout: timeout})
 	c.BaseURL, c.UploadURL = f.base, f.base
 	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {

@@ -84,6 +84,9 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
+	if ok, err := access(&d, data); ok {
+		return d, err
+	}
 	var p payload
 	if err := json.Unmarshal(data, &p); err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
