@@ -173,3 +173,22 @@ func (h *hub) comments(n int) (out []string) {
 	}
 	return out
 }
+
+// A target branch that is renamed takes its pull requests with it: each is told
+// so, and the queue says what it is called now.
+func TestTargetBranchRenamed(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land")
+	h.says(n, "1st of 1")
+	mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+	h.away("there is no branch main any more; restore it, or serve the queue of another branch (--branch); the default branch is trunk")
+	h.says(n, "Out of the queue: it now asks for another branch", "`trunk`")
+	mustNot(t, h.RenameBranch("ada", "trunk", "main"))
+	h.reachable()
+	h.Comment("max", n, "/queue resume")
+	h.Comment("ann", n, "/land")
+	h.landed(n)
+}
