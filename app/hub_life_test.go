@@ -192,3 +192,26 @@ func TestTargetBranchRenamed(t *testing.T) {
 	h.Comment("ann", n, "/land")
 	h.landed(n)
 }
+
+// What was delivered while the server was down is asked for again: GitHub lists
+// labels by no time, so nothing else tells of this one.
+func TestWebhooksOfADowntime(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.seen()
+	h.stop()
+	h.Label("ann", n, "land")
+	mustNot(t, h.github.WaitDelivered(t.Context()))
+	h.start(hubOptions{workers: workers.NewInstant(4)})
+	h.landed(n)
+	again := 0
+	for _, d := range h.github.Deliveries() {
+		if d.Redelivery {
+			again++
+		}
+	}
+	if again == 0 {
+		t.Error("nothing was delivered again")
+	}
+}
