@@ -47,6 +47,7 @@ type hub struct {
 	stop    func()
 	ci      *forgeci.Controller
 	options hubOptions
+	intake  *app.Intake
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -58,6 +59,7 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
+	progress   time.Duration    // 0: progress is told of at once
 	now        func() time.Time // the owner's clock
 	timeout    time.Duration    // of one request to GitHub; 0: one minute
 	slots      int              // builds at a time; 0: two
@@ -170,11 +172,12 @@ func (h *hub) start(o hubOptions) {
 		tell = func(_ string, news forge.CINews) { h.ci.News(news) }
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
-		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed,
+		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
+		Moved: func(now string) { h.intake.Moved("acme/shop", now) },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,
-		Log: h.log, Intake: app.NewIntake(app.IntakeOptions{
+		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
 			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -43,6 +44,8 @@ type Hook struct {
 	// Find returns them where they come and go; nil: Queues is all there is. It gets
 	// the repository's name in lower case.
 	Find func(repository string) []string
+	// All returns them all by repository, in lower case, where there is a Find.
+	All func() map[string][]string
 	// CI is told what a delivery says of CI; it does not wait. Nil: nobody is.
 	CI func(repository string, news forge.CINews)
 }
@@ -72,6 +75,9 @@ type Intake struct {
 	metrics  *Metrics
 	now      func() time.Time
 	log      *slog.Logger
+
+	mu      sync.Mutex
+	aliases aliases
 }
 
 // NewIntake returns an intake of webhooks.
@@ -83,9 +89,9 @@ func NewIntake(o IntakeOptions) *Intake {
 			key := strings.ToLower(repository)
 			queues[key] = append(queues[key], names...)
 		}
-		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, CI: h.CI}
+		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log)}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}}
 }
 
 func (h Hook) queues(repository string) []string {
@@ -93,6 +99,13 @@ func (h Hook) queues(repository string) []string {
 		return h.Find(repository)
 	}
 	return h.Queues[repository]
+}
+
+func (h Hook) all() map[string][]string {
+	if h.All != nil {
+		return h.All()
+	}
+	return h.Queues
 }
 
 // Results of a delivery, as counted and answered.
@@ -164,7 +177,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case err != nil:
 		return http.StatusBadRequest, resultMalformed, d
 	}
-	queues := hook.queues(strings.ToLower(d.Repository))
+	queues := in.queuesOf(hook, d)
 	switch {
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d

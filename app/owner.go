@@ -17,7 +17,7 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer and Missed are required.
+// Metrics, Observer, Missed, Moved and Progress are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"
 	Branch    string
@@ -33,6 +33,8 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
+	Moved     func(now string)       // hears the repository's name, "owner/name", when it has been read; nil: nobody
+	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -48,6 +50,7 @@ type Owner struct {
 	core    *speculation.Core // nil while not owning
 	changed chan struct{}
 	ready   error
+	again   chan struct{} // the forge is to be asked for what was missed, now
 
 	fenced bool // tokens of this server's lives before this one are worth nothing; of Run
 }
@@ -71,8 +74,9 @@ func NewOwner(o OwnerOptions) *Owner {
 		o.Metrics.watchLimits(f.Limits)
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
+	o.Progress = orDefault(o.Progress, progressPace)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
-		changed: make(chan struct{}), ready: errors.New("starting: the store has not been asked yet")}
+		changed: make(chan struct{}), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
 }
 
 // Run takes the lease whenever it can be had and owns the queue while it has
@@ -146,6 +150,8 @@ func (o *Owner) Away() string {
 		return o.ready.Error()
 	case o.core == nil:
 		return "another server owns this queue and shows it"
+	case o.core.State().Main.Away != "":
+		return "waiting: " + oneLine(o.core.State().Main.Away, 400)
 	}
 	return ""
 }
@@ -300,7 +306,7 @@ func (o *Owner) watchMissed(ctx context.Context) {
 		} else {
 			since = started.Add(-2 * o.Missed)
 		}
-		pause(ctx, wait)
+		o.waitMissed(ctx, wait)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -45,6 +46,10 @@ type performer struct {
 	said   map[int]forge.Publication // last, by pull request
 	due    map[int]time.Time         // when it may be published next, by pull request
 	pacing map[int]chan struct{}     // closed when it is not to wait for that
+	lulls  map[int]lull              // publications that wait because they have no news, by pull request
+	told   map[int]telling           // what was last told, by pull request
+	place  forge.Place               // of the repository; without an id: not asked for yet
+	fresh  map[queue.ChangeID]bool   // entered in this ownership, and nothing was said of them yet
 
 	proven   map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
 	moved    map[queue.ChangeID]bool         // whose branches have moved with main: main may be seen there before the push has its answer
@@ -67,7 +72,8 @@ func newPerformer(ctx context.Context, o *Owner) *performer {
 	return &performer{Owner: o, ctx: ctx, git: make(chan struct{}, gitAtOnce), forge: make(chan struct{}, forgeAtOnce),
 		asks: make(chan struct{}, inspectAtOnce), judges: make(chan struct{}, judgedAtOnce),
 		busy: map[string]*underway{}, said: map[int]forge.Publication{},
-		proven: map[queue.CommitID]queue.TreeID{}, moved: map[queue.ChangeID]bool{}, finished: map[queue.ChangeID]bool{}, due: map[int]time.Time{}, pacing: map[int]chan struct{}{}}
+		proven: map[queue.CommitID]queue.TreeID{}, moved: map[queue.ChangeID]bool{}, finished: map[queue.ChangeID]bool{},
+		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}, lulls: map[int]lull{}, told: map[int]telling{}, fresh: map[queue.ChangeID]bool{}}
 }
 
 func (p *performer) wait() { p.wg.Wait() }
@@ -239,12 +245,16 @@ func (p *performer) result(ctx context.Context, a *queue.Action, body queue.Body
 	if p.ctx.Err() != nil || ctx.Err() != nil || errors.Is(err, errNotOwning) {
 		return // carried out again from the stored state, or no longer wanted
 	}
-	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err)}
+	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Away: errors.Is(err, forge.ErrAway)}
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
 		f.After = t.After
 	}
 	p.Metrics.RecordAction(task, "error", took)
-	p.Log.Warn("an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
+	level := slog.LevelWarn
+	if f.Away {
+		level = slog.LevelDebug // said once, when the state takes it in
+	}
+	p.Log.Log(ctx, level, "an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
 	p.emit(p.ctx, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -44,6 +43,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 		return queue.Inspected{Action: key, Permission: level.String(), Teams: teams, ConfigAt: at}, err
 	}
 	pr, err := p.Forge.PullRequest(ctx, t.Number)
+	err = p.orAway(ctx, err)
 	if errors.Is(err, forge.ErrNotFound) {
 		return queue.Inspected{Action: key, Missing: true, ConfigAt: at}, nil
 	}
@@ -152,10 +152,12 @@ func (p *performer) approved(ctx context.Context, pr forge.PullRequest, requeste
 func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (queue.Body, error) {
 	var v queue.View
 	var ok bool
+	var gist string
 	texts := p.Texts
 	texts.Now = queue.At(p.Now())
 	if err := p.facts(func(c *speculation.Core) {
 		v, ok = c.PullView(t.Number)
+		gist, _ = gistOf(c, t.Number)
 		texts.Broken = c.State().Main.Broken
 	}); err != nil {
 		return nil, err
@@ -173,21 +175,24 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			name = TryCheckName // that a try has passed is no leave to merge
 		}
 		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
-			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID), Annotations: annotations(v.Change), Buttons: buttons(v.Change)}
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID),
+			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	err := p.say(ctx, say)
+	err := p.say(ctx, say, gist)
 	if err == nil {
 		err = p.finish(ctx, v.Change)
 	}
-	return gone(done, err)
+	return gone(done, p.orAway(ctx, err))
 }
 
-// say publishes what has not been said yet.
-func (p *performer) say(ctx context.Context, now forge.Publication) error {
+// say publishes what has not been said yet; gist is of what it says.
+func (p *performer) say(ctx context.Context, now forge.Publication, gist string) error {
 	p.mu.Lock()
 	last := p.said[now.Number]
 	p.mu.Unlock()
+	isNew := now.Check.New
+	now.Check.New = false
 	if reflect.DeepEqual(last, now) {
 		return nil
 	}
@@ -196,20 +201,26 @@ func (p *performer) say(ctx context.Context, now forge.Publication) error {
 			return err
 		}
 	} else {
-		if last.Comment != now.Comment {
+		if last.Comment != now.Comment && p.worthTelling(now.Number, gist) {
 			if err := p.Forge.Comment(ctx, now.Number, now.Marker, now.Comment); err != nil {
 				return err
 			}
 			last.Comment = now.Comment
 			p.note(now.Number, last)
+			p.retell(now.Number, gist, true)
 		}
 		if !reflect.DeepEqual(last.Check, now.Check) && now.Check.Name != "" {
-			if err := p.Forge.Check(ctx, now.Check); err != nil {
+			check := now.Check
+			check.New = isNew
+			p.notFresh(queue.ChangeID(check.ExternalID)) // once tried, it may be there
+			if err := p.Forge.Check(ctx, check); err != nil {
 				return err
 			}
 		}
+		now.Comment = last.Comment
 	}
 	p.note(now.Number, now)
+	p.retell(now.Number, gist, false)
 	return nil
 }
 
@@ -217,59 +228,6 @@ func (p *performer) note(number int, said forge.Publication) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said[number] = said
-}
-
-// publishPace is the least time between two publications of a pull request that
-// has no verdict yet. In a burst most of what a change goes through is old
-// before anybody has read it.
-const publishPace = 2 * time.Second
-
-// pace waits until it is time for the next publication of a pull request, or
-// until it has its verdict.
-func (p *performer) pace(ctx context.Context, number int) {
-	over := make(chan struct{})
-	p.mu.Lock()
-	p.pacing[number] = over
-	p.mu.Unlock()
-	if !p.over(number) {
-		p.mu.Lock()
-		wait := max(p.due[number].Sub(p.Now()), 0)
-		p.due[number] = p.Now().Add(wait + publishPace)
-		p.mu.Unlock()
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-over:
-		case <-ctx.Done():
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pacing[number] == over {
-		delete(p.pacing, number)
-	}
-}
-
-// over reports whether there is nothing new to come for a pull request.
-func (p *performer) over(number int) bool {
-	over := true
-	_ = p.facts(func(c *speculation.Core) {
-		pull := c.State().Pulls[number]
-		over = pull == nil || pull.Active == ""
-	}) // not owning: it is carried out by whoever owns next
-	return over
-}
-
-// hurry ends the pace of a pull request that has its verdict.
-func (p *performer) hurry(number int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.due, number)
-	if over := p.pacing[number]; over != nil {
-		delete(p.pacing, number)
-		close(over)
-	}
 }
 
 // gone treats a pull request that has been deleted as shown: nobody can read it.
@@ -289,10 +247,13 @@ func (p *performer) detailsURL(id queue.ChangeID) string {
 
 func (p *performer) react(ctx context.Context, key string, t queue.React) (queue.Body, error) {
 	r := forge.ReactionRefused
-	if t.Accepted {
+	switch {
+	case t.Seen:
+		r = forge.ReactionSeen
+	case t.Accepted:
 		r = forge.ReactionAccepted
 	}
-	return gone(queue.Done{Action: key}, p.Forge.React(ctx, t.Number, t.Comment, r))
+	return gone(queue.Done{Action: key}, p.orAway(ctx, p.Forge.React(ctx, t.Number, t.Comment, r)))
 }
 
 // run hands a build to the workers; they report by events of their own.

@@ -17,19 +17,26 @@ import (
 // observe reads the target branch: its tip, what is new on it, and its
 // configuration.
 func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (queue.Body, error) {
+	place, err := p.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
 	remote, err := p.Forge.Remote(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tip, err := p.Mirror.FetchBranch(ctx, remote, p.Branch)
+	if errors.Is(err, forge.ErrNotFound) {
+		return nil, p.branchGone(ctx)
+	}
 	if err != nil {
-		return nil, err
+		return nil, p.orAway(ctx, err)
 	}
 	protection, err := p.Forge.Protection(ctx, p.Branch)
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Observed{Action: key, Tip: tip, From: t.From, Protected: protection.Protected}
+	out := queue.Observed{Action: key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
 	if tip != t.From {
 		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
 		if err != nil {

@@ -100,7 +100,7 @@ func (r *rig) start() {
 	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log,
 		Runner: workers.RunnerOptions{Checkout: mirror, Log: log}}))
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
-		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log})
+		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})
 	r.queues = app.NewQueues(r.store, pool, time.Now, r.owner)
 	done := make(chan struct{})
 	go func() {

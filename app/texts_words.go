@@ -218,6 +218,10 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "The target branch is proven", ""
 	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
 		return upgradeNote(n)
+	case "away":
+		return "The repository is out of reach", detail
+	case "back":
+		return "The repository is within reach again", ""
 	case "refused":
 		return "The " + w.host() + " refused the push", detail
 	case "lost-race":

@@ -110,6 +110,8 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
 	t.do.end(turn.Ended)
+	t.do.stir(t.core)
+	t.do.reached(events)
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
@@ -117,6 +119,9 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	for _, n := range turn.Notes {
 		if queue.Phase(n.What).Final() {
 			t.do.hurry(n.Number)
+		}
+		if n.What == "entered" {
+			t.do.enter(n.Change)
 		}
 	}
 	t.do.start(actions)
@@ -196,8 +201,8 @@ func (t *turns) count(turn speculation.Turn) {
 		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
 			what, more := upgradeNote(n)
 			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
-		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race":
-			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit)
+		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back":
+			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
 	}
 	t.news = t.news || len(turn.Notes) > 0

@@ -91,6 +91,10 @@ type Delivery struct {
 	Repository string // "owner/name"
 	Events     []queue.Event
 	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
+
+	Formerly     string   // "owner/name" that the repository had before
+	Repositories []string // it is about these, too
+	Account      string   // it is about all repositories of this owner, too
 }
 
 // PullRequest is a pull or merge request as it stands at the forge.
@@ -165,6 +169,7 @@ type Check struct {
 
 	Annotations []Annotation // at most MostAnnotations; those of a check run do not change any more
 	Buttons     []Button     // at most three
+	New         bool         // nobody can have made it before, so it need not be looked for
 }
 
 // Protection is how a branch is protected.

@@ -133,6 +133,7 @@ type React struct {
 	Number   int    `json:"number"`
 	Comment  string `json:"comment"`
 	Accepted bool   `json:"accepted"`
+	Seen     bool   `json:"seen,omitempty"` // it has arrived, and is looked into
 }
 
 // Name implements Task.
@@ -196,4 +197,9 @@ func (t Publish) Name() (string, string) {
 }
 
 // Name implements Task.
-func (t React) Name() (string, string) { return "react", t.Comment }
+func (t React) Name() (string, string) {
+	if t.Seen {
+		return "react", t.Comment + "+seen"
+	}
+	return "react", t.Comment
+}

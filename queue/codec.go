@@ -9,7 +9,7 @@ import (
 // bodies and tasks list the types that travel in envelopes, by name. They are
 // functions, not variables, so that nothing can change them.
 func bodies() []Body {
-	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{},
+	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
 		Observed{}, Surveyed{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, BuildStarted{}, JobDone{},
 		BuildDone{}, Pushed{}, Done{}, Failed{}, Capacity{}, Tick{}}
 }

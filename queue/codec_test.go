@@ -21,7 +21,7 @@ import (
 // allBodies and allTasks are every type that travels in an envelope;
 // TestEnvelopeTypes holds them to the source.
 func allBodies() []queue.Body {
-	return []queue.Body{queue.Commented{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Stirred{},
+	return []queue.Body{queue.Commented{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Stirred{}, queue.Access{},
 		queue.Observed{}, queue.Surveyed{}, queue.Inspected{}, queue.Analyzed{}, queue.Met{}, queue.Resolved{}, queue.BuildStarted{},
 		queue.JobDone{}, queue.BuildDone{}, queue.Pushed{}, queue.Done{}, queue.Failed{}, queue.Capacity{}, queue.Tick{}}
 }

@@ -44,21 +44,23 @@ func (p *Push) Tip() CommitID { return p.Commits[len(p.Commits)-1] }
 
 // Main is what the queue knows of its target branch.
 type Main struct {
-	Branch    string       `json:"branch"`
-	Tip       CommitID     `json:"tip,omitempty"`
-	Line      Line         `json:"line,omitzero"` // where Tip is
-	Protected bool         `json:"protected,omitempty"`
-	Surveyed  CommitID     `json:"surveyed,omitempty"`  // the commit whose keys were compared with the ledger
-	Root      LinkID       `json:"root,omitempty"`      // root link of the keys of main that were not proven at Surveyed
-	Suspects  []LineCommit `json:"suspects,omitempty"`  // the latest of the commits we did not make since main was last proven, oldest first
-	Config    *Config      `json:"config,omitempty"`    // the last good one of the target branch
-	ConfigAt  CommitID     `json:"config_at,omitempty"` // where Config was first seen
-	Broken    string       `json:"broken,omitempty"`    // why the present one is not used, with line and column
-	Paused    *Pause       `json:"paused,omitempty"`
-	Nows      []Emergency  `json:"nows,omitempty"`    // of the last day, the oldest first
-	Again     bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
-	Retry     Instant      `json:"retry,omitempty"`   // red keys are run again then
-	Backoff   int          `json:"backoff,omitempty"` // how often they were
+	Branch     string       `json:"branch"`
+	Tip        CommitID     `json:"tip,omitempty"`
+	Line       Line         `json:"line,omitzero"` // where Tip is
+	Protected  bool         `json:"protected,omitempty"`
+	Repository int64        `json:"repository,omitempty"` // the forge's id of the repository, whatever its name; 0: not known
+	Away       string       `json:"away,omitempty"`       // why the repository is out of reach, and what to do; empty: it is not
+	Surveyed   CommitID     `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
+	Root       LinkID       `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
+	Suspects   []LineCommit `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
+	Config     *Config      `json:"config,omitempty"`     // the last good one of the target branch
+	ConfigAt   CommitID     `json:"config_at,omitempty"`  // where Config was first seen
+	Broken     string       `json:"broken,omitempty"`     // why the present one is not used, with line and column
+	Paused     *Pause       `json:"paused,omitempty"`
+	Nows       []Emergency  `json:"nows,omitempty"`    // of the last day, the oldest first
+	Again      bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
+	Retry      Instant      `json:"retry,omitempty"`   // red keys are run again then
+	Backoff    int          `json:"backoff,omitempty"` // how often they were
 
 	Analyzer string   `json:"analyzer,omitempty"` // version of the analyzer that Tip is judged by; empty: not known yet
 	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for

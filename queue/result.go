@@ -7,14 +7,15 @@ import "time"
 
 // Observed is the target branch as git and its configuration show it.
 type Observed struct {
-	Action    string       `json:"action"`
-	Tip       CommitID     `json:"tip"`
-	From      CommitID     `json:"from"`   // the tip the queue knew when it asked; "" at first start
-	Forced    bool         `json:"forced"` // From is not an ancestor of Tip
-	Line      []LineCommit `json:"line"`   // first-parent commits after From up to Tip, oldest first
-	Protected bool         `json:"protected"`
-	Config    *Config      `json:"config,omitempty"`
-	Broken    string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
+	Action     string       `json:"action"`
+	Tip        CommitID     `json:"tip"`
+	From       CommitID     `json:"from"`   // the tip the queue knew when it asked; "" at first start
+	Forced     bool         `json:"forced"` // From is not an ancestor of Tip
+	Line       []LineCommit `json:"line"`   // first-parent commits after From up to Tip, oldest first
+	Protected  bool         `json:"protected"`
+	Repository int64        `json:"repository,omitempty"` // the forge's id of it; 0: it has none
+	Config     *Config      `json:"config,omitempty"`
+	Broken     string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
 
 	Differs string `json:"differs,omitempty"` // what was pushed was read back, and has another tree than was proven: which
 
@@ -169,6 +170,7 @@ type Failed struct {
 	Error     string        `json:"error"`
 	Transient bool          `json:"transient"`
 	After     time.Duration `json:"after,omitempty"` // not before this long from now
+	Away      bool          `json:"away,omitempty"`  // the repository is out of reach: to be tried again until it is not
 }
 
 // Capacity says how many builds can run at once.

@@ -264,6 +264,10 @@ func (c *Core) failed(f queue.Failed) {
 	if a == nil || c.idle(a.Task) {
 		return
 	}
+	if f.Away {
+		c.kept(a, f)
+		return
+	}
 	wait := min(minBackoff<<min(a.Attempt-1, 20), maxBackoff)
 	wait = max(wait, f.After)
 	if f.Transient && a.Attempt < maxAttempts {

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -161,8 +162,9 @@ func TestA14EntryBeforeAnyMerge(t *testing.T) {
 	}
 	e := w.say(p, "dev", "/land")
 	w.step(e)
-	a := w.waits[0]
-	w.waits = w.waits[1:]
+	at := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Inspect); return ok })
+	a := w.waits[at]
+	w.waits = slices.Delete(w.waits, at, at+1)
 	in := w.carryOut(a)[0].(queue.Inspected)
 	in.Protected = []string{".submitqueue.yml"}
 	turn := w.step(w.event(in))

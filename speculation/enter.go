@@ -343,8 +343,8 @@ func (c *Core) answer(r *queue.Request, why queue.Reason) {
 }
 
 func (c *Core) react(r *queue.Request, accepted bool) {
-	if r.Comment != "" && r.Number != 0 {
-		c.ask(queue.React{Number: r.Number, Comment: r.Comment, Accepted: accepted})
+	if r.Comment != "" && r.Number != 0 && !accepted { // that it has arrived was said, and its comment says the rest
+		c.ask(queue.React{Number: r.Number, Comment: r.Comment})
 	}
 	c.forget(r)
 }

@@ -20,6 +20,8 @@ func (c *Core) fold(e queue.Event) {
 			if id = e.ID; c.s.Pulls[b.Number] == nil {
 				return
 			}
+		} else {
+			c.hear(b)
 		}
 		for i, cmd := range queue.ParseCommands(b.Body) {
 			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
@@ -41,8 +43,10 @@ func (c *Core) fold(e queue.Event) {
 		c.stirred(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
-			c.observe()
+			c.lookNow()
 		}
+	case queue.Access:
+		c.access(b)
 	case queue.Observed:
 		c.observed(b)
 	case queue.Surveyed:
@@ -95,6 +99,14 @@ func (c *Core) active(number int) *queue.Change {
 		return c.s.Changes[p.Active]
 	}
 	return nil
+}
+
+// hear acknowledges a comment with commands at once, before anything is asked of
+// the forge.
+func (c *Core) hear(b queue.Commented) {
+	if b.Comment != "" && b.Number != 0 && len(queue.ParseCommands(b.Body)) > 0 {
+		c.ask(queue.React{Number: b.Number, Comment: b.Comment, Seen: true})
+	}
 }
 
 func (c *Core) request(r queue.Request) {

@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -16,16 +17,26 @@ type Instant struct {
 
 	mu     sync.Mutex
 	seen   map[queue.BuildID]string // build -> action that was last answered
+	timers map[queue.BuildID]*time.Timer
 	closed bool
+
+	took time.Duration // of each build
 }
 
 var _ Controller = (*Instant)(nil)
 
 // NewInstant returns a controller that says it can run slots builds at once.
 func NewInstant(slots int) *Instant {
-	c := &Instant{slots: slots, events: newEvents(), seen: make(map[queue.BuildID]string)}
+	c := &Instant{slots: slots, events: newEvents(), seen: make(map[queue.BuildID]string), timers: make(map[queue.BuildID]*time.Timer)}
 	c.events.put(queue.Capacity{Slots: slots})
 	return c
+}
+
+// Take has builds that are begun from now on pass only after some time.
+func (c *Instant) Take(took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.took = took
 }
 
 // Run implements Controller: it reports that every job has passed.
@@ -44,6 +55,10 @@ func (c *Instant) Run(_ context.Context, b queue.Build, action string) error {
 	c.seen[b.ID] = action
 	const machine = "instant"
 	out := []queue.Body{queue.BuildStarted{Build: b.ID, Machine: machine}}
+	if c.took > 0 {
+		c.events.put(out...)
+		out = nil
+	}
 	for _, j := range b.Jobs {
 		done := queue.JobDone{Build: b.ID, Step: j.Step.Digest(), Outcome: queue.JobPassed, Machine: machine}
 		if j.Step.Report == queue.ReportGoTestJSON {
@@ -51,12 +66,33 @@ func (c *Instant) Run(_ context.Context, b queue.Build, action string) error {
 		}
 		out = append(out, done)
 	}
-	c.events.put(append(out, queue.BuildDone{Action: action, Build: b.ID, Outcome: queue.JobPassed})...)
+	out = append(out, queue.BuildDone{Action: action, Build: b.ID, Outcome: queue.JobPassed})
+	if c.took == 0 {
+		c.events.put(out...)
+		return nil
+	}
+	c.timers[b.ID] = time.AfterFunc(c.took, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.timers[b.ID] != nil && !c.closed {
+			delete(c.timers, b.ID)
+			c.events.put(out...)
+		}
+	})
 	return nil
 }
 
-// Stop implements Controller: every build has ended already.
-func (c *Instant) Stop(context.Context, queue.BuildID) error { return nil }
+// Stop implements Controller: a build that has not ended is cancelled.
+func (c *Instant) Stop(_ context.Context, id queue.BuildID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.timers[id]; t != nil && !c.closed {
+		t.Stop()
+		delete(c.timers, id)
+		c.events.put(queue.BuildDone{Action: c.seen[id], Build: id, Outcome: queue.JobStopped})
+	}
+	return nil
+}
 
 // Events implements Controller.
 func (c *Instant) Events() <-chan queue.Body { return c.events.out }
@@ -69,6 +105,9 @@ func (c *Instant) Close(ctx context.Context) error {
 	c.mu.Lock()
 	was := c.closed
 	c.closed = true
+	for _, t := range c.timers {
+		t.Stop()
+	}
 	c.mu.Unlock()
 	if !was {
 		c.events.close(ctx)

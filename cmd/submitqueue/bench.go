@@ -14,6 +14,8 @@ import (
 // benchCommand measures this build of the queue. Nothing in it is a test: it
 // prints figures, and fails only where what was done is wrong.
 type benchCommand struct {
+	Calls  benchCalls  `cmd:"" help:"Calls to GitHub's API for each landed change, and from a command to its builds, in a long queue."`
+	Hooks  benchHooks  `cmd:"" help:"Webhooks until they are acknowledged, at a steady rate, and whether any is lost when the server is killed."`
 	Index  benchIndex  `cmd:"" help:"Conflicts among many pending changes of a large repository, and the union graph of a pair."`
 	Land   benchLand   `cmd:"" help:"Land many changes as fast as they go: real Redis, real git, builds that pass at once."`
 	Merges benchMerges `cmd:"" help:"Speculative merges in a large repository: independent ones, and a chain."`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ type benchChild struct {
 	mu       sync.Mutex
 	changed  chan struct{}
 	verdicts map[int]benchVerdict
+	building map[int]time.Time // when a build was first asked for
 	idle     bool
 	count    *benchCount
 	ended    error // why no more reports come
@@ -45,7 +47,7 @@ func startBenchChild(ctx context.Context, o benchOrders) (*benchChild, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &benchChild{changed: make(chan struct{}), verdicts: map[int]benchVerdict{}}
+	c := &benchChild{changed: make(chan struct{}), verdicts: map[int]benchVerdict{}, building: map[int]time.Time{}}
 	c.cmd = exec.Command(self, "bench", "server")
 	c.cmd.Env = append(os.Environ(), benchChildVariable+"=1")
 	c.cmd.Stderr = os.Stderr
@@ -90,6 +92,10 @@ func (c *benchChild) listen(out io.Reader) {
 		switch {
 		case r.Ready != "":
 			c.url, c.redis = r.Ready, r.Redis
+		case r.Building:
+			if c.building[r.Number].IsZero() {
+				c.building[r.Number] = time.Unix(0, r.At)
+			}
 		case r.Number != 0:
 			c.verdicts[r.Number] = benchVerdict{r.Verdict, time.Unix(0, r.At)}
 			c.idle = false
@@ -180,4 +186,11 @@ func processCPU(pid int) time.Duration {
 	}
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
 	return time.Duration(ticks) * tick
+}
+
+// verdictsNow returns the verdicts so far.
+func (c *benchChild) verdictsNow() map[int]benchVerdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.verdicts)
 }

@@ -37,6 +37,7 @@ type benchOrders struct {
 	Redis   string       `json:"redis"`
 	Token   string       `json:"token"`
 	Slots   int          `json:"slots"`
+	Took    float64      `json:"took,omitempty"`  // seconds of a build once main is proven; 0: builds pass at once
 	Local   string       `json:"local,omitempty"` // path of the repository, or
 	GitHub  *benchGitHub `json:"github,omitempty"`
 	Profile string       `json:"profile,omitempty"` // file for a CPU profile
@@ -58,8 +59,9 @@ type benchReport struct {
 	Redis    string      `json:"redis,omitempty"`
 	Number   int         `json:"number,omitempty"` // a change that has its verdict
 	Verdict  queue.Phase `json:"verdict,omitempty"`
-	At       int64       `json:"at,omitempty"`   // when that was stored, in Unix nanoseconds
-	Idle     bool        `json:"idle,omitempty"` // there is nothing left to do
+	At       int64       `json:"at,omitempty"`       // when that was stored, in Unix nanoseconds
+	Building bool        `json:"building,omitempty"` // no verdict yet: a build of it is asked for
+	Idle     bool        `json:"idle,omitempty"`     // there is nothing left to do
 	Finished *benchCount `json:"finished,omitempty"`
 }
 
@@ -110,8 +112,9 @@ func (o benchOrders) serve(ctx context.Context) error {
 	defer logFile.Close()
 	log := slog.New(slog.NewTextHandler(logFile, nil))
 	w := &benchWatch{out: json.NewEncoder(os.Stdout), actions: map[string]int64{}}
+	builds := workers.NewInstant(o.Slots)
 	options := stackOptions{Data: o.Data, Redis: o.Redis, Listen: "127.0.0.1:0", Token: o.Token, Log: log,
-		Workers: workers.NewInstant(o.Slots), Observer: w.turn}
+		Workers: builds, Observer: w.turn}
 	if o.GitHub != nil {
 		g := o.GitHub
 		f, err := github.New(github.Options{BaseURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Owner: g.Owner, Name: g.Name, Logger: log})
@@ -136,6 +139,7 @@ func (o benchOrders) serve(ctx context.Context) error {
 	if err := benchProven(ctx, s.owners[0]); err != nil {
 		return errors.Join(err, s.close())
 	}
+	builds.Take(time.Duration(o.Took * float64(time.Second)))
 	w.say(benchReport{Ready: s.base, Redis: s.redis})
 	<-ctx.Done()
 	err = s.close()
@@ -185,6 +189,9 @@ func (w *benchWatch) turn(t speculation.Turn) {
 	was := w.open
 	w.open += len(t.Actions) - len(t.Ended)
 	for _, n := range t.Notes {
+		if n.What == "build-asked" && n.Number != 0 {
+			w.say(benchReport{Number: n.Number, Building: true, At: time.Now().UnixNano()})
+		}
 		if phase := queue.Phase(n.What); phase.Final() {
 			w.say(benchReport{Number: n.Number, Verdict: phase, At: time.Now().UnixNano()})
 		}

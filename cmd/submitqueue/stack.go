@@ -69,6 +69,8 @@ type stack struct {
 	wg     sync.WaitGroup
 	closes []func() error // in the order of making
 	serve  chan error
+
+	intake *app.Intake // of webhooks; nil: there are none
 }
 
 // startStack starts a server; close ends it. What it has stored survives.
@@ -127,11 +129,12 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	s.closes = append(s.closes, s.set.close)
 	hooks := map[string]app.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = app.Hook{Receiver: r, Find: s.set.find, CI: s.set.tellCI}
+		hooks[name] = app.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
-		intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+		intake = s.intake
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
@@ -157,6 +160,16 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	s.set.start()
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
+}
+
+// moved returns who is told that a repository has another name than the one it
+// was configured with: webhooks bear it.
+func (s *stack) moved(configured string) func(now string) {
+	return func(now string) {
+		if s.intake != nil {
+			s.intake.Moved(configured, now)
+		}
+	}
 }
 
 // ownerName returns the name under which a server owns queues. It belongs to the

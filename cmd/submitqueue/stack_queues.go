@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	return &served{stackQueue: q, mirror: mirror, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
 		Queue: q.name(), Branch: q.Branch, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: time.Now, Metrics: set.metrics, Log: o.Log,
+		Moved:  set.s.moved(q.Repository),
 		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 	})}, nil
 }
@@ -135,6 +137,13 @@ func (set *queueSet) find(repository string) []string {
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	return set.routes[repository]
+}
+
+// all returns the table of webhooks.
+func (set *queueSet) all() map[string][]string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return maps.Clone(set.routes)
 }
 
 // start lets all queues run, and those that come later.

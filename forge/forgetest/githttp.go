@@ -24,7 +24,15 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+name)]
+	if repo == nil {
+		if to := s.movedTo(r.PathValue("owner"), name); to != nil {
+			s.mu.Unlock()
+			http.Redirect(w, r, "/"+to.fullName()+".git/"+r.PathValue("rest")+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
+			return
+		}
+	}
 	who, ok := s.identify(r.Header)
+	ok = ok && !(who.installation() && s.suspended)
 	need := map[string]string{"git-upload-pack": "contents:read", "git-receive-pack": "contents:write"}[service]
 	readable := ok && repo != nil && !who.app && s.may(who, repo, "contents:read")
 	allowed := readable && s.may(who, repo, need)

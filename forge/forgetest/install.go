@@ -118,6 +118,9 @@ func (s *Server) installed(in *installation, event, action string, more obj) {
 // installation returns the one that reaches the repository, or nil. The caller
 // holds s.mu.
 func (r *Repository) installation() *installation {
+	if r.s.access[r.id] == "removed" {
+		return nil
+	}
 	if r.s.installs == nil {
 		return &installation{id: installationID, account: r.owner}
 	}
@@ -169,6 +172,8 @@ func (s *Server) installationOf(in *installation) obj {
 	body["suspended_at"], body["suspended_by"] = nil, nil
 	if !in.suspended.IsZero() {
 		body["suspended_at"], body["suspended_by"] = stamp(in.suspended), account.json()
+	} else if s.suspended {
+		body["suspended_at"], body["suspended_by"] = stamp(s.now()), account.json()
 	}
 	return body
 }

@@ -53,6 +53,9 @@ func (r *Repository) pullJSON(p *pull) obj {
 		from = r.s.repos[strings.ToLower(p.Fork+"/"+r.name)]
 	}
 	side := func(r *Repository, branch, sha string) obj {
+		if r == nil { // the fork was deleted
+			return obj{"label": "unknown repository", "ref": branch, "sha": sha, "user": nil, "repo": nil}
+		}
 		return obj{
 			"label": r.owner.login + ":" + branch, "ref": branch, "sha": sha,
 			"user": r.owner.json(), "repo": r.json(),

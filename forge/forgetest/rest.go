@@ -236,8 +236,14 @@ func (s *Server) admit(c *call, rt route) (any, error) {
 	if owner := c.r.PathValue("owner"); owner != "" {
 		c.repo = s.repos[strings.ToLower(owner+"/"+c.r.PathValue("repo"))]
 		if c.repo == nil {
+			if to := s.movedTo(owner, c.r.PathValue("repo")); to != nil {
+				return nil, s.redirect(c, to)
+			}
 			return nil, notFound()
 		}
+	}
+	if c.who.installation() && s.suspended {
+		return nil, refused(suspendedMessage)
 	}
 	switch {
 	case rt.need == "":

@@ -18,6 +18,7 @@ func appRoutes() []route {
 		{pattern: "POST /app/hook/deliveries/{id}/attempts", need: "app", f: redeliver},
 		{pattern: "GET /rate_limit", f: rateLimit},
 		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: repositoryInstallation},
+		{pattern: "GET /repositories/{id}", f: getRepositoryByID},
 	}
 }
 
@@ -25,6 +26,9 @@ func createToken(c *call) (any, error) {
 	from := c.s.installationByID(c.number("id"))
 	if err := admitInstallation(from); err != nil {
 		return nil, err
+	}
+	if c.s.suspended {
+		return nil, refused(suspendedMessage)
 	}
 	var in struct {
 		Repositories  []string          `json:"repositories"`

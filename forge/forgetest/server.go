@@ -83,6 +83,7 @@ type Server struct {
 	manifests map[string]*pending      // by code
 	appEvents []string                 // of an App made from a manifest
 	appOwner  string
+	life
 }
 
 const (

@@ -126,7 +126,7 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 		name, access, _ := strings.Cut(one, ":")
 		if who.installation() {
 			have := who.token.permissions[name]
-			if who.token.covers(r) && (have == access || have == "write" || have == "admin") {
+			if s.access[r.id] == "" && who.token.covers(r) && (have == access || have == "write" || have == "admin") {
 				return true
 			}
 			continue

@@ -17,7 +17,7 @@ type checkKey struct {
 }
 
 // Check makes our check run of this name and external id on the commit say what
-// is given. A completed run may be given a new state.
+// is given. A completed run may be given a new state. A new one is not searched.
 func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	key := checkKey{c.Name, c.ExternalID, c.Head}
 	defer f.lock(fmt.Sprint("check ", key))()
@@ -45,7 +45,7 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 
 	id, known := recall(f, f.checks, key)
 	for {
-		if !known {
+		if !known && !c.New {
 			var err error
 			if id, err = f.findCheck(ctx, key); err != nil {
 				return err

@@ -42,7 +42,7 @@ func failure(ctx context.Context, doing string, err error) error {
 	if errors.As(err, &transient) {
 		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, transient.Err), After: transient.After}
 	}
-	if errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrNotFound) {
+	if errors.Is(err, forge.ErrAway) || errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrNotFound) {
 		return fmt.Errorf("github: %s: %w", doing, err)
 	}
 	wait := func(after time.Duration) error {

@@ -66,18 +66,20 @@ type Forge struct {
 	base    *url.URL
 	session *session
 	git     *session
+	mover   *mover
 	client  *github.Client // as the installation
 	app     *github.Client // as the App itself
 
 	locks [64]sync.Mutex // one writer for each comment and check run; by hash
 
 	mu        sync.Mutex
-	slug      string                 // of the App; empty until asked for
-	comments  map[commentKey]int64   // ours
-	checks    map[checkKey]int64     // ours
-	inspects  map[int]pullCondition  // as PullRequest last told it
-	demanded  map[string]readDemands // by branch
-	annotated map[int64]bool         // check runs that have their annotations
+	slug      string                    // of the App; empty until asked for
+	comments  map[commentKey]int64      // ours
+	checks    map[checkKey]int64        // ours
+	inspects  map[int]pullCondition     // as PullRequest last told it
+	demanded  map[string]readDemands    // by branch
+	annotated map[int64]bool            // check runs that have their annotations
+	protected map[string]keptProtection // by branch
 }
 
 var _ forge.Forge = (*Forge)(nil)
@@ -109,8 +111,9 @@ func New(o Options) (*Forge, error) {
 	f := &Forge{
 		o: o, log: o.Logger, base: base,
 		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
-		annotated: map[int64]bool{},
+		annotated: map[int64]bool{}, protected: map[string]keptProtection{},
 	}
+	f.mover = &mover{owner: o.Owner, name: o.Name, base: base}
 	apps, err := f.appTransport(0)
 	if err != nil {
 		return nil, err
@@ -122,6 +125,7 @@ func New(o Options) (*Forge, error) {
 }
 
 func (f *Forge) newClient(t http.RoundTripper) *github.Client {
+	t = moves{f.mover, t}
 	c := github.NewClient(&http.Client{Transport: t, Timeout: f.o.Timeout})
 	c.BaseURL, c.UploadURL = f.base, f.base
 	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,15 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 		return nil, failure(ctx, "list comments of reviews", err)
 	}
 	events = append(events, inline...)
+	known, err := f.listed(ctx, open)
+	if err != nil {
+		return nil, failure(ctx, "list the open pull requests", err)
+	}
 	for _, number := range open {
+		if p := known[number]; p != nil {
+			events = append(events, f.standing(p)...)
+			continue
+		}
 		more, err := f.missedPull(ctx, number)
 		if err != nil {
 			return nil, failure(ctx, fmt.Sprintf("read pull request %d", number), err)
@@ -100,19 +109,48 @@ func (f *Forge) missedInline(ctx context.Context, since time.Time) ([]queue.Even
 
 func accountOf(u *github.User) account { return account{Login: u.GetLogin(), Type: u.GetType()} }
 
-// missedPull tells how one pull request stands. The ids contain when it was
-// last changed, so that going back to an earlier head is another event.
+// listed reads those of the pull requests that a list of the open ones has, most
+// recently changed first: a hundred for one request. It ends where reading the
+// rest one by one costs no more.
+func (f *Forge) listed(ctx context.Context, numbers []int) (map[int]*github.PullRequest, error) {
+	found := map[int]*github.PullRequest{}
+	opts := &github.PullRequestListOptions{State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 100}}
+	for pages := 1; len(numbers)-len(found) > pages; pages++ {
+		list, resp, err := f.client.PullRequests.List(ctx, f.o.Owner, f.o.Name, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range list {
+			if slices.Contains(numbers, p.GetNumber()) {
+				found[p.GetNumber()] = p
+			}
+		}
+		if opts.Page = resp.NextPage; opts.Page == 0 {
+			break
+		}
+	}
+	return found, nil
+}
+
+// missedPull tells how one pull request stands.
 func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, error) {
 	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
 	if err != nil {
 		return nil, err
 	}
+	return f.standing(p), nil
+}
+
+// standing tells how a pull request stands. The ids contain when it was last
+// changed, so that going back to an earlier head is another event.
+func (f *Forge) standing(p *github.PullRequest) []queue.Event {
+	number := p.GetNumber()
 	id := func(kind string) string {
 		return fmt.Sprintf("github/%s/%d/%d", kind, number, p.GetUpdatedAt().Unix())
 	}
 	if p.GetState() != "open" {
 		forget(f, f.inspects, number)
-		return []queue.Event{{ID: id("closed"), Body: queue.Closed{Number: number, Merged: p.GetMerged()}}}, nil
+		return []queue.Event{{ID: id("closed"), Body: queue.Closed{Number: number, Merged: p.GetMerged()}}}
 	}
 	head := p.GetHead().GetSHA()
 	events := []queue.Event{{ID: id("head") + "/" + head, Body: queue.HeadMoved{Number: number, Head: queue.CommitID(head)}}}
@@ -120,7 +158,7 @@ func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, erro
 	if now := (pullCondition{p.GetBase().GetRef(), p.GetDraft()}); !known || was != now {
 		events = append(events, queue.Event{ID: id("retargeted"), Body: queue.Retargeted{Number: number}})
 	}
-	return events, nil
+	return events
 }
 
 // Redeliver asks GitHub to send again the webhooks of the App that failed since a

@@ -114,3 +114,29 @@ func TestMissedPullRequests(t *testing.T) {
 		t.Error("a pull request that is not there")
 	}
 }
+
+// The open pull requests are read from one list; what is not on it, by itself.
+func TestMissedOfManyPullRequests(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	var open []int
+	var want []queue.Body
+	for i := range 30 {
+		n := w.pull(fmt.Sprint("topic-", i))
+		open = append(open, n)
+		if i == 7 {
+			w.repo.ClosePull("ann", n)
+			want = append(want, queue.Closed{Number: n})
+			continue
+		}
+		want = append(want, queue.HeadMoved{Number: n, Head: queue.CommitID(w.repo.Head(fmt.Sprint("topic-", i)))}, queue.Retargeted{Number: n})
+	}
+	w.pull("nobody's")
+	got, err := w.forge.Missed(w.ctx, time.Now(), open)
+	w.must(err)
+	if d := cmp.Diff(want, bodies(got)); d != "" {
+		t.Error(d)
+	}
+	if n := len(w.server.Requests("GET", "/repos/**")); n > 4 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-github/v60/github"
 
@@ -18,7 +19,31 @@ import (
 // Protection reads classic protection and rulesets. What we may not read is
 // taken as allowing us to push, and Rule then carries a note of it although
 // MayPush is true. Required checks do not refuse us: the queue can meet them.
+//
+// What was read is good for some minutes: main is read at each of its moves, and
+// what is protected by then, the push itself tells.
 func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
+	if kept, ok := recall(f, f.protected, branch); ok && time.Since(kept.at) < protectedFor {
+		return kept.Protection, nil
+	}
+	p, err := f.protection(ctx, branch)
+	if err != nil {
+		forget(f, f.protected, branch)
+		return p, err
+	}
+	remember(f, f.protected, branch, keptProtection{p, time.Now()})
+	return p, nil
+}
+
+// protectedFor is how long a branch's protection is not read again.
+const protectedFor = 5 * time.Minute
+
+type keptProtection struct {
+	forge.Protection
+	at time.Time
+}
+
+func (f *Forge) protection(ctx context.Context, branch string) (forge.Protection, error) {
 	doing := "read the protection of " + branch
 	// GetBranch of go-github v60 loses what kind of failure it met.
 	var b struct {

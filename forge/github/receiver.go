@@ -12,20 +12,29 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // receiver reads webhooks that are signed with a secret.
-type receiver struct{ secret []byte }
+type receiver struct {
+	secret []byte
+	now    func() time.Time
+}
 
 var _ forge.Receiver = receiver{}
 
 // NewReceiver returns a receiver of GitHub's webhooks. Only SHA-256 signatures
 // are accepted; with an empty secret, nothing is. The size of a body is the
 // caller's to limit.
-func NewReceiver(secret string) forge.Receiver { return receiver{[]byte(secret)} }
+func NewReceiver(secret string) forge.Receiver { return NewReceiverAt(secret, time.Now) }
+
+// NewReceiverAt is NewReceiver with a clock of its own.
+func NewReceiverAt(secret string, now func() time.Time) forge.Receiver {
+	return receiver{[]byte(secret), now}
+}
 
 // payload is what we use of GitHub's webhooks. It is read leniently: GitHub adds
 // members all the time, and some of its own examples break its schemas.
@@ -45,17 +54,23 @@ type payload struct {
 		ID   int64   `json:"id"`
 		Body string  `json:"body"`
 		User account `json:"user"`
+
+		CreatedAt time.Time `json:"created_at"`
 	} `json:"comment"`
 	Review struct {
 		ID    int64   `json:"id"`
 		Body  string  `json:"body"` // null where there is none
 		User  account `json:"user"`
 		State string  `json:"state"`
+
+		SubmittedAt time.Time `json:"submitted_at"`
 	} `json:"review"`
 	PullRequest struct {
 		Number int  `json:"number"`
 		Merged bool `json:"merged"`
-		Head   struct {
+
+		UpdatedAt time.Time `json:"updated_at"`
+		Head      struct {
 			SHA string `json:"sha"`
 		} `json:"head"`
 	} `json:"pull_request"`
@@ -92,6 +107,9 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
+	if ok, err := access(&d, data); ok {
+		return d, err
+	}
 	var p payload
 	if err := json.Unmarshal(data, &p); err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
@@ -112,6 +130,9 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	}
 	if err != nil {
 		return d, err
+	}
+	if at := p.at(); !at.IsZero() && r.now().Sub(at) > replayWindow {
+		return d, fmt.Errorf("%w: it is of %s, which is too long ago", forge.ErrIgnored, at.Format(time.RFC3339))
 	}
 	if d.Repository == "" {
 		return d, fmt.Errorf("%w: no repository", forge.ErrMalformed)
@@ -267,4 +288,21 @@ func hasCommand(body string) bool {
 		}
 	}
 	return false
+}
+
+// replayWindow is how old a webhook may be, by the times in its signed body: as
+// old as GitHub keeps one to deliver it again when we ask, three days, and some
+// hours. The inbox remembers longer than that which deliveries it has seen, so
+// one that is sent again by somebody else does nothing.
+const replayWindow = 80 * time.Hour
+
+// at is when what the payload tells of happened; zero where it does not say.
+func (p *payload) at() time.Time {
+	switch {
+	case p.Comment.ID != 0:
+		return p.Comment.CreatedAt
+	case p.Review.ID != 0:
+		return p.Review.SubmittedAt
+	}
+	return p.PullRequest.UpdatedAt
 }

@@ -378,3 +378,51 @@ func FuzzReceive(f *testing.F) {
 		}
 	})
 }
+
+func TestReplayWindow(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for event, body := range map[string]string{
+		"issue_comment":       `{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":"/land","created_at":"2026-03-01T12:00:00Z","user":{"login":"ann"}},"repository":{"full_name":"o/r"}}`,
+		"pull_request_review": `{"action":"submitted","review":{"id":5,"body":"/land","submitted_at":"2026-03-01T12:00:00Z","user":{"login":"ann"}},"pull_request":{"number":7,"updated_at":"2026-03-09T12:00:00Z"},"repository":{"full_name":"o/r"}}`,
+		"pull_request":        `{"action":"labeled","pull_request":{"number":7,"updated_at":"2026-03-01T12:00:00Z"},"label":{"name":"land"},"repository":{"full_name":"o/r"}}`,
+	} {
+		h := forgetest.WebhookHeader(event, "d", secret, []byte(body))
+		for after, want := range map[time.Duration]error{0: nil, 72 * time.Hour: nil, 100 * time.Hour: forge.ErrIgnored} {
+			r := github.NewReceiverAt(secret, func() time.Time { return at.Add(after) })
+			if d, err := r.Receive(h, []byte(body)); !isErr(err, want) || (len(d.Events) == 1) != (want == nil) {
+				t.Errorf("%s after %s: %v", event, after, err)
+			}
+		}
+	}
+}
+
+func TestAccessWebhooks(t *testing.T) {
+	for name, c := range map[string]struct {
+		event, body string
+		want        forge.Delivery
+	}{
+		"suspended": {"installation", `{"action":"suspend","installation":{"account":{"login":"acme"}}}`,
+			forge.Delivery{Account: "acme"}},
+		"taken": {"installation_repositories", `{"action":"removed","installation":{"account":{"login":"acme"}},"repositories_removed":[{"full_name":"acme/shop"}]}`,
+			forge.Delivery{Repositories: []string{"acme/shop"}}},
+		"renamed": {"repository", `{"action":"renamed","repository":{"full_name":"acme/store"},"changes":{"repository":{"name":{"from":"shop"}}}}`,
+			forge.Delivery{Repository: "acme/store", Formerly: "acme/shop"}},
+		"transferred": {"repository", `{"action":"transferred","repository":{"full_name":"globex/shop"},"changes":{"owner":{"from":{"organization":{"login":"acme"}}}}}`,
+			forge.Delivery{Repository: "globex/shop", Formerly: "acme/shop"}},
+	} {
+		d, err := github.NewReceiver(secret).Receive(forgetest.WebhookHeader(c.event, "d", secret, []byte(c.body)), []byte(c.body))
+		if err != nil || len(d.Events) != 1 {
+			t.Errorf("%s: %v %+v", name, err, d)
+			continue
+		}
+		c.want.ID, c.want.Kind, c.want.Events = "d", c.event, d.Events
+		if diff := cmp.Diff(c.want, d); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	for _, body := range []string{`{"action":"archived","repository":{"full_name":"o/r"}}`, `{"action":"suspend"}`} {
+		if _, err := github.NewReceiver(secret).Receive(forgetest.WebhookHeader("repository", "d", secret, []byte(body)), []byte(body)); !isErr(err, forge.ErrIgnored) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}

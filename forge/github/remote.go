@@ -26,5 +26,5 @@ func (f *Forge) gitURL() string {
 	if !strings.HasSuffix(f.base.Path, "/api/v3/") {
 		host = strings.TrimPrefix(host, "api.")
 	}
-	return f.base.Scheme + "://" + host + "/" + f.o.Owner + "/" + f.o.Name + ".git"
+	return f.base.Scheme + "://" + host + "/" + f.mover.place() + ".git"
 }

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,26 @@ type session struct {
 	inst   *ghinstallation.Transport
 	since  time.Time // when inst was found
 	budget *budget   // of the installation; nil before it was found
+
+	away error     // why there is no installation for us, as last heard
+	told time.Time // when that was
+}
+
+// awayPause is how long GitHub is not asked again for an installation that is
+// not there.
+const awayPause = 15 * time.Second
+
+// refused keeps why there is no installation; the caller holds mu.
+func (s *session) refused(why error) error {
+	s.away, s.told = why, time.Now()
+	return why
+}
+
+// forget has the installation looked for again, now.
+func (s *session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inst, s.away = nil, nil
 }
 
 // appTransport signs requests as the App itself. What is sent counts for an
@@ -48,13 +69,19 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	if s.inst != nil && time.Since(s.since) < lookAgain {
 		return s.inst, nil
 	}
+	if s.away != nil && time.Since(s.told) < awayPause {
+		return nil, s.away
+	}
 	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
 	if err != nil {
 		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && e.Response.StatusCode == http.StatusNotFound {
-			return nil, fmt.Errorf("%w: the App %d is not installed on %s/%s; install it there",
-				forge.ErrForbidden, s.f.o.AppID, s.f.o.Owner, s.f.o.Name)
+			return nil, s.refused(fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
+				forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
 		}
 		return nil, failure(ctx, "find the installation", asApp(err))
+	}
+	if found.SuspendedAt != nil {
+		return nil, s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
 	}
 	// A transport of its own: ghinstallation writes to it when a token is renewed.
 	apps, err := s.f.appTransport(found.GetID())
@@ -101,12 +128,18 @@ func (s *session) RoundTrip(req *http.Request) (*http.Response, error) {
 			if s.stale(err) {
 				s.drop(inst)
 				if !again && (req.Body == nil || req.GetBody != nil) {
-					continue // what is granted may have changed, which GitHub answers by 422
+					continue // there may be none any more; what is granted may have changed, which GitHub answers by 422
 				}
 			}
 			return nil, failure(req.Context(), "reach GitHub as the App", asApp(err))
 		}
 		s.f.learn(inst)
+		if resp.StatusCode == http.StatusForbidden {
+			if err := s.suspended(inst, resp); err != nil {
+				return nil, err
+			}
+			return resp, nil
+		}
 		if resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
 			return resp, nil
 		}
@@ -133,7 +166,7 @@ func (s *session) token(ctx context.Context) (string, error) {
 	if s.stale(err) {
 		s.drop(inst)
 		if inst, err = s.installation(ctx); err != nil {
-			return "", err
+			return "", failure(ctx, "get a token", err)
 		}
 		token, err = inst.Token(ctx)
 	}
@@ -142,4 +175,24 @@ func (s *session) token(ctx context.Context) (string, error) {
 	}
 	s.f.learn(inst)
 	return token, nil
+}
+
+// suspended tells a refusal because of the installation from one because of what
+// was asked. A body that was read is put back.
+func (s *session) suspended(inst *ghinstallation.Transport, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(body), "installation has been suspended") {
+		resp.Body = readCloser{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+		return nil
+	}
+	resp.Body.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inst == inst {
+		s.inst = nil
+	}
+	return s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
 }

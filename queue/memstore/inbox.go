@@ -11,8 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// seenFor is how long an event's id is remembered.
-const seenFor = 24 * time.Hour
+// seenFor is how long an event's id is remembered: longer than forges deliver
+// again what they could not deliver, and than receivers take it (80 h).
+const seenFor = 96 * time.Hour
 
 type arrived struct {
 	cursor int64

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// seenFor is how long an event's id is remembered.
-	seenFor = 24 * time.Hour
+	// seenFor is how long an event's id is remembered: longer than forges deliver
+	// again what they could not deliver, and than receivers take it (80 h).
+	seenFor = 96 * time.Hour
 	// appendChunk is how many events one script adds.
 	appendChunk = 200
 	// blockMax is how long one command blocks, so that a connection that died

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// locate finds where the repository is by now, once in an ownership and again
+// when we hear that it has moved. The state knows it by its id: a queue keeps
+// its name and all it has when its repository is given another name, and never
+// goes on with another repository that has taken the old one.
+func (p *performer) locate(ctx context.Context) (forge.Place, error) {
+	f, ok := p.Forge.(forge.Locator)
+	p.mu.Lock()
+	place := p.place
+	p.mu.Unlock()
+	if !ok || place.ID != 0 {
+		return place, nil
+	}
+	place, err := p.askPlace(ctx, f)
+	if err != nil {
+		return place, err
+	}
+	p.mu.Lock()
+	p.place = place
+	p.mu.Unlock()
+	if p.Moved != nil {
+		p.Moved(place.Name)
+	}
+	return place, nil
+}
+
+func (p *performer) askPlace(ctx context.Context, f forge.Locator) (forge.Place, error) {
+	var id int64
+	if err := p.facts(func(c *speculation.Core) { id = c.State().Main.Repository }); err != nil {
+		return forge.Place{}, err
+	}
+	place, err := f.Locate(ctx, id)
+	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrForbidden) && !errors.Is(err, forge.ErrAway) {
+		err = fmt.Errorf("%w: it was deleted, or the App was not given it; restore it, or add it to the App's installation: %w", forge.ErrAway, err)
+	}
+	return place, err
+}
+
+// orAway tells "there is no such thing" from "we may not see it": a forge gives
+// the same answer to both.
+func (p *performer) orAway(ctx context.Context, err error) error {
+	f, ok := p.Forge.(forge.Locator)
+	if !ok || !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrAway) {
+		return err
+	}
+	if _, away := p.askPlace(ctx, f); errors.Is(away, forge.ErrAway) {
+		return away
+	}
+	return err
+}
+
+// branchGone says that the target branch is not there, and what to do.
+func (p *performer) branchGone(ctx context.Context) error {
+	why := fmt.Sprintf("there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", p.Branch)
+	if f, ok := p.Forge.(forge.Locator); ok {
+		place, err := p.askPlace(ctx, f)
+		if err != nil {
+			return err
+		}
+		if place.Default != "" && place.Default != p.Branch {
+			why += "; the default branch is " + oneLine(place.Default, 100)
+		}
+	}
+	return fmt.Errorf("%w: %s", forge.ErrAway, why)
+}
+
+// reached has the repository looked for again when something is said of our
+// access to it, and what was missed meanwhile asked for.
+func (p *performer) reached(events []queue.Event) {
+	for _, e := range events {
+		a, ok := e.Body.(queue.Access)
+		if !ok {
+			continue
+		}
+		p.mu.Lock()
+		p.place = forge.Place{}
+		p.mu.Unlock()
+		if f, ok := p.Forge.(interface{ Reset() }); ok {
+			f.Reset()
+		}
+		if a.Lost == "" {
+			select {
+			case p.again <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// waitMissed waits until the forge is to be asked again for what was missed.
+func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-o.again:
+	case <-ctx.Done():
+	}
+}

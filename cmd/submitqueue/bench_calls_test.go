@@ -1,0 +1,25 @@
+package main
+
+import "testing"
+
+func TestBenchCalls(t *testing.T) {
+	needRedis(t)
+	f := bench(t, "calls", "--pending", "4", "--land", "6", "--full", "5", "--probes", "2", "--build", "300ms")
+	if n := f["calls_per_landed"].(float64); n <= 0 || n > 14 { // few land here: those at the edges weigh
+		t.Errorf("%v calls for each landed change: %v", n, f["routes"])
+	}
+	if n := f["refresh"].(float64); n != 0 {
+		t.Errorf("%v calls that no webhook caused", n)
+	}
+	if n := f["comment_to_builds_seconds"].(map[string]any)["max"].(float64); n <= 0 {
+		t.Errorf("from a comment to builds: %v", f)
+	}
+}
+
+func TestBenchHooks(t *testing.T) {
+	needRedis(t)
+	f := bench(t, "hooks", "--rate", "50", "--for", "1s", "--killed", "9")
+	if f["sent"] != f["stored"] || f["lost"].(float64) != 0 || f["failed"].(float64) == 0 {
+		t.Errorf("%v", f)
+	}
+}

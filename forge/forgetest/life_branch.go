@@ -1,0 +1,53 @@
+package forgetest
+
+import (
+	"context"
+	"errors"
+)
+
+// RenameBranch renames a branch as the settings page does: open pull requests
+// into it ask for the new name, and the default branch goes with it.
+func (r *Repository) RenameBranch(login, from, to string) error {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	tip := r.readRef("refs/heads/" + from)
+	if tip == "" || r.readRef("refs/heads/"+to) != "" {
+		return errors.New("no branch " + from + ", or " + to + " is there")
+	}
+	// Past push: GitHub's protection goes with the branch, and nothing is closed.
+	ctx := context.Background()
+	if _, err := r.git(ctx, nil, "update-ref", "refs/heads/"+to, tip); err != nil {
+		return err
+	}
+	if _, err := r.git(ctx, nil, "update-ref", "-d", "refs/heads/"+from); err != nil {
+		return err
+	}
+	if r.main == from {
+		if _, err := r.git(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+to); err != nil {
+			return err
+		}
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	u := r.s.mustUser(login)
+	if g, ok := r.guards[from]; ok {
+		r.guards[to] = g
+		delete(r.guards, from)
+	}
+	wasMain := r.main == from
+	if wasMain {
+		r.main = to
+	}
+	r.emitPush(u, refMove{ref: "refs/heads/" + to, new: tip}, false, nil, nil)
+	r.emitPush(u, refMove{ref: "refs/heads/" + from, old: tip, new: zeroID}, false, nil, nil)
+	for _, p := range r.sorted() {
+		if p.open() && p.Base == from {
+			r.edit(u, p, p.Title, to)
+		}
+	}
+	if wasMain {
+		r.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
+	}
+	r.s.touch()
+	return nil
+}

@@ -1,0 +1,162 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// mover knows where a repository is that was renamed or transferred. The name it
+// was configured with stays its name with us; requests go to where it is.
+//
+// GitHub answers the old name with a redirect. It is followed with method and
+// body as they were, and only to the host of the REST interface: what is below
+// the mover adds our credentials to whatever is sent.
+type mover struct {
+	owner, name string   // as configured
+	base        *url.URL // of the REST interface
+
+	mu  sync.Mutex
+	now string // "owner/name"; empty: as configured
+}
+
+// moves is a transport that goes through a mover.
+type moves struct {
+	*mover
+	next http.RoundTripper
+}
+
+// maxMoves bounds the redirects of one request.
+const maxMoves = 3
+
+// errElsewhere is a redirect that leaves the host we trust.
+var errElsewhere = errors.New("github: the answer redirects to another host; it is not followed, because our credentials are for this one")
+
+// RoundTrip sends a request to where the repository is.
+func (m moves) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = m.there(req)
+	for n := 0; ; n++ {
+		resp, err := m.next.RoundTrip(req)
+		if err != nil {
+			return resp, err
+		}
+		switch resp.StatusCode {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		default:
+			return resp, nil
+		}
+		to, err := req.URL.Parse(resp.Header.Get("Location"))
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+		resp.Body.Close()
+		switch {
+		case err != nil || resp.Header.Get("Location") == "":
+			return nil, fmt.Errorf("github: a redirect without an address that can be read")
+		case to.Scheme != m.base.Scheme || to.Host != m.base.Host:
+			return nil, errElsewhere
+		case n == maxMoves:
+			return nil, fmt.Errorf("github: more than %d redirects", maxMoves)
+		}
+		again := req.Clone(req.Context())
+		again.URL, again.Host = to, ""
+		if req.Body != nil {
+			if req.GetBody == nil {
+				return nil, fmt.Errorf("github: a redirect of a request that cannot be sent again")
+			}
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		req = again
+	}
+}
+
+// there rewrites the path of a request about the repository.
+func (m *mover) there(req *http.Request) *http.Request {
+	now := m.place()
+	old := m.base.Path + "repos/" + m.owner + "/" + m.name
+	rest, ours := strings.CutPrefix(req.URL.EscapedPath(), old)
+	if now == m.owner+"/"+m.name || !ours || rest != "" && rest[0] != '/' {
+		return req
+	}
+	req = req.Clone(req.Context())
+	u := *req.URL
+	raw := m.base.Path + "repos/" + now + rest
+	u.RawPath = raw
+	if u.Path, _ = url.PathUnescape(raw); u.Path == raw {
+		u.RawPath = ""
+	}
+	if q := u.Query(); strings.HasPrefix(q.Get("head"), m.owner+":") {
+		owner, _, _ := strings.Cut(now, "/")
+		q.Set("head", owner+strings.TrimPrefix(q.Get("head"), m.owner))
+		u.RawQuery = q.Encode()
+	}
+	req.URL = &u
+	return req
+}
+
+// place is the name that the repository has.
+func (m *mover) place() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now == "" {
+		return m.owner + "/" + m.name
+	}
+	return m.now
+}
+
+// moved takes in where the repository is, and reports whether that is news.
+func (m *mover) moved(to string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.now
+	if was == "" {
+		was = m.owner + "/" + m.name
+	}
+	m.now = to
+	return !strings.EqualFold(was, to)
+}
+
+// Locate finds the repository by its id, wherever it is by now, and goes on with
+// that one: a new repository under the old name is another. Without an id, it is
+// the one of the configured name.
+func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
+	path := fmt.Sprintf("repositories/%d", id)
+	if id == 0 {
+		path = "repos/" + f.o.Owner + "/" + f.o.Name
+	}
+	var repo struct {
+		ID       int64  `json:"id"`
+		FullName string `json:"full_name"`
+		Default  string `json:"default_branch"`
+	}
+	req, err := f.client.NewRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return forge.Place{}, err
+	}
+	var raw json.RawMessage
+	if _, err = f.client.Do(ctx, req, &raw); err == nil {
+		err = json.Unmarshal(raw, &repo)
+	}
+	if err != nil {
+		return forge.Place{}, failure(ctx, "find the repository", err)
+	}
+	if repo.ID == 0 || strings.Count(repo.FullName, "/") != 1 {
+		return forge.Place{}, fmt.Errorf("github: find the repository: the answer names none")
+	}
+	if f.mover.moved(repo.FullName) {
+		f.log.Warn("the repository has another name; the queue goes on under the one it has", "queue of", f.o.Owner+"/"+f.o.Name, "now", repo.FullName)
+		f.session.forget()
+	}
+	return forge.Place{ID: repo.ID, Name: repo.FullName, Default: repo.Default}, nil
+}
+
+// Reset forgets what is remembered of our access: something was said of it.
+func (f *Forge) Reset() { f.session.forget() }

@@ -1,0 +1,26 @@
+package forge
+
+import (
+	"context"
+	"errors"
+)
+
+// Place is where a repository is at its host.
+type Place struct {
+	ID      int64  // stays the same, whatever becomes of the name
+	Name    string // "owner/name" by now
+	Default string // branch
+}
+
+// Locator is implemented by a Forge whose repositories can be renamed or given
+// to another owner.
+type Locator interface {
+	// Locate finds the repository by its id, and has the Forge go on with that one.
+	// 0: it is the one of the configured name. Errors as in Forge.
+	Locate(ctx context.Context, id int64) (Place, error)
+}
+
+// ErrAway is why nothing can be asked of a repository: our access to it is
+// suspended, or was taken away. Nothing is wrong with what was asked, and it can
+// be asked again when access is given back.
+var ErrAway = errors.New("forge: we have no access to the repository")

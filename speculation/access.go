@@ -1,0 +1,66 @@
+package speculation
+
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// awayPause is how long after a try that found the repository out of reach the
+// next one comes, if nobody says before that access was given back.
+const awayPause = time.Minute
+
+// access takes in that the repository is out of reach, or within it again.
+func (c *Core) access(b queue.Access) {
+	if b.Lost != "" {
+		c.away(b.Lost)
+		return
+	}
+	c.back()
+	c.observe()
+}
+
+// away takes in why nothing can be asked of the repository. What is to be done
+// there waits; what has its place in the queue keeps it.
+func (c *Core) away(why string) {
+	if c.s.Main.Away == why {
+		return
+	}
+	if c.s.Main.Away == "" {
+		c.note(queue.Note{What: "away", Reason: queue.Reason{Code: queue.ReasonForge, Detail: why}})
+	}
+	c.s.Main.Away = why
+	c.touchMain()
+}
+
+// back has everything tried at once that waits for its next try.
+func (c *Core) back() {
+	if c.s.Main.Away == "" {
+		return
+	}
+	c.s.Main.Away = ""
+	c.touchMain()
+	c.note(queue.Note{What: "back"})
+	for _, key := range sorted(c.s.Actions) {
+		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.now {
+			c.done(key)
+			c.askAgain(a.Task, a.Attempt, 0, a.Error)
+		}
+	}
+}
+
+// kept asks for an action once more that found the repository out of reach: that
+// is no failed attempt, and never gives up.
+func (c *Core) kept(a *queue.Action, f queue.Failed) {
+	c.away(f.Error)
+	c.askAgain(a.Task, a.Attempt, max(awayPause, f.After), f.Error)
+}
+
+// lookNow has main read, at once even where the next try was to come later.
+func (c *Core) lookNow() {
+	if a := c.s.Actions[c.observing]; a != nil && c.s.Main.Away != "" && a.NotBefore > c.now {
+		c.renew(a.Task)
+		return
+	}
+	c.observe()
+}
