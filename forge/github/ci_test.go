@@ -142,7 +142,7 @@ func TestCIWebhooks(t *testing.T) {
 		"completed_at": "2026-11-22T10:01:00Z", "html_url": "https://h/7", "app": object{"id": 15368, "slug": "github-actions"},
 		"check_suite": object{"id": 5, "head_branch": "submitqueue/main/a"}, "output": object{"title": "T", "summary": nil}}
 	d, err := hook(t, "check_run", check("completed", run))
-	if err != nil || len(d.Events) != 0 || d.Repository != "o/r" || len(d.CI.Results) != 1 {
+	if err != nil || len(d.Events) != 1 || d.Repository != "o/r" || len(d.CI.Results) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	want := forge.CIResult{ID: 7, Name: "test", Commit: queue.CommitID(sha), Suite: 5, Branch: "submitqueue/main/a", Bound: true, State: forge.CIFailed,
@@ -159,7 +159,7 @@ func TestCIWebhooks(t *testing.T) {
 	if err != nil || len(d.CI.Runs) != 1 || !d.CI.Runs[0].Done || d.CI.Runs[0].Word != "startup_failure" || d.CI.Runs[0].Attempt != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	d, err = hook(t, "check_suite", object{"action": "completed", "repository": repo, "check_suite": object{"head_branch": "b"}})
+	d, err = hook(t, "check_suite", object{"action": "completed", "repository": repo, "check_suite": object{"head_branch": "b", "head_sha": sha}})
 	if err != nil || len(d.CI.Look) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}

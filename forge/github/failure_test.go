@@ -181,17 +181,17 @@ func TestRepositoriesOfAnInstallationShareItsLimit(t *testing.T) {
 		forges[name], err = github.New(github.Options{BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey(),
 			Owner: "o", Name: name, Shared: shared})
 		w.must(err)
-		_, err = forges[name].Protection(w.ctx, "main")
+		_, err = forges[name].Permission(w.ctx, "o")
 		w.must(err)
 	}
-	w.server.Fail(forgetest.Fault{Path: "/repos/o/r/branches/main", Status: 429, Header: http.Header{"Retry-After": {"30"}}})
-	_, err = forges["r"].Protection(w.ctx, "main")
+	w.server.Fail(forgetest.Fault{Path: "/repos/o/r/collaborators/o/permission", Status: 429, Header: http.Header{"Retry-After": {"30"}}})
+	_, err = forges["r"].Permission(w.ctx, "o")
 	var transient *forge.Transient
 	if !errors.As(err, &transient) || transient.After != 30*time.Second {
 		t.Errorf("%v", err)
 	}
 	asked := len(w.server.Requests("", "/repos/o/other/**"))
-	_, err = forges["other"].Protection(w.ctx, "main")
+	_, err = forges["other"].Permission(w.ctx, "o")
 	if !errors.As(err, &transient) || transient.After < 25*time.Second || len(w.server.Requests("", "/repos/o/other/**")) != asked {
 		t.Errorf("the other repository: %v, %d requests", err, len(w.server.Requests("", "/repos/o/other/**"))-asked)
 	}

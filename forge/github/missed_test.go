@@ -136,7 +136,7 @@ func TestMissedOfManyPullRequests(t *testing.T) {
 	if d := cmp.Diff(want, bodies(got)); d != "" {
 		t.Error(d)
 	}
-	if n := len(w.server.Requests("GET", "/repos/**")); n > 4 {
+	if n := len(w.server.Requests("GET", "/repos/**")); n > 5 {
 		t.Errorf("%d requests", n)
 	}
 }

@@ -148,7 +148,7 @@ func TestEachUsedEvent(t *testing.T) {
 		"button of another": {func() {
 			w.repo.SetCheck("ci", w.repo.Pull(n).Head, "build", "failure")
 			w.repo.Rerequest("o", w.repo.Pull(n).Head, "build")
-		}, nil},
+		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Pull(n).Head)}} }}, // for it has failed
 		"comment in a review without": {func() { w.repo.ReviewComment("ann", n, "hm") }, nil},
 		"review with a command": {
 			func() { review = w.repo.Review("o", n, "APPROVED", "", "good\n/land") },

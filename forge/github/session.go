@@ -18,9 +18,8 @@ import (
 )
 
 // session is the credentials of the App's installation on the repository, for
-// one purpose. It
-// finds the installation on first use, and once more when GitHub no longer
-// takes its token (the App was installed anew, the token was revoked).
+// one purpose. It finds the installation on first use, and once more when GitHub
+// no longer takes its token (the App was installed anew, the token was revoked).
 type session struct {
 	f       *Forge
 	purpose purpose
@@ -84,14 +83,16 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 		return nil, s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
 	}
 	// A transport of its own: ghinstallation writes to it when a token is renewed.
-	apps, err := s.f.appTransport(found.GetID())
+	account := found.GetID()
+	if s.purpose == forGit {
+		account = 0 // tokens are all that it asks for: git must go on when the installation waits
+	}
+	apps, err := s.f.appTransport(account)
 	if err != nil {
 		return nil, err
 	}
 	s.budget = s.f.o.Shared.of(found.GetID())
 	s.inst, s.since = ghinstallation.NewFromAppsTransport(apps, found.GetID()), time.Now()
-	// Tokens are asked for as the App: git must go on when the installation waits.
-	s.inst.Client = &http.Client{Transport: s.f.o.Shared.of(0), Timeout: s.f.o.Timeout}
 	s.inst.InstallationTokenOptions = s.narrow(found)
 	return s.inst, nil
 }
