@@ -247,9 +247,16 @@ func (a *audit) rejected(ch *queue.Change) {
 			red[k.Target] = true
 		}
 	}
-	for _, k := range w.law.newKeys(main.tree, c.tree) {
-		if !w.green(c.tree, k) && !red[k.Target] {
-			return
+	way := []queue.CommitID{c.id}
+	if !pickOf(ch).Skip {
+		way = append(slices.Clone(c.between), c.id) // each is verified as if it landed alone
+	}
+	for _, id := range way {
+		t := w.commits[id].tree
+		for _, k := range w.law.newKeys(main.tree, t) {
+			if !w.green(t, k) && !red[k.Target] {
+				return
+			}
 		}
 	}
 	w.Fatalf("%s is rejected, but on %s it is green, or no redder than main: %+v", ch.ID, main.id, ch.Verdict)
