@@ -124,6 +124,18 @@ func TestFaults(t *testing.T) {
 		{"paths", workflow("on: {push: {branches: ['**'], paths: ['src/**']}}\njobs: {b: {}}\n"), doctor.Warns, "workflows", "filter on paths", "take paths"},
 		{"group", workflow("on: push\nconcurrency: {group: ci, cancel-in-progress: true}\njobs: {b: {}}\n"), doctor.Warns, "workflows", "same group", "github.ref"},
 		{"affected", workflow("on: push\njobs: {b: {steps: [{run: npx nx affected -t test}]}}\n"), doctor.Warns, "workflows", "nx affected", "that the queue names"},
+		{"a step's check elsewhere", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [b], scope: repository}\n")
+			workflow("on: [pull_request]\njobs: {b: {}}\n")(f)
+		}, doctor.Blocks, "checks", `step "ci" waits for the check "b", and ci.yml, which reports it, does not run`, "submitqueue/**"},
+		{"a step's check of nobody", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [c], scope: repository}\n")
+			workflow("on: push\njobs: {b: {}}\n")(f)
+		}, doctor.Warns, "checks", `"c", and no workflow here reports it`, "mend the name"},
+		{"covers with a filter", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nanalysis: {analyzer: go}\nsteps:\n  - {name: ci, checks: [b], scope: targets, covers: tree}\n")
+			workflow("on: {push: {paths: [src/**]}}\njobs: {b: {}}\n")(f)
+		}, doctor.Blocks, "checks", "covers: tree, and ci.yml verifies only a part of what is pushed (a filter on paths)", "take covers: tree off"},
 		{"merge group", workflow("on: [merge_group]\njobs: {b: {}}\n"), doctor.Warns, "workflows", "merge_group", "submitqueue/**"},
 		{"bad workflow", workflow("on: [push\n"), doctor.Warns, "workflows", "ci.yml: this is no YAML", "Actions page"},
 		{"memory", func(f *doctor.Facts) { f.Redis.Memory = true }, doctor.Warns, "redis", "a restart empties it", "redis-server"},

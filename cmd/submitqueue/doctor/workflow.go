@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Workflow is what a workflow of GitHub Actions does when a build is pushed.
@@ -196,6 +197,7 @@ func (r *report) workflows(f Facts) {
 	}
 	bad := len(r.list)
 	r.required(f, all)
+	r.awaited(f, all)
 	var starting []string
 	for _, w := range all {
 		r.workflow(w)
@@ -237,6 +239,51 @@ func (r *report) required(f Facts, all []Workflow) {
 			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or put the App on the bypass list of the rule", github.BuildBranch))
 		}
 	}
+}
+
+// awaited looks for who reports the checks that steps of the configuration wait
+// for on builds.
+func (r *report) awaited(f Facts, all []Workflow) {
+	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	if err != nil {
+		return // it is a finding of its own
+	}
+	for _, step := range c.Steps {
+		for _, check := range step.Checks {
+			starts, elsewhere := "", ""
+			for _, w := range all {
+				name := path.Base(w.Path)
+				switch {
+				case !w.reports(check):
+				case !w.Starts:
+					elsewhere = name
+				default:
+					starts = name
+					if step.Counts == queue.CountsTree && (w.Paths || len(w.Parts) > 0) {
+						r.add(Blocks, "checks", fmt.Sprintf("step %q says covers: tree, and %s verifies only a part of what is pushed (%s)", step.Name, name, strings.Join(w.chooses(), ", ")),
+							"take covers: tree off the step, or let the workflow verify everything")
+					}
+				}
+			}
+			says := fmt.Sprintf("step %q waits for the check %q", step.Name, check)
+			switch {
+			case starts != "":
+			case elsewhere != "":
+				r.add(Blocks, "checks", fmt.Sprintf("%s, and %s, which reports it, does not run for builds", says, elsewhere),
+					fmt.Sprintf("add to it: on: push: branches: ['%s**']", github.BuildBranch))
+			default:
+				r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or mend the name", github.BuildBranch))
+			}
+		}
+	}
+}
+
+// chooses is how a workflow leaves things out.
+func (w Workflow) chooses() []string {
+	if w.Paths {
+		return append([]string{"a filter on paths"}, w.Parts...)
+	}
+	return w.Parts
 }
 
 func (r *report) workflow(w Workflow) {
