@@ -132,10 +132,6 @@ func TestFaults(t *testing.T) {
 			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [c], scope: repository}\n")
 			workflow("on: push\njobs: {b: {}}\n")(f)
 		}, doctor.Warns, "checks", `"c", and no workflow here reports it`, "mend the name"},
-		{"covers with a filter", func(f *doctor.Facts) {
-			f.Config = []byte("version: 1\nanalysis: {analyzer: go}\nsteps:\n  - {name: ci, checks: [b], scope: targets, covers: tree}\n")
-			workflow("on: {push: {paths: [src/**]}}\njobs: {b: {}}\n")(f)
-		}, doctor.Blocks, "checks", "covers: tree, and ci.yml verifies only a part of what is pushed (a filter on paths)", "take covers: tree off"},
 		{"merge group", workflow("on: [merge_group]\njobs: {b: {}}\n"), doctor.Warns, "workflows", "merge_group", "submitqueue/**"},
 		{"bad workflow", workflow("on: [push\n"), doctor.Warns, "workflows", "ci.yml: this is no YAML", "Actions page"},
 		{"memory", func(f *doctor.Facts) { f.Redis.Memory = true }, doctor.Warns, "redis", "a restart empties it", "redis-server"},
@@ -233,5 +229,27 @@ func TestHostile(t *testing.T) {
 	f.Protection = forge.Protection{Rule: "\x1b[2Jgone\u202e"}
 	if got := doctor.Judge(f)[0].Says; strings.ContainsAny(got, "\x1b\u202e") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A pass of a part is not to count for the whole tree.
+func TestCoversTree(t *testing.T) {
+	f := healthy()
+	f.Config = []byte("version: 1\nanalysis: {analyzer: go}\nsteps:\n  - {name: ci, checks: [b], scope: targets, covers: tree}\n")
+	for text, want := range map[string]string{
+		"on: {push: {paths: [src/**]}}\njobs: {b: {}}\n":                   "(a filter on paths)",
+		"on: push\njobs: {b: {steps: [{run: npx nx affected -t test}]}}\n": "(nx affected)",
+		"on: push\njobs: {b: {}}\n":                                        "",
+	} {
+		f.Workflows = []github.WorkflowFile{{Path: ".github/workflows/ci.yml", Data: []byte(text)}}
+		got := ""
+		for _, x := range doctor.Judge(f) {
+			if x.About == "checks" && x.Level == doctor.Blocks {
+				got += x.Says
+			}
+		}
+		if want == "" && got != "" || !strings.HasSuffix(got, want) {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 }
