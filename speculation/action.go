@@ -57,12 +57,19 @@ func (c *Core) askAgain(t queue.Task, attempt int, wait time.Duration, cause str
 		return
 	}
 	kind, subject := t.Name()
+	key := queue.ActionKey(kind, subject, attempt)
 	if c.repeated(t) {
-		// Asked again and again of the same tip: an answer to one is none to the next.
-		subject += "@" + strconv.FormatInt(int64(c.now), 10)
+		// Asked again and again of the same tip: an answer to one is none to the next,
+		// nor to one that was asked, and answered, at this very instant.
+		for at := int64(c.now); ; at++ {
+			key = queue.ActionKey(kind, subject+"@"+strconv.FormatInt(at, 10), attempt)
+			if !slices.Contains(c.turn.Ended, key) {
+				break
+			}
+		}
 	}
 	a := &queue.Action{
-		Key: queue.ActionKey(kind, subject, attempt), Attempt: attempt, At: c.now,
+		Key: key, Attempt: attempt, At: c.now,
 		Deadline: c.now.Add(wait + c.patience(t)), Error: cause, Task: t,
 	}
 	if wait > 0 {
