@@ -138,7 +138,7 @@ type serving struct {
 func startServe(t *testing.T, data string, spoil func(*serveCommand)) *serving {
 	t.Helper()
 	s := &serving{t: t, data: data, console: &console{}}
-	c := &serveCommand{Forge: "github", Listen: "127.0.0.1:0", Data: data, Redis: "auto", Runners: 1, out: s.console}
+	c := &serveCommand{Forge: "github", Listen: "127.0.0.1:0", Data: data, Redis: "auto", Runners: 1, CIBuilds: 2, RefPrefix: "submitqueue", out: s.console}
 	spoil(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -154,6 +154,7 @@ func startServe(t *testing.T, data string, spoil func(*serveCommand)) *serving {
 	s.until("the server runs", func() bool {
 		select {
 		case err := <-done:
+			done <- nil // for stop
 			t.Fatalf("the server ended: %v", err)
 		default:
 		}
