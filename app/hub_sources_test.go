@@ -97,7 +97,7 @@ queue:
     - {name: normal}
 `)})
 	h.github.SetPermissions(map[string]string{"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write",
-		"metadata": "read", "members": "read"})
+		"statuses": "read", "metadata": "read", "members": "read"})
 	h.github.SetTeam("acme/crew", "bob", "eve")
 	h.github.SetTeam("acme/oncall", "eve")
 	h.stop()
