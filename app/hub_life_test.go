@@ -138,7 +138,7 @@ func TestLifeOfAPullRequest(t *testing.T) {
 		if strings.HasPrefix(c.Body, "/") {
 			want = 1
 		}
-		if len(c.Reactions) != want || want == 1 && c.Reactions[0] != (forgetest.Reaction{User: "submitqueue[bot]", Content: "rocket"}) {
+		if len(c.Reactions) != want || want == 1 && c.Reactions[0] != (forgetest.Reaction{User: "submitqueue[bot]", Content: "eyes"}) {
 			t.Errorf("%q has the reactions %v", c.Body, c.Reactions)
 		}
 	}

@@ -56,9 +56,9 @@ var refusable = []struct {
 	{name: "installation", method: "GET", path: "/repos/acme/shop/installation", before: anew},
 	{name: "token", method: "POST", path: "/app/installations/*/access_tokens", before: expire},
 	{name: "app", method: "GET", path: "/app", before: restart},
-	{name: "branch", method: "GET", path: "/repos/acme/shop/branches/main"},
-	{name: "protection", method: "GET", path: "/repos/acme/shop/branches/main/protection"},
-	{name: "rules", method: "GET", path: "/repos/acme/shop/rules/branches/main"},
+	{name: "branch", method: "GET", path: "/repos/acme/shop/branches/main", before: restart},
+	{name: "protection", method: "GET", path: "/repos/acme/shop/branches/main/protection", before: restart},
+	{name: "rules", method: "GET", path: "/repos/acme/shop/rules/branches/main", before: restart},
 	{name: "pull request", method: "GET", path: "/repos/acme/shop/pulls/N"},
 	{name: "reviews", method: "GET", path: "/repos/acme/shop/pulls/N/reviews"},
 	{name: "permission", method: "GET", path: "/repos/acme/shop/collaborators/U/permission"},
@@ -66,7 +66,7 @@ var refusable = []struct {
 	{name: "comment", method: "POST", path: "/repos/acme/shop/issues/N/comments"},
 	{name: "edit the comment", method: "PATCH", path: "/repos/acme/shop/issues/comments/*"},
 	{name: "react", method: "POST", path: "/repos/acme/shop/issues/comments/C/reactions"},
-	{name: "find the check", method: "GET", path: "/repos/acme/shop/commits/H/check-runs"},
+	{name: "find the check", method: "GET", path: "/repos/acme/shop/commits/H/check-runs", before: lostCheck},
 	{name: "check", method: "POST", path: "/repos/acme/shop/check-runs"},
 	{name: "update the check", method: "PATCH", path: "/repos/acme/shop/check-runs/*"},
 	{name: "pull requests on it", method: "GET", path: "/repos/acme/shop/pulls", stacked: true},
@@ -76,6 +76,11 @@ var refusable = []struct {
 	{name: "fetch", method: "POST", path: "/acme/shop.git/git-upload-pack", git: true},
 	{name: "before a fetch or push", method: "GET", path: "/acme/shop.git/info/refs", git: true},
 	{name: "push", method: "POST", path: "/acme/shop.git/git-receive-pack", git: true},
+}
+
+// lostCheck has the queue not know whether it has made a check, so that it looks.
+func lostCheck(h *hub) {
+	h.github.Fail(forgetest.Fault{Method: "POST", Path: "/repos/acme/shop/check-runs", Status: 502, Message: "Bad Gateway"})
 }
 
 func expire(h *hub) { h.github.ExpireTokens() }

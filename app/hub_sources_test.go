@@ -21,7 +21,7 @@ func TestCommandsFromReviews(t *testing.T) {
 	a := h.pull("a", map[string]string{"a": "a\n"})
 	id := h.ReviewComment("ann", a, "Nice trick.\n/land")
 	h.landed(a, "asked for by `ann`")
-	h.reacted(func() []forgetest.Reaction { return h.ReviewCommentReactions(id) }, "rocket")
+	h.reacted(func() []forgetest.Reaction { return h.ReviewCommentReactions(id) }, "eyes")
 
 	b := h.pull("b", map[string]string{"b": "b\n"})
 	h.Review("bob", b, "APPROVED", "", "Thanks!\n/land")
@@ -97,7 +97,7 @@ queue:
     - {name: normal}
 `)})
 	h.github.SetPermissions(map[string]string{"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write",
-		"metadata": "read", "members": "read"})
+		"statuses": "read", "metadata": "read", "members": "read"})
 	h.github.SetTeam("acme/crew", "bob", "eve")
 	h.github.SetTeam("acme/oncall", "eve")
 	h.stop()

@@ -54,10 +54,7 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if pull == nil {
 		return "", false
 	}
-	ch := s.Changes[pull.Active]
-	if ch == nil {
-		ch = s.Changes[pull.Last]
-	}
+	ch := c.Shown(number)
 	red := s.Main.Root != ""
 	if ch == nil {
 		return fmt.Sprint(pull.Notice, pull.NoticeTo), false
@@ -140,7 +137,7 @@ func (p *performer) over(number int) bool {
 	over := true
 	_ = p.facts(func(c *speculation.Core) {
 		pull := c.State().Pulls[number]
-		over = pull == nil || pull.Active == ""
+		over = pull == nil || pull.Active == "" && pull.Try == ""
 	}) // not owning: it is carried out by whoever owns next
 	return over
 }

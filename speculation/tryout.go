@@ -19,7 +19,8 @@ const valueTry = 0.001
 
 // tryOut begins a try of a pull request at its present head.
 func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
-	b.Draft = false // to try is what one may want with a draft
+	b.Draft = false    // to try is what one may want with a draft
+	b.Requires = false // a try waits for nothing
 	if why := c.unmet(r.Number, b); why.Code != "" {
 		c.refuse(r, why)
 		return

@@ -62,6 +62,15 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
 }
 
+// Shown returns the change that a pull request's comment is about, or nil. It is not
+// to be written to.
+func (c *Core) Shown(number int) *queue.Change {
+	if p := c.s.Pulls[number]; p != nil {
+		return c.shownOf(p)
+	}
+	return nil
+}
+
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
 	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView()}

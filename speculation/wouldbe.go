@@ -21,9 +21,14 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 		c.react(r, true)
 		return
 	}
-	why := c.unmet(r.Number, b)
+	now := b
+	now.Requires = false // an explanation waits for nothing
+	why := c.unmet(r.Number, now)
+	if lacks := wanting(b, b.Vouched); why.Code == "" && len(lacks) > 0 {
+		why = queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
+	}
 	switch why.Code {
-	case "", queue.ReasonDraft:
+	case "", queue.ReasonDraft, queue.ReasonRequirements:
 	default:
 		c.refuse(r, why) // there is nothing to be analyzed, or it must not be yet
 		return

@@ -38,6 +38,9 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	who, ok := s.identify(r.Header)
 	repo := s.repos[strings.ToLower(v.Owner+"/"+v.Name)]
+	if repo == nil {
+		repo = s.movedTo(v.Owner, v.Name) // followRenames is true unless one says otherwise
+	}
 	if !ok || who.user == nil {
 		s.mu.Unlock()
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})

@@ -35,7 +35,11 @@ func (s *Server) setSuspended(login string, yes bool) {
 
 func (s *Server) emitInstallation(login, event, action string, more obj) {
 	for _, r := range s.repos {
-		body := obj{"action": action, "installation": s.installationOf(r.installation()), "sender": s.mustUser(login).json()}
+		in := s.installs[strings.ToLower(r.owner.login)]
+		if in == nil {
+			in = &installation{id: installationID, account: r.owner} // of everybody, whatever was taken from it
+		}
+		body := obj{"action": action, "installation": s.installationOf(in), "sender": s.mustUser(login).json()}
 		for k, v := range more {
 			body[k] = v
 		}

@@ -108,17 +108,21 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "credentials for somebody else", http.StatusBadRequest)
 		return
 	}
+	log, found := "", false
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
 		for _, m := range repo.runs {
 			if fmt.Sprint(m.ID) == r.PathValue("id") {
-				io.WriteString(w, m.log)
-				return
+				log, found = m.log, true
 			}
 		}
 	}
-	http.NotFound(w, r)
+	s.mu.Unlock() // before the answer, which is taken down under it
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	io.WriteString(w, log)
 }
 
 func (c *call) workflowRun() (*workflowRun, error) {

@@ -48,6 +48,9 @@ func (m moves) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return resp, err
 		}
+		if resp.StatusCode == http.StatusFound && strings.HasSuffix(req.URL.Path, "/logs") {
+			return resp, nil // where the log is, for a request without our credentials
+		}
 		switch resp.StatusCode {
 		case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		default:
@@ -128,6 +131,7 @@ func (m *mover) moved(to string) bool {
 // that one: a new repository under the old name is another. Without an id, it is
 // the one of the configured name.
 func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
+	f.known(id)
 	path := fmt.Sprintf("repositories/%d", id)
 	if id == 0 {
 		path = "repos/" + f.o.Owner + "/" + f.o.Name
@@ -153,10 +157,13 @@ func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
 	}
 	if f.mover.moved(repo.FullName) {
 		f.log.Warn("the repository has another name; the queue goes on under the one it has", "queue of", f.o.Owner+"/"+f.o.Name, "now", repo.FullName)
-		f.session.forget()
+		f.Reset()
 	}
 	return forge.Place{ID: repo.ID, Name: repo.FullName, Default: repo.Default}, nil
 }
 
 // Reset forgets what is remembered of our access: something was said of it.
-func (f *Forge) Reset() { f.session.forget() }
+func (f *Forge) Reset() {
+	f.session.forget()
+	f.git.forget()
+}

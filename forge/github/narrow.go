@@ -100,6 +100,20 @@ func (f *Forge) learn(inst *ghinstallation.Transport) {
 	f.o.RepositoryID = list[0].GetID()
 }
 
+// known takes in the repository's id. Tokens were asked for by name, which another
+// repository may have by now.
+func (f *Forge) known(id int64) {
+	f.mu.Lock()
+	news := id != 0 && f.o.RepositoryID != id
+	if news {
+		f.o.RepositoryID = id
+	}
+	f.mu.Unlock()
+	if news {
+		f.Reset()
+	}
+}
+
 // Refresh makes tokens anew before the next request: what the App may do has
 // changed.
 func (f *Forge) Refresh() {

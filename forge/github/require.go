@@ -128,7 +128,8 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requir
 		contain []ranOnHead
 		threads []string
 	)
-	ask := map[string]any{"owner": f.o.Owner, "name": f.o.Name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
+	owner, name, _ := strings.Cut(f.mover.place(), "/") // nothing rewrites what is in a body
+	ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
 		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown}
 	for page := 0; ; page++ {
 		reply = unmetAnswer{}
