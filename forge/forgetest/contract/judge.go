@@ -65,6 +65,20 @@ var options = &openapi3filter.Options{
 	MultiError:          true,
 }
 
+// abridged are the routes whose answers are not held to the description, and why.
+var abridged = map[string]string{
+	"GET /repositories/{id}":                               "the description does not have it; GitHub redirects there from the former names of a repository",
+	"GET /repos/{owner}/{repo}/commits/{ref}/check-suites": "the fake leaves out of a suite what we do not read",
+	"GET /repos/{owner}/{repo}/actions/jobs/{id}/logs":     "it redirects to a file, which is not JSON",
+	"GET /orgs/{org}/teams/{team}/memberships/{user}":      "its 404 has no described body",
+	"GET /app/installations":                               "the fake leaves out of an installation what we do not read",
+}
+
+// abridgedEvents are webhooks of which the fake sends what we read, and not all
+// that GitHub does.
+var abridgedEvents = []string{"check_suite", "status", "workflow_run", "pull_request_review_comment", "pull_request_review_thread",
+	"pull_request_review dismissed", "pull_request_review edited"}
+
 // Request implements forgetest.Judge.
 func (j *judge) Request(route string, r *http.Request, body []byte) error {
 	err := j.request(route, r, body)
@@ -98,6 +112,12 @@ func (j *judge) Webhook(event, action string, payload []byte) {
 }
 
 func (d *document) webhook(event, action string, payload []byte) error {
+	if slices.Contains(abridgedEvents, event) || slices.Contains(abridgedEvents, event+" "+action) {
+		return nil
+	}
+	if event == "pull_request" && bytes.Contains(payload, []byte(`"repo":null`)) {
+		return nil // of a fork that was deleted: only the prose says that it is null
+	}
 	if !slices.Contains(events, event) {
 		return errors.New("the list of events does not have it: add it there")
 	}
@@ -150,6 +170,9 @@ func (d *document) input(route string, r *http.Request) (*operation, *openapi3fi
 }
 
 func (d *document) request(route string, r *http.Request, body []byte) error {
+	if d.routes[route] == nil && abridged[route] != "" {
+		return nil
+	}
 	o, in, err := d.input(route, r)
 	if err != nil {
 		return err
@@ -189,6 +212,9 @@ func (d *document) request(route string, r *http.Request, body []byte) error {
 }
 
 func (d *document) answer(route string, r *http.Request, a forgetest.Answer) error {
+	if abridged[route] != "" || a.Status == http.StatusMovedPermanently {
+		return nil // any endpoint redirects from a repository's former name
+	}
 	o, in, err := d.input(route, r)
 	if err != nil {
 		return err
