@@ -24,7 +24,7 @@ import (
 const (
 	hubQueue  = "acme/shop@main"
 	hubSecret = "the secret of the webhook"
-	patience  = 40 * time.Second // of a test that waits for something that should come
+	patience  = 2 * time.Minute // of a test that waits for something that should come
 )
 
 // hub is a whole server in front of a simulated GitHub: signed webhooks over
