@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,10 +33,10 @@ func TestCallsOfOneLanding(t *testing.T) {
 		}
 	}
 	if len(calls) > 0 {
-		first = calls[:1]
+		first = calls[:min(2, len(calls))] // the inspection begins at the same time
 	}
-	if want := fmt.Sprintf("POST /repos/acme/shop/issues/comments/%d/reactions 201", h.Comments(n)[0].ID); len(first) == 0 || first[0] != want {
-		t.Errorf("the first call is %v, want %s", first, want)
+	if want := fmt.Sprintf("POST /repos/acme/shop/issues/comments/%d/reactions 201", h.Comments(n)[0].ID); !slices.Contains(first, want) {
+		t.Errorf("the first calls are %v, without %s", first, want)
 	}
 	if len(calls) > 10 {
 		t.Errorf("%d calls: %v", len(calls), calls)
