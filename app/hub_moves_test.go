@@ -81,9 +81,9 @@ func TestAccessIsTakenAwayAndGivenBack(t *testing.T) {
 		away, back func(h *hub)
 		says       string
 	}{
-		"suspended":           {func(h *hub) { h.github.SuspendAll("ada") }, func(h *hub) { h.github.UnsuspendAll("ada") }, "suspended"},
-		"repository taken":    {func(h *hub) { h.RemoveFromInstallation("ada") }, func(h *hub) { h.AddToInstallation("ada") }, "taken from the App's installation"},
-		"suspended, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.SuspendAll("ada") }, func(h *hub) { h.github.UnsuspendAll("ada") }, "suspended"},
+		"suspended":           {func(h *hub) { h.github.Suspend("acme", true) }, func(h *hub) { h.github.Suspend("acme", false) }, "suspended"},
+		"repository taken":    {func(h *hub) { h.github.RemoveFromInstallation("acme", "shop") }, func(h *hub) { h.github.AddToInstallation("acme", "shop") }, "taken from the App's installation"},
+		"suspended, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.Suspend("acme", true) }, func(h *hub) { h.github.Suspend("acme", false) }, "suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})

@@ -76,7 +76,7 @@ func TestChecksOfThePullRequestAreWaitedFor(t *testing.T) {
 	h.SetCheck("actions", head, "ci", "")
 	h.SetCheck("actions", head, "ci", "failure")
 	h.says(n, "not passed yet: `style`", "Required checks have failed: `ci`. Run them again")
-	h.ReportStatus("bob", head, "style", "success")
+	h.PostStatus(head, "style", "success")
 	h.says(n, "🚧 Waiting: required checks have failed\n", "failed: `ci`")
 	h.SetCheck("actions", head, "ci", "success")
 	h.landed(n)

@@ -84,17 +84,16 @@ func (r *Repository) SetCheck(slug, head, name, conclusion string) int64 {
 		ID: r.s.nextID(), Name: name, Head: head, Status: status, Conclusion: conclusion, App: slug,
 	}, app: 1, started: now, completed: now}
 	r.runs = append(r.runs, c)
-	r.emitRun(r.s.addUser(slug+"[bot]"), c)
+	r.tellRun(r.s.appUser(slug), c)
 	r.s.touch()
 	return c.ID
 }
 
-func (r *Repository) emitRun(u *user, c *run) {
+// tellRun tells of a check run that is new, or has ended.
+func (r *Repository) tellRun(u *user, c *run) {
 	action := "created"
 	if c.Status == "completed" {
 		action = "completed"
 	}
-	body := r.runJSON(c)
-	body["check_suite"] = obj{"id": r.suiteOf(c), "head_branch": orNil(c.branch), "head_sha": c.Head} // lists have the id only
-	r.emit(u, "check_run", obj{"action": action, "check_run": body})
+	r.emitRun(u, c, action, nil)
 }

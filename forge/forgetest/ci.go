@@ -67,15 +67,7 @@ type ci struct {
 	t      TB
 	script func(CIPush) []CIJob
 	runs   []*workflowRun
-	status []*status
 	suites map[string]int64 // of other Apps, by slug and commit
-}
-
-// status is a commit status.
-type status struct {
-	id                            int64
-	context, state, url, sha, who string
-	at                            time.Time
 }
 
 // SetCI gives the repository a CI: script says what it runs on a push to a
@@ -130,24 +122,6 @@ func (r *Repository) FinishCI(branch, name, conclusion string) {
 		}
 	}
 	panic("forgetest: no job " + name + " runs on " + branch)
-}
-
-// PostStatus posts a commit status, as another CI does.
-func (r *Repository) PostStatus(head, name, state string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.postStatus(head, name, state)
-	r.s.touch()
-}
-
-func (r *Repository) postStatus(head, name, state string) {
-	if r.ci == nil {
-		r.ci = &ci{suites: map[string]int64{}}
-	}
-	st := &status{id: r.s.nextID(), context: name, state: state, sha: head, who: "other-ci", at: r.s.now(), url: r.page("/ci/%s", head)}
-	r.ci.status = append(r.ci.status, st)
-	r.emit(r.s.addUser("other-ci[bot]"), "status", obj{"id": st.id, "sha": head, "name": r.fullName(), "context": name, "state": state,
-		"description": nil, "target_url": st.url, "branches": []obj{}, "created_at": stamp(st.at), "updated_at": stamp(st.at)})
 }
 
 // pushedCI tells the CI of branches that moved. The caller holds r.refs and not s.mu.
@@ -232,7 +206,7 @@ func (r *Repository) startJob(suite int64, branch, head string, j CIJob) {
 		c.Status = "queued"
 	}
 	r.runs = append(r.runs, c)
-	r.emitRun(r.s.addUser(slug+"[bot]"), c)
+	r.tellRun(r.s.appUser(slug), c)
 	if j.Conclusion != "" {
 		r.finishJob(c, j.Conclusion)
 	}
@@ -240,7 +214,7 @@ func (r *Repository) startJob(suite int64, branch, head string, j CIJob) {
 
 func (r *Repository) finishJob(c *run, conclusion string) {
 	c.Status, c.Conclusion, c.completed = "completed", conclusion, r.s.now()
-	r.emitRun(r.s.addUser(c.App+"[bot]"), c)
+	r.tellRun(r.s.appUser(c.App), c)
 }
 
 // runOf is the newest check run of a name in a suite.
@@ -255,19 +229,17 @@ func (r *Repository) runOf(suite int64, name string) *run {
 
 // finishRun ends a run whose jobs have ended.
 func (r *Repository) finishRun(run *workflowRun) {
-	conclusion := "success"
+	var ended []string
 	for _, j := range run.jobs {
 		c := r.runOf(run.suite, j.Name)
 		if c.Status != "completed" {
 			return
 		}
-		if c.Conclusion == "failure" || c.Conclusion == "cancelled" && conclusion != "failure" {
-			conclusion = c.Conclusion
-		}
+		ended = append(ended, c.Conclusion)
 	}
-	run.Status, run.Conclusion, run.updated = "completed", conclusion, r.s.now()
+	run.Status, run.Conclusion, run.updated = "completed", conclude(ended), r.s.now()
 	r.emitWorkflow(run, "completed")
-	r.emit(r.s.addUser(actionsSlug+"[bot]"), "check_suite", obj{"action": "completed", "check_suite": r.suiteJSON(run.suite, run.Branch, run.Head, actionsApp)})
+	r.emitSuite(r.s.appUser(actionsSlug), suite{run.suite, run.Branch, run.Head, actionsApp, actionsSlug}, "completed")
 }
 
 // cancelRun cancels a run, as a person or an App does.
@@ -304,9 +276,4 @@ func (r *Repository) rerunFailed(run *workflowRun) error {
 	}
 	r.finishRun(run)
 	return nil
-}
-
-func (r *Repository) emitWorkflow(run *workflowRun, action string) {
-	r.emit(r.s.addUser(actionsSlug+"[bot]"), "workflow_run", obj{"action": action, "workflow_run": r.workflowJSON(run),
-		"workflow": obj{"id": 1, "name": "CI", "path": ".github/workflows/ci.yml"}})
 }

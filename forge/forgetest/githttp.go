@@ -32,7 +32,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	who, ok := s.identify(r.Header)
-	ok = ok && !(who.installation() && s.suspended)
+	ok = ok && s.admitted(who.installed()) == nil
 	need := map[string]string{"git-upload-pack": "contents:read", "git-receive-pack": "contents:write"}[service]
 	readable := ok && repo != nil && !who.app && s.may(who, repo, "contents:read")
 	allowed := readable && s.may(who, repo, need)

@@ -46,6 +46,11 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
 		return
 	}
+	if err := s.admitted(who.installed()); err != nil {
+		s.mu.Unlock()
+		writeProblem(w, err.(*problem))
+		return
+	}
 	if repo == nil || !s.may(who, repo, "metadata:read") {
 		s.mu.Unlock()
 		fail("NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", v.Owner, v.Name))
@@ -80,7 +85,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 	if v.Threads {
 		list := []obj{}
 		for _, t := range p.threads {
-			list = append(list, obj{"isResolved": t.resolved, "path": t.path})
+			list = append(list, obj{"isResolved": t.resolved, "path": t.first.path})
 		}
 		body["reviewThreads"] = cursor(list, v.From)
 	}
@@ -126,10 +131,8 @@ func (r *Repository) statusRollup(head, after string) any {
 				"conclusion": orNil(strings.ToUpper(m.Conclusion)), "checkSuite": obj{"app": obj{"databaseId": m.app}}})
 		}
 	}
-	for _, x := range r.reported {
-		if x.head == head {
-			list = append(list, obj{"__typename": "StatusContext", "context": x.context, "state": strings.ToUpper(x.state)})
-		}
+	for _, st := range r.statusesOf(head) {
+		list = append(list, obj{"__typename": "StatusContext", "context": st.context, "state": strings.ToUpper(st.state)})
 	}
 	if len(list) == 0 {
 		return nil

@@ -13,6 +13,7 @@ type inline struct {
 	id        int64
 	number    int
 	author    *user
+	path      string
 	body      string
 	created   time.Time
 	updated   time.Time
@@ -22,14 +23,16 @@ type inline struct {
 // ReviewComment writes a comment on a line of a pull request's diff and returns
 // its id.
 func (r *Repository) ReviewComment(login string, number int, body string) (id int64) {
-	r.act(login, number, func(u *user, p *pull) {
-		now := r.s.now()
-		c := &inline{id: r.s.nextID(), number: number, author: u, body: body, created: now, updated: now}
-		r.inlines = append(r.inlines, c)
-		id = c.id
-		r.emitInline(u, c, "created", nil)
-	})
+	r.act(login, number, func(u *user, p *pull) { id = r.inline(u, p, "README.md", body).id })
 	return id
+}
+
+func (r *Repository) inline(u *user, p *pull, path, body string) *inline {
+	now := r.s.now()
+	c := &inline{id: r.s.nextID(), number: p.Number, author: u, path: path, body: body, created: now, updated: now}
+	r.inlines = append(r.inlines, c)
+	r.emitInline(u, c, "created", nil)
+	return c
 }
 
 // EditReviewComment changes the text of such a comment.
@@ -56,9 +59,7 @@ func (r *Repository) EditReview(login string, number int, id int64, body string)
 		v := p.reviews[i]
 		from := v.body
 		v.body = body
-		r.emit(u, "pull_request_review", obj{
-			"action": "edited", "changes": obj{"body": obj{"from": from}}, "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p),
-		})
+		r.emitReview(u, p, v, "edited", obj{"changes": obj{"body": obj{"from": from}}})
 	})
 }
 
@@ -85,7 +86,9 @@ func (r *Repository) inlineJSON(c *inline) obj {
 	p := r.pulls[c.number]
 	return obj{
 		"id": c.id, "node_id": fmt.Sprintf("PRRC_%d", c.id), "url": r.api("/pulls/comments/%d", c.id),
-		"pull_request_review_id": c.id + 1, "diff_hunk": "@@ -1 +1 @@", "path": "README.md",
+		"pull_request_review_id": c.id + 1, "diff_hunk": "@@ -1 +1 @@", "path": c.path,
+		"line": 1, "original_line": 1, "position": 1, "original_position": 1, "side": "RIGHT", "subject_type": "line",
+		"start_line": nil, "original_start_line": nil, "start_side": nil, "reactions": rollup(r.api("/pulls/comments/%d/reactions", c.id), c.reactions),
 		"commit_id": p.Head, "original_commit_id": p.Head, "user": c.author.json(), "body": c.body,
 		"created_at": stamp(c.created), "updated_at": stamp(c.updated), "author_association": "MEMBER",
 		"html_url": r.page("/pull/%d#discussion_r%d", c.number, c.id), "pull_request_url": r.api("/pulls/%d", c.number),
@@ -97,11 +100,7 @@ func (r *Repository) inlineJSON(c *inline) obj {
 }
 
 func (r *Repository) emitInline(u *user, c *inline, action string, more obj) {
-	body := obj{"action": action, "comment": r.inlineJSON(c), "pull_request": r.pullJSON(r.pulls[c.number])}
-	for k, v := range more {
-		body[k] = v
-	}
-	r.emit(u, "pull_request_review_comment", body)
+	r.emit(u, "pull_request_review_comment", obj{"action": action, "comment": r.inlineJSON(c), "pull_request": r.listedPull(r.pulls[c.number])}.with(more))
 }
 
 // EnableAutoMerge has GitHub merge a pull request as soon as it may; the fake

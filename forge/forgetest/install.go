@@ -1,9 +1,9 @@
 package forgetest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +12,16 @@ import (
 // installation is the App on the repositories of one account.
 type installation struct {
 	id        int64
-	account   *user           // nil: of every account that has none of its own
-	only      map[string]bool // names of repositories in lower case; nil: all
+	account   *user           // nil: of every account
+	only      map[string]bool // full names of repositories in lower case; nil: all
 	suspended time.Time
 }
+
+// everyAccount is the key of the installation that covers every account.
+const everyAccount = ""
+
+// suspendedMessage is GitHub's, for a suspended installation and its tokens.
+const suspendedMessage = "This installation has been suspended"
 
 // Install installs the App on an account, on the named repositories or on all,
 // and returns the installation's id. Until the first call, or the first App made
@@ -29,10 +35,11 @@ func (s *Server) Install(owner string, repositories ...string) int64 {
 		if in.only == nil {
 			in.only = map[string]bool{}
 		}
-		in.only[strings.ToLower(name)] = true
+		in.only[strings.ToLower(owner+"/"+name)] = true
 	}
-	s.strict(u.login, in)
-	s.installed(in, "installation", "created", nil)
+	delete(s.installs, everyAccount)
+	s.installs[strings.ToLower(owner)] = in
+	s.installed(in, u, "installation", "created", nil)
 	return in.id
 }
 
@@ -40,92 +47,98 @@ func (s *Server) Install(owner string, repositories ...string) int64 {
 func (s *Server) Uninstall(owner string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := s.mustInstallation(owner)
-	s.installed(in, "installation", "deleted", nil)
-	delete(s.installs, strings.ToLower(owner))
+	in, u := s.mustInstallation(owner)
+	s.installed(in, u, "installation", "deleted", nil)
+	maps.DeleteFunc(s.installs, func(_ string, other *installation) bool { return other == in })
 }
 
-// Suspend suspends an account's installation, or ends that.
+// Suspend suspends the installation of an account, or ends that: its tokens are
+// refused, and no webhook is sent but the one that says so.
 func (s *Server) Suspend(owner string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := s.mustInstallation(owner)
+	in, u := s.mustInstallation(owner)
 	in.suspended = time.Time{}
 	action := "unsuspend"
 	if on {
 		in.suspended, action = s.now(), "suspend"
 	}
-	s.installed(in, "installation", action, nil)
+	s.installed(in, u, "installation", action, nil)
 }
 
 // AddToInstallation adds a repository to an installation on selected ones.
-func (s *Server) AddToInstallation(owner, name string) { s.choose(owner, name, "added") }
+func (s *Server) AddToInstallation(owner, name string) { s.choose(owner, name, true) }
 
-// RemoveFromInstallation takes a repository off an installation on selected ones.
-func (s *Server) RemoveFromInstallation(owner, name string) { s.choose(owner, name, "removed") }
+// RemoveFromInstallation takes a repository off an installation. One on all
+// repositories is then on all the others that there are.
+func (s *Server) RemoveFromInstallation(owner, name string) { s.choose(owner, name, false) }
 
-func (s *Server) choose(owner, name, action string) {
+func (s *Server) choose(owner, name string, yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := s.mustInstallation(owner)
-	if in.only == nil {
-		panic("forgetest: the installation of " + owner + " is on all repositories")
-	}
-	in.only[strings.ToLower(name)] = action == "added"
+	in, u := s.mustInstallation(owner)
 	r := s.repos[strings.ToLower(owner+"/"+name)]
 	if r == nil {
 		panic("forgetest: there is no repository " + owner + "/" + name)
 	}
-	brief := []obj{{"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private}}
-	s.installed(in, "installation_repositories", action, obj{"repositories_" + action: brief, "repository_selection": "selected"})
+	if in.only == nil {
+		only := map[string]bool{}
+		for _, r := range s.reached(in) {
+			only[r.key()] = true
+		}
+		in.only = only
+	}
+	in.only[r.key()] = yes
+	added, removed, action := []obj{r.named()}, []obj{}, "added"
+	if !yes {
+		added, removed, action = removed, added, "removed"
+	}
+	s.installed(in, u, "installation_repositories", action, obj{
+		"repositories_added": added, "repositories_removed": removed, "repository_selection": "selected", "requester": nil,
+	})
 }
 
-func (s *Server) mustInstallation(owner string) *installation {
-	in := s.installs[strings.ToLower(owner)]
+// mustInstallation returns the installation that covers an account, and the
+// account.
+func (s *Server) mustInstallation(owner string) (*installation, *user) {
+	in := s.installationOn(owner)
 	if in == nil {
 		panic("forgetest: the App is not installed on " + owner)
 	}
-	return in
+	return in, s.mustUser(owner)
 }
 
-// strict ends the one installation for everybody. The caller holds s.mu.
-func (s *Server) strict(owner string, in *installation) {
-	if s.installs == nil {
-		s.installs = map[string]*installation{}
-	}
-	if in != nil {
-		s.installs[strings.ToLower(owner)] = in
-	}
-	s.touch()
+// installationOn returns the installation that covers an account, or nil. The
+// caller holds s.mu.
+func (s *Server) installationOn(owner string) *installation {
+	return cmp.Or(s.installs[strings.ToLower(owner)], s.installs[everyAccount])
 }
 
-// installed sends a webhook about an installation. The caller holds s.mu.
-func (s *Server) installed(in *installation, event, action string, more obj) {
-	body := obj{"action": action, "installation": s.installationOf(in), "sender": in.account.json()}
+// installed sends a webhook about an installation on an account. The caller holds
+// s.mu.
+func (s *Server) installed(in *installation, account *user, event, action string, more obj) {
+	body := obj{"action": action, "installation": s.installationJSON(in, account), "sender": account.json()}
 	if event == "installation" {
 		list := []obj{}
 		for _, r := range s.reached(in) {
-			list = append(list, obj{"id": r.id, "name": r.name, "full_name": r.fullName(), "private": r.private})
+			list = append(list, r.named())
 		}
 		body["repositories"] = list
 	}
-	for k, v := range more {
-		body[k] = v
-	}
-	s.queueHook(event, body, 0)
+	s.queueHook(event, body.with(more), 0)
+	s.touch()
+}
+
+// named is a repository as events about installations name it.
+func (r *Repository) named() obj {
+	return obj{"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private}
 }
 
 // installation returns the one that reaches the repository, or nil. The caller
 // holds s.mu.
 func (r *Repository) installation() *installation {
-	if r.s.access[r.id] == "removed" {
-		return nil
-	}
-	if r.s.installs == nil {
-		return &installation{id: installationID, account: r.owner}
-	}
-	in := r.s.installs[strings.ToLower(r.owner.login)]
-	if in == nil || in.only != nil && !in.only[strings.ToLower(r.name)] {
+	in := r.s.installationOn(r.owner.login)
+	if in == nil || in.only != nil && !in.only[r.key()] {
 		return nil
 	}
 	return in
@@ -133,9 +146,6 @@ func (r *Repository) installation() *installation {
 
 // installationByID returns an installation, or nil. The caller holds s.mu.
 func (s *Server) installationByID(id int64) *installation {
-	if s.installs == nil && id == installationID {
-		return &installation{id: installationID}
-	}
 	for _, in := range s.installs {
 		if in.id == id {
 			return in
@@ -144,11 +154,19 @@ func (s *Server) installationByID(id int64) *installation {
 	return nil
 }
 
+// admitted refuses an installation that is suspended. The caller holds s.mu.
+func (s *Server) admitted(id int64) error {
+	if in := s.installationByID(id); in != nil && !in.suspended.IsZero() {
+		return refused(suspendedMessage)
+	}
+	return nil
+}
+
 // reached lists an installation's repositories by name. The caller holds s.mu.
 func (s *Server) reached(in *installation) []*Repository {
 	var list []*Repository
 	for _, r := range s.repos {
-		if i := r.installation(); i != nil && i.id == in.id {
+		if r.installation() == in {
 			list = append(list, r)
 		}
 	}
@@ -156,26 +174,29 @@ func (s *Server) reached(in *installation) []*Repository {
 	return list
 }
 
-func (s *Server) installationOf(in *installation) obj {
-	account := in.account
-	if account == nil {
-		account = s.users[strings.ToLower(s.Bot())]
+// installationJSON is an installation on an account; where the account is not
+// known and it is on every one, that is the bot.
+func (s *Server) installationJSON(in *installation, account *user) obj {
+	account = cmp.Or(in.account, account, s.users[strings.ToLower(s.Bot())])
+	body := obj{
+		"id": in.id, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug, "target_id": account.id, "target_type": "Organization",
+		"permissions": s.opts.Permissions, "events": s.subscribed(), "repository_selection": in.selection(),
+		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, in.id),
+		"repositories_url":  s.url + "/api/v3/installation/repositories",
+		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.url, in.id),
+		"single_file_name":  nil, "suspended_by": nil, "suspended_at": nil, "created_at": founded, "updated_at": founded,
 	}
-	body := s.installationJSON(account)
-	body["id"] = in.id
-	body["html_url"] = fmt.Sprintf("%s/settings/installations/%d", s.url, in.id)
-	body["access_tokens_url"] = fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, in.id)
-	body["repository_selection"] = "all"
-	if in.only != nil {
-		body["repository_selection"] = "selected"
-	}
-	body["suspended_at"], body["suspended_by"] = nil, nil
 	if !in.suspended.IsZero() {
 		body["suspended_at"], body["suspended_by"] = stamp(in.suspended), account.json()
-	} else if s.suspended {
-		body["suspended_at"], body["suspended_by"] = stamp(s.now()), account.json()
 	}
 	return body
+}
+
+func (in *installation) selection() string {
+	if in.only != nil {
+		return "selected"
+	}
+	return "all"
 }
 
 func installRoutes() []route {
@@ -198,17 +219,10 @@ func getHookConfig(c *call) (any, error) {
 }
 
 func listInstallations(c *call) (any, error) {
+	all := slices.SortedFunc(maps.Values(c.s.installs), func(a, b *installation) int { return int(a.id - b.id) })
 	list := []obj{}
-	if c.s.installs == nil {
-		list = append(list, c.s.installationOf(&installation{id: installationID}))
-	}
-	var all []*installation
-	for _, in := range c.s.installs {
-		all = append(all, in)
-	}
-	slices.SortFunc(all, func(a, b *installation) int { return int(a.id - b.id) })
 	for _, in := range all {
-		list = append(list, c.s.installationOf(in))
+		list = append(list, c.s.installationJSON(in, nil))
 	}
 	return paged(c, list), nil
 }
@@ -218,20 +232,24 @@ func getInstallation(c *call) (any, error) {
 	if in == nil {
 		return nil, notFound()
 	}
-	return c.s.installationOf(in), nil
+	return c.s.installationJSON(in, nil), nil
 }
 
 func listInstallationRepositories(c *call) (any, error) {
 	if !c.who.installation() {
 		return nil, refused("You must authenticate with an installation access token in order to list repositories for an installation.")
 	}
+	in := c.s.installationByID(c.who.token.install)
+	if in == nil {
+		return nil, notFound()
+	}
 	list := []obj{}
-	for _, r := range c.s.reached(&installation{id: c.who.token.install}) {
+	for _, r := range c.s.reached(in) {
 		if c.who.token.covers(r) {
 			list = append(list, r.json())
 		}
 	}
-	return obj{"total_count": len(list), "repository_selection": "all", "repositories": paged(c, list)}, nil
+	return obj{"total_count": len(list), "repository_selection": in.selection(), "repositories": paged(c, list)}, nil
 }
 
 // repositoryInstallation answers GET /repos/{owner}/{repo}/installation.
@@ -240,18 +258,7 @@ func repositoryInstallation(c *call) (any, error) {
 	if in == nil {
 		return nil, notFound()
 	}
-	return c.s.installationOf(in), nil
-}
-
-// admitInstallation refuses tokens for an installation that is suspended.
-func admitInstallation(in *installation) error {
-	if in == nil {
-		return notFound()
-	}
-	if !in.suspended.IsZero() {
-		return &problem{status: http.StatusForbidden, message: "This installation has been suspended"}
-	}
-	return nil
+	return c.s.installationJSON(in, c.repo.owner), nil
 }
 
 // Grant is what an installation token may do.

@@ -2,78 +2,12 @@ package forgetest
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 )
-
-// life is what becomes of repositories and of the App's installation.
-type life struct {
-	suspended bool
-	access    map[int64]string // "removed": taken from the installation, by repository
-	former    map[string]int64 // former full names in lower case → repository
-}
-
-// suspendedMessage is GitHub's, for tokens of a suspended installation.
-const suspendedMessage = "This installation has been suspended"
-
-// SuspendAll suspends the App's installation: its tokens are refused, and no more
-// webhooks are sent but the one that says so.
-func (s *Server) SuspendAll(login string) { s.setSuspended(login, true) }
-
-// UnsuspendAll takes SuspendAll back.
-func (s *Server) UnsuspendAll(login string) { s.setSuspended(login, false) }
-
-func (s *Server) setSuspended(login string, yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.suspended = false // this one is sent in any case
-	s.emitInstallation(login, "installation", map[bool]string{true: "suspend", false: "unsuspend"}[yes], nil)
-	s.suspended = yes
-	s.touch()
-}
-
-func (s *Server) emitInstallation(login, event, action string, more obj) {
-	for _, r := range s.repos {
-		in := s.installs[strings.ToLower(r.owner.login)]
-		if in == nil {
-			in = &installation{id: installationID, account: r.owner} // of everybody, whatever was taken from it
-		}
-		body := obj{"action": action, "installation": s.installationOf(in), "sender": s.mustUser(login).json()}
-		for k, v := range more {
-			body[k] = v
-		}
-		s.queueHook(event, body, 0)
-		return
-	}
-}
-
-// RemoveFromInstallation takes the repository from the App's installation.
-func (r *Repository) RemoveFromInstallation(login string) { r.inInstallation(login, false) }
-
-// AddToInstallation takes RemoveFromInstallation back.
-func (r *Repository) AddToInstallation(login string) { r.inInstallation(login, true) }
-
-func (r *Repository) inInstallation(login string, yes bool) {
-	s := r.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.access == nil {
-		s.access = map[int64]string{}
-	}
-	short := []obj{{"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private}}
-	more := obj{"repository_selection": "selected", "requester": nil, "repositories_added": []obj{}, "repositories_removed": []obj{}}
-	action := "added"
-	if yes {
-		delete(s.access, r.id)
-		more["repositories_added"] = short
-	} else {
-		s.access[r.id], action = "removed", "removed"
-		more["repositories_removed"] = short
-	}
-	s.emitInstallation(login, "installation_repositories", action, more)
-	s.touch()
-}
 
 // Rename gives the repository another name, or another owner ("owner/name").
 // The old name redirects until somebody takes it.
@@ -91,6 +25,7 @@ func (r *Repository) Rename(login, to string) error {
 	if s.repos[key] != nil {
 		return fmt.Errorf("%s is taken", to)
 	}
+	before := r.key()
 	dir := filepath.Join(s.opts.Dir, "moved", fmt.Sprint(r.id, "-", len(s.former)), name+".git")
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -102,13 +37,19 @@ func (r *Repository) Rename(login, to string) error {
 	if s.former == nil {
 		s.former = map[string]int64{}
 	}
-	s.former[strings.ToLower(r.fullName())] = r.id
-	delete(s.repos, strings.ToLower(r.fullName()))
-	for _, t := range s.tokens { // which are for ids
-		if before := strings.ToLower(r.fullName()); t.repos[before] {
-			delete(t.repos, before)
-			t.repos[key] = true
+	s.former[before] = r.id
+	delete(s.repos, before)
+	moves := func(names map[string]bool) { // what is granted is granted on ids
+		if names[before] {
+			delete(names, before)
+			names[key] = true
 		}
+	}
+	for _, t := range s.tokens {
+		moves(t.repos)
+	}
+	for _, in := range s.installs {
+		moves(in.only)
 	}
 	r.dir, r.name, r.owner = dir, name, s.addUser(owner)
 	r.roles[strings.ToLower(owner)] = "admin"
@@ -134,31 +75,43 @@ func (s *Server) movedTo(owner, name string) *Repository {
 	return nil
 }
 
-// redirect answers 301 as GitHub does: to the repository by its id.
+// redirect answers as GitHub does: the same path, of the repository by its id.
 func (s *Server) redirect(c *call, to *Repository) error {
-	parts := strings.SplitN(strings.TrimPrefix(c.r.URL.EscapedPath(), "/api/v3"), "/", 5)
-	rest := ""
-	if len(parts) == 5 {
-		rest = "/" + parts[4]
-	}
-	target := fmt.Sprintf("%s/api/v3/repos/%s%s", s.url, to.fullName(), rest)
-	if c.r.Method == "GET" && rest == "" {
-		target = fmt.Sprintf("%s/api/v3/repositories/%d", s.url, to.id)
+	parts := strings.SplitN(strings.TrimPrefix(c.r.URL.EscapedPath(), "/api/v3/repos/"), "/", 3)
+	target := fmt.Sprintf("%s/api/v3/repositories/%d", s.url, to.id)
+	if len(parts) == 3 {
+		target += "/" + parts[2]
 	}
 	if c.r.URL.RawQuery != "" {
 		target += "?" + c.r.URL.RawQuery
 	}
 	c.next.Set("Location", target)
-	return &problem{status: 301, message: "Moved Permanently"}
+	return &problem{status: http.StatusMovedPermanently, message: "Moved Permanently", url: target}
 }
 
-func getRepositoryByID(c *call) (any, error) {
-	for _, r := range c.s.repos {
-		if r.id == c.number("id") && c.s.may(c.who, r, "metadata:read") {
-			return r.json(), nil
-		}
+// byName rewrites the address of a repository by its id into that by its name:
+// GitHub serves the same at both, and describes the latter.
+func (s *Server) byName(req *http.Request) {
+	rest, ok := strings.CutPrefix(req.URL.EscapedPath(), "/api/v3/repositories/")
+	if !ok {
+		return
 	}
-	return nil, notFound()
+	id, rest, deeper := strings.Cut(rest, "/")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.repos {
+		if fmt.Sprint(r.id) != id {
+			continue
+		}
+		raw := "/api/v3/repos/" + r.fullName()
+		if deeper {
+			raw += "/" + rest
+		}
+		if path, err := url.PathUnescape(raw); err == nil {
+			req.URL.Path, req.URL.RawPath = path, raw
+		}
+		return
+	}
 }
 
 // DeleteRepository deletes the repository, such as a fork. Pull requests from it
@@ -167,6 +120,6 @@ func (r *Repository) DeleteRepository() {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.repos, strings.ToLower(r.fullName()))
+	delete(s.repos, r.key())
 	s.touch()
 }

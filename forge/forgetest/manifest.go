@@ -169,7 +169,7 @@ func convertManifest(c *call) (any, error) {
 	secret := fmt.Sprintf("made-by-github-%d", s.nextID())
 	s.opts.Permissions, s.appEvents, s.appOwner = maps.Clone(m.Permissions), slices.Clone(m.Events), p.owner
 	s.hooks.url, s.hooks.secret = m.HookAttributes.URL, secret
-	s.strict("", nil)
+	delete(s.installs, everyAccount)
 	body := s.appJSON()
 	maps.Copy(body, obj{
 		"name": m.Name, "description": m.Description,

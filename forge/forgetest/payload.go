@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,6 +46,8 @@ func labelsJSON(names []string) []obj {
 	return list
 }
 
+func (r *Repository) pullID(p *pull) int64 { return int64(p.Number) + r.id*100_000 }
+
 func (r *Repository) pullJSON(p *pull) obj {
 	from := r
 	if p.Fork != "" {
@@ -62,7 +63,7 @@ func (r *Repository) pullJSON(p *pull) obj {
 		}
 	}
 	body := obj{
-		"id": int64(p.Number) + r.id*100_000, "node_id": fmt.Sprintf("PR_%d", p.Number), "number": p.Number,
+		"id": r.pullID(p), "node_id": fmt.Sprintf("PR_%d", p.Number), "number": p.Number,
 		"url": r.api("/pulls/%d", p.Number), "html_url": r.page("/pull/%d", p.Number),
 		"issue_url": r.api("/issues/%d", p.Number), "comments_url": r.api("/issues/%d/comments", p.Number),
 		"state": p.State, "locked": false, "title": p.Title, "user": p.author.json(), "body": orNil(p.Body),
@@ -88,7 +89,7 @@ func (r *Repository) issueJSON(p *pull) obj {
 		kind = "pull"
 	}
 	body := obj{
-		"id": int64(p.Number) + r.id*100_000, "node_id": fmt.Sprintf("I_%d", p.Number), "number": p.Number,
+		"id": r.pullID(p), "node_id": fmt.Sprintf("I_%d", p.Number), "number": p.Number,
 		"url": r.api("/issues/%d", p.Number), "html_url": r.page("/%s/%d", kind, p.Number),
 		"repository_url": r.api(""), "state": p.State, "locked": false, "title": p.Title,
 		"user": p.author.json(), "labels": labelsJSON(p.Labels), "body": orNil(p.Body),
@@ -117,7 +118,7 @@ func (r *Repository) commentJSON(c *comment) obj {
 		"html_url":  r.page("/%s/%d#issuecomment-%d", kind, c.Number, c.ID),
 		"issue_url": r.api("/issues/%d", c.Number), "user": c.author.json(), "body": c.Body,
 		"created_at": stamp(c.created), "updated_at": stamp(c.updated), "author_association": "MEMBER",
-		"performed_via_github_app": app, "reactions": r.rollup(c),
+		"performed_via_github_app": app, "reactions": rollup(r.api("/issues/comments/%d/reactions", c.ID), c.Reactions),
 	}
 }
 
@@ -132,65 +133,40 @@ func (r *Repository) reviewJSON(p *pull, v *review) obj {
 	}
 }
 
-func (r *Repository) runJSON(c *run) obj {
-	suite := r.suiteOf(c)
-	slug := c.App
-	// "If the integrator does not provide this, then the homepage of the GitHub app
-	// is used." (REST, Create a check run)
-	details := cmp.Or(c.DetailsURL, r.s.url+"/apps/"+slug)
-	return obj{
-		"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.Head,
-		"external_id": c.ExternalID, "status": c.Status, "conclusion": orNil(c.Conclusion),
-		"started_at": stamp(c.started), "completed_at": stamp(c.completed), "details_url": details,
-		"url": r.api("/check-runs/%d", c.ID), "html_url": r.page("/runs/%d", c.ID),
-		"output": obj{
-			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
-			"annotations_count": len(c.annotations), "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
-		},
-		"check_suite": obj{"id": suite}, "pull_requests": []obj{},
-		"app": obj{
-			"id": c.app, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": r.owner.json(),
-			"permissions": obj{"checks": "write"}, "events": []string{},
-		}.with(appURLs(r.s.url, slug)),
-	}
-}
-
+// appJSON is our App.
 func (s *Server) appJSON() obj {
-	return obj{
-		"id": appID, "slug": s.opts.Slug, "node_id": "A_" + s.opts.Slug, "name": s.opts.Slug,
-		"permissions": s.opts.Permissions,
-		"events":      s.subscribed(),
-		"owner":       s.appOwnerJSON(),
-	}.with(appURLs(s.url, s.opts.Slug))
+	return s.someApp(appID, s.opts.Slug, s.appOwnerJSON(), s.opts.Permissions, s.subscribed())
 }
 
-func (s *Server) installationJSON(account *user) obj {
+func (s *Server) someApp(id int64, slug string, owner obj, permissions map[string]string, events []string) obj {
+	page := s.url + "/apps/" + slug
 	return obj{
-		"id": installationID, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug,
-		"target_type": "Organization", "permissions": s.opts.Permissions, "repository_selection": "all",
-		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, installationID),
-		"events":            s.subscribed(),
-		"repositories_url":  s.url + "/api/v3/installation/repositories",
-		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.url, installationID),
-		"target_id":         account.id, "single_file_name": nil, "suspended_by": nil, "suspended_at": nil,
-		"created_at": founded, "updated_at": founded,
+		"id": id, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": owner, "permissions": permissions, "events": events,
+		"description": "", "external_url": page, "html_url": page, "created_at": founded, "updated_at": founded,
 	}
 }
 
 func (r *Repository) emitPull(u *user, p *pull, action string, more obj) {
-	body := obj{"action": action, "number": p.Number, "pull_request": r.pullJSON(p)}
-	for k, v := range more {
-		body[k] = v
-	}
-	r.emit(u, "pull_request", body)
+	r.emit(u, "pull_request", obj{"action": action, "number": p.Number, "pull_request": r.pullJSON(p)}.with(more))
 }
 
 func (r *Repository) emitComment(u *user, c *comment, action string, more obj) {
-	body := obj{"action": action, "issue": r.issueJSON(r.pulls[c.Number]), "comment": r.commentJSON(c)}
-	for k, v := range more {
-		body[k] = v
+	r.emit(u, "issue_comment", obj{"action": action, "issue": r.issueJSON(r.pulls[c.Number]), "comment": r.commentJSON(c)}.with(more))
+}
+
+// emitReview sends a webhook about a review: there its state is in small letters,
+// and the pull request as in a list.
+func (r *Repository) emitReview(u *user, p *pull, v *review, action string, more obj) {
+	on := r.listedPull(p)
+	if action == "edited" { // the description of this event does not know all of a repository
+		for _, side := range []string{"base", "head"} {
+			if repo, ok := on[side].(obj)["repo"].(obj); ok {
+				repo.without("has_discussions", "web_commit_signoff_required")
+			}
+		}
 	}
-	r.emit(u, "issue_comment", body)
+	review := r.reviewJSON(p, v).with(obj{"state": strings.ToLower(v.state)})
+	r.emit(u, "pull_request_review", obj{"action": action, "review": review, "pull_request": on}.with(more))
 }
 
 func (r *Repository) emitPush(u *user, m refMove, forced bool, commits []commitInfo, tip *commitInfo) {

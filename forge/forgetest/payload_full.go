@@ -21,19 +21,19 @@ func (o obj) with(more obj) obj {
 }
 
 // without takes members off an object.
-func (o obj) without(members []string) obj {
+func (o obj) without(members ...string) obj {
 	for _, name := range members {
 		delete(o, name)
 	}
 	return o
 }
 
-// rollup counts the reactions to a comment.
-func (r *Repository) rollup(c *comment) obj {
-	o := obj{"url": r.api("/issues/comments/%d/reactions", c.ID), "total_count": len(c.Reactions)}
+// rollup counts the reactions to something.
+func rollup(url string, reactions []Reaction) obj {
+	o := obj{"url": url, "total_count": len(reactions)}
 	for _, kind := range reactionKinds {
 		n := 0
-		for _, x := range c.Reactions {
+		for _, x := range reactions {
 			if x.Content == kind {
 				n++
 			}
@@ -72,12 +72,25 @@ var repositoryPaths = map[string]string{
 }
 
 func (r *Repository) urls() obj {
-	o := obj{
+	return obj{
 		"ssh_url": r.CloneURL(), "svn_url": r.page(""), "mirror_url": nil, "homepage": nil, "language": nil, "license": nil,
 		"forks": 0, "forks_count": 0, "open_issues": 0, "watchers": 0, "watchers_count": 0, "stargazers_count": 0, "size": 0,
-		"has_projects": false, "has_wiki": false, "has_pages": false, "has_discussions": false, "has_downloads": false,
-		"topics": []string{}, "web_commit_signoff_required": false, "is_template": false, "allow_forking": true,
+		"has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": false,
+		"topics": []string{}, "is_template": false, "allow_forking": true, "has_discussions": false, "web_commit_signoff_required": false,
 		"pushed_at": founded, "created_at": founded, "updated_at": founded,
+	}
+}
+
+// alone is the repository as GET of it has it.
+func (r *Repository) alone() obj {
+	return r.json().with(obj{"network_count": 0, "subscribers_count": 0})
+}
+
+// brief is the least that GitHub tells of a repository.
+func (r *Repository) brief() obj {
+	o := obj{
+		"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private, "owner": r.owner.json(),
+		"html_url": r.page(""), "description": nil, "fork": r.parent != nil, "url": r.api(""),
 	}
 	for member, path := range repositoryPaths {
 		o[member+"_url"] = r.api("%s", path)
@@ -85,8 +98,8 @@ func (r *Repository) urls() obj {
 	return o
 }
 
-// counts are what GET of one repository has beyond that of others.
-func (r *Repository) counts() obj { return obj{"network_count": 0, "subscribers_count": 0} }
+// listedPull is a pull request without the members that only one alone has.
+func (r *Repository) listedPull(p *pull) obj { return r.pullJSON(p).without(onlyAlone...) }
 
 func (r *Repository) pullURLs(p *pull) obj {
 	n := fmt.Sprint(p.Number)
@@ -109,14 +122,10 @@ func (r *Repository) pullURLs(p *pull) obj {
 
 func (r *Repository) issueURLs(p *pull) obj {
 	n := fmt.Sprint(p.Number)
-	none := obj{"url": r.api("/issues/%s/reactions", n), "total_count": 0}
-	for _, kind := range reactionKinds {
-		none[kind] = 0
-	}
 	return obj{
 		"labels_url": r.api("/issues/%s/labels{/name}", n), "comments_url": r.api("/issues/%s/comments", n),
 		"events_url": r.api("/issues/%s/events", n), "assignee": nil, "assignees": []obj{}, "milestone": nil, "comments": 0,
-		"author_association": "CONTRIBUTOR", "active_lock_reason": nil, "reactions": none,
+		"author_association": "CONTRIBUTOR", "active_lock_reason": nil, "reactions": rollup(r.api("/issues/%s/reactions", n), nil),
 	}
 }
 
@@ -144,7 +153,8 @@ func (r *Repository) commitJSON(head string) obj {
 		"comments_url": r.api("/commits/%s/comments", head), "author": nil, "committer": nil, "parents": []obj{},
 		"commit": obj{
 			"url": r.api("/git/commits/%s", head), "message": "", "comment_count": 0, "author": who, "committer": who,
-			"tree": obj{"sha": head, "url": r.api("/git/trees/%s", head)},
+			"tree":         obj{"sha": head, "url": r.api("/git/trees/%s", head)},
+			"verification": obj{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil},
 		},
 	}
 }
@@ -154,14 +164,6 @@ func (r *Repository) contentURLs(path, ref, sha string) obj {
 	return obj{
 		"url": self, "git_url": git, "html_url": page, "download_url": r.page("/raw/%s/%s", ref, path),
 		"_links": obj{"self": self, "git": git, "html": page},
-	}
-}
-
-// appURLs are what every App has, ours or a CI's.
-func appURLs(site, slug string) obj {
-	return obj{
-		"description": "", "external_url": site + "/apps/" + slug, "html_url": site + "/apps/" + slug,
-		"created_at": founded, "updated_at": founded,
 	}
 }
 

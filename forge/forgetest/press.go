@@ -59,8 +59,7 @@ func (r *Repository) Press(login, head, name, label string) {
 	if i < 0 {
 		panic(fmt.Sprintf("forgetest: the check run %s has no button %s: %v", name, label, c.actions))
 	}
-	r.emit(r.s.mustUser(login), "check_run", obj{"action": "requested_action", "check_run": r.runJSON(c),
-		"requested_action": obj{"identifier": c.actions[i].(action).Identifier}})
+	r.emitRun(r.s.mustUser(login), c, "requested_action", obj{"requested_action": obj{"identifier": c.actions[i].(action).Identifier}})
 	r.s.touch()
 }
 
@@ -72,7 +71,7 @@ func (r *Repository) Rerequest(login, head, name string) {
 	if c == nil {
 		panic(fmt.Sprintf("forgetest: no check run %s on %s", name, head))
 	}
-	r.emit(r.s.mustUser(login), "check_run", obj{"action": "rerequested", "check_run": r.runJSON(c)})
+	r.emitRun(r.s.mustUser(login), c, "rerequested", nil)
 	r.s.touch()
 }
 
@@ -80,10 +79,11 @@ func (r *Repository) Rerequest(login, head, name string) {
 // to run again.
 func (r *Repository) RerequestSuite(login string, number int) {
 	r.act(login, number, func(u *user, p *pull) {
-		r.emit(u, "check_suite", obj{"action": "rerequested", "check_suite": obj{
-			"id": r.id*1000 + appID, "node_id": "CS_1", "head_branch": p.Branch, "head_sha": p.Head, "status": "queued", "conclusion": nil,
-			"pull_requests": []obj{{"number": p.Number, "id": int64(p.Number) + r.id*100_000, "url": r.api("/pulls/%d", p.Number)}},
-			"app":           r.s.appJSON(),
-		}})
+		branch := p.Branch
+		if p.Fork != "" {
+			branch = ""
+		}
+		ours := &run{CheckRun: CheckRun{Head: p.Head, App: r.s.opts.Slug}, app: appID, branch: branch}
+		r.emitSuite(u, r.suiteOf(ours), "rerequested")
 	})
 }

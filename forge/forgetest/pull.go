@@ -258,9 +258,7 @@ func (r *Repository) Review(login string, number int, state, commit, body string
 		v := &review{id: r.s.nextID(), user: u, state: state, commit: commit, body: body, at: r.s.now()}
 		p.reviews = append(p.reviews, v)
 		id = v.id
-		r.emit(u, "pull_request_review", obj{
-			"action": "submitted", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p).without(onlyAlone),
-		})
+		r.emitReview(u, p, v, "submitted", nil)
 	})
 	return id
 }

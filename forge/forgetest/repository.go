@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -32,7 +33,7 @@ type Repository struct {
 	inlines   []*inline
 	runs      []*run
 	ci        *ci
-	reported  []reported
+	statuses  []*status // in order of creation
 	writes    []Write
 	known     map[string]bool // commits that are there
 }
@@ -51,6 +52,9 @@ func (r *Repository) Name() string { return r.name }
 func (r *Repository) CloneURL() string { return r.s.url + "/" + r.fullName() + ".git" }
 
 func (r *Repository) fullName() string { return r.owner.login + "/" + r.name }
+
+// key is the name under which the server knows the repository.
+func (r *Repository) key() string { return strings.ToLower(r.fullName()) }
 
 // sorted lists pull requests, without issues, by number.
 func (r *Repository) sorted() []*pull {
@@ -117,13 +121,9 @@ func (r *Repository) wrote(u *user, w Write) {
 }
 
 func (r *Repository) json() obj {
-	url := r.s.url + "/api/v3/repos/" + r.fullName()
-	return obj{
-		"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(),
-		"private": r.private, "owner": r.owner.json(), "html_url": r.s.url + "/" + r.fullName(),
-		"description": nil, "fork": r.parent != nil, "url": url, "default_branch": r.main,
-		"clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
+	return r.brief().with(obj{
+		"default_branch": r.main, "clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
 		"visibility":             map[bool]string{false: "public", true: "private"}[r.private],
 		"delete_branch_on_merge": r.tidies, "has_issues": true, "open_issues_count": 0,
-	}.with(r.urls())
+	}).with(r.urls())
 }

@@ -25,16 +25,11 @@ type Reviews struct {
 
 func (v Reviews) any() bool { return v.Count > 0 || v.CodeOwners || v.LastPush || v.Resolved }
 
-// thread is a conversation on a line.
+// thread is a conversation on a line, which its first comment has begun.
 type thread struct {
 	id       int64
-	path     string
+	first    *inline
 	resolved bool
-}
-
-// reported is a commit status that somebody has set.
-type reported struct {
-	head, context, state string
 }
 
 // DismissReview takes a review back.
@@ -53,7 +48,7 @@ func (r *Repository) dismiss(u *user, p *pull, v *review) {
 		return
 	}
 	v.state = "DISMISSED"
-	r.emit(u, "pull_request_review", obj{"action": "dismissed", "review": r.reviewJSON(p, v), "pull_request": r.pullJSON(p)})
+	r.emitReview(u, p, v, "dismissed", nil)
 }
 
 // dismissStale follows a push to a pull request whose base has it so.
@@ -71,7 +66,7 @@ func (r *Repository) dismissStale(u *user, p *pull) {
 // StartThread begins a conversation on a file of a pull request.
 func (r *Repository) StartThread(login string, number int, path string) (id int64) {
 	r.act(login, number, func(u *user, p *pull) {
-		t := &thread{id: r.s.nextID(), path: path}
+		t := &thread{id: r.s.nextID(), first: r.inline(u, p, path, "Is this right?")}
 		p.threads, id = append(p.threads, t), t.id
 	})
 	return id
@@ -84,23 +79,12 @@ func (r *Repository) ResolveThread(login string, number int, id int64, resolved 
 			if t.id == id && t.resolved != resolved {
 				t.resolved = resolved
 				r.emit(u, "pull_request_review_thread", obj{
-					"action": map[bool]string{true: "resolved", false: "unresolved"}[resolved], "pull_request": r.pullJSON(p),
-					"thread": obj{"node_id": fmt.Sprintf("PRRT_%d", t.id), "comments": []obj{}},
+					"action": map[bool]string{true: "resolved", false: "unresolved"}[resolved], "pull_request": r.listedPull(p),
+					"thread": obj{"node_id": fmt.Sprintf("PRRT_%d", t.id), "comments": []obj{r.inlineJSON(t.first)}},
 				})
 			}
 		}
 	})
-}
-
-// ReportStatus sets a commit status: "pending", "success", "failure" or "error".
-func (r *Repository) ReportStatus(login, head, name, state string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.reported = slices.DeleteFunc(r.reported, func(x reported) bool { return x.head == head && strings.EqualFold(x.context, name) })
-	r.reported = append(r.reported, reported{head, name, state})
-	r.emit(r.s.addUser(login), "status", obj{"id": r.s.nextID(), "sha": head, "state": state, "context": name,
-		"description": nil, "target_url": nil, "branches": []obj{}, "commit": obj{"sha": head}})
-	r.s.touch()
 }
 
 // opinions are the last reviews that say something, of people who may write.

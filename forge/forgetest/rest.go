@@ -37,12 +37,15 @@ type problem struct {
 	status  int
 	message string
 	errors  []obj
+	url     string // of a redirect
 }
 
 func (p *problem) Error() string { return p.message }
 
-func notFound() error              { return &problem{status: 404, message: "Not Found"} }
-func invalid(errs ...obj) error    { return &problem{422, "Validation Failed", errs} }
+func notFound() error { return &problem{status: 404, message: "Not Found"} }
+func invalid(errs ...obj) error {
+	return &problem{status: 422, message: "Validation Failed", errors: errs}
+}
 func refused(message string) error { return &problem{status: 403, message: message} }
 
 // endpoint answers a request with s.mu held, unless the route is slow.
@@ -51,7 +54,10 @@ type endpoint func(*call) (any, error)
 func (s *Server) handler() http.Handler {
 	rt := newRouter(routes())
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) { s.rest(w, r, rt.find(r)) })
+	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) {
+		s.byName(r)
+		s.rest(w, r, rt.find(r))
+	})
 	mux.HandleFunc("/api/graphql", s.graphQL)
 	mux.HandleFunc("GET /_logs/{owner}/{name}/{id}", s.serveLog)
 	repositories, pages := http.NewServeMux(), s.pages()
@@ -242,8 +248,8 @@ func (s *Server) admit(c *call, rt route) (any, error) {
 			return nil, notFound()
 		}
 	}
-	if c.who.installation() && s.suspended {
-		return nil, refused(suspendedMessage)
+	if err := s.admitted(c.who.installed()); err != nil {
+		return nil, err
 	}
 	switch {
 	case rt.need == "":
@@ -304,6 +310,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	if p.errors != nil {
 		body["errors"] = p.errors
 	}
+	if p.url != "" {
+		body["url"] = p.url
+	}
 	data, _ := json.Marshal(body) // strings only
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(p.status)
@@ -312,7 +321,7 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 
 // writeJSON answers, with a 304 if that will do, and returns the status.
 func writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) int {
-	if status == http.StatusNoContent {
+	if body == nil {
 		w.WriteHeader(status)
 		return status
 	}

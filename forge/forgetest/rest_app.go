@@ -18,17 +18,16 @@ func appRoutes() []route {
 		{pattern: "POST /app/hook/deliveries/{id}/attempts", need: "app", f: redeliver},
 		{pattern: "GET /rate_limit", f: rateLimit},
 		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: repositoryInstallation},
-		{pattern: "GET /repositories/{id}", f: getRepositoryByID},
 	}
 }
 
 func createToken(c *call) (any, error) {
 	from := c.s.installationByID(c.number("id"))
-	if err := admitInstallation(from); err != nil {
-		return nil, err
+	if from == nil {
+		return nil, notFound()
 	}
-	if c.s.suspended {
-		return nil, refused(suspendedMessage)
+	if err := c.s.admitted(from.id); err != nil {
+		return nil, err
 	}
 	var in struct {
 		Repositories  []string          `json:"repositories"`

@@ -176,7 +176,7 @@ func createRun(c *call) (any, error) {
 	in.apply(m, now)
 	c.repo.runs = append(c.repo.runs, m)
 	c.repo.wrote(c.who.user, m.write("check run"))
-	c.repo.emitRun(c.who.user, m)
+	c.repo.tellRun(c.who.user, m)
 	return answer{http.StatusCreated, c.repo.runJSON(m)}, nil
 }
 
@@ -203,7 +203,7 @@ func updateRun(c *call) (any, error) {
 	m.Updates++
 	c.repo.wrote(c.who.user, m.write("check run update"))
 	if m.Status == "completed" && was != "completed" {
-		c.repo.emitRun(c.who.user, m)
+		c.repo.tellRun(c.who.user, m)
 	}
 	return c.repo.runJSON(m), nil
 }

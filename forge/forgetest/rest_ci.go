@@ -27,17 +27,12 @@ func listSuites(c *call) (any, error) {
 	if !c.repo.hasObject(head) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + head}
 	}
-	type key struct {
-		id  int64
-		app int64
-	}
-	seen := map[key]bool{}
+	seen := map[int64]bool{}
 	list := []obj{}
 	for _, m := range c.repo.runs {
-		k := key{c.repo.suiteOf(m), m.app}
-		if m.Head == head && !seen[k] {
-			seen[k] = true
-			list = append(list, c.repo.suiteJSON(k.id, m.branch, head, m.app))
+		if of := c.repo.suiteOf(m); m.Head == head && !seen[of.id] {
+			seen[of.id] = true
+			list = append(list, c.repo.suiteJSON(of).with(obj{"repository": c.repo.json()}))
 		}
 	}
 	return obj{"total_count": len(list), "check_suites": paged(c, list)}, nil
@@ -49,22 +44,16 @@ func combinedStatus(c *call) (any, error) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + head}
 	}
 	list, state := []obj{}, "success"
-	seen := map[string]bool{}
-	if c.repo.ci != nil {
-		for _, s := range slices.Backward(c.repo.ci.status) {
-			if name := strings.ToLower(s.context); s.sha == head && !seen[name] { // contexts are case-insensitive
-				seen[name] = true
-				list = append(list, obj{
-					"id": s.id, "node_id": "SC_1", "state": s.state, "context": s.context, "description": nil, "target_url": s.url,
-					"avatar_url": "", "url": c.repo.api("/statuses/%s", head), "created_at": stamp(s.at), "updated_at": stamp(s.at),
-				})
-				switch {
-				case s.state == "failure", s.state == "error":
-					state = "failure"
-				case s.state == "pending" && state == "success":
-					state = "pending"
-				}
-			}
+	for _, st := range c.repo.statusesOf(head) {
+		list = append(list, obj{
+			"id": st.id, "node_id": "SC_1", "state": st.state, "context": st.context, "description": nil, "target_url": orNil(st.url),
+			"avatar_url": "", "url": c.repo.api("/statuses/%s", head), "created_at": stamp(st.at), "updated_at": stamp(st.at),
+		})
+		switch {
+		case st.state == "failure", st.state == "error":
+			state = "failure"
+		case st.state == "pending" && state == "success":
+			state = "pending"
 		}
 	}
 	if len(list) == 0 {
@@ -99,7 +88,7 @@ func jobLog(c *call) (any, error) {
 		return nil, notFound()
 	}
 	c.next.Set("Location", fmt.Sprintf("%s/_logs/%s/%d", c.s.url, c.repo.fullName(), m.ID))
-	return answer{http.StatusFound, obj{}}, nil
+	return answer{http.StatusFound, nil}, nil
 }
 
 // serveLog is the store of logs, elsewhere: it takes no credentials.
@@ -156,53 +145,4 @@ func rerunFailedJobs(c *call) (any, error) {
 		return nil, err
 	}
 	return answer{http.StatusCreated, obj{}}, nil
-}
-
-// suiteOf is the suite of a check run.
-func (r *Repository) suiteOf(m *run) int64 {
-	if m.suite != 0 {
-		return m.suite
-	}
-	return r.id*1000 + m.app
-}
-
-func (r *Repository) suiteJSON(id int64, branch, head string, app int64) obj {
-	status, conclusion, n := "completed", any("success"), 0
-	slug := ""
-	for _, m := range r.runs {
-		if m.Head != head || r.suiteOf(m) != id || m.app != app {
-			continue
-		}
-		n++
-		slug = m.App
-		if m.Status != "completed" {
-			status, conclusion = "in_progress", nil
-		}
-	}
-	return obj{
-		"id": id, "node_id": "CS_1", "head_branch": orNil(branch), "head_sha": head, "status": status, "conclusion": conclusion,
-		"url": r.api("/check-suites/%d", id), "before": zeroID, "after": head, "pull_requests": []obj{},
-		"app":        obj{"id": app, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": r.owner.json()},
-		"repository": r.json(), "created_at": stamp(r.s.now()), "updated_at": stamp(r.s.now()), "latest_check_runs_count": n,
-		"check_runs_url": r.api("/check-suites/%d/check-runs", id), "head_commit": r.shortCommitJSON(head),
-	}
-}
-
-// shortCommitJSON is GitHub's short form of a commit.
-func (r *Repository) shortCommitJSON(head string) obj {
-	who := obj{"name": "somebody", "email": "somebody@users.example"}
-	return obj{"id": head, "tree_id": head, "message": "", "timestamp": stamp(r.s.now()), "author": who, "committer": who}
-}
-
-func (r *Repository) workflowJSON(run *workflowRun) obj {
-	url := r.api("/actions/runs/%d", run.ID)
-	return obj{
-		"id": run.ID, "node_id": "WFR_1", "name": "CI", "head_branch": run.Branch, "head_sha": run.Head, "path": ".github/workflows/ci.yml",
-		"run_number": 1, "run_attempt": run.Attempt, "event": "push", "display_title": "CI", "status": run.Status, "conclusion": orNil(run.Conclusion),
-		"workflow_id": 1, "check_suite_id": run.suite, "check_suite_node_id": "CS_1", "url": url, "html_url": r.page("/actions/runs/%d", run.ID),
-		"pull_requests": []obj{}, "created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.created),
-		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "check_suite_url": r.api("/check-suites/%d", run.suite), "artifacts_url": url + "/artifacts",
-		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil, "workflow_url": r.api("/actions/workflows/1"),
-		"repository": r.json(), "head_repository": r.json(), "head_commit": r.shortCommitJSON(run.Head),
-	}
 }

@@ -50,7 +50,7 @@ func listPulls(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, p := range paged(c, list) {
-		out = append(out, c.repo.pullJSON(p).without(onlyAlone))
+		out = append(out, c.repo.listedPull(p))
 	}
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 func repoRoutes() []route {
 	const base = "/repos/{owner}/{repo}"
 	return []route{
-		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.json().with(c.repo.counts()), nil }},
+		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.alone(), nil }},
 		{pattern: "GET " + base + "/collaborators/{user}/permission", need: "metadata:read", f: getPermission},
 		{pattern: "GET " + base + "/branches/{branch}", need: "contents:read", f: getBranch},
 		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
@@ -70,8 +70,7 @@ func (c *call) actors(names []string) obj {
 		if u := c.s.users[strings.ToLower(name)]; u != nil {
 			users = append(users, u.json())
 		} else {
-			apps = append(apps, obj{"id": appID, "slug": name, "name": name, "node_id": "A_" + name,
-				"owner": c.s.appOwnerJSON(), "permissions": obj{}, "events": []string{}}.with(appURLs(c.s.url, name)))
+			apps = append(apps, c.s.someApp(appID, name, c.s.appOwnerJSON(), map[string]string{}, []string{}))
 		}
 	}
 	return obj{"users": users, "teams": []obj{}, "apps": apps}

@@ -79,11 +79,11 @@ type Server struct {
 	hour     time.Time      // to which usage belongs
 	usage    map[string]int // requests counted against the limit, by who asks
 
-	installs  map[string]*installation // by account in lower case; nil: one for everybody
+	installs  map[string]*installation // by account in lower case, or everyAccount
+	former    map[string]int64         // former full names in lower case → repository
 	manifests map[string]*pending      // by code
 	appEvents []string                 // of an App made from a manifest
 	appOwner  string
-	life
 }
 
 const (
@@ -126,7 +126,8 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, log: o.Logger, changed: make(chan struct{}), lastID: 10_000,
 		users: map[string]*user{}, repos: map[string]*Repository{},
-		tokens: map[string]*token{},
+		tokens:   map[string]*token{},
+		installs: map[string]*installation{everyAccount: {id: installationID}},
 	}
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "forgetest-")

@@ -28,6 +28,14 @@ type identity struct {
 
 func (w identity) installation() bool { return w.token != nil && w.token.permissions != nil }
 
+// installed is the id of the installation whose token it is, or 0.
+func (w identity) installed() int64 {
+	if w.token == nil {
+		return 0
+	}
+	return w.token.install
+}
+
 func (s *Server) actor(w identity) *user {
 	if w.user == nil {
 		return s.users[strings.ToLower(s.Bot())]
@@ -126,7 +134,7 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 		name, access, _ := strings.Cut(one, ":")
 		if who.installation() {
 			have := who.token.permissions[name]
-			if s.access[r.id] == "" && who.token.covers(r) && (have == access || have == "write" || have == "admin") {
+			if who.token.covers(r) && (have == access || have == "write" || have == "admin") {
 				return true
 			}
 			continue
@@ -154,5 +162,5 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 
 func (t *token) covers(r *Repository) bool {
 	in := r.installation()
-	return in != nil && in.id == t.install && in.suspended.IsZero() && (t.repos == nil || t.repos[strings.ToLower(r.fullName())])
+	return in != nil && in.id == t.install && (t.repos == nil || t.repos[r.key()])
 }

@@ -36,6 +36,13 @@ func (s *Server) addUser(login string) *user {
 	return u
 }
 
+// appUser is the user under which another App acts.
+func (s *Server) appUser(slug string) *user {
+	u := s.addUser(slug + "[bot]")
+	u.kind = "Bot"
+	return u
+}
+
 func (s *Server) mustUser(login string) *user {
 	u := s.users[strings.ToLower(login)]
 	if u == nil {

@@ -116,17 +116,17 @@ func (r *Repository) emit(u *user, event string, body obj) {
 	if r.s.hooks.url == "" {
 		return
 	}
-	body["repository"], body["sender"] = r.json(), u.json()
 	in := r.installation()
 	if in == nil || !in.suspended.IsZero() {
 		return
 	}
+	body["repository"], body["sender"] = r.json(), u.json()
 	body["installation"] = obj{"id": in.id, "node_id": "MDIz"}
 	r.s.queueHook(event, body, r.id)
 }
 
 func (s *Server) queueHook(event string, body obj, repo int64) {
-	if s.hooks.url == "" || s.suspended || s.access[repo] != "" {
+	if s.hooks.url == "" {
 		return
 	}
 	payload, err := json.Marshal(body)

@@ -167,8 +167,8 @@ func TestEachUsedEvent(t *testing.T) {
 			w.repo.ResolveThread("o", n, id, false)
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Number: n}, queue.Stirred{Number: n}} }},
 		"status": {func() {
-			w.repo.ReportStatus("ann", w.repo.Head("release"), "ci/old", "pending")
-			w.repo.ReportStatus("ann", w.repo.Head("release"), "ci/old", "failure")
+			w.repo.PostStatus(w.repo.Head("release"), "ci/old", "pending")
+			w.repo.PostStatus(w.repo.Head("release"), "ci/old", "failure")
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Head("release"))}} }},
 		"label": {func() { w.repo.Label("ann", n, "queue"); w.repo.Unlabel("o", n, "queue") }, func() []queue.Body {
 			return []queue.Body{

@@ -55,8 +55,8 @@ func TestUnmet(t *testing.T) {
 			check("ci", "success")(w, n)
 			w.repo.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
 		}, "checks-failed ci"},
-		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.ReportStatus("ann", w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
-		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.ReportStatus("ann", w.repo.Pull(n).Head, "CI", "success") }, ""},
+		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.PostStatus(w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
+		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.PostStatus(w.repo.Pull(n).Head, "CI", "success") }, ""},
 		"many checks": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
 			check("ci", "success")(w, n)
 			for i := range 150 { // the newest come first

@@ -86,6 +86,9 @@ func TestAnswersMustFit(t *testing.T) {
 		{200, ref(`}}`), "url"},
 		{200, ref(`,"url":"http://x/","odd":1}}`), "no member .object.odd"},
 		{201, ref(`,"url":"http://x/"}}`), "not documented"},
+		{301, `{"message":"m","url":"http://x/new"}`, ""},
+		{301, `{"message":"m","url":"http://x/other"}`, "its body says"},
+		{301, "", "JSON"},
 		{304, "", ""},
 		{304, "{}", "no body"},
 		{404, problem, ""},
@@ -98,7 +101,7 @@ func TestAnswersMustFit(t *testing.T) {
 			req.SetPathValue(name, "x")
 		}
 		j.Answer("GET /repos/{owner}/{repo}/git/ref/{ref...}", req, forgetest.Answer{
-			Status: c.status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: []byte(c.body)})
+			Status: c.status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Location": {"http://x/new"}}, Body: []byte(c.body)})
 		r.heard(t, fmt.Sprint(c.status, " ", c.body), c.wrong)
 	}
 }
