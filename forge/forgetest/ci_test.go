@@ -3,6 +3,7 @@ package forgetest_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,18 +61,9 @@ func TestStatusesAreSeenByAll(t *testing.T) {
 // graphQL returns what has run on the head of a pull request.
 func (c rest) graphQL(body string, number int) string {
 	c.Helper()
-	req, err := http.NewRequest("POST", c.s.URL()+"/api/graphql", strings.NewReader(fmt.Sprintf(body, number)))
-	if err != nil {
-		c.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer resp.Body.Close()
+	_, answer := c.post("/api/graphql", fmt.Sprintf(body, number))
 	var at any
-	if err := json.NewDecoder(resp.Body).Decode(&at); err != nil {
+	if err := json.Unmarshal([]byte(answer), &at); err != nil {
 		c.Fatal(err)
 	}
 	for _, name := range []any{"data", "repository", "pullRequest", "commits", "nodes", 0, "commit", "statusCheckRollup", "contexts", "nodes"} {
@@ -83,4 +75,24 @@ func (c rest) graphQL(body string, number int) string {
 		}
 	}
 	return fmt.Sprint(at)
+}
+
+// post asks outside of the REST interface.
+func (c rest) post(path, body string) (*http.Response, string) {
+	c.Helper()
+	req, err := http.NewRequest("POST", c.s.URL()+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return resp, string(data)
 }

@@ -46,6 +46,13 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
 		return
 	}
+	// A question costs the requests for its connections by a hundred, and at least
+	// one point: ours has five. Beyond the limit, GitHub answers 200.
+	if err := s.limit(w.Header(), who, "graphql", s.opts.Points, false); err != nil {
+		s.mu.Unlock()
+		fail("RATE_LIMITED", err.Error())
+		return
+	}
 	if err := s.admitted(who.installed()); err != nil {
 		s.mu.Unlock()
 		writeProblem(w, err.(*problem))

@@ -13,17 +13,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // call is one REST request while it is answered.
 type call struct {
-	s     *Server
-	r     *http.Request
-	who   identity
-	repo  *Repository // nil outside /repos/
-	next  http.Header // headers to answer with
-	limit string      // whose rate limit the request counts against
+	s    *Server
+	r    *http.Request
+	who  identity
+	repo *Repository // nil outside /repos/
+	next http.Header // headers to answer with
 }
 
 // answer is a body with a status other than 200.
@@ -225,7 +223,7 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	if writeJSON(w, r, status, result) == http.StatusNotModified {
 		s.mu.Lock()
-		s.usage[c.limit]-- // such an answer is free
+		s.unspend(c.who, "core") // such an answer is free
 		s.mu.Unlock()
 	}
 }
@@ -236,7 +234,7 @@ func (s *Server) admit(c *call, rt route) (any, error) {
 	if c.who, ok = s.identify(c.r.Header); !ok {
 		return nil, &problem{status: 401, message: "Bad credentials"}
 	}
-	if err := s.limit(c); err != nil {
+	if err := s.limit(c.next, c.who, "core", s.opts.RateLimit, strings.HasSuffix(c.r.URL.Path, "/rate_limit")); err != nil {
 		return nil, err
 	}
 	if owner := c.r.PathValue("owner"); owner != "" {
@@ -270,39 +268,7 @@ func (s *Server) admit(c *call, rt route) (any, error) {
 		}
 		return nil, refused("Must have write access to the repository.")
 	}
-	return nil, nil
-}
-
-// limit counts a request and tells where the one who asks stands in this hour.
-// Whoever acts for the installation shares its limit.
-func (s *Server) limit(c *call) error {
-	key := "anonymous"
-	switch {
-	case c.who.installation():
-		key = "installation"
-	case c.who.app:
-		key = "app"
-	case c.who.user != nil:
-		key = c.who.user.login
-	}
-	hour := time.Now().Truncate(time.Hour)
-	if s.usage == nil || !s.hour.Equal(hour) {
-		s.usage, s.hour = map[string]int{}, hour
-	}
-	c.limit = key
-	if !strings.HasSuffix(c.r.URL.Path, "/rate_limit") {
-		s.usage[key]++
-	}
-	used := min(s.usage[key], s.opts.RateLimit)
-	c.next.Set("X-RateLimit-Limit", strconv.Itoa(s.opts.RateLimit))
-	c.next.Set("X-RateLimit-Remaining", strconv.Itoa(s.opts.RateLimit-used))
-	c.next.Set("X-RateLimit-Used", strconv.Itoa(used))
-	c.next.Set("X-RateLimit-Reset", strconv.FormatInt(hour.Add(time.Hour).Unix(), 10))
-	c.next.Set("X-RateLimit-Resource", "core")
-	if s.usage[key] > s.opts.RateLimit {
-		return refused("API rate limit exceeded for installation ID " + strconv.Itoa(installationID) + ".")
-	}
-	return nil
+	return nil, s.create(c, rt)
 }
 
 func writeProblem(w http.ResponseWriter, p *problem) {

@@ -78,16 +78,6 @@ func createToken(c *call) (any, error) {
 	return answer{http.StatusCreated, body}, nil
 }
 
-func rateLimit(c *call) (any, error) {
-	used := min(c.s.usage[c.limit], c.s.opts.RateLimit)
-	core := obj{
-		"limit": c.s.opts.RateLimit, "used": used, "remaining": c.s.opts.RateLimit - used,
-		"reset": json.Number(c.next.Get("X-RateLimit-Reset")),
-	}
-	search := obj{"limit": 30, "used": 0, "remaining": 30, "reset": core["reset"]}
-	return obj{"resources": obj{"core": core, "search": search}, "rate": core}, nil
-}
-
 func (d *Delivery) json() obj {
 	return obj{
 		"id": d.ID, "guid": d.GUID, "delivered_at": stamp(d.at), "redelivery": d.Redelivery,

@@ -41,6 +41,12 @@ type Options struct {
 	// user have per hour. 0: a million, since simulated days pass in minutes;
 	// GitHub's own is 5,000.
 	RateLimit int
+	// Points is the same for GraphQL, in points. 0: a million; GitHub's own is 5,000
+	// ("Rate limits and query limits for the GraphQL API").
+	Points int
+	// Secondary switches on GitHub's secondary limit on creating content: Creation,
+	// for each who has a RateLimit.
+	Secondary bool
 	// Key is the App's private key. Nil: one that is made once for the process,
 	// since making one takes about as long as a whole test.
 	Key *rsa.PrivateKey
@@ -76,8 +82,9 @@ type Server struct {
 	faults   []*Fault
 	requests []Request
 	hooks    hooks
-	hour     time.Time      // to which usage belongs
-	usage    map[string]int // requests counted against the limit, by who asks
+	hour     time.Time            // to which usage belongs
+	usage    map[string]int       // counted against the limits, by what is asked and who asks
+	created  map[string]*Creation // by who asks
 
 	installs  map[string]*installation // by account in lower case, or everyAccount
 	former    map[string]int64         // former full names in lower case → repository
@@ -109,6 +116,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.RateLimit == 0 {
 		o.RateLimit = 1_000_000
+	}
+	if o.Points == 0 {
+		o.Points = 1_000_000
 	}
 	if o.Now == nil {
 		o.Now = time.Now
