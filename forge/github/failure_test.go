@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 func TestWhatMayGoAwayIsTransient(t *testing.T) {
@@ -64,6 +65,42 @@ func TestHourlyLimit(t *testing.T) {
 		return
 	}
 	t.Error("the limit was not met")
+}
+
+func TestLimitOnContent(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Secondary: true})
+	for range 80 {
+		w.must(w.forge.Comment(w.ctx, w.repo.OpenIssue("ann", "talk"), marker, "hello"))
+	}
+	n := w.repo.OpenIssue("ann", "talk")
+	err := w.forge.Comment(w.ctx, n, marker, "hello")
+	var transient *forge.Transient
+	if !errors.As(err, &transient) || transient.After <= 0 || transient.After > time.Minute {
+		t.Errorf("%v", err)
+	}
+	if l := w.forge.Limits(); l.Refused != 1 || !strings.Contains(l.Why, "secondary") {
+		t.Errorf("%+v", l)
+	}
+	if list := w.repo.Comments(n); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestLimitOnPoints(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Points: 1})
+	n := w.pull("topic")
+	ask := func() error {
+		_, err := w.forge.Unmet(w.ctx, forge.Requirements{Number: n, Head: queue.CommitID(w.repo.Pull(n).Head), Base: "main", Branch: "main"})
+		return err
+	}
+	w.must(ask())
+	err := ask()
+	var transient *forge.Transient
+	if !errors.As(err, &transient) || transient.After <= 0 || transient.After > time.Hour {
+		t.Errorf("%v", err)
+	}
+	_, err = w.forge.PullRequest(w.ctx, n) // what is asked over REST has a limit of its own
+	w.must(err)
 }
 
 func TestTokenThatIsNoLongerTakenIsReplaced(t *testing.T) {

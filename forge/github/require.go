@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -304,8 +307,17 @@ func (f *Forge) graphQL(ctx context.Context, query string, variables map[string]
 		} `json:"errors"`
 	}
 	reply.Data = into
-	resp, err := f.client.Do(ctx, req, &reply)
+	// Not by client.Do: it would take GraphQL's limit, which the answer tells, for
+	// that of REST, and send nothing at all once GraphQL's is used up.
+	resp, err := f.client.Client().Do(req.WithContext(ctx))
 	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := github.CheckResponse(resp); err != nil {
+		return err
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
 		return err
 	}
 	if len(reply.Errors) == 0 {
