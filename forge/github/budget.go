@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,6 +74,10 @@ const (
 	// patience is how long a request waits here for the end of a pause. With a
 	// longer one it fails, so that it holds no place meanwhile.
 	patience = 5 * time.Second
+	// contentPerHour is how much may be created in an hour, which lasts a little
+	// longer here: GitHub counts what we send when it gets there.
+	contentPerHour = 500
+	contentHour    = time.Hour + time.Minute
 	// longestStrike ends the doubling of pauses that GitHub gives no time for.
 	longestStrike = 16 * unsaid
 )
@@ -94,6 +99,7 @@ type budget struct {
 	strikes          int     // refusals in a row that gave no time
 	tokens           float64 // requests that may change something now; below 0: some wait
 	filled           time.Time
+	created          []time.Time   // when content was, or will be, created in the last hour
 	flying, behind   int           // requests under way; of these, in the background
 	waiting          int           // requests for a place that somebody waits for
 	free             chan struct{} // closed and replaced when a place becomes free
@@ -134,7 +140,12 @@ func (b *budget) enter(req *http.Request) (leave func(), err error) {
 		}
 	}
 	if req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") { // what is asked over GraphQL changes nothing
-		if err := sleep(ctx, b.turn()); err != nil {
+		wait, full := b.turn(creates(req))
+		if full > 0 {
+			return nil, &forge.Transient{Err: fmt.Errorf("%s is to make no more comments for another %v: GitHub allows %d an hour",
+				b.account, full.Round(time.Second), contentPerHour), After: full}
+		}
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -155,20 +166,38 @@ func (b *budget) pause(behind bool) (time.Duration, string) {
 	return 0, ""
 }
 
-// turn takes the next turn to change something and says when it comes.
-func (b *budget) turn() time.Duration {
+// turn takes the next turn to change something and says when it comes. There is
+// none, for as long as full says, to create more than may be in an hour.
+func (b *budget) turn(creates bool) (wait, full time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.rate == 0 {
-		return 0
+		return 0, 0
 	}
 	now := time.Now()
+	if creates {
+		b.created = slices.DeleteFunc(b.created, func(at time.Time) bool { return now.Sub(at) >= contentHour })
+		if len(b.created) >= contentPerHour {
+			// At least a minute: many may wait for the same moment.
+			return 0, max(b.created[0].Add(contentHour).Sub(now), time.Minute)
+		}
+	}
 	if !b.filled.IsZero() {
 		b.tokens = min(b.burst, b.tokens+now.Sub(b.filled).Seconds()*b.rate)
 	}
 	b.filled = now
 	b.tokens--
-	return time.Duration(max(0, -b.tokens/b.rate) * float64(time.Second))
+	wait = time.Duration(max(0, -b.tokens/b.rate) * float64(time.Second))
+	if creates {
+		b.created = append(b.created, now.Add(wait))
+	}
+	return wait, 0
+}
+
+// creates says whether a request makes what GitHub's limit on content counts: of
+// what we ask for, new comments.
+func creates(req *http.Request) bool {
+	return req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/comments")
 }
 
 // place waits for a place among the requests that are under way. What nobody

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
 )
 
 // limited is a GitHub of which only the limits are simulated.
@@ -256,6 +257,56 @@ func TestPeopleComeFirst(t *testing.T) {
 		}
 		if b.flying != 0 || b.behind != 0 || b.waiting != 0 || b.asked != 50 {
 			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// GitHub's limits on what creates content are not met, however much there is to
+// say: what is too much is put off, and what is only read is not.
+func TestPacingKeepsWithinTheLimitsOnContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var meter forgetest.Creation
+		github := &limited{}
+		refused, said := 0, 0
+		github.answer = func(r *http.Request) *http.Response {
+			if r.Method != http.MethodPost {
+				return respond(200, "{}")
+			}
+			if wait := meter.Take(time.Now()); wait > 0 {
+				refused++
+				return respond(403, "", "Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			}
+			said++
+			return respond(201, "{}")
+		}
+		shared := NewShared(github, 60)
+		var wg sync.WaitGroup
+		for range 1200 {
+			wg.Go(func() {
+				for {
+					_, err := ask(t.Context(), shared.of(7), "POST", "/repos/o/r/issues/1/comments")
+					var transient *forge.Transient
+					if !errors.As(err, &transient) {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					time.Sleep(transient.After)
+				}
+			})
+		}
+		start := time.Now()
+		time.Sleep(30 * time.Minute)
+		now := time.Now()
+		for _, method := range []string{"GET", "PATCH"} {
+			if _, err := ask(t.Context(), shared.of(7), method, "/repos/o/r/issues/comments/1"); err != nil || time.Since(now) > time.Second {
+				t.Errorf("%s waits for what creates content: %v after %v", method, err, time.Since(now))
+			}
+		}
+		wg.Wait()
+		if took := time.Since(start); refused > 0 || said != 1200 || took > 150*time.Minute {
+			t.Errorf("%d of 1200 said, %d refused, in %v", said, refused, took)
 		}
 	})
 }
