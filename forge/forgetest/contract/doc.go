@@ -16,6 +16,13 @@
 // know: a misspelt optional member is ignored by GitHub, and nobody would learn
 // of it.
 //
+// No route and no event is excepted. Where the description is silent or at odds
+// with itself, its other parts decide: errors, and redirects from a repository's
+// former name, which few endpoints document, have the shape of those that are; the
+// head of a pull request may be without a repository, as some webhooks say (its
+// fork was deleted); the account of an installation is a user or an enterprise,
+// not both; a rule of a kind that it does not know is not looked at.
+//
 // Worked example: the adapter sends PATCH check-runs/7 with {"titel": "x"}. The
 // route "PATCH /repos/{owner}/{repo}/check-runs/{id}" is the operation of the
 // same path, whatever its parameters are called; the body's schema and all it is
