@@ -200,7 +200,7 @@ func (r *Repository) workflowJSON(run *workflowRun) obj {
 		"id": run.ID, "node_id": "WFR_1", "name": "CI", "head_branch": run.Branch, "head_sha": run.Head, "path": ".github/workflows/ci.yml",
 		"run_number": 1, "run_attempt": run.Attempt, "event": "push", "display_title": "CI", "status": run.Status, "conclusion": orNil(run.Conclusion),
 		"workflow_id": 1, "check_suite_id": run.suite, "check_suite_node_id": "CS_1", "url": url, "html_url": r.page("/actions/runs/%d", run.ID),
-		"pull_requests": []obj{}, "created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.created),
+		"pull_requests": []obj{}, "created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
 		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "check_suite_url": r.api("/check-suites/%d", run.suite), "artifacts_url": url + "/artifacts",
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil, "workflow_url": r.api("/actions/workflows/1"),
 		"repository": r.json(), "head_repository": r.json(), "head_commit": r.shortCommitJSON(run.Head),

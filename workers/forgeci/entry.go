@@ -3,6 +3,7 @@ package forgeci
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -138,36 +139,67 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	return !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
 }
 
-// said returns the newest of our results under the name of a check: one for each
-// suite, and one for the statuses.
+// said returns our results under the name of a check that stand.
 func (e *entry) said(j *job, name string, skew time.Duration) []forge.CIResult {
+	var list []forge.CIResult
+	for key, r := range e.results {
+		if !j.floor[key] && strings.EqualFold(r.Name, name) && e.ours(r, skew) {
+			list = append(list, r)
+		}
+	}
+	return standing(list, slices.Collect(maps.Values(e.runs)))
+}
+
+// standing returns, of results under one name, those that count: the newest
+// status, the newest of each suite of other Apps, and of the forge's own CI all
+// that the jobs of a run have said, since several of them may have one name.
+func standing(list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) {
 	type group struct {
 		status bool
 		suite  int64
 	}
-	newest := map[group]forge.CIResult{}
-	for key, r := range e.results {
-		if j.floor[key] || !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
-			continue
-		}
+	groups := map[group][]forge.CIResult{}
+	for _, r := range list {
 		g := group{r.Status, r.Suite}
-		if old, ok := newest[g]; !ok || later(r, old) {
-			newest[g] = r
-		}
+		groups[g] = append(groups[g], r)
 	}
-	out := make([]forge.CIResult, 0, len(newest))
-	for _, r := range newest {
-		out = append(out, r)
+	for g, list := range groups {
+		if !list[0].Bound {
+			list = []forge.CIResult{slices.MaxFunc(list, older)}
+		} else if i := slices.IndexFunc(runs, func(r forge.CIRun) bool { return r.Suite == g.suite }); i >= 0 {
+			list = ofAttempt(list, runs[i])
+		}
+		out = append(out, list...)
 	}
 	slices.SortFunc(out, func(a, b forge.CIResult) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
-func later(a, b forge.CIResult) bool {
-	if a.Status && !a.At.Equal(b.At) {
-		return a.At.After(b.At)
+// ofAttempt returns what a run's newest attempt says under a name, if it has run
+// all again that did not pass before; else all.
+func ofAttempt(list []forge.CIResult, run forge.CIRun) []forge.CIResult {
+	var again []forge.CIResult
+	bad := 0
+	for _, r := range list {
+		switch {
+		case run.Attempt < 2 || !r.At.Before(run.Began):
+			again = append(again, r)
+		case r.State != forge.CIPassed:
+			bad++
+		}
 	}
-	return a.ID > b.ID
+	if len(again) == 0 || len(again) < bad {
+		return list
+	}
+	return again
+}
+
+// older compares results of which the newest counts.
+func older(a, b forge.CIResult) int {
+	if a.Status {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	}
+	return cmp.Compare(a.ID, b.ID)
 }
 
 // missing reports whether some check of the build has not appeared or not ended.
@@ -195,7 +227,7 @@ func (e *entry) busy(skew time.Duration) string {
 		switch name := strings.ToLower(r.Name); {
 		case !e.ours(r, skew):
 		case r.Status:
-			if old, ok := statuses[name]; !ok || later(r, old) {
+			if old, ok := statuses[name]; !ok || older(old, r) < 0 {
 				statuses[name] = r
 			}
 		case !r.State.Ended() && !(r.Bound && suites[r.Suite]):

@@ -54,11 +54,14 @@ func TestJudge(t *testing.T) {
 	status := func(id int64, at time.Duration, s forge.CIState) forge.CIResult {
 		return forge.CIResult{ID: id, Status: true, Name: "TEST", Commit: commit, State: s, At: start.Add(at)}
 	}
+	// The workflow was run a second time, three seconds after the build was asked for.
+	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
 	both := []string{"test", "lint"}
 	for _, c := range []struct {
 		name   string
 		checks []string
 		have   []forge.CIResult
+		run    forge.CIRun
 		at     time.Duration
 		looked bool // after the deadline
 		want   queue.JobOutcome
@@ -85,7 +88,14 @@ func TestJudge(t *testing.T) {
 		{name: "a status that is set back", have: []forge.CIResult{status(1, time.Second, forge.CIFailed), status(2, time.Minute, forge.CIRunning)}},
 		{name: "a status and a check run of one name", have: []forge.CIResult{passed, status(1, time.Second, forge.CIFailed)}, want: queue.JobFailed},
 		{name: "two workflows with one name", have: []forge.CIResult{passed, other(failed, func(r *forge.CIResult) { r.ID, r.Suite = 8, 2 })}, want: queue.JobFailed},
-		{name: "run again by a person", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "two jobs of one run with one name", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobFailed},
+		{name: "the newer of two jobs with one name fails", have: []forge.CIResult{passed, check(5, "test", forge.CIFailed, "failure")}, want: queue.JobFailed},
+		{name: "run again by a person", run: second, have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "both run again by a person", run: second, have: []forge.CIResult{failed, check(2, "test", forge.CINone, "cancelled"),
+			check(5, "test", forge.CIPassed, "success"), check(6, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "one of two run again by a person", run: second, have: []forge.CIResult{failed, check(2, "test", forge.CIFailed, "failure"),
+			check(5, "test", forge.CIPassed, "success")}, want: queue.JobFailed},
+		{name: "another of the run is run again", run: second, have: []forge.CIResult{check(1, "test", forge.CIPassed, "success"), check(2, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
 		{name: "absent, to be looked for", at: 10 * time.Minute},
 		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
 			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
@@ -100,6 +110,7 @@ func TestJudge(t *testing.T) {
 		}
 		for range 5 { // in any order
 			e := built(queue.Step{Checks: c.checks})
+			e.foldRun(c.run)
 			rand.Shuffle(len(c.have), func(i, j int) { c.have[i], c.have[j] = c.have[j], c.have[i] })
 			for _, r := range c.have {
 				e.fold(r)
@@ -120,6 +131,41 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s: nobody ever looks again", c.name)
 			}
 		}
+	}
+}
+
+// What passed on the head of a change counts only if all of it did, in a run that
+// a push has started.
+func TestPassedEarlier(t *testing.T) {
+	run := forge.CIRun{ID: 1, Suite: 1, Attempt: 1, Push: true, Done: true}
+	passed, status := check(1, "Test", forge.CIPassed, "success"), forge.CIResult{ID: 9, Status: true, Name: "test", State: forge.CIPassed}
+	changed := func(change func(*forge.CIRun)) forge.CIRun {
+		r := run
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		list []forge.CIResult
+		run  forge.CIRun
+		want bool
+	}{
+		"passed":              {[]forge.CIResult{passed}, run, true},
+		"nothing":             {nil, run, false},
+		"not by a push":       {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Push = false }), false},
+		"still runs":          {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Done = false }), false},
+		"of another run":      {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Suite = 2 }), false},
+		"skipped":             {[]forge.CIResult{check(1, "test", forge.CINone, "skipped")}, run, false},
+		"a job of this name":  {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, run, false},
+		"failed, then passed": {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, changed(func(r *forge.CIRun) { r.Attempt, r.Began = 2, passed.At }), true},
+		"a status too":        {[]forge.CIResult{passed, status}, run, false},
+	} {
+		got := passedEarlier(queue.Step{Checks: []string{"test"}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run})
+		if (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if passedEarlier(queue.Step{Checks: []string{"test"}}, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+		t.Error("it counts where nobody asked for it")
 	}
 }
 
