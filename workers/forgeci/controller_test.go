@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type hub struct {
 	results   []forge.CIResult
 	runs      []forge.CIRun
 	cancelled []int64
+	asked     int // for runs
+	read      int // results
 	changed   chan struct{}
 }
 
@@ -72,12 +75,14 @@ func (h *hub) File(_ context.Context, name string, data []byte) (queue.CommitID,
 func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.read++
 	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, nil
 }
 
 func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.asked++
 	for _, r := range h.runs {
 		if r.Branch == branch {
 			out = append(out, r)
@@ -265,6 +270,38 @@ func TestPushThatFails(t *testing.T) {
 		}
 		h.until(t, "the other is pushed", func() bool { return h.refs[ref("b")] != "" })
 	})
+}
+
+// While a failed job waits for its run to end, what else is to be looked at is
+// read, and nobody asks again at once.
+func TestLookWhileARunIsWaitedFor(t *testing.T) {
+	h := newHub()
+	now := start.Add(time.Minute)
+	c := &Controller{o: Options{CI: h, Poll: time.Minute, Linger: 15 * time.Second, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
+		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e.jobs = append(e.jobs, built(queue.Step{Checks: []string{"lint"}}).jobs...)
+	c.builds[e.build.ID] = e
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}}
+	c.News(forge.CINews{Results: []forge.CIResult{check(1, "test", forge.CIFailed, "failure")}, Look: []string{e.branch}})
+	for n := 1; ; n++ {
+		if at, ok := c.next(e); !ok || n > 5 {
+			t.Fatalf("looked %d times, and is not at rest", n)
+		} else if at.After(now) {
+			break
+		}
+		c.see(t.Context(), e)
+	}
+	if h.asked != 1 || h.read != 1 {
+		t.Errorf("asked %d times for runs and read results %d times", h.asked, h.read)
+	}
+
+	// At the deadline of what is missing, too, results are read before it is given up.
+	now = e.pushed.Add(e.jobs[1].Step.Appear)
+	c.see(t.Context(), e)
+	if h.read != 2 {
+		t.Errorf("read results %d times", h.read)
+	}
 }
 
 // A sweep removes what is left of builds that do not live, and nothing else.

@@ -33,7 +33,8 @@ type entry struct {
 	runs      map[int64]forge.CIRun
 	again     map[int64]bool // runs whose failed jobs were run again
 	heard     time.Time      // the last news
-	polled    time.Time      // the last time it was looked at
+	polled    time.Time      // the last time its results were read
+	listed    time.Time      // and its runs, to run something again
 	look      bool           // there is a reason to look
 	reading   bool           // logs are to be read
 	pollAfter time.Time      // not before; set by refusals

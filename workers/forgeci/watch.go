@@ -76,10 +76,13 @@ func (c *Controller) due() (list []*entry, next time.Duration) {
 // see looks at one build.
 func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
-	ended := e.done != nil
-	wanted, reading := false, e.reading && !ended
+	ended, m := e.done != nil, c.moment()
+	wanted, look, reading := false, e.look, e.reading && !ended
 	for _, j := range e.jobs {
-		wanted = wanted || !j.done && j.rerun == rerunWanted
+		if !j.done {
+			wanted = wanted || j.rerun == rerunWanted && !m.now.Before(e.listed.Add(c.o.Linger))
+			look = look || e.judge(j, m).look
+		}
 	}
 	c.mu.Unlock()
 	switch {
@@ -87,7 +90,7 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 		c.tidyUp(ctx, e)
 	case reading:
 		c.readLogs(ctx, e)
-	case wanted:
+	case wanted && !look:
 		c.runAgain(ctx, e)
 	default:
 		c.poll(ctx, e)
@@ -140,7 +143,7 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 		return
 	}
 	c.mu.Lock()
-	e.polled = c.o.Now()
+	e.listed = c.o.Now()
 	if err != nil && !errors.Is(err, forge.ErrForbidden) {
 		c.refused(e, err)
 		c.mu.Unlock()
