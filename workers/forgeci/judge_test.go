@@ -186,6 +186,31 @@ func TestJudgeByTheClockOfTheForge(t *testing.T) {
 	}
 }
 
+// An answer that was long in coming does not say that the forge's clock is ahead.
+func TestClockOfASlowForge(t *testing.T) {
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	for name, c := range map[string]struct {
+		asked, answered, said time.Time
+		want                  time.Duration
+	}{
+		"at once":               {at(0), at(0), at(0), 0},
+		"by a whole second":     {at(0), at(0), at(-1), 0},
+		"a minute later":        {at(0), at(60), at(60), 0},
+		"ahead":                 {at(0), at(1), at(3600), time.Hour - time.Second},
+		"behind":                {at(0), at(1), at(-3600), -time.Hour},
+		"ahead, a minute later": {at(0), at(60), at(3600), time.Hour - time.Minute},
+	} {
+		var ctl Controller
+		if ctl.clock(c.asked, c.answered, c.said); ctl.skew != c.want || !ctl.synced {
+			t.Errorf("%s: %s, want %s", name, ctl.skew, c.want)
+		}
+	}
+	var ctl Controller
+	if ctl.clock(at(0), at(0), time.Time{}); ctl.synced {
+		t.Error("nothing was told")
+	}
+}
+
 func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
 	e := built(queue.Step{Checks: []string{"test"}})
 	if e.told(0) {

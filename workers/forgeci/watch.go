@@ -106,7 +106,7 @@ func (c *Controller) poll(ctx context.Context, e *entry) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clock(began, got.Now)
+	c.clock(began, c.o.Now(), got.Now)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("the checks of a build could not be read; trying again", "build", e.build.ID, "error", err)
