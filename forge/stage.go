@@ -19,21 +19,25 @@ func (m *Mirror) Stage(ctx context.Context, r Remote, branch string, commit queu
 	if err := m.Flush(ctx); err != nil {
 		return err
 	}
-	return m.pushRef(ctx, r, "+"+string(commit)+":"+ref)
+	return m.pushRefs(ctx, r, "+"+string(commit)+":"+ref)
 }
 
-// Unstage deletes a branch that Stage made. One that is gone is no error.
-func (m *Mirror) Unstage(ctx context.Context, r Remote, branch string) error {
-	ref, err := branchRef(branch)
-	if err != nil {
-		return err
+// Unstage deletes branches that Stage made. One that is gone is no error.
+func (m *Mirror) Unstage(ctx context.Context, r Remote, branches ...string) error {
+	var specs []string
+	for _, b := range branches {
+		ref, err := branchRef(b)
+		if err != nil {
+			return err
+		}
+		specs = append(specs, ":"+ref)
 	}
-	return m.pushRef(ctx, r, ":"+ref)
+	return m.pushRefs(ctx, r, specs...)
 }
 
-func (m *Mirror) pushRef(ctx context.Context, r Remote, refspec string) error {
+func (m *Mirror) pushRefs(ctx context.Context, r Remote, specs ...string) error {
 	_, stderr, err := m.run(ctx, invocation{
-		args:   []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL, refspec},
+		args:   append([]string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}, specs...),
 		header: r.Header,
 		alone:  true,
 	})
@@ -41,12 +45,12 @@ func (m *Mirror) pushRef(ctx context.Context, r Remote, refspec string) error {
 		return nil
 	}
 	if words := remoteWords(string(stderr)); words != "" {
-		return fmt.Errorf("pushing %s: %w: %s", refspec, ErrForbidden, words)
+		return fmt.Errorf("pushing %s: %w: %s", specs, ErrForbidden, words)
 	}
 	err = remoteError(err)
 	var transient *Transient
 	if ctx.Err() == nil && !errors.As(err, &transient) {
 		err = &Transient{Err: err}
 	}
-	return fmt.Errorf("pushing %s: %w", refspec, err)
+	return fmt.Errorf("pushing %s: %w", specs, err)
 }
