@@ -297,7 +297,7 @@ func TestLookWhileARunIsWaitedFor(t *testing.T) {
 	}
 
 	// At the deadline of what is missing, too, results are read before it is given up.
-	now = e.pushed.Add(e.jobs[1].Step.Appear)
+	now = e.pushed.Add(e.jobs[1].Step.Appear + e.jobs[1].Step.Timeout)
 	c.see(t.Context(), e)
 	if h.read != 2 {
 		t.Errorf("read results %d times", h.read)

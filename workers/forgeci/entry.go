@@ -213,9 +213,9 @@ func (e *entry) missing() bool {
 	return false
 }
 
-// busy names something that runs on the build's ref, as far as is known, or
-// nothing.
-func (e *entry) busy(skew time.Duration) string {
+// running names something of the forge's own CI that runs on the build's ref, as
+// far as is known, or nothing.
+func (e *entry) running(skew time.Duration) string {
 	suites := map[int64]bool{}
 	for _, r := range e.runs {
 		if !r.Done {
@@ -223,15 +223,29 @@ func (e *entry) busy(skew time.Duration) string {
 		}
 		suites[r.Suite] = true
 	}
+	for _, r := range e.results {
+		if r.Bound && !r.State.Ended() && !suites[r.Suite] && e.ours(r, skew) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// busy names something that runs on the build's ref, or nothing: as running, or
+// something of another CI.
+func (e *entry) busy(skew time.Duration) string {
+	if name := e.running(skew); name != "" {
+		return name
+	}
 	statuses := map[string]forge.CIResult{} // the newest of each name
 	for _, r := range e.results {
 		switch name := strings.ToLower(r.Name); {
-		case !e.ours(r, skew):
+		case r.Bound, !e.ours(r, skew):
 		case r.Status:
 			if old, ok := statuses[name]; !ok || older(old, r) < 0 {
 				statuses[name] = r
 			}
-		case !r.State.Ended() && !(r.Bound && suites[r.Suite]):
+		case !r.State.Ended():
 			return r.Name
 		}
 	}

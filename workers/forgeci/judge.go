@@ -62,11 +62,14 @@ func (e *entry) judge(j *job, at moment) finding {
 			from = j.rerunAt
 		}
 		limit := from.Add(j.Step.Appear)
+		if e.running(at.skew) != "" {
+			limit = limit.Add(j.Step.Timeout) // a job appears when those that it needs have passed
+		}
 		if at.now.Before(limit) {
 			f.due = limit
 			return f
 		}
-		if e.polled.Before(limit) {
+		if e.polled.Before(limit) || e.polled.Before(e.heard) {
 			f.look = true
 			return f
 		}

@@ -56,6 +56,7 @@ func TestJudge(t *testing.T) {
 	}
 	// The workflow was run a second time, three seconds after the build was asked for.
 	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
+	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
 	both := []string{"test", "lint"}
 	for _, c := range []struct {
 		name   string
@@ -100,6 +101,9 @@ func TestJudge(t *testing.T) {
 		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
 			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
 		{name: "others are there", checks: []string{"tests"}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
+		{name: "absent while the run goes on, whose jobs come one after the other", run: first, at: time.Hour, looked: true},
+		{name: "absent while another check runs", have: []forge.CIResult{lint(forge.CIRunning, "in_progress")}, at: time.Hour, looked: true},
+		{name: "absent though the run goes on for ever", run: first, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "did not appear"},
 		{name: "runs for long", have: []forge.CIResult{running}, at: 30 * time.Minute, looked: true},
 		{name: "runs too long", have: []forge.CIResult{running}, at: 2 * time.Hour, looked: true, want: queue.JobTimeout, says: "still running after 1 hour"},
 		{name: "queued for long", have: []forge.CIResult{queued}, at: 65 * time.Minute, looked: true},
@@ -131,6 +135,21 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s: nobody ever looks again", c.name)
 			}
 		}
+	}
+}
+
+// A run that ends long after the push has started a job just before, perhaps:
+// the forge is asked once more.
+func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
+	e := built(queue.Step{Checks: []string{"test"}})
+	at := after(20 * time.Minute)
+	e.polled, e.heard = at.now.Add(-time.Second), at.now
+	if f := e.judge(e.jobs[0], at); !f.look || f.outcome != "" {
+		t.Errorf("%+v", f)
+	}
+	e.polled = at.now
+	if f := e.judge(e.jobs[0], at); f.look || !f.noCheck {
+		t.Errorf("%+v", f)
 	}
 }
 
