@@ -81,6 +81,7 @@ type CIRun struct {
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit
+	Pull    bool      // a pull request did, perhaps of a fork whose branch has the same name: it is about a merge
 	Done    bool
 	Word    string // how it ended, in the forge's words
 	URL     string

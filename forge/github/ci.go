@@ -201,7 +201,7 @@ func (f *Forge) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, 
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
-		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Pull: strings.HasPrefix(r.GetEvent(), "pull_request"), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()

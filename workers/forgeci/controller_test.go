@@ -207,7 +207,7 @@ func TestRunPushesInBatches(t *testing.T) {
 	h.mu.Unlock()
 
 	news := forge.CINews{Results: []forge.CIResult{{ID: 1, Name: "test", Commit: "commit-a", Suite: 1, Branch: ref("a"), Bound: true, State: forge.CIPassed, At: time.Now()}},
-		Runs: []forge.CIRun{{ID: 1, Suite: 1, Branch: ref("a"), Attempt: 1, Done: true}}}
+		Runs: []forge.CIRun{{ID: 1, Suite: 1, Commit: "commit-a", Branch: ref("a"), Attempt: 1, Done: true}}}
 	c.News(news)
 	if got := c.ofEvent(t); !slices.Equal(got, []string{"started", "passed", "done passed run/a"}) {
 		t.Errorf("%v", got)
@@ -227,7 +227,8 @@ func TestStopCancels(t *testing.T) {
 	mustRun(t, c, order("a"), "run/a")
 	h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
 	h.mu.Lock()
-	h.runs = []forge.CIRun{{ID: 7, Suite: 1, Branch: ref("a"), Attempt: 1}, {ID: 8, Suite: 2, Branch: "main", Attempt: 1}}
+	h.runs = []forge.CIRun{{ID: 7, Suite: 1, Commit: "commit-a", Branch: ref("a"), Attempt: 1}, {ID: 9, Suite: 3, Commit: "commit-a", Branch: ref("a"), Attempt: 1, Pull: true},
+		{ID: 8, Suite: 2, Branch: "main", Attempt: 1}}
 	h.mu.Unlock()
 	for range 2 {
 		if err := c.Stop(t.Context(), "a"); err != nil {

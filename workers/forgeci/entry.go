@@ -31,6 +31,7 @@ type entry struct {
 	results   map[resultKey]forge.CIResult
 	before    map[resultKey]bool // what other builds on the same commit had seen
 	runs      map[int64]forge.CIRun
+	foreign   map[int64]bool // suites of runs that are not on the ref, though they name it
 	again     map[int64]bool // runs whose failed jobs were run again
 	heard     time.Time      // the last news
 	polled    time.Time      // the last time its results were read
@@ -81,7 +82,7 @@ const (
 func newEntry(b queue.Build, action string, o Options) *entry {
 	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
 		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
-		runs: map[int64]forge.CIRun{}, again: map[int64]bool{}, logs: map[int64]string{}}
+		runs: map[int64]forge.CIRun{}, foreign: map[int64]bool{}, again: map[int64]bool{}, logs: map[int64]string{}}
 	for _, j := range b.Jobs {
 		e.jobs = append(e.jobs, &job{Job: j, digest: j.Step.Digest(), floor: map[resultKey]bool{}})
 	}
@@ -114,9 +115,18 @@ func (e *entry) fold(r forge.CIResult) bool {
 	return true
 }
 
+// owns reports whether a run is on the build's ref. A pull request's may be of a
+// fork's branch that only has its name.
+func (e *entry) owns(r forge.CIRun) bool {
+	return r.Branch == e.branch && !r.Pull && (e.orphan || r.Commit == e.build.Commit)
+}
+
 // foldRun takes in a run of the forge's CI.
 func (e *entry) foldRun(r forge.CIRun) bool {
-	if r.Branch != e.branch {
+	if !e.owns(r) {
+		if r.Branch == e.branch {
+			e.foreign[r.Suite] = true
+		}
 		return false
 	}
 	old, known := e.runs[r.ID]
@@ -131,6 +141,8 @@ func (e *entry) foldRun(r forge.CIRun) bool {
 // on another day or ref. skew is the forge's clock less ours.
 func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	switch {
+	case r.Bound && e.foreign[r.Suite]:
+		return false
 	case r.Branch == e.branch:
 		return true
 	case r.Bound, e.before[resultKey{r.Status, r.ID}]:

@@ -57,6 +57,7 @@ func TestJudge(t *testing.T) {
 	// The workflow was run a second time, three seconds after the build was asked for.
 	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
 	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
+	pull := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1, Pull: true}
 	both := []string{"test", "lint"}
 	for _, c := range []struct {
 		name   string
@@ -81,6 +82,8 @@ func TestJudge(t *testing.T) {
 		{name: "cancelled, and the other failed", checks: both, have: []forge.CIResult{check(1, "test", forge.CINone, "cancelled"), lint(forge.CIFailed, "failure")}, want: queue.JobFailed},
 		{name: "of another ref", have: []forge.CIResult{elsewhere}},
 		{name: "of a ref that is not told", have: []forge.CIResult{unsaid}},
+		{name: "of a pull request whose branch has the ref's name", run: pull, have: []forge.CIResult{passed}},
+		{name: "failed for a pull request whose branch has the ref's name", run: pull, have: []forge.CIResult{failed}},
 		{name: "of another App, before", have: []forge.CIResult{app(-time.Minute, forge.CIPassed)}},
 		{name: "of another App, after", have: []forge.CIResult{app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
 		{name: "of another App, failed yesterday, passed today", have: []forge.CIResult{app(-24*time.Hour, forge.CIFailed), app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
@@ -239,7 +242,10 @@ func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
 	if e.busy(0) != "" || e.told(0) {
 		t.Errorf("busy %q, told %v: the run may have other jobs", e.busy(0), e.told(0))
 	}
-	run := forge.CIRun{ID: 3, Suite: 1, Branch: e.branch, Attempt: 1}
+	run := forge.CIRun{ID: 3, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}
+	if e.foldRun(forge.CIRun{ID: 2, Suite: 2, Commit: "other", Branch: e.branch, Attempt: 1}) {
+		t.Error("a run of a fork's branch of this name is one on the ref")
+	}
 	e.foldRun(run)
 	if e.busy(0) == "" {
 		t.Error("a run that has not ended is no reason to wait")

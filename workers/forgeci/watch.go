@@ -257,7 +257,7 @@ func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 		return
 	}
 	for _, r := range runs {
-		if !cancel || r.Done {
+		if !cancel || r.Done || !e.owns(r) {
 			continue
 		}
 		if err := c.o.CI.CancelRun(ctx, r.ID); err != nil && ctx.Err() == nil {
