@@ -27,8 +27,9 @@ type hub struct {
 	results   []forge.CIResult
 	runs      []forge.CIRun
 	cancelled []int64
-	asked     int // for runs
-	read      int // results
+	asked     int   // for runs
+	read      int   // results
+	deaf      error // in answer to that
 	changed   chan struct{}
 }
 
@@ -76,7 +77,7 @@ func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.read++
-	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, nil
+	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, h.deaf
 }
 
 func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
@@ -273,13 +274,35 @@ func TestPushThatFails(t *testing.T) {
 	})
 }
 
+// still is a controller that does nothing by itself.
+func (h *hub) still(now func() time.Time) *Controller {
+	return &Controller{o: Options{CI: h, Poll: time.Minute, Linger: 15 * time.Second, Name: "ci", Now: now, Log: slog.New(slog.DiscardHandler)},
+		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
+}
+
+// A build whose checks we may not read does not wait for ever.
+func TestChecksThatMayNotBeRead(t *testing.T) {
+	h := newHub()
+	now := start.Add(time.Minute)
+	c := h.still(func() time.Time { return now })
+	e := built(queue.Step{Checks: []string{"test"}})
+	c.builds[e.build.ID] = e
+	h.deaf = fmt.Errorf("%w: checks=read is missing", forge.ErrForbidden)
+	if c.see(t.Context(), e); e.done != nil {
+		t.Fatalf("given up though webhooks may come: %+v", e.done)
+	}
+	now = e.pushed.Add(e.jobs[0].Step.Appear)
+	if c.see(t.Context(), e); e.done == nil || e.done.Outcome != queue.JobInfra || !strings.Contains(e.done.Detail, "checks=read") {
+		t.Errorf("%+v", e.done)
+	}
+}
+
 // While a failed job waits for its run to end, what else is to be looked at is
 // read, and nobody asks again at once.
 func TestLookWhileARunIsWaitedFor(t *testing.T) {
 	h := newHub()
 	now := start.Add(time.Minute)
-	c := &Controller{o: Options{CI: h, Poll: time.Minute, Linger: 15 * time.Second, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
-		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
+	c := h.still(func() time.Time { return now })
 	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
 	e.jobs = append(e.jobs, built(queue.Step{Checks: []string{"lint"}}).jobs...)
 	c.builds[e.build.ID] = e

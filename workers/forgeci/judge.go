@@ -133,6 +133,11 @@ func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at mom
 	return f
 }
 
+// overdue reports whether a job would be decided but for one more look.
+func (e *entry) overdue(at moment) bool {
+	return e.done == nil && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && e.judge(j, at).look })
+}
+
 // absent says for people which checks did not appear, where, and what to look at.
 func (e *entry) absent(j *job, missing []string, at moment) string {
 	names := make([]string, len(missing))

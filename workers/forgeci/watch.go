@@ -3,6 +3,7 @@ package forgeci
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,13 +78,8 @@ func (c *Controller) due() (list []*entry, next time.Duration) {
 func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	ended, m := e.done != nil, c.moment()
-	wanted, look, reading := false, e.look, e.reading && !ended
-	for _, j := range e.jobs {
-		if !j.done {
-			wanted = wanted || j.rerun == rerunWanted && !m.now.Before(e.listed.Add(c.o.Linger))
-			look = look || e.judge(j, m).look
-		}
-	}
+	look, reading := e.look || e.overdue(m), e.reading && !ended
+	wanted := !m.now.Before(e.listed.Add(c.o.Linger)) && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && j.rerun == rerunWanted })
 	c.mu.Unlock()
 	switch {
 	case ended:
@@ -110,6 +106,10 @@ func (c *Controller) poll(ctx context.Context, e *entry) {
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("the checks of a build could not be read; trying again", "build", e.build.ID, "error", err)
+		}
+		if errors.Is(err, forge.ErrForbidden) && e.overdue(c.moment()) {
+			c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: "the checks could not be read: " + oneLine(err.Error())})
+			return
 		}
 		c.refused(e, err)
 		return
