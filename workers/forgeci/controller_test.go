@@ -280,6 +280,32 @@ func (h *hub) still(now func() time.Time) *Controller {
 		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
 }
 
+// What failed before the failed jobs are run again is known by then, whenever its
+// webhook comes.
+func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
+	h := newHub()
+	c := h.still(func() time.Time { return start.Add(time.Minute) })
+	e := built(queue.Step{Checks: []string{"test", "lint"}, Rerun: 1})
+	c.builds[e.build.ID] = e
+	failed, late := check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIFailed, "failure")
+	h.results = []forge.CIResult{failed, late}
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true}}
+	c.News(forge.CINews{Results: h.results[:1]})
+	c.see(t.Context(), e)
+	if e.jobs[0].rerun != rerunAsked {
+		t.Fatal("it is not run again")
+	}
+	c.News(forge.CINews{Results: []forge.CIResult{late}})
+	c.News(forge.CINews{Results: []forge.CIResult{check(3, "test", forge.CIPassed, "success")}})
+	if e.done != nil || e.reading {
+		t.Fatalf("decided by what was before: %+v", e.done)
+	}
+	c.News(forge.CINews{Results: []forge.CIResult{check(4, "lint", forge.CIPassed, "success")}})
+	if e.done == nil || e.done.Outcome != queue.JobPassed {
+		t.Errorf("%+v", e.done)
+	}
+}
+
 // A build whose checks we may not read does not wait for ever.
 func TestChecksThatMayNotBeRead(t *testing.T) {
 	h := newHub()

@@ -54,7 +54,7 @@ func (e *entry) judge(j *job, at moment) finding {
 		}
 	}
 	if len(failed) > 0 {
-		return e.judgeFailed(j, f, failed)
+		return e.judgeFailed(j, f, failed, at)
 	}
 	if len(missing) > 0 {
 		from := e.pushed
@@ -75,7 +75,7 @@ func (e *entry) judge(j *job, at moment) finding {
 		}
 		if j.rerun == rerunAsked { // it did not begin again: what it was before stands
 			f.list = nil
-			return e.judgeFailed(j, f, j.failed)
+			return e.judgeFailed(j, f, j.failed, at)
 		}
 		f.outcome, f.noCheck, f.detail = queue.JobInfra, true, e.absent(j, missing, at)
 		return f
@@ -91,10 +91,11 @@ func (e *entry) judge(j *job, at moment) finding {
 	return f
 }
 
-func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult) finding {
+func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult, at moment) finding {
 	again := func(r forge.CIResult) bool { return r.Bound && r.State == forge.CIFailed }
-	if j.Step.Rerun > 0 && (j.rerun == rerunNot || j.rerun == rerunWanted) && slices.ContainsFunc(failed, again) {
-		f.again = true
+	limit := e.pushed.Add(j.Step.Appear + j.Step.Timeout)
+	if j.Step.Rerun > 0 && (j.rerun == rerunNot || j.rerun == rerunWanted) && slices.ContainsFunc(failed, again) && at.now.Before(limit) {
+		f.again, f.due = true, limit
 		return f
 	}
 	f.outcome, f.list = queue.JobTimeout, failed

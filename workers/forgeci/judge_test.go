@@ -141,6 +141,19 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A failed job waits for its run to end before it is run again, but not for ever.
+func TestRunningAgainHasALimit(t *testing.T) {
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e.fold(check(1, "test", forge.CIFailed, "failure"))
+	limit := 10*time.Minute + time.Hour
+	if f := e.judge(e.jobs[0], after(limit-time.Second)); !f.again || !f.due.Equal(after(limit).now) {
+		t.Errorf("%+v", f)
+	}
+	if f := e.judge(e.jobs[0], after(limit)); f.again || f.outcome != queue.JobFailed {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A run that ends long after the push has started a job just before, perhaps:
 // the forge is asked once more.
 func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
