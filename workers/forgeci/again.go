@@ -67,7 +67,6 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	defer c.mu.Unlock()
 	suites := map[int64]bool{}
 	for _, r := range ready {
-		e.again[r.ID] = true
 		if !asked[r.ID] {
 			continue
 		}
@@ -109,8 +108,8 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 		}
 	}
 	open := false
-	for id, r := range e.runs {
-		if want[r.Suite] && !e.again[id] {
+	for _, r := range e.runs {
+		if want[r.Suite] && r.Attempt < 2 { // else it was run again, perhaps before a restart
 			found, open = true, open || !r.Done
 			ready = append(ready, r)
 		}

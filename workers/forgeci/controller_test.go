@@ -29,6 +29,7 @@ type hub struct {
 	cancelled []int64
 	asked     int   // for runs
 	read      int   // results
+	again     int   // that failed jobs run again
 	deaf      error // in answer to that
 	changed   chan struct{}
 }
@@ -108,7 +109,12 @@ func (h *hub) CancelRun(_ context.Context, id int64) error {
 
 func (h *hub) CILog(context.Context, forge.CIResult) (string, error) { return "", forge.ErrNotFound }
 
-func (h *hub) RerunFailed(context.Context, int64) error { return nil }
+func (h *hub) RerunFailed(context.Context, int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.again++
+	return nil
+}
 
 func (h *hub) start(t *testing.T, change ...func(*Options)) *Controller {
 	t.Helper()
@@ -303,6 +309,24 @@ func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	c.News(forge.CINews{Results: []forge.CIResult{check(4, "lint", forge.CIPassed, "success")}})
 	if e.done == nil || e.done.Outcome != queue.JobPassed {
 		t.Errorf("%+v", e.done)
+	}
+}
+
+// After a restart it is not known that failed jobs were run again, but the run says
+// so: they are not once more.
+func TestRunAgainOnceAcrossARestart(t *testing.T) {
+	h := newHub()
+	c := h.still(func() time.Time { return start.Add(time.Minute) })
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	c.builds[e.build.ID] = e
+	h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(9, "test", forge.CIFailed, "failure")}
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 2, Began: start.Add(5 * time.Second), Done: true}}
+	c.News(forge.CINews{Results: h.results})
+	for n := 0; e.done == nil && n < 3; n++ {
+		c.see(t.Context(), e)
+	}
+	if e.done == nil || e.done.Outcome != queue.JobFailed || h.again != 0 {
+		t.Errorf("%+v, run again %d times", e.done, h.again)
 	}
 }
 

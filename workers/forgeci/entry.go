@@ -32,7 +32,6 @@ type entry struct {
 	before    map[resultKey]bool // what other builds on the same commit had seen
 	runs      map[int64]forge.CIRun
 	foreign   map[int64]bool // suites of runs that are not on the ref, though they name it
-	again     map[int64]bool // runs whose failed jobs were run again
 	heard     time.Time      // the last news
 	polled    time.Time      // the last time its results were read
 	listed    time.Time      // and its runs, to run something again
@@ -82,7 +81,7 @@ const (
 func newEntry(b queue.Build, action string, o Options) *entry {
 	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
 		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
-		runs: map[int64]forge.CIRun{}, foreign: map[int64]bool{}, again: map[int64]bool{}, logs: map[int64]string{}}
+		runs: map[int64]forge.CIRun{}, foreign: map[int64]bool{}, logs: map[int64]string{}}
 	for _, j := range b.Jobs {
 		e.jobs = append(e.jobs, &job{Job: j, digest: j.Step.Digest(), floor: map[resultKey]bool{}})
 	}
