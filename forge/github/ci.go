@@ -63,19 +63,24 @@ func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIR
 			out.List[i].Branch = branches[out.List[i].Suite]
 		}
 	}
-	status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), &github.ListOptions{PerPage: 100})
-	note(resp)
-	if err != nil {
-		err = failure(ctx, doing, err)
-		if errors.Is(err, forge.ErrForbidden) {
-			return out, nil // the App may lack statuses: read, where nobody uses them
+	page := &github.ListOptions{PerPage: 100}
+	for {
+		status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), page)
+		note(resp)
+		if err != nil {
+			err = failure(ctx, doing, err)
+			if errors.Is(err, forge.ErrForbidden) {
+				return out, nil // the App may lack statuses: read, where nobody uses them
+			}
+			return out, err
 		}
-		return out, err
+		for _, s := range status.Statuses {
+			out.List = append(out.List, statusResult(s, commit))
+		}
+		if page.Page = resp.NextPage; page.Page == 0 {
+			return out, nil
+		}
 	}
-	for _, s := range status.Statuses {
-		out.List = append(out.List, statusResult(s, commit))
-	}
-	return out, nil
 }
 
 // unknownCommit reports whether GitHub does not know a commit: it answers 422.

@@ -3,6 +3,7 @@ package github_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,13 @@ func TestCIResults(t *testing.T) {
 		if r.Status != 304 {
 			t.Errorf("%+v is not free", r)
 		}
+	}
+
+	for i := range 120 {
+		w.repo.PostStatus(head, fmt.Sprint("status ", i), "success")
+	}
+	if got, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil || len(got.List) != 124 {
+		t.Errorf("%d results, %v", len(got.List), err)
 	}
 
 	none, err := w.forge.CIResults(w.ctx, queue.CommitID(strings.Repeat("1", 40)))
