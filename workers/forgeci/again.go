@@ -3,6 +3,8 @@ package forgeci
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -124,12 +126,17 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 func (c *Controller) askedAgain(j *job, said []forge.CIResult, suites map[int64]bool) {
 	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
 	for _, r := range said {
-		if !suites[r.Suite] || r.State == forge.CIPassed {
+		if !suites[r.Suite] {
 			continue
+		}
+		bad := func(o forge.CIResult) bool {
+			return o.State != forge.CIPassed && o.Suite == r.Suite && strings.EqualFold(o.Name, r.Name)
 		}
 		if r.State == forge.CIFailed || r.State == forge.CITimeout {
 			j.failed = append(j.failed, r)
 		}
-		j.floor[resultKey{r.Status, r.ID}] = true
+		if slices.ContainsFunc(said, bad) {
+			j.floor[resultKey{r.Status, r.ID}] = bad(r)
+		}
 	}
 }

@@ -312,6 +312,33 @@ func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	}
 }
 
+// While a failed job is run again, what passed under its name does not stand for it.
+func TestRunAgainBesideAPassOfOneName(t *testing.T) {
+	for name, suite := range map[string]int64{"in the same run": 1, "in another": 2} {
+		for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
+			h := newHub()
+			c := h.still(func() time.Time { return start.Add(time.Minute) })
+			e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+			c.builds[e.build.ID] = e
+			passed := check(2, "Test", forge.CIPassed, "success")
+			passed.Suite = suite
+			h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), passed}
+			h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true}}
+			c.News(forge.CINews{Results: h.results})
+			if c.see(t.Context(), e); h.again != 1 || e.done != nil {
+				t.Fatalf("%s: run again %d times, %+v", name, h.again, e.done)
+			}
+			c.News(forge.CINews{Results: []forge.CIResult{check(9, "test", state, string(state))}})
+			if e.reading {
+				c.see(t.Context(), e)
+			}
+			if e.done == nil || e.done.Outcome != want {
+				t.Errorf("%s, %s: %+v", name, state, e.done)
+			}
+		}
+	}
+}
+
 // After a restart it is not known that failed jobs were run again, but the run says
 // so: they are not once more.
 func TestRunAgainOnceAcrossARestart(t *testing.T) {

@@ -60,8 +60,8 @@ type job struct {
 	queue.Job
 	digest  queue.Digest
 	done    bool
-	running time.Time // when one of its checks was first seen running
-	floor   map[resultKey]bool
+	running time.Time          // when one of its checks was first seen running
+	floor   map[resultKey]bool // what its names had said in a run before that was run again; true: and not passed
 	rerun   rerun
 	rerunAt time.Time
 	failed  []forge.CIResult // before it was run again
@@ -151,12 +151,25 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	return !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
 }
 
-// said returns our results under the name of a check that stand.
+// said returns our results under the name of a check that stand; none while
+// some are still to come of what runs again.
 func (e *entry) said(j *job, name string, skew time.Duration) []forge.CIResult {
 	var list []forge.CIResult
+	due := map[int64]int{} // by suite
 	for key, r := range e.results {
-		if !j.floor[key] && strings.EqualFold(r.Name, name) && e.ours(r, skew) {
+		if !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
+			continue
+		}
+		if bad, before := j.floor[key]; !before {
 			list = append(list, r)
+			due[r.Suite]--
+		} else if bad {
+			due[r.Suite]++
+		}
+	}
+	for _, n := range due {
+		if n > 0 {
+			return nil
 		}
 	}
 	return standing(list, slices.Collect(maps.Values(e.runs)))
