@@ -53,12 +53,17 @@ func (h *hub) clean() {
 // eventually waits for something at the forge.
 func (h *hub) eventually(what string, ok func() bool) {
 	h.Helper()
-	limit := time.Now().Add(patience)
-	for !ok() {
-		if time.Now().After(limit) {
+	limit := time.After(patience)
+	for {
+		changed := h.github.Changed()
+		if ok() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
 			h.Fatalf("waited in vain until %s; refs %v, runs %+v\n%s", what, h.refs(), h.CIRuns(), h.describe())
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -23,8 +23,13 @@ func (p *performer) sameTree(ctx context.Context, b *queue.Build) error {
 		return err
 	}
 	paths, err := p.Mirror.ChangedPaths(ctx, head, b.Commit)
-	if err == nil && len(paths) == 0 {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // a head that came meanwhile is not in the mirror yet
+		p.Log.Info("a head could not be compared with what is built; it is built", "queue", p.Queue, "build", b.ID, "error", err)
+	case len(paths) == 0:
 		b.Same = head
 	}
-	return err
+	return nil
 }

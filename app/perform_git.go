@@ -352,7 +352,7 @@ func wantsCheck(refused string) bool {
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
 func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
-	branch := "submitqueue/land/" + p.Branch
+	branch := "submitqueue-land/" + p.Branch // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) {
 			return refused, nil, nil
@@ -360,7 +360,8 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 		return refused, nil, err
 	}
 	defer func() {
-		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch); err != nil {
+		// The second is the name that it had before, and may be left from a crash.
+		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.Branch); err != nil {
 			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
 		}
 	}()

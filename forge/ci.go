@@ -77,9 +77,11 @@ type CIRun struct {
 	Suite   int64 // of its check runs
 	Commit  queue.CommitID
 	Branch  string
-	Name    string // of the workflow; hostile text
-	Attempt int    // from 1
-	Push    bool   // a push started it: it is about this very commit
+	Name    string    // of the workflow; hostile text
+	Attempt int       // from 1
+	Began   time.Time // this attempt; zero: not told
+	Push    bool      // a push started it: it is about this very commit
+	Pull    bool      // a pull request did, perhaps of a fork whose branch has the same name: it is about a merge
 	Done    bool
 	Word    string // how it ended, in the forge's words
 	URL     string

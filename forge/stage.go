@@ -3,7 +3,6 @@ package forge
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -12,41 +11,19 @@ import (
 // pointed before, so that the forge knows the commit and checks can be set on
 // it. It is for branches that only the queue writes. *Transient as in Push.
 func (m *Mirror) Stage(ctx context.Context, r Remote, branch string, commit queue.CommitID) error {
-	ref, err := branchRef(branch)
-	if err != nil {
-		return err
-	}
-	if err := m.Flush(ctx); err != nil {
-		return err
-	}
-	return m.pushRef(ctx, r, "+"+string(commit)+":"+ref)
+	return m.stage(ctx, r, RefMove{Branch: branch, Commit: commit})
 }
 
-// Unstage deletes a branch that Stage made. One that is gone is no error.
-func (m *Mirror) Unstage(ctx context.Context, r Remote, branch string) error {
-	ref, err := branchRef(branch)
-	if err != nil {
-		return err
+// Unstage deletes branches that Stage made. One that is gone is no error.
+func (m *Mirror) Unstage(ctx context.Context, r Remote, branches ...string) error {
+	moves := make([]RefMove, len(branches))
+	for i, b := range branches {
+		moves[i].Branch = b
 	}
-	return m.pushRef(ctx, r, ":"+ref)
+	return m.stage(ctx, r, moves...)
 }
 
-func (m *Mirror) pushRef(ctx context.Context, r Remote, refspec string) error {
-	_, stderr, err := m.run(ctx, invocation{
-		args:   []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL, refspec},
-		header: r.Header,
-		alone:  true,
-	})
-	if err == nil {
-		return nil
-	}
-	if words := remoteWords(string(stderr)); words != "" {
-		return fmt.Errorf("pushing %s: %w: %s", refspec, ErrForbidden, words)
-	}
-	err = remoteError(err)
-	var transient *Transient
-	if ctx.Err() == nil && !errors.As(err, &transient) {
-		err = &Transient{Err: err}
-	}
-	return fmt.Errorf("pushing %s: %w", refspec, err)
+func (m *Mirror) stage(ctx context.Context, r Remote, moves ...RefMove) error {
+	_, each, err := m.stageAll(ctx, r, moves)
+	return errors.Join(append(each, err)...)
 }

@@ -59,6 +59,7 @@ type workflowRun struct {
 	suite   int64
 	jobs    []CIJob
 	created time.Time
+	began   time.Time // its newest attempt
 	updated time.Time
 }
 
@@ -184,7 +185,7 @@ func (r *Repository) startCI(p CIPush, jobs []CIJob) {
 	}
 	now := r.s.now()
 	run := &workflowRun{CIRun: CIRun{ID: r.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
-		suite: r.s.nextID(), jobs: own, created: now, updated: now}
+		suite: r.s.nextID(), jobs: own, created: now, began: now, updated: now}
 	r.ci.runs = append(r.ci.runs, run)
 	r.emitWorkflow(run, "requested")
 	for _, j := range own {
@@ -262,7 +263,7 @@ func (r *Repository) rerunFailed(run *workflowRun) error {
 		return refused(fmt.Sprintf("This workflow is already running: %d", run.ID))
 	}
 	run.Attempt++
-	run.Status, run.Conclusion = "in_progress", ""
+	run.Status, run.Conclusion, run.began = "in_progress", "", r.s.now()
 	r.emitWorkflow(run, "requested")
 	for i, j := range run.jobs {
 		if c := r.runOf(run.suite, j.Name); c.Conclusion == "success" {

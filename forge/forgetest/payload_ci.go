@@ -131,7 +131,7 @@ func (r *Repository) workflowJSON(run *workflowRun) obj {
 		"url": url, "html_url": r.page("/actions/runs/%d", run.ID), "workflow_url": r.api("/actions/workflows/1"),
 		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "artifacts_url": url + "/artifacts",
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil,
-		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.created),
+		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
 		"actor": r.owner.json(), "triggering_actor": r.owner.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
 		"repository": r.brief(), "head_repository": r.brief(), "head_commit": shortCommitJSON(run.Head),
 	}

@@ -241,6 +241,14 @@ func (s *Server) nextID() int64 {
 	return s.lastID
 }
 
+// Changed is closed at the next change on the server: take it, look, and wait for
+// it before looking again.
+func (s *Server) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
 // touch wakes whoever waits for a change. The caller holds s.mu.
 func (s *Server) touch() {
 	close(s.changed)

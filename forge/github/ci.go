@@ -63,19 +63,24 @@ func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIR
 			out.List[i].Branch = branches[out.List[i].Suite]
 		}
 	}
-	status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), &github.ListOptions{PerPage: 100})
-	note(resp)
-	if err != nil {
-		err = failure(ctx, doing, err)
-		if errors.Is(err, forge.ErrForbidden) {
-			return out, nil // the App may lack statuses: read, where nobody uses them
+	page := &github.ListOptions{PerPage: 100}
+	for {
+		status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), page)
+		note(resp)
+		if err != nil {
+			err = failure(ctx, doing, err)
+			if errors.Is(err, forge.ErrForbidden) {
+				return out, nil // the App may lack statuses: read, where nobody uses them
+			}
+			return out, err
 		}
-		return out, err
+		for _, s := range status.Statuses {
+			out.List = append(out.List, statusResult(s, commit))
+		}
+		if page.Page = resp.NextPage; page.Page == 0 {
+			return out, nil
+		}
 	}
-	for _, s := range status.Statuses {
-		out.List = append(out.List, statusResult(s, commit))
-	}
-	return out, nil
 }
 
 // unknownCommit reports whether GitHub does not know a commit: it answers 422.
@@ -201,7 +206,7 @@ func (f *Forge) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, 
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
-		Attempt: max(r.GetRunAttempt(), 1), Push: r.GetEvent() == "push", Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Pull: strings.HasPrefix(r.GetEvent(), "pull_request"), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()

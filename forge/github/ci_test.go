@@ -3,6 +3,7 @@ package github_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,13 @@ func TestCIResults(t *testing.T) {
 		if r.Status != 304 {
 			t.Errorf("%+v is not free", r)
 		}
+	}
+
+	for i := range 120 {
+		w.repo.PostStatus(head, fmt.Sprint("status ", i), "success")
+	}
+	if got, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil || len(got.List) != 124 {
+		t.Errorf("%d results, %v", len(got.List), err)
 	}
 
 	none, err := w.forge.CIResults(w.ctx, queue.CommitID(strings.Repeat("1", 40)))
@@ -155,8 +163,9 @@ func TestCIWebhooks(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	d, err = hook(t, "workflow_run", object{"action": "completed", "repository": repo, "workflow_run": object{"id": 9, "check_suite_id": 5,
-		"head_branch": "submitqueue/main/a", "head_sha": sha, "status": "completed", "conclusion": "startup_failure", "run_attempt": 2, "name": "CI"}})
-	if err != nil || len(d.CI.Runs) != 1 || !d.CI.Runs[0].Done || d.CI.Runs[0].Word != "startup_failure" || d.CI.Runs[0].Attempt != 2 {
+		"event": "pull_request_target", "head_branch": "submitqueue/main/a", "head_sha": sha, "status": "completed", "conclusion": "startup_failure", "run_attempt": 2,
+		"run_started_at": "2026-11-22T10:02:00Z", "name": "CI"}})
+	if err != nil || len(d.CI.Runs) != 1 || !d.CI.Runs[0].Began.Equal(want.Ended.Add(time.Minute)) || !d.CI.Runs[0].Pull || !d.CI.Runs[0].Done || d.CI.Runs[0].Word != "startup_failure" || d.CI.Runs[0].Attempt != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	d, err = hook(t, "check_suite", object{"action": "completed", "repository": repo, "check_suite": object{"head_branch": "b", "head_sha": sha}})

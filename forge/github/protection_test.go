@@ -85,7 +85,7 @@ func TestProtectionRefusesPushesInGitHubsWords(t *testing.T) {
 
 	w.repo.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue"}, RequiredChecks: []string{"submitqueue"}})
 	refused(`Required status check "submitqueue" is expected.`, "HEAD:main")
-	if out, err := w.git(dir, remote, "push", "-q", "origin", "HEAD:submitqueue/land/main"); err != nil {
+	if out, err := w.git(dir, remote, "push", "-q", "origin", "HEAD:submitqueue-land/main"); err != nil {
 		t.Fatal(out)
 	}
 	head, _ := w.git(dir, remote, "rev-parse", "HEAD")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,10 @@ type hub struct {
 	results   []forge.CIResult
 	runs      []forge.CIRun
 	cancelled []int64
+	asked     int   // for runs
+	read      int   // results
+	again     int   // that failed jobs run again
+	deaf      error // in answer to that
 	changed   chan struct{}
 }
 
@@ -72,12 +77,14 @@ func (h *hub) File(_ context.Context, name string, data []byte) (queue.CommitID,
 func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, nil
+	h.read++
+	return forge.CIResults{Now: time.Now(), List: slices.Clone(h.results)}, h.deaf
 }
 
 func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.asked++
 	for _, r := range h.runs {
 		if r.Branch == branch {
 			out = append(out, r)
@@ -102,7 +109,12 @@ func (h *hub) CancelRun(_ context.Context, id int64) error {
 
 func (h *hub) CILog(context.Context, forge.CIResult) (string, error) { return "", forge.ErrNotFound }
 
-func (h *hub) RerunFailed(context.Context, int64) error { return nil }
+func (h *hub) RerunFailed(context.Context, int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.again++
+	return nil
+}
 
 func (h *hub) start(t *testing.T, change ...func(*Options)) *Controller {
 	t.Helper()
@@ -202,7 +214,7 @@ func TestRunPushesInBatches(t *testing.T) {
 	h.mu.Unlock()
 
 	news := forge.CINews{Results: []forge.CIResult{{ID: 1, Name: "test", Commit: "commit-a", Suite: 1, Branch: ref("a"), Bound: true, State: forge.CIPassed, At: time.Now()}},
-		Runs: []forge.CIRun{{ID: 1, Suite: 1, Branch: ref("a"), Attempt: 1, Done: true}}}
+		Runs: []forge.CIRun{{ID: 1, Suite: 1, Commit: "commit-a", Branch: ref("a"), Attempt: 1, Done: true}}}
 	c.News(news)
 	if got := c.ofEvent(t); !slices.Equal(got, []string{"started", "passed", "done passed run/a"}) {
 		t.Errorf("%v", got)
@@ -222,7 +234,8 @@ func TestStopCancels(t *testing.T) {
 	mustRun(t, c, order("a"), "run/a")
 	h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
 	h.mu.Lock()
-	h.runs = []forge.CIRun{{ID: 7, Suite: 1, Branch: ref("a"), Attempt: 1}, {ID: 8, Suite: 2, Branch: "main", Attempt: 1}}
+	h.runs = []forge.CIRun{{ID: 7, Suite: 1, Commit: "commit-a", Branch: ref("a"), Attempt: 1}, {ID: 9, Suite: 3, Commit: "commit-a", Branch: ref("a"), Attempt: 1, Pull: true},
+		{ID: 8, Suite: 2, Branch: "main", Attempt: 1}}
 	h.mu.Unlock()
 	for range 2 {
 		if err := c.Stop(t.Context(), "a"); err != nil {
@@ -265,6 +278,131 @@ func TestPushThatFails(t *testing.T) {
 		}
 		h.until(t, "the other is pushed", func() bool { return h.refs[ref("b")] != "" })
 	})
+}
+
+// still is a controller that does nothing by itself.
+func (h *hub) still(now func() time.Time) *Controller {
+	return &Controller{o: Options{CI: h, Poll: time.Minute, Linger: 15 * time.Second, Name: "ci", Now: now, Log: slog.New(slog.DiscardHandler)},
+		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
+}
+
+// What failed before the failed jobs are run again is known by then, whenever its
+// webhook comes.
+func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
+	h := newHub()
+	c := h.still(func() time.Time { return start.Add(time.Minute) })
+	e := built(queue.Step{Checks: []string{"test", "lint"}, Rerun: 1})
+	c.builds[e.build.ID] = e
+	failed, late := check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIFailed, "failure")
+	h.results = []forge.CIResult{failed, late}
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true}}
+	c.News(forge.CINews{Results: h.results[:1]})
+	c.see(t.Context(), e)
+	if e.jobs[0].rerun != rerunAsked {
+		t.Fatal("it is not run again")
+	}
+	c.News(forge.CINews{Results: []forge.CIResult{late}})
+	c.News(forge.CINews{Results: []forge.CIResult{check(3, "test", forge.CIPassed, "success")}})
+	if e.done != nil || e.reading {
+		t.Fatalf("decided by what was before: %+v", e.done)
+	}
+	c.News(forge.CINews{Results: []forge.CIResult{check(4, "lint", forge.CIPassed, "success")}})
+	if e.done == nil || e.done.Outcome != queue.JobPassed {
+		t.Errorf("%+v", e.done)
+	}
+}
+
+// While a failed job is run again, what passed under its name does not stand for it.
+func TestRunAgainBesideAPassOfOneName(t *testing.T) {
+	for name, suite := range map[string]int64{"in the same run": 1, "in another": 2} {
+		for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
+			h := newHub()
+			c := h.still(func() time.Time { return start.Add(time.Minute) })
+			e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+			c.builds[e.build.ID] = e
+			passed := check(2, "Test", forge.CIPassed, "success")
+			passed.Suite = suite
+			h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), passed}
+			h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true}}
+			c.News(forge.CINews{Results: h.results})
+			if c.see(t.Context(), e); h.again != 1 || e.done != nil {
+				t.Fatalf("%s: run again %d times, %+v", name, h.again, e.done)
+			}
+			c.News(forge.CINews{Results: []forge.CIResult{check(9, "test", state, string(state))}})
+			if e.reading {
+				c.see(t.Context(), e)
+			}
+			if e.done == nil || e.done.Outcome != want {
+				t.Errorf("%s, %s: %+v", name, state, e.done)
+			}
+		}
+	}
+}
+
+// After a restart it is not known that failed jobs were run again, but the run says
+// so: they are not once more.
+func TestRunAgainOnceAcrossARestart(t *testing.T) {
+	h := newHub()
+	c := h.still(func() time.Time { return start.Add(time.Minute) })
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	c.builds[e.build.ID] = e
+	h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(9, "test", forge.CIFailed, "failure")}
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 2, Began: start.Add(5 * time.Second), Done: true}}
+	c.News(forge.CINews{Results: h.results})
+	for n := 0; e.done == nil && n < 3; n++ {
+		c.see(t.Context(), e)
+	}
+	if e.done == nil || e.done.Outcome != queue.JobFailed || h.again != 0 {
+		t.Errorf("%+v, run again %d times", e.done, h.again)
+	}
+}
+
+// A build whose checks we may not read does not wait for ever.
+func TestChecksThatMayNotBeRead(t *testing.T) {
+	h := newHub()
+	now := start.Add(time.Minute)
+	c := h.still(func() time.Time { return now })
+	e := built(queue.Step{Checks: []string{"test"}})
+	c.builds[e.build.ID] = e
+	h.deaf = fmt.Errorf("%w: checks=read is missing", forge.ErrForbidden)
+	if c.see(t.Context(), e); e.done != nil {
+		t.Fatalf("given up though webhooks may come: %+v", e.done)
+	}
+	now = e.pushed.Add(e.jobs[0].Step.Appear)
+	if c.see(t.Context(), e); e.done == nil || e.done.Outcome != queue.JobInfra || !strings.Contains(e.done.Detail, "checks=read") {
+		t.Errorf("%+v", e.done)
+	}
+}
+
+// While a failed job waits for its run to end, what else is to be looked at is
+// read, and nobody asks again at once.
+func TestLookWhileARunIsWaitedFor(t *testing.T) {
+	h := newHub()
+	now := start.Add(time.Minute)
+	c := h.still(func() time.Time { return now })
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e.jobs = append(e.jobs, built(queue.Step{Checks: []string{"lint"}}).jobs...)
+	c.builds[e.build.ID] = e
+	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}}
+	c.News(forge.CINews{Results: []forge.CIResult{check(1, "test", forge.CIFailed, "failure")}, Look: []string{e.branch}})
+	for n := 1; ; n++ {
+		if at, ok := c.next(e); !ok || n > 5 {
+			t.Fatalf("looked %d times, and is not at rest", n)
+		} else if at.After(now) {
+			break
+		}
+		c.see(t.Context(), e)
+	}
+	if h.asked != 1 || h.read != 1 {
+		t.Errorf("asked %d times for runs and read results %d times", h.asked, h.read)
+	}
+
+	// At the deadline of what is missing, too, results are read before it is given up.
+	now = e.pushed.Add(e.jobs[1].Step.Appear + e.jobs[1].Step.Timeout)
+	c.see(t.Context(), e)
+	if h.read != 2 {
+		t.Errorf("read results %d times", h.read)
+	}
 }
 
 // A sweep removes what is left of builds that do not live, and nothing else.

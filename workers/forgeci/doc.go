@@ -16,11 +16,12 @@
 // which have none, count when they began after the build was asked for, by the
 // forge's clock, and were not there for a build before it on the same commit.
 //
-// All checks of a step must pass. A failure of one is the step's at once; skipped,
-// neutral, cancelled, stale and the like are no result, once all others have
-// ended: siblings of a failed job are often cancelled before its failure is
-// heard of. A check that has not appeared in time is looked for once more, and
-// then named.
+// All checks of a step must pass, and so must all jobs of a run that share the
+// name of one: only what a newer attempt of the run says takes the place of what
+// it said before. A failure of one is the step's at once; skipped, neutral,
+// cancelled, stale and the like are no result, once all others have ended:
+// siblings of a failed job are often cancelled before its failure is heard of. A
+// check that has not appeared in time is looked for once more, and then named.
 //
 // # Worked example
 //

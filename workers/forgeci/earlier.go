@@ -2,6 +2,7 @@ package forgeci
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -53,7 +54,7 @@ func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out
 		pushed[r.Suite] = r.Push && r.Done
 	}
 	for _, name := range s.Checks {
-		newest := map[int64]forge.CIResult{} // by suite
+		var found []forge.CIResult
 		for _, r := range list {
 			if !strings.EqualFold(r.Name, name) {
 				continue
@@ -61,19 +62,15 @@ func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out
 			if r.Status || !r.Bound {
 				return nil // nobody can tell what it is about
 			}
-			if old, ok := newest[r.Suite]; pushed[r.Suite] && (!ok || r.ID > old.ID) {
-				newest[r.Suite] = r
+			if pushed[r.Suite] {
+				found = append(found, r)
 			}
 		}
-		if len(newest) == 0 {
+		found = standing(found, runs)
+		if len(found) == 0 || slices.ContainsFunc(found, func(r forge.CIResult) bool { return r.State != forge.CIPassed }) {
 			return nil
 		}
-		for _, r := range newest {
-			if r.State != forge.CIPassed {
-				return nil
-			}
-			out = append(out, r)
-		}
+		out = append(out, found...)
 	}
 	return out
 }

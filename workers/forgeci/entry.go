@@ -3,6 +3,7 @@ package forgeci
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,10 @@ type entry struct {
 	results   map[resultKey]forge.CIResult
 	before    map[resultKey]bool // what other builds on the same commit had seen
 	runs      map[int64]forge.CIRun
-	again     map[int64]bool // runs whose failed jobs were run again
+	foreign   map[int64]bool // suites of runs that are not on the ref, though they name it
 	heard     time.Time      // the last news
-	polled    time.Time      // the last time it was looked at
+	polled    time.Time      // the last time its results were read
+	listed    time.Time      // and its runs, to run something again
 	look      bool           // there is a reason to look
 	reading   bool           // logs are to be read
 	pollAfter time.Time      // not before; set by refusals
@@ -58,8 +60,8 @@ type job struct {
 	queue.Job
 	digest  queue.Digest
 	done    bool
-	running time.Time // when one of its checks was first seen running
-	floor   map[resultKey]bool
+	running time.Time          // when one of its checks was first seen running
+	floor   map[resultKey]bool // what its names had said in a run before that was run again; true: and not passed
 	rerun   rerun
 	rerunAt time.Time
 	failed  []forge.CIResult // before it was run again
@@ -79,7 +81,7 @@ const (
 func newEntry(b queue.Build, action string, o Options) *entry {
 	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
 		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
-		runs: map[int64]forge.CIRun{}, again: map[int64]bool{}, logs: map[int64]string{}}
+		runs: map[int64]forge.CIRun{}, foreign: map[int64]bool{}, logs: map[int64]string{}}
 	for _, j := range b.Jobs {
 		e.jobs = append(e.jobs, &job{Job: j, digest: j.Step.Digest(), floor: map[resultKey]bool{}})
 	}
@@ -112,9 +114,18 @@ func (e *entry) fold(r forge.CIResult) bool {
 	return true
 }
 
+// owns reports whether a run is on the build's ref. A pull request's may be of a
+// fork's branch that only has its name.
+func (e *entry) owns(r forge.CIRun) bool {
+	return r.Branch == e.branch && !r.Pull && (e.orphan || r.Commit == e.build.Commit)
+}
+
 // foldRun takes in a run of the forge's CI.
 func (e *entry) foldRun(r forge.CIRun) bool {
-	if r.Branch != e.branch {
+	if !e.owns(r) {
+		if r.Branch == e.branch {
+			e.foreign[r.Suite] = true
+		}
 		return false
 	}
 	old, known := e.runs[r.ID]
@@ -129,6 +140,8 @@ func (e *entry) foldRun(r forge.CIRun) bool {
 // on another day or ref. skew is the forge's clock less ours.
 func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	switch {
+	case r.Bound && e.foreign[r.Suite]:
+		return false
 	case r.Branch == e.branch:
 		return true
 	case r.Bound, e.before[resultKey{r.Status, r.ID}]:
@@ -138,36 +151,80 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	return !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
 }
 
-// said returns the newest of our results under the name of a check: one for each
-// suite, and one for the statuses.
+// said returns our results under the name of a check that stand; none while
+// some are still to come of what runs again.
 func (e *entry) said(j *job, name string, skew time.Duration) []forge.CIResult {
+	var list []forge.CIResult
+	due := map[int64]int{} // by suite
+	for key, r := range e.results {
+		if !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
+			continue
+		}
+		if bad, before := j.floor[key]; !before {
+			list = append(list, r)
+			due[r.Suite]--
+		} else if bad {
+			due[r.Suite]++
+		}
+	}
+	for _, n := range due {
+		if n > 0 {
+			return nil
+		}
+	}
+	return standing(list, slices.Collect(maps.Values(e.runs)))
+}
+
+// standing returns, of results under one name, those that count: the newest
+// status, the newest of each suite of other Apps, and of the forge's own CI all
+// that the jobs of a run have said, since several of them may have one name.
+func standing(list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) {
 	type group struct {
 		status bool
 		suite  int64
 	}
-	newest := map[group]forge.CIResult{}
-	for key, r := range e.results {
-		if j.floor[key] || !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
-			continue
-		}
+	groups := map[group][]forge.CIResult{}
+	for _, r := range list {
 		g := group{r.Status, r.Suite}
-		if old, ok := newest[g]; !ok || later(r, old) {
-			newest[g] = r
-		}
+		groups[g] = append(groups[g], r)
 	}
-	out := make([]forge.CIResult, 0, len(newest))
-	for _, r := range newest {
-		out = append(out, r)
+	for g, list := range groups {
+		if !list[0].Bound {
+			list = []forge.CIResult{slices.MaxFunc(list, older)}
+		} else if i := slices.IndexFunc(runs, func(r forge.CIRun) bool { return r.Suite == g.suite }); i >= 0 {
+			list = ofAttempt(list, runs[i])
+		}
+		out = append(out, list...)
 	}
 	slices.SortFunc(out, func(a, b forge.CIResult) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
-func later(a, b forge.CIResult) bool {
-	if a.Status && !a.At.Equal(b.At) {
-		return a.At.After(b.At)
+// ofAttempt returns what a run's newest attempt says under a name, if it has run
+// all again that did not pass before; else all.
+func ofAttempt(list []forge.CIResult, run forge.CIRun) []forge.CIResult {
+	var again []forge.CIResult
+	bad := 0
+	for _, r := range list {
+		switch {
+		case run.Attempt < 2 || !r.At.Before(run.Began):
+			again = append(again, r)
+		case r.State != forge.CIPassed:
+			bad++
+		}
 	}
-	return a.ID > b.ID
+	if len(again) == 0 || len(again) < bad {
+		return list
+	}
+	return again
+}
+
+// older compares results of which the newest counts.
+func older(a, b forge.CIResult) int {
+	if a.Status {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+	}
+	return cmp.Compare(a.ID, b.ID)
 }
 
 // missing reports whether some check of the build has not appeared or not ended.
@@ -180,9 +237,9 @@ func (e *entry) missing() bool {
 	return false
 }
 
-// busy names something that runs on the build's ref, as far as is known, or
-// nothing.
-func (e *entry) busy(skew time.Duration) string {
+// running names something of the forge's own CI that runs on the build's ref, as
+// far as is known, or nothing.
+func (e *entry) running(skew time.Duration) string {
 	suites := map[int64]bool{}
 	for _, r := range e.runs {
 		if !r.Done {
@@ -190,15 +247,29 @@ func (e *entry) busy(skew time.Duration) string {
 		}
 		suites[r.Suite] = true
 	}
+	for _, r := range e.results {
+		if r.Bound && !r.State.Ended() && !suites[r.Suite] && e.ours(r, skew) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// busy names something that runs on the build's ref, or nothing: as running, or
+// something of another CI.
+func (e *entry) busy(skew time.Duration) string {
+	if name := e.running(skew); name != "" {
+		return name
+	}
 	statuses := map[string]forge.CIResult{} // the newest of each name
 	for _, r := range e.results {
 		switch name := strings.ToLower(r.Name); {
-		case !e.ours(r, skew):
+		case r.Bound, !e.ours(r, skew):
 		case r.Status:
-			if old, ok := statuses[name]; !ok || later(r, old) {
+			if old, ok := statuses[name]; !ok || older(old, r) < 0 {
 				statuses[name] = r
 			}
-		case !r.State.Ended() && !(r.Bound && suites[r.Suite]):
+		case !r.State.Ended():
 			return r.Name
 		}
 	}

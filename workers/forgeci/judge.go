@@ -54,7 +54,7 @@ func (e *entry) judge(j *job, at moment) finding {
 		}
 	}
 	if len(failed) > 0 {
-		return e.judgeFailed(j, f, failed)
+		return e.judgeFailed(j, f, failed, at)
 	}
 	if len(missing) > 0 {
 		from := e.pushed
@@ -62,17 +62,20 @@ func (e *entry) judge(j *job, at moment) finding {
 			from = j.rerunAt
 		}
 		limit := from.Add(j.Step.Appear)
+		if e.running(at.skew) != "" {
+			limit = limit.Add(j.Step.Timeout) // a job appears when those that it needs have passed
+		}
 		if at.now.Before(limit) {
 			f.due = limit
 			return f
 		}
-		if e.polled.Before(limit) {
+		if e.polled.Before(limit) || e.polled.Before(e.heard) {
 			f.look = true
 			return f
 		}
 		if j.rerun == rerunAsked { // it did not begin again: what it was before stands
 			f.list = nil
-			return e.judgeFailed(j, f, j.failed)
+			return e.judgeFailed(j, f, j.failed, at)
 		}
 		f.outcome, f.noCheck, f.detail = queue.JobInfra, true, e.absent(j, missing, at)
 		return f
@@ -88,10 +91,11 @@ func (e *entry) judge(j *job, at moment) finding {
 	return f
 }
 
-func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult) finding {
+func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult, at moment) finding {
 	again := func(r forge.CIResult) bool { return r.Bound && r.State == forge.CIFailed }
-	if j.Step.Rerun > 0 && (j.rerun == rerunNot || j.rerun == rerunWanted) && slices.ContainsFunc(failed, again) {
-		f.again = true
+	limit := e.pushed.Add(j.Step.Appear + j.Step.Timeout)
+	if j.Step.Rerun > 0 && (j.rerun == rerunNot || j.rerun == rerunWanted) && slices.ContainsFunc(failed, again) && at.now.Before(limit) {
+		f.again, f.due = true, limit
 		return f
 	}
 	f.outcome, f.list = queue.JobTimeout, failed
@@ -128,6 +132,11 @@ func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at mom
 		f.detail = fmt.Sprintf("still running after %s", words(j.Step.Timeout))
 	}
 	return f
+}
+
+// overdue reports whether a job would be decided but for one more look.
+func (e *entry) overdue(at moment) bool {
+	return e.done == nil && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && e.judge(j, at).look })
 }
 
 // absent says for people which checks did not appear, where, and what to look at.

@@ -54,11 +54,16 @@ func TestJudge(t *testing.T) {
 	status := func(id int64, at time.Duration, s forge.CIState) forge.CIResult {
 		return forge.CIResult{ID: id, Status: true, Name: "TEST", Commit: commit, State: s, At: start.Add(at)}
 	}
+	// The workflow was run a second time, three seconds after the build was asked for.
+	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
+	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
+	pull := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1, Pull: true}
 	both := []string{"test", "lint"}
 	for _, c := range []struct {
 		name   string
 		checks []string
 		have   []forge.CIResult
+		run    forge.CIRun
 		at     time.Duration
 		looked bool // after the deadline
 		want   queue.JobOutcome
@@ -77,6 +82,8 @@ func TestJudge(t *testing.T) {
 		{name: "cancelled, and the other failed", checks: both, have: []forge.CIResult{check(1, "test", forge.CINone, "cancelled"), lint(forge.CIFailed, "failure")}, want: queue.JobFailed},
 		{name: "of another ref", have: []forge.CIResult{elsewhere}},
 		{name: "of a ref that is not told", have: []forge.CIResult{unsaid}},
+		{name: "of a pull request whose branch has the ref's name", run: pull, have: []forge.CIResult{passed}},
+		{name: "failed for a pull request whose branch has the ref's name", run: pull, have: []forge.CIResult{failed}},
 		{name: "of another App, before", have: []forge.CIResult{app(-time.Minute, forge.CIPassed)}},
 		{name: "of another App, after", have: []forge.CIResult{app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
 		{name: "of another App, failed yesterday, passed today", have: []forge.CIResult{app(-24*time.Hour, forge.CIFailed), app(time.Minute, forge.CIPassed)}, want: queue.JobPassed},
@@ -85,11 +92,21 @@ func TestJudge(t *testing.T) {
 		{name: "a status that is set back", have: []forge.CIResult{status(1, time.Second, forge.CIFailed), status(2, time.Minute, forge.CIRunning)}},
 		{name: "a status and a check run of one name", have: []forge.CIResult{passed, status(1, time.Second, forge.CIFailed)}, want: queue.JobFailed},
 		{name: "two workflows with one name", have: []forge.CIResult{passed, other(failed, func(r *forge.CIResult) { r.ID, r.Suite = 8, 2 })}, want: queue.JobFailed},
-		{name: "run again by a person", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "two jobs of one run with one name", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobFailed},
+		{name: "the newer of two jobs with one name fails", have: []forge.CIResult{passed, check(5, "test", forge.CIFailed, "failure")}, want: queue.JobFailed},
+		{name: "run again by a person", run: second, have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "both run again by a person", run: second, have: []forge.CIResult{failed, check(2, "test", forge.CINone, "cancelled"),
+			check(5, "test", forge.CIPassed, "success"), check(6, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
+		{name: "one of two run again by a person", run: second, have: []forge.CIResult{failed, check(2, "test", forge.CIFailed, "failure"),
+			check(5, "test", forge.CIPassed, "success")}, want: queue.JobFailed},
+		{name: "another of the run is run again", run: second, have: []forge.CIResult{check(1, "test", forge.CIPassed, "success"), check(2, "test", forge.CIPassed, "success")}, want: queue.JobPassed},
 		{name: "absent, to be looked for", at: 10 * time.Minute},
 		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
 			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
 		{name: "others are there", checks: []string{"tests"}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
+		{name: "absent while the run goes on, whose jobs come one after the other", run: first, at: time.Hour, looked: true},
+		{name: "absent while another check runs", have: []forge.CIResult{lint(forge.CIRunning, "in_progress")}, at: time.Hour, looked: true},
+		{name: "absent though the run goes on for ever", run: first, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "did not appear"},
 		{name: "runs for long", have: []forge.CIResult{running}, at: 30 * time.Minute, looked: true},
 		{name: "runs too long", have: []forge.CIResult{running}, at: 2 * time.Hour, looked: true, want: queue.JobTimeout, says: "still running after 1 hour"},
 		{name: "queued for long", have: []forge.CIResult{queued}, at: 65 * time.Minute, looked: true},
@@ -100,6 +117,7 @@ func TestJudge(t *testing.T) {
 		}
 		for range 5 { // in any order
 			e := built(queue.Step{Checks: c.checks})
+			e.foldRun(c.run)
 			rand.Shuffle(len(c.have), func(i, j int) { c.have[i], c.have[j] = c.have[j], c.have[i] })
 			for _, r := range c.have {
 				e.fold(r)
@@ -123,6 +141,69 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A failed job waits for its run to end before it is run again, but not for ever.
+func TestRunningAgainHasALimit(t *testing.T) {
+	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e.fold(check(1, "test", forge.CIFailed, "failure"))
+	limit := 10*time.Minute + time.Hour
+	if f := e.judge(e.jobs[0], after(limit-time.Second)); !f.again || !f.due.Equal(after(limit).now) {
+		t.Errorf("%+v", f)
+	}
+	if f := e.judge(e.jobs[0], after(limit)); f.again || f.outcome != queue.JobFailed {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A run that ends long after the push has started a job just before, perhaps:
+// the forge is asked once more.
+func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
+	e := built(queue.Step{Checks: []string{"test"}})
+	at := after(20 * time.Minute)
+	e.polled, e.heard = at.now.Add(-time.Second), at.now
+	if f := e.judge(e.jobs[0], at); !f.look || f.outcome != "" {
+		t.Errorf("%+v", f)
+	}
+	e.polled = at.now
+	if f := e.judge(e.jobs[0], at); f.look || !f.noCheck {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What passed on the head of a change counts only if all of it did, in a run that
+// a push has started.
+func TestPassedEarlier(t *testing.T) {
+	run := forge.CIRun{ID: 1, Suite: 1, Attempt: 1, Push: true, Done: true}
+	passed, status := check(1, "Test", forge.CIPassed, "success"), forge.CIResult{ID: 9, Status: true, Name: "test", State: forge.CIPassed}
+	changed := func(change func(*forge.CIRun)) forge.CIRun {
+		r := run
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		list []forge.CIResult
+		run  forge.CIRun
+		want bool
+	}{
+		"passed":              {[]forge.CIResult{passed}, run, true},
+		"nothing":             {nil, run, false},
+		"not by a push":       {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Push = false }), false},
+		"still runs":          {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Done = false }), false},
+		"of another run":      {[]forge.CIResult{passed}, changed(func(r *forge.CIRun) { r.Suite = 2 }), false},
+		"skipped":             {[]forge.CIResult{check(1, "test", forge.CINone, "skipped")}, run, false},
+		"a job of this name":  {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, run, false},
+		"failed, then passed": {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, changed(func(r *forge.CIRun) { r.Attempt, r.Began = 2, passed.At }), true},
+		"a status too":        {[]forge.CIResult{passed, status}, run, false},
+	} {
+		got := passedEarlier(queue.Step{Checks: []string{"test"}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run})
+		if (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if passedEarlier(queue.Step{Checks: []string{"test"}}, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+		t.Error("it counts where nobody asked for it")
+	}
+}
+
 // The forge's clock counts, not ours.
 func TestJudgeByTheClockOfTheForge(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
@@ -140,6 +221,31 @@ func TestJudgeByTheClockOfTheForge(t *testing.T) {
 	}
 }
 
+// An answer that was long in coming does not say that the forge's clock is ahead.
+func TestClockOfASlowForge(t *testing.T) {
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	for name, c := range map[string]struct {
+		asked, answered, said time.Time
+		want                  time.Duration
+	}{
+		"at once":               {at(0), at(0), at(0), 0},
+		"by a whole second":     {at(0), at(0), at(-1), 0},
+		"a minute later":        {at(0), at(60), at(60), 0},
+		"ahead":                 {at(0), at(1), at(3600), time.Hour - time.Second},
+		"behind":                {at(0), at(1), at(-3600), -time.Hour},
+		"ahead, a minute later": {at(0), at(60), at(3600), time.Hour - time.Minute},
+	} {
+		var ctl Controller
+		if ctl.clock(c.asked, c.answered, c.said); ctl.skew != c.want || !ctl.synced {
+			t.Errorf("%s: %s, want %s", name, ctl.skew, c.want)
+		}
+	}
+	var ctl Controller
+	if ctl.clock(at(0), at(0), time.Time{}); ctl.synced {
+		t.Error("nothing was told")
+	}
+}
+
 func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
 	e := built(queue.Step{Checks: []string{"test"}})
 	if e.told(0) {
@@ -149,7 +255,10 @@ func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
 	if e.busy(0) != "" || e.told(0) {
 		t.Errorf("busy %q, told %v: the run may have other jobs", e.busy(0), e.told(0))
 	}
-	run := forge.CIRun{ID: 3, Suite: 1, Branch: e.branch, Attempt: 1}
+	run := forge.CIRun{ID: 3, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}
+	if e.foldRun(forge.CIRun{ID: 2, Suite: 2, Commit: "other", Branch: e.branch, Attempt: 1}) {
+		t.Error("a run of a fork's branch of this name is one on the ref")
+	}
 	e.foldRun(run)
 	if e.busy(0) == "" {
 		t.Error("a run that has not ended is no reason to wait")

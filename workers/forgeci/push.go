@@ -233,16 +233,19 @@ func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clock(before, got.Now)
+	c.clock(before, c.o.Now(), got.Now)
 }
 
-// clock notes the forge's clock. It tells whole seconds: within two it is ours.
-func (c *Controller) clock(ours, forge time.Time) {
-	if forge.IsZero() {
+// clock notes the forge's clock from an answer. It tells whole seconds: within
+// two it is ours. What can be the time on the way is taken to be just that.
+func (c *Controller) clock(asked, answered, told time.Time) {
+	if told.IsZero() {
 		return
 	}
-	c.synced = true
-	if c.skew = forge.Sub(ours); c.skew.Abs() < 2*time.Second {
-		c.skew = 0
+	c.synced, c.skew = true, 0
+	if ahead := told.Sub(answered); ahead >= 2*time.Second {
+		c.skew = ahead
+	} else if behind := told.Sub(asked); behind <= -2*time.Second {
+		c.skew = behind
 	}
 }

@@ -190,8 +190,8 @@ func (c *Controller) next(e *entry) (at time.Time, ok bool) {
 		} else if f.look {
 			at = e.pushed
 		}
-		if j.rerun == rerunWanted && e.polled.Add(c.o.Linger).Before(at) {
-			at = e.polled.Add(c.o.Linger) // its run is about to end
+		if j.rerun == rerunWanted && e.listed.Add(c.o.Linger).Before(at) {
+			at = e.listed.Add(c.o.Linger) // its run is about to end
 		}
 	}
 	if at.Before(e.pollAfter) {

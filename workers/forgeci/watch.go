@@ -3,6 +3,7 @@ package forgeci
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,18 +77,16 @@ func (c *Controller) due() (list []*entry, next time.Duration) {
 // see looks at one build.
 func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
-	ended := e.done != nil
-	wanted, reading := false, e.reading && !ended
-	for _, j := range e.jobs {
-		wanted = wanted || !j.done && j.rerun == rerunWanted
-	}
+	ended, m := e.done != nil, c.moment()
+	look, reading := e.look || e.overdue(m), e.reading && !ended
+	wanted := !m.now.Before(e.listed.Add(c.o.Linger)) && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && j.rerun == rerunWanted })
 	c.mu.Unlock()
 	switch {
 	case ended:
 		c.tidyUp(ctx, e)
 	case reading:
 		c.readLogs(ctx, e)
-	case wanted:
+	case wanted && !look:
 		c.runAgain(ctx, e)
 	default:
 		c.poll(ctx, e)
@@ -103,10 +102,14 @@ func (c *Controller) poll(ctx context.Context, e *entry) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.clock(began, got.Now)
+	c.clock(began, c.o.Now(), got.Now)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("the checks of a build could not be read; trying again", "build", e.build.ID, "error", err)
+		}
+		if errors.Is(err, forge.ErrForbidden) && e.overdue(c.moment()) {
+			c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: "the checks could not be read: " + oneLine(err.Error())})
+			return
 		}
 		c.refused(e, err)
 		return
@@ -129,103 +132,6 @@ func (c *Controller) refused(e *entry, err error) {
 	e.pollAfter = c.o.Now().Add(wait)
 	if e.done != nil {
 		e.tidyAt = e.pollAfter
-	}
-}
-
-// runAgain runs the failed jobs of a build's runs again, as soon as these have
-// ended: before, the forge does not take it.
-func (c *Controller) runAgain(ctx context.Context, e *entry) {
-	runs, err := c.o.CI.CIRuns(ctx, e.branch)
-	if ctx.Err() != nil {
-		return
-	}
-	c.mu.Lock()
-	e.polled = c.o.Now()
-	if err != nil && !errors.Is(err, forge.ErrForbidden) {
-		c.refused(e, err)
-		c.mu.Unlock()
-		return
-	}
-	for _, r := range runs {
-		e.foldRun(r)
-	}
-	// The runs of what has failed, by their suites. What there is by now is what
-	// was said before: while the forge is asked, the next may come already.
-	want := map[int64]bool{}
-	said := map[*job][]forge.CIResult{}
-	for _, j := range e.jobs {
-		if j.done || j.rerun != rerunWanted {
-			continue
-		}
-		for _, name := range j.Step.Checks {
-			for _, r := range e.said(j, name, c.skew) {
-				said[j] = append(said[j], r)
-				if r.Bound && r.State == forge.CIFailed {
-					want[r.Suite] = true
-				}
-			}
-		}
-	}
-	var ready []forge.CIRun
-	found := false
-	for id, r := range e.runs {
-		if want[r.Suite] && !e.again[id] {
-			found = true
-			if r.Done {
-				ready = append(ready, r)
-			}
-		}
-	}
-	c.mu.Unlock()
-
-	asked := map[int64]bool{} // by run
-	for _, r := range ready {
-		if err := c.o.CI.RerunFailed(ctx, r.ID); err != nil {
-			c.o.Log.Warn("the failed jobs of a run could not be run again", "build", e.build.ID, "run", r.ID, "error", err)
-			continue
-		}
-		asked[r.ID] = true
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	suites := map[int64]bool{}
-	for _, r := range ready {
-		e.again[r.ID] = true
-		if !asked[r.ID] {
-			continue
-		}
-		suites[r.Suite] = true
-		if e.runs[r.ID].Attempt == r.Attempt {
-			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
-			e.runs[r.ID] = r
-		}
-		e.log.say("running the failed jobs again: %s", r.URL)
-	}
-	for _, j := range e.jobs {
-		if j.done || j.rerun != rerunWanted {
-			continue
-		}
-		switch {
-		case len(suites) > 0:
-			c.askedAgain(j, said[j], suites)
-		case !found || len(ready) > 0:
-			j.rerun = rerunNever
-		}
-	}
-	c.settle(e)
-}
-
-// askedAgain takes what a job's checks have said in some suites as said before.
-func (c *Controller) askedAgain(j *job, said []forge.CIResult, suites map[int64]bool) {
-	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
-	for _, r := range said {
-		if !suites[r.Suite] || r.State == forge.CIPassed {
-			continue
-		}
-		if r.State == forge.CIFailed || r.State == forge.CITimeout {
-			j.failed = append(j.failed, r)
-		}
-		j.floor[resultKey{r.Status, r.ID}] = true
 	}
 }
 
@@ -254,7 +160,7 @@ func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 		return
 	}
 	for _, r := range runs {
-		if !cancel || r.Done {
+		if !cancel || r.Done || !e.owns(r) {
 			continue
 		}
 		if err := c.o.CI.CancelRun(ctx, r.ID); err != nil && ctx.Err() == nil {

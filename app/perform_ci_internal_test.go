@@ -1,0 +1,31 @@
+package app
+
+import (
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// A head that has moved on to where the mirror does not know it yet is no reason
+// not to build.
+func TestHeadThatCannotBeCompared(t *testing.T) {
+	mirror, err := forge.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mirror.Close()
+	s := queue.NewState("main")
+	s.Changes["1"] = &queue.Change{ID: "1", Head: "1111111111111111111111111111111111111111"}
+	o := NewOwner(OwnerOptions{Mirror: mirror, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	o.publishCore(speculation.New(s))
+	p := newPerformer(t.Context(), o)
+	b := &queue.Build{Change: "1", Commit: "2222222222222222222222222222222222222222", Jobs: []queue.Job{{Step: queue.Step{Checks: []string{"test"}, Earlier: queue.EarlierCount}}}}
+	if err := p.sameTree(t.Context(), b); err != nil || b.Same != "" {
+		t.Errorf("%q, %v", b.Same, err)
+	}
+}

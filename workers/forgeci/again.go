@@ -1,0 +1,142 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// runAgain runs the failed jobs of a build's runs again, as soon as these have
+// ended: before, the forge does not take it.
+func (c *Controller) runAgain(ctx context.Context, e *entry) {
+	runs, err := c.o.CI.CIRuns(ctx, e.branch)
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	e.listed = c.o.Now()
+	if err != nil && !errors.Is(err, forge.ErrForbidden) {
+		c.refused(e, err)
+		c.mu.Unlock()
+		return
+	}
+	for _, r := range runs {
+		e.foldRun(r)
+	}
+	ready, found := e.toRunAgain(c.skew)
+	c.mu.Unlock()
+	var got forge.CIResults
+	if len(ready) > 0 {
+		// All that the ended runs have said: its webhooks may come later, among those
+		// of the next.
+		got, err = c.o.CI.CIResults(ctx, e.build.Commit)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	c.mu.Lock()
+	if e.done != nil || len(ready) > 0 && err != nil && !errors.Is(err, forge.ErrForbidden) {
+		if e.done == nil {
+			c.refused(e, err)
+		}
+		c.mu.Unlock()
+		return
+	}
+	for _, r := range got.List {
+		e.fold(r)
+	}
+	said := map[*job][]forge.CIResult{} // before it is run again
+	for _, j := range e.jobs {
+		for _, name := range j.Step.Checks {
+			said[j] = append(said[j], e.said(j, name, c.skew)...)
+		}
+	}
+	c.mu.Unlock()
+
+	asked := map[int64]bool{} // by run
+	for _, r := range ready {
+		if err := c.o.CI.RerunFailed(ctx, r.ID); err != nil {
+			c.o.Log.Warn("the failed jobs of a run could not be run again", "build", e.build.ID, "run", r.ID, "error", err)
+			continue
+		}
+		asked[r.ID] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	suites := map[int64]bool{}
+	for _, r := range ready {
+		if !asked[r.ID] {
+			continue
+		}
+		suites[r.Suite] = true
+		if e.runs[r.ID].Attempt == r.Attempt {
+			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
+			e.runs[r.ID] = r
+		}
+		e.log.say("running the failed jobs again: %s", r.URL)
+	}
+	for _, j := range e.jobs {
+		if j.done || j.rerun != rerunWanted {
+			continue
+		}
+		switch {
+		case len(suites) > 0:
+			c.askedAgain(j, said[j], suites)
+		case !found || len(ready) > 0:
+			j.rerun = rerunNever
+		}
+	}
+	c.settle(e)
+}
+
+// toRunAgain returns the runs of what has failed and is to be run again, when all
+// of these have ended, and whether there are any.
+func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool) {
+	want := map[int64]bool{} // by suite
+	for _, j := range e.jobs {
+		if j.done || j.rerun != rerunWanted {
+			continue
+		}
+		for _, name := range j.Step.Checks {
+			for _, r := range e.said(j, name, skew) {
+				if r.Bound && r.State == forge.CIFailed {
+					want[r.Suite] = true
+				}
+			}
+		}
+	}
+	open := false
+	for _, r := range e.runs {
+		if want[r.Suite] && r.Attempt < 2 { // else it was run again, perhaps before a restart
+			found, open = true, open || !r.Done
+			ready = append(ready, r)
+		}
+	}
+	if open {
+		return nil, true
+	}
+	return ready, found
+}
+
+// askedAgain takes what a job's checks have said in some suites as said before.
+func (c *Controller) askedAgain(j *job, said []forge.CIResult, suites map[int64]bool) {
+	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
+	for _, r := range said {
+		if !suites[r.Suite] {
+			continue
+		}
+		bad := func(o forge.CIResult) bool {
+			return o.State != forge.CIPassed && o.Suite == r.Suite && strings.EqualFold(o.Name, r.Name)
+		}
+		if r.State == forge.CIFailed || r.State == forge.CITimeout {
+			j.failed = append(j.failed, r)
+		}
+		if slices.ContainsFunc(said, bad) {
+			j.floor[resultKey{r.Status, r.ID}] = bad(r)
+		}
+	}
+}
