@@ -27,6 +27,10 @@ func Methods() []Method {
 // as.
 func (m Method) Keeps() bool { return m == "" || m == MethodMerge || m == MethodFastForward }
 
+// ByCommit reports whether each of a change's own commits is on the branch's line
+// once it has landed.
+func (m Method) ByCommit() bool { return m == MethodRebase || m == MethodFastForward }
+
 // Allowed returns the methods that a change may ask for: the default one first.
 func (q Rules) Allowed() []Method {
 	out := []Method{q.Method}

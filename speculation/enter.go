@@ -157,7 +157,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
 	ch.Method, _ = c.rules().MethodFor(r.Command.Method)
-	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && (ch.Method == queue.MethodRebase || ch.Method == queue.MethodFastForward)
+	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)

@@ -27,6 +27,20 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 	return queue.Reason{Code: queue.ReasonNoMethod, Names: names}
 }
 
+// ByCommit reports whether the pull request of a request may land commit by commit:
+// as the command asks, or as the change lands that is in the queue.
+func (c *Core) ByCommit(request string) bool {
+	r := c.s.Requests[request]
+	if r == nil {
+		return false
+	}
+	if ch := c.active(r.Number); ch != nil && ch.Method.ByCommit() {
+		return true
+	}
+	m, _ := c.rules().MethodFor(r.Command.Method)
+	return m.ByCommit()
+}
+
 // anotherMethod reports whether a command asks a change to land in another way.
 func (c *Core) anotherMethod(ch *queue.Change, r *queue.Request) bool {
 	m, ok := c.rules().MethodFor(r.Command.Method)
@@ -110,7 +124,7 @@ func (c *Core) taken(l queue.LineCommit) bool {
 	for i, commit := range p.Commits {
 		for _, id := range p.Of(i) {
 			ch := c.s.Changes[id]
-			if ch == nil || ch.Method != queue.MethodRebase && ch.Method != queue.MethodFastForward {
+			if ch == nil || !ch.Method.ByCommit() {
 				continue
 			}
 			if commit == l.Commit {
