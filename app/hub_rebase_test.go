@@ -90,7 +90,7 @@ func TestRebaseWithProtectedPathsOnTheWay(t *testing.T) {
 	h.proven()
 	before := h.Head("main")
 	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "sly", Files: map[string]string{
-		".submitqueue.yml": strings.Replace(files[".submitqueue.yml"], "sh ./test.sh", "true", 1), "bad": "x\n"}}))
+		".submitqueue.yml": strings.Replace(files[".submitqueue.yml"], "sh ./test.sh", "echo fine", 1), "bad": "x\n"}}))
 	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "meek", Files: map[string]string{
 		".submitqueue.yml": files[".submitqueue.yml"], "a": "a\n"}, Delete: []string{"bad"}}))
 	n := must(h.OpenPull("ann", "topic", "main", "Nothing to see"))
