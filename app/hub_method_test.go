@@ -112,6 +112,34 @@ func TestSquashWhoseBranchCannotMove(t *testing.T) {
 	h.green()
 }
 
+// A branch that is not there for one pull request alone stays where it is, however
+// much the App may: another pull request is of it, or it is protected.
+func TestSquashLeavesBranchesOfOthers(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.DeleteMerged(true)
+	h.proven()
+	must(h.Commit("ann", forgetest.Commit{Branch: "release", From: h.Head("main"), Files: map[string]string{"r": "r\n"}}))
+	stays := func(branch string, files map[string]string, prepare func()) {
+		t.Helper()
+		n := h.pull(branch, files)
+		at := h.Head(branch)
+		prepare()
+		h.Comment("ann", n, "/land")
+		h.closedAsLanded(n)
+		if now := h.Head(branch); now != at {
+			t.Errorf("%s was at %s and is at %q", branch, at, now)
+		}
+	}
+	var other int
+	stays("both", map[string]string{"a": "a\n"}, func() { other = must(h.OpenPull("bob", "both", "release", "The same for the release")) })
+	if p := h.Pull(other); p.State != "open" || p.Head != h.Head("both") {
+		t.Errorf("the other pull request is %+v", p)
+	}
+	stays("next", map[string]string{"b": "b\n"}, func() { h.ProtectBranch("next", forgetest.Protection{AllowForce: true}) })
+	h.green()
+	h.seen()
+}
+
 func TestMethodByCommand(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
 	h.proven()
