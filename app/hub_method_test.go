@@ -140,6 +140,19 @@ func TestSquashLeavesBranchesOfOthers(t *testing.T) {
 	h.seen()
 }
 
+// An emergency lands as everything else does: with its author and its words.
+func TestSquashNow(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	author := git(t, h.Dir(), "log", "-1", "--format=%an <%ae>", "topic")
+	h.Comment("ada", n, "/land now the shop is down")
+	h.landed(n, "by squash")
+	if message, _ := h.tip(); !strings.HasPrefix(message, fmt.Sprintf("%s\nChange topic (#%d)\n", author, n)) {
+		t.Errorf("main's commit says\n%s", message)
+	}
+}
+
 func TestMethodByCommand(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
 	h.proven()

@@ -51,7 +51,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	}); err != nil {
 		return err
 	}
-	if now.config == nil || now.tip == "" || asked.Verb != queue.CommandLand && asked.Verb != queue.CommandRetry {
+	if now.config == nil || now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow}, asked.Verb) {
 		return nil
 	}
 	rules := now.config.Queue
