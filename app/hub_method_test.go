@@ -185,6 +185,26 @@ func TestMethodByCommand(t *testing.T) {
 	h.green()
 }
 
+// To try once more is to land as it was asked for.
+func TestRetryKeepsTheMethod(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
+	h.proven()
+	n := h.pull("a", map[string]string{"a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land method=squash")
+	h.boarded(n)
+	h.Comment("ann", n, "/land cancel")
+	h.says(n, "Out of the queue")
+	h.Comment("ann", n, "/land retry")
+	h.boarded(n)
+	h.Comment("max", n, "/queue resume")
+	h.landed(n, "by squash")
+	author := git(t, h.Dir(), "log", "-1", "--format=%an <%ae>", string(h.change(n).Head))
+	if message, _ := h.tip(); !strings.HasPrefix(message, fmt.Sprintf("%s\nChange a (#%d)\n", author, n)) {
+		t.Errorf("main's commit says\n%s", message)
+	}
+}
+
 // Two on top of each other, changing the same line, land by squash, in one push or
 // one after the other.
 func TestStackBySquash(t *testing.T) {

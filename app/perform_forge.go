@@ -149,7 +149,10 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 
 // byCommit reports whether what a request is about may land commit by commit.
 func (p *performer) byCommit(t queue.Inspect) (yes bool, err error) {
-	err = p.facts(func(c *speculation.Core) { yes = c.ByCommit(t.Request) })
+	err = p.facts(func(c *speculation.Core) {
+		r := c.State().Requests[t.Request]
+		yes = r != nil && c.ByCommit(r)
+	})
 	return yes, err
 }
 

@@ -38,10 +38,13 @@ func mergeMessage(k queue.Pick) string {
 // mirror.
 func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce, out *queue.Inspected) error {
 	var asked queue.Command
+	var method queue.Method
+	allowed := false
 	var below []queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
 		if r := c.State().Requests[t.Request]; r != nil {
 			asked = r.Command
+			method, allowed = c.MethodOf(r)
 		}
 		for _, n := range out.Stack.Below {
 			if low := c.State().Pulls[n]; low != nil && low.Head != "" {
@@ -55,10 +58,9 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 		return nil
 	}
 	rules := now.config.Queue
-	method, ok := rules.MethodFor(asked.Method)
 	template, worded := rules.Messages.Of(method)
 	others := slices.ContainsFunc(rules.Allowed(), func(m queue.Method) bool { return !m.Keeps() })
-	if !ok || !worded && !others {
+	if !allowed || !worded && !others {
 		return nil
 	}
 	held, err := p.Mirror.Held(ctx, below)

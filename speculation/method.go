@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -27,18 +28,27 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 	return queue.Reason{Code: queue.ReasonNoMethod, Names: names}
 }
 
+// MethodOf returns how the pull request of a request is to land, and whether it
+// may: as the command says, or else as it was to land before, where that is asked
+// for again.
+func (c *Core) MethodOf(r *queue.Request) (queue.Method, bool) {
+	p := c.s.Pulls[r.Number]
+	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
+		if last := c.s.Changes[p.Last]; last != nil {
+			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(queue.MethodMerge))); ok {
+				return m, true
+			}
+		}
+	}
+	return c.rules().MethodFor(r.Command.Method)
+}
+
 // ByCommit reports whether the pull request of a request may land commit by commit:
 // as the command asks, or as the change lands that is in the queue.
-func (c *Core) ByCommit(request string) bool {
-	r := c.s.Requests[request]
-	if r == nil {
-		return false
-	}
-	if ch := c.active(r.Number); ch != nil && ch.Method.ByCommit() {
-		return true
-	}
-	m, _ := c.rules().MethodFor(r.Command.Method)
-	return m.ByCommit()
+func (c *Core) ByCommit(r *queue.Request) bool {
+	ch := c.active(r.Number)
+	m, _ := c.MethodOf(r)
+	return m.ByCommit() || ch != nil && ch.Method.ByCommit()
 }
 
 // anotherMethod reports whether a command asks a change to land in another way.
