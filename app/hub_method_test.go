@@ -278,6 +278,38 @@ func TestSquashIsRecognised(t *testing.T) {
 	}
 }
 
+// What is on main is another tree than was proven: the queue stops, says so, and
+// goes on when somebody has looked.
+func TestWhatDiffersFromItsProofPauses(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	n := h.pull("a", map[string]string{"api/a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land")
+	h.boarded(n)
+	proven := strings.Repeat("7", 40)
+	h.owner.Read(func(c *speculation.Core) {
+		for _, l := range c.State().Links {
+			if l.Change != "" && l.Tree != "" {
+				l.Tree = queue.TreeID(proven)
+			}
+		}
+	})
+	h.Comment("max", n, "/queue resume")
+	h.landed(n)
+	h.until("the queue has paused itself", func(c *speculation.Core) bool { return c.State().Main.Paused != nil })
+	if got := h.notes("differs"); got != 1 {
+		t.Errorf("%d notes of it", got)
+	}
+	b := h.land("b", map[string]string{"web/b": "b\n"})
+	h.says(b, "landings are paused", "by `submitqueue`", "commit "+h.Head("main")+" on main has the tree ", proven+" was proven")
+	h.Comment("max", b, "/queue resume")
+	h.landed(b)
+	if got := h.notes("differs"); got != 1 {
+		t.Errorf("%d notes of it, once it is known", got)
+	}
+}
+
 // Two that have nothing in common are built at the same time: the second lands on
 // the first, which was not below it, and the proof says so.
 func TestProofNamesWhatCameInBetween(t *testing.T) {
