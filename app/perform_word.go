@@ -115,7 +115,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		}
 	}
 	for _, c := range own {
-		if who := forge.AuthorOf(c.Name, c.Address); who != "" && len(c.Parents) < 2 {
+		if who := authorOf(c.Name, c.Address); who != "" && len(c.Parents) < 2 {
 			if author == "" || isLogin(c.Address, login) && !isLogin(author, login) {
 				author = who
 			}
@@ -126,7 +126,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		for _, value := range c.Trailers("Co-authored-by") {
 			name, rest, ok := strings.Cut(value, "<")
 			address, _, closed := strings.Cut(rest, ">")
-			if who := forge.AuthorOf(clipLine(name, 100), clipLine(address, 200)); ok && closed && who != "" {
+			if who := authorOf(name, address); ok && closed && who != "" {
 				add(&others, who)
 			}
 		}
@@ -145,6 +145,11 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		trailers = append(trailers, "Signed-off-by: "+who)
 	}
 	return author, trailers[:min(len(trailers), mostCredits)]
+}
+
+// authorOf is forge.AuthorOf of names and addresses of any length.
+func authorOf(name, address string) string {
+	return forge.AuthorOf(clipLine(name, 100), clipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:
