@@ -13,7 +13,7 @@ import (
 type Move struct {
 	Branch string // hostile text
 	From   queue.CommitID
-	To     queue.CommitID // "": it is deleted
+	To     queue.CommitID
 }
 
 // Closer is implemented by a Forge that sees by itself that a pull request is
@@ -59,7 +59,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 	specs := []string{string(main.To) + ":" + ref}
 	for _, o := range others {
 		other, err := branchRef(o.Branch)
-		if err != nil || other == ref || !isID(string(o.From)) {
+		if err != nil || other == ref || !isID(string(o.From)) || !isID(string(o.To)) {
 			return PushOutcome{Refused: fmt.Sprintf("%q is not a branch that could be moved", o.Branch)}, nil
 		}
 		args = append(args, "--force-with-lease="+other+":"+string(o.From))
