@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -85,15 +84,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 			return PushOutcome{Refused: "one of the branches could not be moved"}, nil
 		}
 	}
-	if words := remoteWords(string(stderr)); words != "" && strings.Contains(words, "Permission to ") {
-		return PushOutcome{Refused: words}, nil
-	}
-	err = remoteError(err)
-	var transient *Transient
-	if ctx.Err() == nil && !errors.As(err, &transient) {
-		err = &Transient{Err: err}
-	}
-	return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
+	return unanswered(ctx, main.Branch, string(stderr), err)
 }
 
 // Delete deletes a branch at the remote that is where it is expected. One that is
