@@ -112,6 +112,47 @@ func TestSquashWhoseBranchCannotMove(t *testing.T) {
 	h.green()
 }
 
+// A branch that is not there for one pull request alone stays where it is, however
+// much the App may: another pull request is of it, or it is protected.
+func TestSquashLeavesBranchesOfOthers(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.DeleteMerged(true)
+	h.proven()
+	must(h.Commit("ann", forgetest.Commit{Branch: "release", From: h.Head("main"), Files: map[string]string{"r": "r\n"}}))
+	stays := func(branch string, files map[string]string, prepare func()) {
+		t.Helper()
+		n := h.pull(branch, files)
+		at := h.Head(branch)
+		prepare()
+		h.Comment("ann", n, "/land")
+		h.closedAsLanded(n)
+		if now := h.Head(branch); now != at {
+			t.Errorf("%s was at %s and is at %q", branch, at, now)
+		}
+	}
+	var other int
+	stays("both", map[string]string{"a": "a\n"}, func() { other = must(h.OpenPull("bob", "both", "release", "The same for the release")) })
+	if p := h.Pull(other); p.State != "open" || p.Head != h.Head("both") {
+		t.Errorf("the other pull request is %+v", p)
+	}
+	stays("next", map[string]string{"b": "b\n"}, func() { h.ProtectBranch("next", forgetest.Protection{AllowForce: true}) })
+	h.green()
+	h.seen()
+}
+
+// An emergency lands as everything else does: with its author and its words.
+func TestSquashNow(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	author := git(t, h.Dir(), "log", "-1", "--format=%an <%ae>", "topic")
+	h.Comment("ada", n, "/land now the shop is down")
+	h.landed(n, "by squash")
+	if message, _ := h.tip(); !strings.HasPrefix(message, fmt.Sprintf("%s\nChange topic (#%d)\n", author, n)) {
+		t.Errorf("main's commit says\n%s", message)
+	}
+}
+
 func TestMethodByCommand(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
 	h.proven()
@@ -142,6 +183,26 @@ func TestMethodByCommand(t *testing.T) {
 		t.Errorf("parents %v", parents)
 	}
 	h.green()
+}
+
+// To try once more is to land as it was asked for.
+func TestRetryKeepsTheMethod(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
+	h.proven()
+	n := h.pull("a", map[string]string{"a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land method=squash")
+	h.boarded(n)
+	h.Comment("ann", n, "/land cancel")
+	h.says(n, "Out of the queue")
+	h.Comment("ann", n, "/land retry")
+	h.boarded(n)
+	h.Comment("max", n, "/queue resume")
+	h.landed(n, "by squash")
+	author := git(t, h.Dir(), "log", "-1", "--format=%an <%ae>", string(h.change(n).Head))
+	if message, _ := h.tip(); !strings.HasPrefix(message, fmt.Sprintf("%s\nChange a (#%d)\n", author, n)) {
+		t.Errorf("main's commit says\n%s", message)
+	}
 }
 
 // Two on top of each other, changing the same line, land by squash, in one push or
@@ -214,6 +275,38 @@ func TestSquashIsRecognised(t *testing.T) {
 	}
 	if got := h.notes("outside"); got != 0 {
 		t.Errorf("%d commits were taken for somebody else's", got)
+	}
+}
+
+// What is on main is another tree than was proven: the queue stops, says so, and
+// goes on when somebody has looked.
+func TestWhatDiffersFromItsProofPauses(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	n := h.pull("a", map[string]string{"api/a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land")
+	h.boarded(n)
+	proven := strings.Repeat("7", 40)
+	h.owner.Read(func(c *speculation.Core) {
+		for _, l := range c.State().Links {
+			if l.Change != "" && l.Tree != "" {
+				l.Tree = queue.TreeID(proven)
+			}
+		}
+	})
+	h.Comment("max", n, "/queue resume")
+	h.landed(n)
+	h.until("the queue has paused itself", func(c *speculation.Core) bool { return c.State().Main.Paused != nil })
+	if got := h.notes("differs"); got != 1 {
+		t.Errorf("%d notes of it", got)
+	}
+	b := h.land("b", map[string]string{"web/b": "b\n"})
+	h.says(b, "landings are paused", "by `submitqueue`", "commit "+h.Head("main")+" on main has the tree ", proven+" was proven")
+	h.Comment("max", b, "/queue resume")
+	h.landed(b)
+	if got := h.notes("differs"); got != 1 {
+		t.Errorf("%d notes of it, once it is known", got)
 	}
 }
 

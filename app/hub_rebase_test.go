@@ -82,6 +82,32 @@ func TestRebaseWithARedCommitOnTheWay(t *testing.T) {
 	h.green()
 }
 
+// A commit on the way is judged by the steps in its own tree, so whoever edits them
+// there, and takes it back, asks for what only an administrator allows.
+func TestRebaseWithProtectedPathsOnTheWay(t *testing.T) {
+	files := methods("methods: [rebase, fast-forward, squash]")
+	h := newHub(t, hubOptions{files: files})
+	h.proven()
+	before := h.Head("main")
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "sly", Files: map[string]string{
+		".submitqueue.yml": strings.Replace(files[".submitqueue.yml"], "sh ./test.sh", "echo fine", 1), "bad": "x\n"}}))
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "meek", Files: map[string]string{
+		".submitqueue.yml": files[".submitqueue.yml"], "a": "a\n"}, Delete: []string{"bad"}}))
+	n := must(h.OpenPull("ann", "topic", "main", "Nothing to see"))
+	for _, method := range []string{"rebase", "fast-forward"} {
+		h.Comment("ann", n, "/land method="+method)
+		h.waiting(n, "an administrator must approve this commit", "`.submitqueue.yml`")
+		if h.Head("main") != before {
+			t.Fatalf("main has moved by %s", method)
+		}
+		h.Comment("ann", n, "/land cancel")
+		h.says(n, "Out of the queue")
+	}
+	h.Comment("ann", n, "/land method=squash")
+	h.landed(n)
+	h.green()
+}
+
 func TestRebaseSkips(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("method: rebase, intermediate: skip")})
 	h.proven()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -112,6 +113,23 @@ func (p *performer) end(keys []string) {
 		}
 		delete(p.busy, k)
 	}
+}
+
+// forget lets go of what was said of pull requests, and done for changes, that the
+// state has let go of.
+func (p *performer) forget() error {
+	return p.facts(func(c *speculation.Core) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s := c.State()
+		noPull, noChange := func(n int) bool { return s.Pulls[n] == nil }, func(id queue.ChangeID) bool { return s.Changes[id] == nil }
+		maps.DeleteFunc(p.said, func(n int, _ forge.Publication) bool { return noPull(n) })
+		maps.DeleteFunc(p.told, func(n int, _ telling) bool { return noPull(n) })
+		maps.DeleteFunc(p.due, func(n int, _ time.Time) bool { return noPull(n) })
+		maps.DeleteFunc(p.moved, func(id queue.ChangeID, _ bool) bool { return noChange(id) })
+		maps.DeleteFunc(p.finished, func(id queue.ChangeID, _ bool) bool { return noChange(id) })
+		maps.DeleteFunc(p.fresh, func(id queue.ChangeID, _ bool) bool { return noChange(id) })
+	})
 }
 
 // launch carries out a group of actions of one kind.

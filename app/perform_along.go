@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -12,8 +13,8 @@ import (
 // A change that lands as another commit than its head is nothing that a forge sees
 // on its branch. So the branch of its pull request is moved to that commit in the
 // very push that moves main, where it is a branch of the same repository: then the
-// head is on main, and the forge shows the pull request as merged. Where that is
-// refused, main moves alone, and the pull request is closed with a word and a
+// head is on main, and the forge shows the pull request as merged. Where others use
+// that branch, or the move is refused, main moves alone, and the pull request is closed with a word and a
 // label (finish).
 
 // holding says of the commits on main's line that are no merges which of them are
@@ -55,10 +56,17 @@ func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []
 }
 
 // along returns the branches that move with main, and whose they are.
-func (p *performer) along(push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
-	if _, ok := p.Forge.(forge.Closer); !ok {
+func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
+	f, ok := p.Forge.(forge.Closer)
+	if !ok {
 		return nil, nil, nil // it shows what we tell it
 	}
+	type branch struct {
+		forge.Move
+		change queue.ChangeID
+		number int
+	}
+	var all []branch
 	err = p.facts(func(c *speculation.Core) {
 		for i, commit := range push.Commits {
 			for _, id := range push.Of(i) {
@@ -66,22 +74,45 @@ func (p *performer) along(push *queue.Push) (moves []forge.Move, whose []queue.C
 				if ch == nil || ch.Method.Keeps() {
 					continue
 				}
-				pull := c.State().Pulls[ch.Number]
-				if pull == nil || pull.Branch == "" || pull.Head != ch.Head || pull.Branch == p.Branch {
-					continue
+				if pull := c.State().Pulls[ch.Number]; pull != nil && pull.Branch != "" && pull.Head == ch.Head {
+					all = append(all, branch{forge.Move{Branch: pull.Branch, From: ch.Head, To: commit}, id, ch.Number})
 				}
-				moves = append(moves, forge.Move{Branch: pull.Branch, From: ch.Head, To: commit})
-				whose = append(whose, id)
 			}
 		}
 	})
+	for _, b := range all {
+		free, err := p.free(ctx, f, b.Branch, b.number)
+		switch {
+		case err != nil && (isTransient(err) || ctx.Err() != nil):
+			return nil, nil, err
+		case err == nil && free:
+			moves, whose = append(moves, b.Move), append(whose, b.change)
+		}
+	}
 	return moves, whose, err
+}
+
+// free reports whether a branch of the repository is there for one pull request
+// alone, so that it may be moved or deleted with that. We may be let past what
+// protects a branch, and would then rewrite one that others build on.
+func (p *performer) free(ctx context.Context, f forge.Closer, branch string, number int) (bool, error) {
+	house, err := p.houseOf(ctx, f)
+	stacker, ok := p.Forge.(forge.Stacker)
+	if err != nil || !ok || branch == p.Branch || branch == house.Default {
+		return false, err
+	}
+	protection, err := p.Forge.Protection(ctx, branch)
+	if err != nil || protection.Protected {
+		return false, err
+	}
+	from, err := stacker.OpenFrom(ctx, branch)
+	return !slices.ContainsFunc(from, func(o forge.PullRequest) bool { return o.Number != number }), err
 }
 
 // pushMain moves main, and the branches along with it where the forge lets us. It
 // returns whose these are.
 func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (forge.PushOutcome, []queue.ChangeID, error) {
-	moves, whose, err := p.along(push)
+	moves, whose, err := p.along(ctx, push)
 	if err != nil {
 		return forge.PushOutcome{}, nil, err
 	}

@@ -82,7 +82,7 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	if !house.Delete {
 		return nil
 	}
-	return p.deleteBranch(ctx, f, ch, house)
+	return p.deleteBranch(ctx, f, ch)
 }
 
 // seeMoved notes in a landed change that its branch has moved with main, where the
@@ -123,7 +123,7 @@ func (p *performer) houseOf(ctx context.Context, f forge.Closer) (forge.House, e
 // deleteBranch deletes the branch of a pull request that is merged or closed, as
 // long as it is where it landed from. Who is on top of it asks for the queue's
 // branch first; a branch that somebody else uses stays.
-func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.Change, house forge.House) error {
+func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.Change) error {
 	branch := ""
 	if err := p.facts(func(c *speculation.Core) {
 		if pull := c.State().Pulls[ch.Number]; pull != nil && pull.Active == "" {
@@ -132,7 +132,7 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	}); err != nil {
 		return err
 	}
-	if branch == "" || branch == p.Branch || branch == house.Default {
+	if branch == "" {
 		return nil
 	}
 	pr, err := p.Forge.PullRequest(ctx, ch.Number)
@@ -153,7 +153,7 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	if !ok {
 		return nil
 	}
-	if others, err := stacker.OpenFrom(ctx, branch); err != nil || len(others) > 0 {
+	if free, err := p.free(ctx, f, branch, ch.Number); err != nil || !free {
 		return err
 	}
 	onTop, err := f.OpenInto(ctx, branch)

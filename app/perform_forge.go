@@ -74,7 +74,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) && !(again && requires) {
 		return out, nil
 	}
-	if out.Protected, err = p.protected(ctx, pr, now); err != nil {
+	if out.Protected, err = p.protected(ctx, pr, t, now); err != nil {
 		return nil, err
 	}
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
@@ -92,8 +92,10 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	return p.required(ctx, out, pr, now)
 }
 
-// protected returns the protected paths that the pull request changes on main.
-func (p *performer) protected(ctx context.Context, pr forge.PullRequest, now inForce) ([]string, error) {
+// protected returns the protected paths that the pull request changes on main: by
+// all of it, and where it may land commit by commit, by each of these, because each
+// is judged by what its own tree says.
+func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce) ([]string, error) {
 	if now.config == nil || now.tip == "" {
 		return nil, nil
 	}
@@ -110,23 +112,48 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, now inF
 	if merged[0].Clean() {
 		on = merged[0].Commit
 	}
-	paths, err := p.Mirror.ChangedPaths(ctx, now.tip, on)
-	if err != nil {
+	steps := [][2]queue.CommitID{{now.tip, on}}
+	if byCommit, err := p.byCommit(t); err != nil {
 		return nil, err
-	}
-	var out []string
-	for _, path := range paths {
-		for _, glob := range now.config.Permissions.Protected {
-			if ok, err := doublestar.Match(glob, path); err == nil && ok {
-				out = append(out, path)
-				break
+	} else if byCommit {
+		own, err := p.Mirror.Own(ctx, now.tip, pr.Head)
+		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than may land this way
+			return nil, err
+		}
+		for _, c := range own {
+			if len(c.Parents) > 0 {
+				steps = append(steps, [2]queue.CommitID{c.Parents[0], c.Commit})
 			}
 		}
-		if len(out) == 10 {
-			break
+	}
+	var out []string
+	for _, step := range steps {
+		paths, err := p.Mirror.ChangedPaths(ctx, step[0], step[1])
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if !slices.Contains(out, path) && slices.ContainsFunc(now.config.Permissions.Protected, func(glob string) bool {
+				ok, err := doublestar.Match(glob, path)
+				return err == nil && ok
+			}) {
+				out = append(out, path)
+			}
+			if len(out) == 10 {
+				return out, nil
+			}
 		}
 	}
 	return out, nil
+}
+
+// byCommit reports whether what a request is about may land commit by commit.
+func (p *performer) byCommit(t queue.Inspect) (yes bool, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		r := c.State().Requests[t.Request]
+		yes = r != nil && c.ByCommit(r)
+	})
+	return yes, err
 }
 
 // approved reports whether an administrator vouches for exactly this head: by

@@ -25,6 +25,10 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if err != nil {
 		return nil, err
 	}
+	over, err := p.overPushes()
+	if err != nil {
+		return nil, err
+	}
 	tip, err := p.Mirror.FetchBranch(ctx, remote, p.Branch)
 	if errors.Is(err, forge.ErrNotFound) {
 		return nil, p.branchGone(ctx)
@@ -50,7 +54,10 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 			return nil, err
 		}
 	}
-	out.Differs = p.readBack(ctx, tip)
+	out.Differs = p.readBack(ctx, tip, over)
+	if err := p.forget(); err != nil {
+		return nil, err
+	}
 	tr, err := p.Mirror.Tree(ctx, tip)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -31,33 +32,48 @@ func (p *performer) provenTrees(push *queue.Push) error {
 	return nil
 }
 
+// overPushes returns the commits whose proven trees are remembered and whose push
+// is over: what is read of main from now on shows them, or they are not there.
+func (p *performer) overPushes() (over []queue.CommitID, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for commit := range p.proven {
+			if push := c.State().Push; push == nil || !slices.Contains(push.Commits, commit) {
+				over = append(over, commit)
+			}
+		}
+	})
+	return over, err
+}
+
 // readBack compares what was pushed and is on the target branch now, as it has
 // been read from there, with what was proven. It returns what differs, or "". Main
-// is read after each push.
-func (p *performer) readBack(ctx context.Context, tip queue.CommitID) string {
+// is read after each push; over are the pushes that were over before it was.
+func (p *performer) readBack(ctx context.Context, tip queue.CommitID, over []queue.CommitID) string {
 	p.mu.Lock()
-	var commits []queue.CommitID
-	for c := range p.proven {
-		commits = append(commits, c)
-	}
+	commits := slices.Sorted(maps.Keys(p.proven))
 	p.mu.Unlock()
-	slices.Sort(commits)
 	differs := ""
 	for _, commit := range commits {
 		there, err := p.Mirror.IsAncestor(ctx, commit, tip)
-		if err != nil || !there {
-			continue // not pushed yet, or never; or main was forced, which is told of
+		if err != nil || !there && !slices.Contains(over, commit) {
+			continue // it is being pushed
 		}
-		t, err := p.Mirror.Tree(ctx, commit)
-		if err != nil {
-			continue
+		tree := queue.TreeID("") // it has lost the race, or main was forced, which is told of
+		if there {
+			t, err := p.Mirror.Tree(ctx, commit)
+			if err != nil {
+				continue
+			}
+			tree = t.ID()
 		}
 		p.mu.Lock()
 		want := p.proven[commit]
 		delete(p.proven, commit)
 		p.mu.Unlock()
-		if want != "" && t.ID() != want && differs == "" {
-			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.Branch, t.ID(), want)
+		if tree != "" && want != "" && tree != want && differs == "" {
+			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.Branch, tree, want)
 			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Queue, "reason", differs)
 		}
 	}

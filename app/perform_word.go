@@ -38,10 +38,13 @@ func mergeMessage(k queue.Pick) string {
 // mirror.
 func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce, out *queue.Inspected) error {
 	var asked queue.Command
+	var method queue.Method
+	allowed := false
 	var below []queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
 		if r := c.State().Requests[t.Request]; r != nil {
 			asked = r.Command
+			method, allowed = c.MethodOf(r)
 		}
 		for _, n := range out.Stack.Below {
 			if low := c.State().Pulls[n]; low != nil && low.Head != "" {
@@ -51,14 +54,13 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	}); err != nil {
 		return err
 	}
-	if now.config == nil || now.tip == "" || asked.Verb != queue.CommandLand && asked.Verb != queue.CommandRetry {
+	if now.config == nil || now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow}, asked.Verb) {
 		return nil
 	}
 	rules := now.config.Queue
-	method, ok := rules.MethodFor(asked.Method)
 	template, worded := rules.Messages.Of(method)
 	others := slices.ContainsFunc(rules.Allowed(), func(m queue.Method) bool { return !m.Keeps() })
-	if !ok || !worded && !others {
+	if !allowed || !worded && !others {
 		return nil
 	}
 	held, err := p.Mirror.Held(ctx, below)
@@ -113,7 +115,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		}
 	}
 	for _, c := range own {
-		if who := forge.AuthorOf(c.Name, c.Address); who != "" && len(c.Parents) < 2 {
+		if who := authorOf(c.Name, c.Address); who != "" && len(c.Parents) < 2 {
 			if author == "" || isLogin(c.Address, login) && !isLogin(author, login) {
 				author = who
 			}
@@ -124,7 +126,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		for _, value := range c.Trailers("Co-authored-by") {
 			name, rest, ok := strings.Cut(value, "<")
 			address, _, closed := strings.Cut(rest, ">")
-			if who := forge.AuthorOf(clipLine(name, 100), clipLine(address, 200)); ok && closed && who != "" {
+			if who := authorOf(name, address); ok && closed && who != "" {
 				add(&others, who)
 			}
 		}
@@ -143,6 +145,11 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 		trailers = append(trailers, "Signed-off-by: "+who)
 	}
 	return author, trailers[:min(len(trailers), mostCredits)]
+}
+
+// authorOf is forge.AuthorOf of names and addresses of any length.
+func authorOf(name, address string) string {
+	return forge.AuthorOf(clipLine(name, 100), clipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 type Move struct {
 	Branch string // hostile text
 	From   queue.CommitID
-	To     queue.CommitID // "": it is deleted
+	To     queue.CommitID
 }
 
 // Closer is implemented by a Forge that sees by itself that a pull request is
@@ -59,7 +58,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 	specs := []string{string(main.To) + ":" + ref}
 	for _, o := range others {
 		other, err := branchRef(o.Branch)
-		if err != nil || other == ref || !isID(string(o.From)) {
+		if err != nil || other == ref || !isID(string(o.From)) || !isID(string(o.To)) {
 			return PushOutcome{Refused: fmt.Sprintf("%q is not a branch that could be moved", o.Branch)}, nil
 		}
 		args = append(args, "--force-with-lease="+other+":"+string(o.From))
@@ -85,15 +84,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 			return PushOutcome{Refused: "one of the branches could not be moved"}, nil
 		}
 	}
-	if words := remoteWords(string(stderr)); words != "" && strings.Contains(words, "Permission to ") {
-		return PushOutcome{Refused: words}, nil
-	}
-	err = remoteError(err)
-	var transient *Transient
-	if ctx.Err() == nil && !errors.As(err, &transient) {
-		err = &Transient{Err: err}
-	}
-	return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
+	return unanswered(ctx, main.Branch, string(stderr), err)
 }
 
 // Delete deletes a branch at the remote that is where it is expected. One that is

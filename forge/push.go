@@ -52,7 +52,12 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	case err == nil:
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
-	if words := remoteWords(string(stderr)); words != "" && strings.Contains(words, "Permission to ") {
+	return unanswered(ctx, branch, string(stderr), err)
+}
+
+// unanswered is what came of a push that the remote has not answered for the branch.
+func unanswered(ctx context.Context, branch, stderr string, err error) (PushOutcome, error) {
+	if words := remoteWords(stderr); strings.Contains(words, "Permission to ") {
 		return PushOutcome{Refused: words}, nil
 	}
 	err = remoteError(err)

@@ -19,13 +19,14 @@ const ReplayMost = 50
 func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error) {
 	out := map[int]Merged{}
 	for i, p := range picks {
-		if !p.Rebase && !p.FastForward {
+		land := m.replay
+		switch {
+		case p.FastForward:
+			land = m.fastForward
+		case !p.Rebase:
 			continue
 		}
-		one, err := m.replay(ctx, p)
-		if p.FastForward {
-			one, err = m.fastForward(ctx, p)
-		}
+		one, err := land(ctx, p)
 		if err != nil {
 			return nil, err
 		}

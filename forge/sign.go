@@ -89,7 +89,7 @@ type gpgSigner struct{ key string }
 func GPGSigner(ctx context.Context, key string) (Signer, error) {
 	s := gpgSigner{key}
 	if _, err := s.sign(ctx, []byte("try\n")); err != nil {
-		return nil, fmt.Errorf("gpg cannot sign with the key %q; look at: gpg --list-secret-keys: %w", key, err)
+		return nil, fmt.Errorf("gpg cannot sign with the key %q; it must be among those of gpg --list-secret-keys, and have no passphrase: %w", key, err)
 	}
 	return s, nil
 }
@@ -99,7 +99,8 @@ func (s gpgSigner) Sign(ctx context.Context, payload []byte, date int64) (string
 }
 
 func (s gpgSigner) sign(ctx context.Context, payload []byte, more ...string) (string, error) {
-	args := append([]string{"--batch", "--no-tty", "--quiet", "--armor", "--detach-sign", "--local-user", s.key}, more...)
+	// Nobody is there to be asked for a passphrase, and whoever asks waits for ever.
+	args := append([]string{"--batch", "--no-tty", "--pinentry-mode=error", "--quiet", "--armor", "--detach-sign", "--local-user", s.key}, more...)
 	cmd := exec.CommandContext(ctx, "gpg", args...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(payload), &stderr

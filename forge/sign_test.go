@@ -105,6 +105,13 @@ func TestCommitsAreSignedByGPG(t *testing.T) {
 	if again := must(other.MergeChain(t.Context(), base, []forge.Pick{pick("", a)}))(t); again[0].Commit != made[0].Commit {
 		t.Errorf("once %s, once %s", made[0].Commit, again[0].Commit)
 	}
+	if out, err := exec.Command("gpg", "--batch", "--quiet", "--pinentry-mode=loopback", "--passphrase", "secret", "--quick-generate-key", "Locked <locked@localhost>", "ed25519", "sign", "never").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_ = exec.Command("gpgconf", "--kill", "gpg-agent").Run() // it remembers the passphrase
+	if _, err := forge.GPGSigner(t.Context(), "locked@localhost"); err == nil || !strings.Contains(err.Error(), "passphrase") || !strings.Contains(err.Error(), "No pinentry") {
+		t.Error(err)
+	}
 	if _, err := forge.GPGSigner(t.Context(), "nobody@example.org"); err == nil || !strings.Contains(err.Error(), "list-secret-keys") {
 		t.Error(err)
 	}

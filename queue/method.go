@@ -27,6 +27,10 @@ func Methods() []Method {
 // as.
 func (m Method) Keeps() bool { return m == "" || m == MethodMerge || m == MethodFastForward }
 
+// ByCommit reports whether each of a change's own commits is on the branch's line
+// once it has landed.
+func (m Method) ByCommit() bool { return m == MethodRebase || m == MethodFastForward }
+
 // Allowed returns the methods that a change may ask for: the default one first.
 func (q Rules) Allowed() []Method {
 	out := []Method{q.Method}
@@ -117,7 +121,7 @@ func (w Worded) value(name string) string {
 	case "author":
 		return oneLine(w.Author)
 	case "body":
-		return strings.TrimSpace(withoutComments(w.Body))
+		return strings.TrimSpace(withoutComments(printable(w.Body)))
 	case "branch":
 		return oneLine(w.Branch)
 	case "co_authors":
@@ -145,15 +149,19 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
 }
 
-// withoutComments takes out HTML comments, which are for who writes the
-// description, and whatever is no text.
-func withoutComments(s string) string {
-	s = strings.Map(func(r rune) rune {
+// printable takes out whatever is no text; git makes no commit that says it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
 			return -1
 		}
 		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
+	}, s)
+}
+
+// withoutComments takes out HTML comments, which are for who writes the
+// description.
+func withoutComments(s string) string {
 	for {
 		from := strings.Index(s, "<!--")
 		if from < 0 {
@@ -201,7 +209,7 @@ func (m Message) Render(w Worded) string {
 		title = fmt.Sprintf("#%d", w.Number)
 	}
 	text := strings.TrimSpace(title)
-	if body := strings.TrimSpace(fill(m.Body, w)); body != "" {
+	if body := strings.TrimSpace(printable(fill(m.Body, w))); body != "" {
 		text += "\n\n" + body
 	}
 	if len(text) > maxBody {

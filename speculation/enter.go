@@ -156,8 +156,8 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
-	ch.Method, _ = c.rules().MethodFor(r.Command.Method)
-	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && (ch.Method == queue.MethodRebase || ch.Method == queue.MethodFastForward)
+	ch.Method, _ = c.MethodOf(r)
+	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)

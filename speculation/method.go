@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -25,6 +26,29 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 		names = append(names, string(m))
 	}
 	return queue.Reason{Code: queue.ReasonNoMethod, Names: names}
+}
+
+// MethodOf returns how the pull request of a request is to land, and whether it
+// may: as the command says, or else as it was to land before, where that is asked
+// for again.
+func (c *Core) MethodOf(r *queue.Request) (queue.Method, bool) {
+	p := c.s.Pulls[r.Number]
+	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
+		if last := c.s.Changes[p.Last]; last != nil {
+			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(queue.MethodMerge))); ok {
+				return m, true
+			}
+		}
+	}
+	return c.rules().MethodFor(r.Command.Method)
+}
+
+// ByCommit reports whether the pull request of a request may land commit by commit:
+// as the command asks, or as the change lands that is in the queue.
+func (c *Core) ByCommit(r *queue.Request) bool {
+	ch := c.active(r.Number)
+	m, _ := c.MethodOf(r)
+	return m.ByCommit() || ch != nil && ch.Method.ByCommit()
 }
 
 // anotherMethod reports whether a command asks a change to land in another way.
@@ -110,7 +134,7 @@ func (c *Core) taken(l queue.LineCommit) bool {
 	for i, commit := range p.Commits {
 		for _, id := range p.Of(i) {
 			ch := c.s.Changes[id]
-			if ch == nil || ch.Method != queue.MethodRebase && ch.Method != queue.MethodFastForward {
+			if ch == nil || !ch.Method.ByCommit() {
 				continue
 			}
 			if commit == l.Commit {

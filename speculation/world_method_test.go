@@ -61,12 +61,13 @@ func (w *world) partsOf(l *queue.Link, c *commit, out *queue.Resolved) {
 	for _, k := range l.Keys {
 		known[k] = true
 	}
-	at := l.Parent
+	at, by := l.Parent, l.Before
 	for _, id := range append(slices.Clone(c.between), c.id) {
 		t := w.commits[id].tree
+		on := w.version(l.Before, t)
 		set := queue.NewStepSet(stepsOf(t))
 		part := queue.Halfway{Commit: id, Steps: set.ID}
-		for _, k := range w.newKeys(w.commits[at].tree, t) {
+		for _, k := range w.crossKeys(w.commits[at].tree, by, t, on) {
 			if !known[k] {
 				known[k] = true
 				l.Keys = append(l.Keys, k)
@@ -77,7 +78,7 @@ func (w *world) partsOf(l *queue.Link, c *commit, out *queue.Resolved) {
 			l.Parts = append(l.Parts, part)
 			out.Steps = append(out.Steps, set)
 		}
-		at = id
+		at, by = id, on
 	}
 }
 
