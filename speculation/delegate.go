@@ -71,6 +71,12 @@ func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
 	default:
 		return false
 	}
-	t := c.trustedWith(r.Number, r.User)
+	return c.entrusted(r.Number, r.User, b)
+}
+
+// entrusted reports whether a delegation of a pull request to a user holds for
+// its head.
+func (c *Core) entrusted(number int, user string, b queue.Inspected) bool {
+	t := c.trustedWith(number, user)
 	return t != nil && (t.Head == b.Head || queue.RoleLevel(b.Permission) >= queue.RoleLevel("write"))
 }

@@ -266,6 +266,10 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		c.enter(r, b)
 		return
 	}
+	if ch.Head != b.Head {
+		c.enter(r, b) // nobody has heard yet that it was pushed to
+		return
+	}
 	c.forgetFailures(ch.ID)
 	ch.Builds, ch.Infra = 0, 0
 	c.touchChange(ch)
