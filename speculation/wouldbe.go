@@ -45,7 +45,7 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonAnalyzing},
-		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why},
+		On: c.s.Main.Tip, Below: b.Below, Would: &queue.Would{Unmet: why},
 	}
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
