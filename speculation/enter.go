@@ -111,7 +111,8 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
-	arrival := r.At
+	arrival, lane := r.At, c.rules().DefaultLane
+	var former queue.Change // the same in another way, where it is in the queue
 	if ch := c.active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
@@ -138,7 +139,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		}
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 		if ch.Head == b.Head {
-			arrival = ch.Arrival
+			former, arrival, lane = *ch, ch.Arrival, ch.Lane
 		}
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
@@ -153,7 +154,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
-		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
+		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Vouched: former.Vouched,
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
 	ch.Method, _ = c.rules().MethodFor(r.Command.Method)
