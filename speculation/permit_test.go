@@ -106,3 +106,22 @@ func (w *world) headMoves(p *pull, e edit) queue.Event {
 	p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
 	return w.event(queue.HeadMoved{Number: p.number, Head: p.head})
 }
+
+// To explain analyzes what a pull request holds, which may run it: whoever is on the
+// list of those who may try and has no write access may not.
+func TestExplainNeedsWriteAccess(t *testing.T) {
+	for role, want := range map[string]queue.ReasonCode{"read": queue.ReasonNoPermission, "write": ""} {
+		w := quiet(t, unit, queue.Rules{})
+		w.permissions, w.roles = queue.Permissions{Try: "eve"}, map[string]string{"eve": role}
+		w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		p := w.open(w.main, edit{"a/code": "one"})
+		w.step(w.say(p, "eve", "/land explain"))
+		w.quiesce()
+		pull := w.core.State().Pulls[p.number]
+		if got := pull.Notice.Code; got != want || (want == "") != (pull.Tried != "") {
+			t.Errorf("%s: %q, explained as %q", role, got, pull.Tried)
+		}
+	}
+}
