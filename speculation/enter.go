@@ -27,6 +27,9 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.unanswered(r, "there is no such pull request")
 		return
 	}
+	if r.Number != 0 && !b.Open {
+		c.distrust(r.Number)
+	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
 		c.ask(t) // what is protected, and what blocks, has been written anew since
 		return

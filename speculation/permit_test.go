@@ -125,3 +125,21 @@ func TestExplainNeedsWriteAccess(t *testing.T) {
 		}
 	}
 }
+
+// A delegation ends when the pull request is closed, whether that is heard of or seen.
+func TestClosedUnheardEndsDelegations(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	w.roles = map[string]string{"eve": "read"}
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "boss", "/land delegate @eve"))
+	w.quiesce()
+	p.open = false
+	w.step(w.say(p, "eve", "/land"))
+	w.quiesce()
+	p.open = true
+	w.step(w.say(p, "eve", "/land"))
+	w.quiesce()
+	if got := w.core.State().Pulls[p.number].Notice.Code; got != queue.ReasonNoPermission {
+		t.Errorf("%q", got)
+	}
+}
