@@ -53,6 +53,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "proven, about to land"
 	case queue.ReasonWaitsMain:
 		return "the target branch is being built first"
+	case queue.ReasonWaitsUpgrade:
+		return "waiting for another version of the analyzer"
 	case queue.ReasonPaused:
 		return "landings are paused"
 	case queue.ReasonLanding:
@@ -180,6 +182,8 @@ func (w voice) reason(r queue.Reason) string {
 			return "It has passed, but the target branch itself is red" + w.in(r.Names) + ". It waits for a change that repairs it, and lands after that one."
 		}
 		return "The target branch has commits that the queue did not make; they are being built first."
+	case queue.ReasonWaitsUpgrade:
+		return "It is proven. The rest of the target branch is being built under a newer version of the analyzer; landings wait for that until " + w.clockText(r.Until) + " at the latest."
 	case queue.ReasonPaused:
 		if r.Until != 0 {
 			return "Landings are frozen until " + w.clockText(r.Until) + w.by(r) + w.because(r.Detail) + " They go on by themselves then; builds go on meanwhile."

@@ -43,6 +43,9 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 		}
 		return fmt.Sprintf("Analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
 			to, strings.Join(names, ", "), more, from)
+	case u.Hold != 0:
+		return fmt.Sprintf("Landings wait until %s at the latest for the last of the target branch to be proven under analyzer %s: %d of %s; %s decides until then",
+			u.Hold.Time().Format("15:04 UTC"), to, u.Proven, counted(u.Total, "key", "keys"), from)
 	case u.Total == 0:
 		return fmt.Sprintf("Analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
 	}

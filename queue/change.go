@@ -178,6 +178,7 @@ const (
 	ReasonWaitsQuota    ReasonCode = "quota"         // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
 	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
+	ReasonWaitsUpgrade  ReasonCode = "upgrade"       // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
 	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
 	ReasonUnanalyzed    ReasonCode = "unanalyzed"    // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why

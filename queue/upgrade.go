@@ -13,6 +13,11 @@ type Upgrade struct {
 	Due      Instant  `json:"due,omitempty"`      // main is not surveyed again before
 	Retry    Instant  `json:"retry,omitempty"`    // what has failed is tried again then
 	Backoff  int      `json:"backoff,omitempty"`  // how often it was
+
+	Begun  Instant `json:"begun,omitempty"`  // when the proof began
+	Chased int     `json:"chased,omitempty"` // how often main had moved on by the time that all of it had passed, since landings last waited
+	Waits  int     `json:"waits,omitempty"`  // how often landings have waited for what is unproven
+	Hold   Instant `json:"hold,omitempty"`   // until when they do, at the latest
 }
 
 // UpgradeView is an Upgrade as people see it.
@@ -23,4 +28,5 @@ type UpgradeView struct {
 	Total   int      // of so many; 0: they are not counted yet
 	Red     []string // targets that have failed under it, sorted
 	Unknown string   // why it cannot tell main's targets; hostile text
+	Hold    Instant  // until when landings wait for the rest, at the latest; 0: they do not
 }

@@ -105,6 +105,9 @@ func (p Permissions) For(v Verb) Who {
 	return ""
 }
 
+// EnteringVerbs returns the commands that put a pull request into the queue.
+func EnteringVerbs() []Verb { return []Verb{CommandLand, CommandRetry, CommandNow} }
+
 // HearsBot reports whether the commands of an App are followed.
 func (p Permissions) HearsBot(login string) bool {
 	return slices.ContainsFunc(p.Bots, func(b string) bool { return strings.EqualFold(botName(b), botName(login)) })
@@ -119,6 +122,11 @@ func (c *Config) TeamsFor(cmd Command, role string) []string {
 		cmd.Verb = CommandTry // what is not in the queue is analyzed for it
 	}
 	lists := []Who{c.Permissions.For(cmd.Verb)}
+	if cmd.Verb == CommandRecheck { // of who has asked by any of these
+		for _, v := range EnteringVerbs() {
+			lists = append(lists, c.Permissions.For(v))
+		}
+	}
 	if lane, ok := c.Queue.Lane(cmd.Lane); ok {
 		lists = append(lists, lane.Least)
 	}

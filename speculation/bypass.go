@@ -58,6 +58,9 @@ func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 }
 
 func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, aim aim) {
+	if rounded(aim.odds) == 0 {
+		return // it is taken not to come, and its build would be worth nothing
+	}
 	g := &future{spare: true}
 	p.see(n, edges, takes, g)
 	g.needed = resize(g.needed, len(n.x.targets))

@@ -43,6 +43,14 @@ func (c *Core) undelegate(r *queue.Request) {
 	c.told1(r, "undelegated", queue.Reason{Code: queue.ReasonUndelegated, Names: names})
 }
 
+// distrust ends the delegations of a pull request that is closed.
+func (c *Core) distrust(number int) {
+	if p := c.s.Pulls[number]; p != nil && len(p.Trusted) > 0 {
+		p.Trusted = nil
+		c.touchPull(p)
+	}
+}
+
 // told1 writes a word into the history, answers with it and accepts the command.
 func (c *Core) told1(r *queue.Request, what string, why queue.Reason) {
 	c.note(queue.Note{Number: r.Number, What: what, Reason: why})
@@ -71,6 +79,12 @@ func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
 	default:
 		return false
 	}
-	t := c.trustedWith(r.Number, r.User)
+	return c.entrusted(r.Number, r.User, b)
+}
+
+// entrusted reports whether a delegation of a pull request to a user holds for
+// its head.
+func (c *Core) entrusted(number int, user string, b queue.Inspected) bool {
+	t := c.trustedWith(number, user)
 	return t != nil && (t.Head == b.Head || queue.RoleLevel(b.Permission) >= queue.RoleLevel("write"))
 }

@@ -115,11 +115,12 @@ func (c *Core) thaw() {
 	}
 }
 
-// paused reports whether a pause keeps a link from landing.
+// paused reports whether a pause, or the switch to another version of the
+// analyzer, keeps a link from landing.
 func (c *Core) paused(l *queue.Link) bool {
 	p := c.s.Main.Paused
-	if p == nil {
+	if p == nil && !c.changing() {
 		return false
 	}
-	return p.Until == 0 || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
+	return p != nil && p.Until == 0 || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
 }

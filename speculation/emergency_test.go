@@ -38,3 +38,31 @@ func TestEmergenciesOfADay(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for another method asks for another change, in the place of the one
+// there was.
+func TestAnotherMethodKeepsThePlace(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{Methods: []queue.Method{queue.MethodMerge, queue.MethodRebase},
+		Lanes: []queue.Lane{{Name: "low"}, {Name: "high", Least: "write"}}, DefaultLane: "low"})
+	first, second := w.land(edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
+	w.settleDown()
+	w.step(w.say(second, "dev", "/land priority=high"))
+	w.settleDown()
+	w.step(w.say(second, "boss", "/land now it burns"))
+	w.settleDown()
+	before := *w.change(second)
+	w.step(w.say(second, "dev", "/land method=rebase"))
+	w.settleDown()
+	now := w.change(second)
+	if now.ID == before.ID || now.Method != queue.MethodRebase || now.Lane != "high" || now.Now == nil || now.Arrival != before.Arrival {
+		t.Errorf("it was %+v, and is %+v", before, *now)
+	}
+	w.quiesce()
+	if a, b := w.change(first), w.change(second); a.Phase != queue.Landed || b.Phase != queue.Landed || a.Line.Seq < b.Line.Seq {
+		t.Errorf("%s as %d, %s as %d", a.Phase, a.Line.Seq, b.Phase, b.Line.Seq)
+	}
+	if n := len(w.core.State().Main.Nows); n != 1 {
+		t.Errorf("%d emergencies are counted", n)
+	}
+	w.audit.final()
+}

@@ -27,6 +27,9 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.unanswered(r, "there is no such pull request")
 		return
 	}
+	if r.Number != 0 && !b.Open {
+		c.distrust(r.Number)
+	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
 		c.ask(t) // what is protected, and what blocks, has been written anew since
 		return
@@ -111,7 +114,8 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
-	arrival := r.At
+	arrival, lane := r.At, c.rules().DefaultLane
+	var former queue.Change // the same in another way, where it is in the queue
 	if ch := c.active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
@@ -138,7 +142,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		}
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 		if ch.Head == b.Head {
-			arrival = ch.Arrival
+			former, arrival, lane = *ch, ch.Arrival, ch.Lane
 		}
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
@@ -153,7 +157,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
-		Lane:   cmp.Or(r.Command.Lane, c.rules().DefaultLane),
+		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Vouched: former.Vouched,
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
 	}
 	ch.Method, _ = c.MethodOf(r)
@@ -264,6 +268,10 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 			c.forgetFailures(id)
 		}
 		c.enter(r, b)
+		return
+	}
+	if ch.Head != b.Head {
+		c.enter(r, b) // nobody has heard yet that it was pushed to
 		return
 	}
 	c.forgetFailures(ch.ID)

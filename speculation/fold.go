@@ -224,10 +224,7 @@ func (c *Core) doubt(ch *queue.Change, why string) {
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
 	c.endTry(c.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
-	if p := c.s.Pulls[b.Number]; p != nil && len(p.Trusted) > 0 {
-		p.Trusted = nil
-		c.touchPull(p)
-	}
+	c.distrust(b.Number)
 	ch := c.active(b.Number)
 	if ch == nil || ch.Phase == queue.Landing {
 		return

@@ -52,6 +52,8 @@ func (h *history) person() {
 	case n < 92:
 		h.refuses = !h.refuses
 		h.logf("## protection refuses: %t", h.refuses)
+	case n < 95:
+		h.tell([]queue.Body{queue.Access{Lost: "suspended"}, queue.Access{}, queue.Access{Moved: true}}[h.pick(3, "access")])
 	default:
 		h.tell(queue.Capacity{Slots: h.pick(7, "slots")})
 	}

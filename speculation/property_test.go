@@ -316,6 +316,10 @@ func (h *history) act() {
 			h.tell(queue.Failed{Action: a.Key, Error: "the forge is away", Transient: transient})
 			continue
 		}
+		if h.chance(3, "out of reach") {
+			h.tell(queue.Failed{Action: a.Key, Error: "suspended", Away: true})
+			continue
+		}
 		out := h.carryOut(a)
 		if h.loses(&a) {
 			h.logf("## the answer to %s is lost", a.Key)

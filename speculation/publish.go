@@ -19,12 +19,13 @@ type told struct {
 type glance struct {
 	place, builds, red          int
 	ahead, proven, paused, root bool
+	changing                    bool
 	quota, with                 string
 }
 
 // around is the part of a glance that is the same for all.
 func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil}
+	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing()}
 	if c.root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
@@ -171,6 +172,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.yes(g.ahead)
 		f.yes(g.proven)
 		f.yes(g.paused)
+		if g.changing {
+			f.yes(true)
+		}
 		f.yes(g.root)
 		f.number(g.red)
 		if g.quota != "" {

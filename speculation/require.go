@@ -207,19 +207,22 @@ func (c *Core) unanswered(r *queue.Request, cause string) {
 	}
 }
 
-// stillMay reports whether who asked for a change may still do so.
+// stillMay reports whether who asked for a change may still do so, by one of the
+// commands that put a pull request into the queue.
 func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
-	if !b.Requires {
-		return true
-	}
-	if c.trustedWith(ch.Number, ch.Requester) != nil {
+	if !b.Requires || c.entrusted(ch.Number, ch.Requester, b) {
 		return true
 	}
 	role := b.Permission
 	if strings.HasSuffix(ch.Requester, "[bot]") && c.permissions().HearsBot(ch.Requester) {
 		role = "write" // as when it asked
 	}
-	return queue.RoleLevel(role) >= queue.RoleLevel("write") && c.permissions().For(queue.CommandLand).Allows(role, ch.Requester, b.Teams)
+	if queue.RoleLevel(role) < queue.RoleLevel("write") {
+		return false
+	}
+	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
+		return (v != queue.CommandNow || ch.Now != nil) && c.permissions().For(v).Allows(role, ch.Requester, b.Teams)
+	})
 }
 
 // holdsUp reports whether the train still waits for the answer to a request of

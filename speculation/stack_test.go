@@ -174,3 +174,24 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 		t.Errorf("ahead: %v, made again %v", got, want)
 	}
 }
+
+// A try builds what landing would: of a change that is on top of one which has
+// landed as another commit, what it adds to that one.
+func TestTryOnTopOfWhatWasSquashed(t *testing.T) {
+	for _, words := range []string{"/land try", "/land"} {
+		w := quiet(t, unit, queue.Rules{Method: queue.MethodSquash, Methods: []queue.Method{queue.MethodSquash}})
+		low := w.open(w.main, edit{"x/a": "one -text"})
+		high := w.openOn(low, edit{"x/a": "two -one"})
+		w.step(w.say(low, "dev", "/land"))
+		w.quiesce()
+		w.mustBe(low, queue.Landed)
+		high.base = "main"
+		w.step(w.say(high, "dev", words))
+		w.quiesce()
+		p := w.core.State().Pulls[high.number]
+		ch := w.core.State().Changes[max(p.Tried, p.Last)]
+		if ch == nil || ch.Phase != queue.Tried && ch.Phase != queue.Landed || ch.Reason.Code == queue.ReasonMergeConflict {
+			t.Errorf("%s: %+v", words, ch)
+		}
+	}
+}

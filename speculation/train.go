@@ -23,7 +23,10 @@ func (c *Core) land() {
 		return
 	}
 	c.formTrain()
-	if c.s.Push == nil && (m.Paused == nil || m.Paused.Until != 0) && !c.changing() && c.push() {
+	if c.changing() {
+		c.wakeAt(m.Next.Hold)
+	}
+	if c.s.Push == nil && (m.Paused == nil || m.Paused.Until != 0) && c.push() {
 		c.formTrain() // behind those that have left
 	}
 }

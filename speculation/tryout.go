@@ -44,7 +44,7 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying},
-		On: c.s.Main.Tip,
+		On: c.s.Main.Tip, Below: b.Below,
 	}
 	c.s.Changes[id] = ch
 	c.touchChange(ch)

@@ -22,15 +22,24 @@ import (
 // has nothing to build for it. Nothing is left to be proven, and go/2 is in
 // force from then on: footprints and links are made again under it, and builds
 // that run go on, their keys named anew.
+//
+// A busy main could keep that from ever coming: each time that all has passed, it
+// has moved, by what only the newer version sees as another target. So after some
+// of that landings wait, for a short time and then for a longer one, while what is
+// left is built before all else. What is red under the newer version holds up
+// nobody, and emergencies do not wait. Where no slot is ever free, the proof takes
+// one from some time on.
 
 const (
-	valueUpgrade = 1e-6             // less than what any change's build is worth
-	upgradeSpan  = 5 * time.Minute  // of a build under the newer version: it is lost when somebody wants the slot
-	upgradeKeys  = 100              // the same in keys
-	upgradeAgain = time.Minute      // between two looks at what is unproven under the newer version
-	upgradePause = time.Minute      // how long landings wait for the last of them
-	formerFor    = 6 * time.Hour    // how long after the switch passes under the former version are looked for
-	upgradeCheck = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
+	valueUpgrade    = 1e-6             // less than what any change's build is worth
+	upgradeSpan     = 5 * time.Minute  // of a build under the newer version: it is lost when somebody wants the slot
+	upgradeKeys     = 100              // the same in keys
+	upgradeAgain    = time.Minute      // between two looks at what is unproven under the newer version
+	upgradeChase    = 3                // so often main outruns the proof before landings wait for it
+	upgradePause    = time.Minute      // how long they do at the most, the first time; then twice as long each time
+	upgradePatience = 6 * time.Hour    // after this one build of the proof goes before others
+	formerFor       = 6 * time.Hour    // how long after the switch passes under the former version are looked for
+	upgradeCheck    = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
 )
 
 // versions takes in which versions of its analyzer the server knows for main, the
@@ -48,7 +57,7 @@ func (c *Core) versions(known []string) {
 		c.dropNext()
 	case m.Next == nil || m.Next.Analyzer != known[0] || m.Next.Root != "" && c.nextRoot() == nil:
 		c.dropNext()
-		m.Next = &queue.Upgrade{Analyzer: known[0]}
+		m.Next = &queue.Upgrade{Analyzer: known[0], Begun: c.now}
 		c.touchMain()
 		c.note(queue.Note{What: "upgrade-begun", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, known[0]}}})
 	}
@@ -167,9 +176,21 @@ func (c *Core) surveyNext() {
 	case n.Surveyed == m.Tip && n.Unknown == "":
 	case c.now < n.Due && !c.provenNext():
 		c.wakeAt(n.Due)
-	default:
+	case c.outstanding[taskKey(c.nextSurvey())] == "":
 		c.ask(c.nextSurvey())
+		if n.Near || n.Chased >= upgradeChase {
+			n.Waits, n.Chased = n.Waits+1, 0
+			c.hold()
+		}
 	}
+}
+
+// hold has landings wait for what is left to be proven under the newer version:
+// main moves each time that all of it has been.
+func (c *Core) hold() {
+	n := c.s.Main.Next
+	n.Hold = c.now.Add(upgradePause << min(max(n.Waits-1, 0), 6))
+	c.touchMain()
 }
 
 // provenNext reports whether all that was seen unproven under the newer version
@@ -199,6 +220,9 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 		return
 	}
 	n.Near = b.Unknown == "" && len(b.Unproven) == 0
+	if n.Surveyed == "" || c.provenNext() {
+		n.Chased++
+	}
 	if b.Commit != m.Tip {
 		return
 	}
@@ -229,6 +253,9 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	c.indexLink(root)
 	c.touch(queue.KindLink, string(root.ID))
 	n.Root = root.ID
+	if c.now < n.Hold {
+		c.hold()
+	}
 	if c.state(root).status != failed { // else it waits as long as it did, wherever main is
 		n.Retry, n.Backoff = 0, 0
 	}
@@ -266,20 +293,23 @@ func (c *Core) upgrade() {
 	m.Retry, m.Backoff = 0, 0
 }
 
-// changing reports whether landings wait a moment for the newer version: main
-// has been seen proven under it, and moves each time that is looked at.
+// changing reports whether landings other than emergencies wait for the newer
+// version: for one look at main, and for what that finds to be unproven, unless it
+// is red.
 func (c *Core) changing() bool {
 	m := &c.s.Main
-	if m.Next == nil || !m.Next.Near || m.Next.Surveyed == m.Tip {
+	n := m.Next
+	if n == nil || c.now >= n.Hold {
 		return false
 	}
-	a := c.s.Actions[c.outstanding[taskKey(c.nextSurvey())]]
-	if a == nil {
+	if n.Surveyed == m.Tip {
+		if root := c.nextRoot(); root == nil || c.state(root).status == failed {
+			return false
+		}
+	} else if a := c.s.Actions[c.outstanding[taskKey(c.nextSurvey())]]; a == nil || a.Attempt > 1 {
 		return false
 	}
-	until := a.At.Add(upgradePause)
-	c.wakeAt(until)
-	return a.Attempt == 1 && c.now < until
+	return true
 }
 
 // upgrade considers what main has unproven under the newer version: in slots that
@@ -290,14 +320,29 @@ func (p *planning) upgrade() {
 		return
 	}
 	cand := candidate{link: root, value: valueUpgrade, aim: aim{kind: queue.WorthUpgrade}, spare: true}
-	p.consider(cand, p.onlyRunning(root))
-	if !p.provenMain() || p.thrifty() {
+	first := cand // what goes before others
+	first.value, first.always, first.spare = valueMain, true, false
+	held, late := p.changing(), p.now >= n.Begun.Add(upgradePatience)
+	if !late {
+		p.wakeAt(n.Begun.Add(upgradePatience))
+	}
+	running := p.onlyRunning(root)
+	if held || late {
+		p.consider(first, running)
+	} else {
+		p.consider(cand, running)
+	}
+	if !p.provenMain() || p.thrifty() && !held {
 		return
 	}
 	keys := p.dueKeys(root, &n.Retry, n.Backoff)
 	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
 		at := p.piece(root, keys)
-		p.consider(cand, keys[:at])
+		if held || late && chunks == 0 && len(running) == 0 {
+			p.consider(first, keys[:at])
+		} else {
+			p.consider(cand, keys[:at])
+		}
 		keys = keys[at:]
 	}
 }
@@ -379,6 +424,9 @@ func (c *Core) upgradeView() *queue.UpgradeView {
 		return nil
 	}
 	v := &queue.UpgradeView{From: c.s.Main.Analyzer, To: n.Analyzer, Total: n.Total, Proven: n.Total, Unknown: n.Unknown}
+	if c.changing() {
+		v.Hold = n.Hold
+	}
 	if root := c.nextRoot(); root != nil {
 		for i, f := range c.info(root).facts {
 			if !f.passed() {

@@ -176,6 +176,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if held {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}
+	if proven && ch.Now == nil && c.changing() {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsUpgrade, Until: m.Next.Hold})
+	}
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
 	}

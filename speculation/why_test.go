@@ -47,9 +47,9 @@ func (a *audit) explained(t Turn) {
 			w.Fatalf("%s waits until %d (%s), and the next turn is at %d", id, next.Until, next.Code, t.Wake)
 		}
 		for _, r := range v.Waits {
-			if r.Code == queue.ReasonUnanalyzed || r.Code == queue.ReasonPaused {
+			if r.Code == queue.ReasonUnanalyzed || r.Code == queue.ReasonPaused || r.Code == queue.ReasonWaitsUpgrade {
 				if r.Until != 0 && (t.Wake == 0 || t.Wake > max(r.Until, w.now+1)) {
-					w.Fatalf("%s is analyzed again at %d, and the next turn is at %d", id, r.Until, t.Wake)
+					w.Fatalf("%s waits until %d (%s), and the next turn is at %d", id, r.Until, r.Code, t.Wake)
 				}
 				continue
 			}

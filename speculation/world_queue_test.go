@@ -70,6 +70,9 @@ type world struct {
 	refuses   bool     // main's protection refuses pushes
 	requires  bool     // the forge asks things of pull requests
 
+	roles       map[string]string // of users, besides boss and dev
+	permissions queue.Permissions // besides what world.config says
+
 	now   queue.Instant
 	main  queue.CommitID
 	pulls map[int]*pull
@@ -180,8 +183,9 @@ func (w *world) config(id queue.CommitID) (*queue.Config, string) {
 	if broken != "" {
 		return nil, broken
 	}
-	return &queue.Config{Version: 1, Steps: steps, Queue: w.rules,
-		Permissions: queue.Permissions{Land: "write", Queue: "maintain"}}, ""
+	may := w.permissions
+	may.Land, may.Queue = cmp.Or(may.Land, "write"), cmp.Or(may.Queue, "maintain")
+	return &queue.Config{Version: 1, Steps: steps, Queue: w.rules, Permissions: may}, ""
 }
 
 // carryOut does what an action asks for and returns what comes of it.
@@ -249,7 +253,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if p == nil {
 		return queue.Inspected{Action: key, Missing: true}
 	}
-	level := map[string]string{"boss": "admin", "dev": "write"}[t.User]
+	level := cmp.Or(w.roles[t.User], map[string]string{"boss": "admin", "dev": "write"}[t.User])
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}

@@ -33,8 +33,10 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why) // there is nothing to be analyzed, or it must not be yet
 		return
 	}
-	if role, who := c.role(r, b), c.permissions().For(queue.CommandTry); !who.Allows(role, r.User, b.Teams) {
-		c.refuse(r, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(who)}})
+	asks := *r
+	asks.Command.Verb = queue.CommandTry // it is analyzed, which may run what it holds
+	if why := c.notAllowed(&asks, b); why.Code != "" {
+		c.refuse(r, why)
 		return
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
@@ -45,7 +47,7 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonAnalyzing},
-		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why},
+		On: c.s.Main.Tip, Below: b.Below, Would: &queue.Would{Unmet: why},
 	}
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
