@@ -74,6 +74,20 @@ func failure(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("github: %s: %w", doing, err)
 }
 
+// unaddressed takes an address that is a credential by itself out of an error of
+// net/http; the host is left.
+func unaddressed(err error) error {
+	e := (*url.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	host := "(address not shown)"
+	if u, err := url.Parse(e.URL); err == nil {
+		host = u.Host
+	}
+	return &url.Error{Op: e.Op, URL: host, Err: e.Err}
+}
+
 func byStatus(doing string, resp *http.Response, message string, err error) error {
 	limited := resp.Header.Get("Retry-After") != "" || resp.Header.Get("X-RateLimit-Remaining") == "0" ||
 		strings.Contains(message, "secondary rate limit")
