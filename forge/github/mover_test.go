@@ -1,0 +1,100 @@
+package github_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+// scripted is a GitHub that answers as a test says, and hands out tokens.
+type scripted func(*http.Request) *http.Response
+
+func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	var resp *http.Response
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/installation"):
+		resp = answer(200, `{"id":7}`)
+	case strings.HasSuffix(r.URL.Path, "/access_tokens"):
+		resp = answer(201, `{"token":"t0ken","expires_at":"2099-01-01T00:00:00Z"}`)
+	default:
+		resp = s(r)
+	}
+	if resp == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	resp.Request = r
+	return resp, nil
+}
+
+func answer(status int, body string, header ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func newScripted(t *testing.T, s scripted) *github.Forge {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := github.New(github.Options{BaseURL: "https://api.github.test/", AppID: 1, Owner: "o", Name: "r", Shared: github.NewShared(s, 0),
+		PrivateKey: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Whatever an answer says, our credentials go to no other host.
+func TestRedirectsStayAtTheHost(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		var elsewhere []string
+		f := newScripted(t, func(r *http.Request) *http.Response {
+			if r.URL.Host != "api.github.test" {
+				elsewhere = append(elsewhere, fmt.Sprint(r.URL, " ", r.Header.Get("Authorization")))
+				return answer(200, `{"name":"logs"}`)
+			}
+			return answer(status, "", "Location", "https://evil.test"+r.URL.Path)
+		})
+		if _, err := f.Protection(t.Context(), "logs"); err == nil {
+			t.Errorf("%d: an answer from elsewhere is taken", status)
+		}
+		if _, err := f.CIRuns(t.Context(), "x"); err == nil {
+			t.Errorf("%d: an answer from elsewhere is taken", status)
+		}
+		if len(elsewhere) > 0 {
+			t.Errorf("%d: asked elsewhere: %q", status, elsewhere)
+		}
+	}
+}
+
+// The address of a log is a credential by itself, and so is the code that stands
+// for an App: neither is told in an error.
+func TestErrorsTellNoAddressesThatAreSecrets(t *testing.T) {
+	f := newScripted(t, func(r *http.Request) *http.Response {
+		if r.URL.Host != "api.github.test" {
+			return nil
+		}
+		return answer(302, "", "Location", "https://logs.test/7?sig=s3cret")
+	})
+	_, err := f.CILog(t.Context(), forge.CIResult{ID: 7, Bound: true})
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a log: %v", err)
+	}
+	_, err = github.Register(t.Context(), "https://api.github.test/", "s3cret", scripted(func(*http.Request) *http.Response { return nil }))
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("an App: %v", err)
+	}
+}
