@@ -75,6 +75,8 @@ const (
 	patience = 5 * time.Second
 	// longestStrike ends the doubling of pauses that GitHub gives no time for.
 	longestStrike = 16 * unsaid
+	// longestPause is the period of GitHub's longest limit.
+	longestPause = time.Hour
 )
 
 // budget is what one installation may still ask of GitHub, as a transport: it
@@ -134,7 +136,7 @@ func (b *budget) enter(req *http.Request) (leave func(), err error) {
 		}
 	}
 	if req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") { // what is asked over GraphQL changes nothing
-		if err := sleep(ctx, b.turn()); err != nil {
+		if err := b.turn(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -155,19 +157,36 @@ func (b *budget) pause(behind bool) (time.Duration, string) {
 	return 0, ""
 }
 
-// turn takes the next turn to change something and says when it comes.
-func (b *budget) turn() time.Duration {
+// turn waits for the next turn to change something. One that does not wait for it
+// takes none: those behind would wait for nobody, and give up in their turn.
+func (b *budget) turn(ctx context.Context) error {
+	if b.rate == 0 {
+		return ctx.Err()
+	}
+	wait := b.take(1)
+	if end, ok := ctx.Deadline(); ok && wait > time.Until(end) {
+		b.take(-1)
+		return &forge.Transient{After: wait, Err: fmt.Errorf("so much is to be written as %s that this would be sent in %v only: %w",
+			b.account, wait.Round(time.Second), context.DeadlineExceeded)}
+	}
+	err := sleep(ctx, wait)
+	if err != nil {
+		b.take(-1)
+	}
+	return err
+}
+
+// take takes turns to change something, or gives them back, and says when the
+// last of them comes.
+func (b *budget) take(turns float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.rate == 0 {
-		return 0
-	}
 	now := time.Now()
 	if !b.filled.IsZero() {
 		b.tokens = min(b.burst, b.tokens+now.Sub(b.filled).Seconds()*b.rate)
 	}
 	b.filled = now
-	b.tokens--
+	b.tokens = min(b.burst, b.tokens-turns)
 	return time.Duration(max(0, -b.tokens/b.rate) * float64(time.Second))
 }
 
@@ -202,6 +221,7 @@ func (b *budget) place(ctx context.Context, behind bool) (leave func(), err erro
 			b.mu.Lock()
 			if queued {
 				b.waiting--
+				b.wake() // a free place may have been left to this one
 			}
 			b.mu.Unlock()
 			return nil, ctx.Err()
@@ -216,6 +236,11 @@ func (b *budget) leave(behind bool) {
 	if behind {
 		b.behind--
 	}
+	b.wake()
+}
+
+// wake has those who wait for a place look again; the caller holds mu.
+func (b *budget) wake() {
 	close(b.free)
 	b.free = make(chan struct{})
 }
@@ -227,7 +252,7 @@ func (b *budget) learn(resp *http.Response) error {
 	defer b.mu.Unlock()
 	now := time.Now()
 	h := resp.Header
-	if resource := h.Get("X-RateLimit-Resource"); resource == "" || resource == "core" {
+	if resource := h.Get("X-RateLimit-Resource"); (resource == "" || resource == "core") && !asksForToken(resp.Request) {
 		limit, e1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 		remaining, e2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 		seconds, e3 := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
@@ -246,9 +271,12 @@ func (b *budget) learn(resp *http.Response) error {
 	}
 	b.refused++
 	wait := after(h, -1)
-	if wait >= 0 {
+	switch {
+	case wait >= 0:
 		wait = max(wait, time.Second) // the moment named may be past by our clock
-	} else {
+	case now.Before(b.until):
+		return err // it was under way when the pause began
+	default:
 		wait = min(unsaid<<min(b.strikes, 10), longestStrike)
 		b.strikes++
 	}
@@ -256,6 +284,12 @@ func (b *budget) learn(resp *http.Response) error {
 		b.until, b.why = until, why
 	}
 	return err
+}
+
+// asksForToken reports whether a request was made as the App itself, which has
+// limits of its own, although it goes with an installation's.
+func asksForToken(req *http.Request) bool {
+	return req != nil && strings.HasSuffix(req.URL.Path, "/access_tokens")
 }
 
 // refusalFor says why GitHub takes no more requests, if that is what it says.

@@ -46,7 +46,7 @@ func failure(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("github: %s: %w", doing, err)
 	}
 	wait := func(after time.Duration) error {
-		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: max(after, 0)}
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: min(max(after, 0), longestPause)}
 	}
 	var (
 		primary   *github.RateLimitError
@@ -120,19 +120,20 @@ func advice(resp *http.Response) string {
 	return "check the App's permissions, and that they were accepted on the installation"
 }
 
-// after reads how long to wait from the headers of a refusal.
+// after reads how long to wait from the headers of a refusal: longestPause at most,
+// so that one absurd answer silences nobody for good.
 func after(h http.Header, otherwise time.Duration) time.Duration {
 	if text := h.Get("Retry-After"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil {
-			return time.Duration(max(n, 0)) * time.Second
+			return time.Duration(min(max(n, 0), int(longestPause/time.Second))) * time.Second
 		}
 		if at, err := http.ParseTime(text); err == nil {
-			return max(time.Until(at), 0)
+			return min(max(time.Until(at), 0), longestPause)
 		}
 	}
 	if h.Get("X-RateLimit-Remaining") == "0" {
 		if n, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err == nil {
-			return max(time.Until(time.Unix(n, 0)), 0)
+			return min(max(time.Until(time.Unix(n, 0)), 0), longestPause)
 		}
 	}
 	return otherwise
