@@ -1,15 +1,19 @@
 package github_test
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
@@ -21,6 +25,8 @@ type scripted func(*http.Request) *http.Response
 func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	var resp *http.Response
 	switch {
+	case s == nil:
+		<-r.Context().Done()
 	case strings.HasSuffix(r.URL.Path, "/installation"):
 		resp = answer(200, `{"id":7}`)
 	case strings.HasSuffix(r.URL.Path, "/access_tokens"):
@@ -97,4 +103,30 @@ func TestErrorsTellNoAddressesThatAreSecrets(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("an App: %v", err)
 	}
+}
+
+// While GitHub does not answer, those who show the limits, or tell us that
+// something is new, do not wait for it: pages, turns and webhooks would.
+func TestNobodyWaitsForAnInstallationThatIsLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newScripted(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := f.Permission(ctx, "ann")
+			ended <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		f.Limits()
+		f.Refresh()
+		f.Reset()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they waited %v", took)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
