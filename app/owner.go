@@ -63,6 +63,7 @@ const (
 	retryPause = 500 * time.Millisecond
 	missedEach = 5 * time.Minute
 	missedSoon = 20 * time.Second // until it is asked again after it did not answer
+	lostKept   = 72 * time.Hour   // for so long, GitHub keeps deliveries that failed
 )
 
 // NewOwner returns an owner that does not run yet.
@@ -276,13 +277,17 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 // worked, with an overlap.
 func (o *Owner) watchMissed(ctx context.Context) {
 	since := o.Now().Add(-24 * time.Hour)
+	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
 		started := o.Now()
 		if r, ok := o.Forge.(redeliverer); ok {
-			if n, err := r.Redeliver(ctx, since); err != nil {
+			if n, err := r.Redeliver(ctx, lost); err != nil {
 				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
-			} else if n > 0 {
-				o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+			} else {
+				lost = started.Add(-2 * o.Missed)
+				if n > 0 {
+					o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+				}
 			}
 		}
 		events, err := o.Forge.Missed(ctx, since, o.openPulls())
