@@ -243,6 +243,16 @@ func repositoryInstallation(c *call) (any, error) {
 	return c.s.installationOf(in), nil
 }
 
+// repositoryInstallationByID answers GET /repositories/{id}/installation.
+func repositoryInstallationByID(c *call) (any, error) {
+	for _, r := range c.s.repos {
+		if in := r.installation(); r.id == c.number("id") && in != nil {
+			return c.s.installationOf(in), nil
+		}
+	}
+	return nil, notFound()
+}
+
 // admitInstallation refuses tokens for an installation that is suspended.
 func admitInstallation(in *installation) error {
 	if in == nil {

@@ -19,6 +19,7 @@ func appRoutes() []route {
 		{pattern: "GET /rate_limit", f: rateLimit},
 		{pattern: "GET /repos/{owner}/{repo}/installation", need: "app", f: repositoryInstallation},
 		{pattern: "GET /repositories/{id}", f: getRepositoryByID},
+		{pattern: "GET /repositories/{id}/installation", need: "app", f: repositoryInstallationByID},
 	}
 }
 

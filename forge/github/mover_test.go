@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
@@ -129,4 +130,25 @@ func TestNobodyWaitsForAnInstallationThatIsLookedFor(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A repository that was given to another owner is found by its id, although another
+// one has its name by now, which the App reaches as well.
+func TestTakenNameIsNotTheRepository(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.server.Install("o")
+	place, err := w.forge.Locate(w.ctx, 0)
+	w.must(err)
+	w.must(w.repo.Rename("o", "globex/r"))
+	w.server.Install("globex")
+	if _, err := w.server.AddRepository("o", "r", "main"); err != nil {
+		t.Fatal(err)
+	}
+	f := w.newForge()
+	if found, err := f.Locate(w.ctx, place.ID); err != nil || found.ID != place.ID || found.Name != "globex/r" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if remote, err := f.Remote(w.ctx); err != nil || !strings.HasSuffix(remote.URL, "/globex/r.git") {
+		t.Errorf("%s, %v", remote.URL, err)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/forge"
 )
@@ -80,7 +81,7 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	if inst != nil || err != nil {
 		return inst, err
 	}
-	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
+	found, err := s.find(ctx)
 	if isNotFound(err) {
 		return nil, s.refused(era, fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
 			forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
@@ -109,6 +110,20 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 		s.inst, s.since = inst, time.Now()
 	}
 	return inst, nil
+}
+
+// find asks for the installation on the repository: by its id where that is known,
+// since another repository may have its name by now. GitHub does not document that
+// address, but redirects to its like from former names; a server without it is
+// asked by name. Tokens are for the id in any case.
+func (s *session) find(ctx context.Context) (*github.Installation, error) {
+	if id := s.f.repositoryID(); id != 0 {
+		if found, _, err := s.f.app.Apps.FindRepositoryInstallationByID(ctx, id); !isNotFound(err) {
+			return found, err
+		}
+	}
+	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
+	return found, err
 }
 
 // remembered returns the installation as it was found, or why there is none, or
