@@ -200,7 +200,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx) })
+	wg.Go(func() { o.watchMissed(ctx, do.locate) })
 	wg.Go(func() { o.keepUp(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
@@ -274,8 +274,9 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 
 // watchMissed asks the forge, at the start and every few minutes, for what
 // webhooks may have lost. It is read from the moment of the last time that
-// worked, with an overlap.
-func (o *Owner) watchMissed(ctx context.Context) {
+// worked, with an overlap. The repository is located first: another one may have
+// its name, and what is said there is not for us.
+func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
 	since := o.Now().Add(-24 * time.Hour)
 	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
@@ -290,7 +291,11 @@ func (o *Owner) watchMissed(ctx context.Context) {
 				}
 			}
 		}
-		events, err := o.Forge.Missed(ctx, since, o.openPulls())
+		var events []queue.Event
+		_, err := locate(ctx)
+		if err == nil {
+			events, err = o.Forge.Missed(ctx, since, o.openPulls())
+		}
 		if err == nil {
 			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", o.Branch, started.UnixMilli()), Body: queue.MainMoved{Branch: o.Branch}})
 			for i := range events {
