@@ -2,8 +2,10 @@ package github
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -55,6 +57,7 @@ func failure(ctx context.Context, doing string, err error) error {
 		token     *ghinstallation.HTTPError
 		network   net.Error
 		request   *url.Error
+		syntax    *json.SyntaxError
 	)
 	switch {
 	case errors.As(err, &primary):
@@ -69,6 +72,8 @@ func failure(ctx context.Context, doing string, err error) error {
 	case errors.As(err, &token) && token.Response != nil:
 		return byStatus(doing, token.Response, "", err)
 	case errors.As(err, &network), errors.As(err, &request):
+		return wait(0)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // cut off, or the page of something in between
 		return wait(0)
 	}
 	return fmt.Errorf("github: %s: %w", doing, err)

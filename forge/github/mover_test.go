@@ -152,3 +152,15 @@ func TestTakenNameIsNotTheRepository(t *testing.T) {
 		t.Errorf("%s, %v", remote.URL, err)
 	}
 }
+
+// An answer that is cut off, or is somebody else's page, is asked for again: GitHub
+// has said nothing by it.
+func TestAnswersThatCannotBeReadAreTransient(t *testing.T) {
+	for _, body := range []string{`{"permission":"wr`, `<html>sorry</html>`} {
+		f := newScripted(t, func(*http.Request) *http.Response { return answer(200, body) })
+		var transient *forge.Transient
+		if _, err := f.Permission(t.Context(), "ann"); !errors.As(err, &transient) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
