@@ -1,12 +1,16 @@
 package app_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -214,4 +218,46 @@ func TestWebhooksOfADowntime(t *testing.T) {
 	if again == 0 {
 		t.Error("nothing was delivered again")
 	}
+}
+
+// deaf is a GitHub that does not answer at first when it is asked for lost webhooks.
+type deaf struct {
+	*github.Forge
+	asked chan time.Time
+	heard bool
+}
+
+func (d *deaf) Redeliver(ctx context.Context, since time.Time) (int, error) {
+	select {
+	case d.asked <- since:
+	case <-ctx.Done():
+	}
+	if !d.heard {
+		d.heard = true
+		return 0, &forge.Transient{Err: errors.New("bad gateway")}
+	}
+	return d.Forge.Redeliver(ctx, since)
+}
+
+// What was lost in a downtime is asked for until GitHub has answered, although what
+// was missed otherwise is known by then; after a weekend, too.
+func TestWebhooksOfADowntimeAreAskedForUntilGitHubAnswers(t *testing.T) {
+	d := &deaf{asked: make(chan time.Time)}
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), talkative: true, missed: time.Millisecond,
+		forge: func(f forge.Forge) forge.Forge { d.Forge = f.(*github.Forge); return d }})
+	first, again, third := <-d.asked, <-d.asked, <-d.asked
+	if down := time.Since(first); down < 70*time.Hour {
+		t.Errorf("at the start, what was lost in the last %v is asked for", down)
+	}
+	if !again.Equal(first) {
+		t.Errorf("asked for what was lost since %v, without an answer; then only since %v", first, again)
+	}
+	if !third.After(again) {
+		t.Errorf("the same again: %v", third)
+	}
+	go func() {
+		for range d.asked {
+		}
+	}()
+	h.proven()
 }

@@ -53,7 +53,7 @@ var refusable = []struct {
 	open               bool       // it may stay open when it has landed: the push does not wait for what is for people only
 	before             func(*hub) // brings it about that the call is made
 }{
-	{name: "installation", method: "GET", path: "/repos/acme/shop/installation", before: anew},
+	{name: "installation", method: "GET", path: "/repositories/*/installation", before: anew},
 	{name: "token", method: "POST", path: "/app/installations/*/access_tokens", before: expire},
 	{name: "app", method: "GET", path: "/app", before: restart},
 	{name: "branch", method: "GET", path: "/repos/acme/shop/branches/main", before: restart},

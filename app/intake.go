@@ -78,6 +78,7 @@ type Intake struct {
 
 	mu      sync.Mutex
 	aliases aliases
+	ids     map[string]int64 // of repositories, by configured name in lower case
 }
 
 // NewIntake returns an intake of webhooks.
@@ -91,7 +92,7 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}, ids: map[string]int64{}}
 }
 
 func (h Hook) queues(repository string) []string {
@@ -182,7 +183,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d
 	case !d.CI.None() && hook.CI != nil:
-		hook.CI(strings.ToLower(d.Repository), d.CI)
+		hook.CI(in.configured(d.Repository, d.RepositoryID), d.CI)
 		if len(d.Events) == 0 {
 			return http.StatusAccepted, resultTold, d
 		}

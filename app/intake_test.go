@@ -32,6 +32,7 @@ type paperForge struct{}
 
 type paperDelivery struct {
 	Repository string `json:"repository"`
+	ID         int64  `json:"id"`
 	Kind       string `json:"kind"`
 	Number     int    `json:"number"`
 	Comment    string `json:"comment"`
@@ -45,7 +46,7 @@ func (paperForge) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err := json.Unmarshal(body, &p); err != nil {
 		return forge.Delivery{}, fmt.Errorf("%w: %v", forge.ErrMalformed, err)
 	}
-	d := forge.Delivery{ID: "d-" + h.Get("Delivery"), Kind: p.Kind, Repository: p.Repository}
+	d := forge.Delivery{ID: "d-" + h.Get("Delivery"), Kind: p.Kind, Repository: p.Repository, RepositoryID: p.ID}
 	switch p.Kind {
 	case "comment":
 		d.Events = []queue.Event{{ID: d.ID, Body: queue.Commented{Number: p.Number, Comment: "1", Author: "lena", Body: p.Comment}}}
@@ -144,17 +145,19 @@ type intakeStand struct {
 	metrics *app.Metrics
 	logs    *bytes.Buffer
 	server  *httptest.Server
+	intake  *app.Intake
 }
 
 func newIntakeStand(t *testing.T) *intakeStand {
 	s := &intakeStand{inbox: &intakeInbox{}, spool: &intakeSpool{}, metrics: app.NewMetrics(), logs: &bytes.Buffer{}}
-	s.server = httptest.NewServer(app.NewIntake(app.IntakeOptions{
+	s.intake = app.NewIntake(app.IntakeOptions{
 		Hooks: map[string]app.Hook{"paper": {Receiver: paperForge{}, Queues: map[string][]string{
 			"Acme/Store": {"acme/store@main", "acme/store@release"},
 			"acme/docs":  {"acme/docs@main"},
 		}}},
 		Appender: s.inbox, Spool: s.spool, Metrics: s.metrics, Now: noon, Log: slog.New(slog.NewTextHandler(s.logs, nil)),
-	}))
+	})
+	s.server = httptest.NewServer(s.intake)
 	t.Cleanup(s.server.Close)
 	return s
 }
@@ -238,6 +241,26 @@ func TestIntakeStampsAndSpreads(t *testing.T) {
 	want := map[string][]queue.Event{"acme/store@main": {event}, "acme/store@release": {event}}
 	if diff := cmp.Diff(want, s.inbox.events); diff != "" {
 		t.Errorf("inboxes (-want +got):\n%s", diff)
+	}
+}
+
+// A repository is the one of its id: another that has its former name is nobody's,
+// and what was sent before it had its present one is its own.
+func TestIntakeGoesByTheRepositorysID(t *testing.T) {
+	s := newIntakeStand(t)
+	s.intake.Moved("acme/store", "globex/shop", 7)
+	for _, c := range []struct {
+		name   string
+		id     int64
+		result string
+	}{
+		{"globex/shop", 7, "stored"}, {"globex/shop", 0, "stored"}, {"acme/store", 7, "stored"}, {"globex/newer", 7, "stored"},
+		{"acme/store", 8, "no-queue"}, {"globex/shop", 8, "no-queue"}, {"acme/docs", 9, "stored"},
+	} {
+		body := fmt.Sprintf(`{"repository":%q,"id":%d,"kind":"comment","number":7,"comment":"/land"}`, c.name, c.id)
+		if _, result := s.deliver(t, "/webhook", "right", body); result != c.result {
+			t.Errorf("%s %d: %s, want %s", c.name, c.id, result, c.result)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
-	Moved     func(now string)       // hears the repository's name, "owner/name", when it has been read; nil: nobody
+	Moved     func(now forge.Place)  // hears where the repository is, when it has been read; nil: nobody
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 
@@ -63,6 +63,7 @@ const (
 	retryPause = 500 * time.Millisecond
 	missedEach = 5 * time.Minute
 	missedSoon = 20 * time.Second // until it is asked again after it did not answer
+	lostKept   = 72 * time.Hour   // for so long, GitHub keeps deliveries that failed
 )
 
 // NewOwner returns an owner that does not run yet.
@@ -199,7 +200,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx) })
+	wg.Go(func() { o.watchMissed(ctx, do.locate) })
 	wg.Go(func() { o.keepUp(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
@@ -273,19 +274,28 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 
 // watchMissed asks the forge, at the start and every few minutes, for what
 // webhooks may have lost. It is read from the moment of the last time that
-// worked, with an overlap.
-func (o *Owner) watchMissed(ctx context.Context) {
+// worked, with an overlap. The repository is located first: another one may have
+// its name, and what is said there is not for us.
+func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
 	since := o.Now().Add(-24 * time.Hour)
+	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
 		started := o.Now()
 		if r, ok := o.Forge.(redeliverer); ok {
-			if n, err := r.Redeliver(ctx, since); err != nil {
+			if n, err := r.Redeliver(ctx, lost); err != nil {
 				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
-			} else if n > 0 {
-				o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+			} else {
+				lost = started.Add(-2 * o.Missed)
+				if n > 0 {
+					o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+				}
 			}
 		}
-		events, err := o.Forge.Missed(ctx, since, o.openPulls())
+		var events []queue.Event
+		_, err := locate(ctx)
+		if err == nil {
+			events, err = o.Forge.Missed(ctx, since, o.openPulls())
+		}
 		if err == nil {
 			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", o.Branch, started.UnixMilli()), Body: queue.MainMoved{Branch: o.Branch}})
 			for i := range events {

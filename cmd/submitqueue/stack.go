@@ -164,10 +164,10 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 
 // moved returns who is told that a repository has another name than the one it
 // was configured with: webhooks bear it.
-func (s *stack) moved(configured string) func(now string) {
-	return func(now string) {
+func (s *stack) moved(configured string) func(now forge.Place) {
+	return func(now forge.Place) {
 		if s.intake != nil {
-			s.intake.Moved(configured, now)
+			s.intake.Moved(configured, now.Name, now.ID)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type accessPayload struct {
 }
 
 type named struct {
+	ID       int64  `json:"id"`
 	FullName string `json:"full_name"`
 }
 
@@ -80,7 +81,7 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		if p.Repository.FullName == "" {
 			return true, fmt.Errorf("%w: no repository", forge.ErrMalformed)
 		}
-		d.Repository, d.Formerly = p.Repository.FullName, owner+"/"+name
+		d.Repository, d.RepositoryID, d.Formerly = p.Repository.FullName, p.Repository.ID, owner+"/"+name
 		say(queue.Access{Moved: true})
 	default:
 		return true, forge.ErrIgnored

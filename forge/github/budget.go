@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +79,8 @@ const (
 	contentHour    = time.Hour + time.Minute
 	// longestStrike ends the doubling of pauses that GitHub gives no time for.
 	longestStrike = 16 * unsaid
+	// longestPause is the period of GitHub's longest limit.
+	longestPause = time.Hour
 )
 
 // budget is what one installation may still ask of GitHub, as a transport: it
@@ -140,12 +141,7 @@ func (b *budget) enter(req *http.Request) (leave func(), err error) {
 		}
 	}
 	if req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") { // what is asked over GraphQL changes nothing
-		wait, full := b.turn(creates(req))
-		if full > 0 {
-			return nil, &forge.Transient{Err: fmt.Errorf("%s is to make no more comments for another %v: GitHub allows %d an hour",
-				b.account, full.Round(time.Second), contentPerHour), After: full}
-		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := b.turn(ctx, creates(req)); err != nil {
 			return nil, err
 		}
 	}
@@ -164,40 +160,6 @@ func (b *budget) pause(behind bool) (time.Duration, string) {
 		return b.reset.Sub(now), "the rest of the hourly limit is kept for commands"
 	}
 	return 0, ""
-}
-
-// turn takes the next turn to change something and says when it comes. There is
-// none, for as long as full says, to create more than may be in an hour.
-func (b *budget) turn(creates bool) (wait, full time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.rate == 0 {
-		return 0, 0
-	}
-	now := time.Now()
-	if creates {
-		b.created = slices.DeleteFunc(b.created, func(at time.Time) bool { return now.Sub(at) >= contentHour })
-		if len(b.created) >= contentPerHour {
-			// At least a minute: many may wait for the same moment.
-			return 0, max(b.created[0].Add(contentHour).Sub(now), time.Minute)
-		}
-	}
-	if !b.filled.IsZero() {
-		b.tokens = min(b.burst, b.tokens+now.Sub(b.filled).Seconds()*b.rate)
-	}
-	b.filled = now
-	b.tokens--
-	wait = time.Duration(max(0, -b.tokens/b.rate) * float64(time.Second))
-	if creates {
-		b.created = append(b.created, now.Add(wait))
-	}
-	return wait, 0
-}
-
-// creates says whether a request makes what GitHub's limit on content counts: of
-// what we ask for, new comments.
-func creates(req *http.Request) bool {
-	return req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/comments")
 }
 
 // place waits for a place among the requests that are under way. What nobody
@@ -231,6 +193,7 @@ func (b *budget) place(ctx context.Context, behind bool) (leave func(), err erro
 			b.mu.Lock()
 			if queued {
 				b.waiting--
+				b.wake() // a free place may have been left to this one
 			}
 			b.mu.Unlock()
 			return nil, ctx.Err()
@@ -245,6 +208,11 @@ func (b *budget) leave(behind bool) {
 	if behind {
 		b.behind--
 	}
+	b.wake()
+}
+
+// wake has those who wait for a place look again; the caller holds mu.
+func (b *budget) wake() {
 	close(b.free)
 	b.free = make(chan struct{})
 }
@@ -256,7 +224,7 @@ func (b *budget) learn(resp *http.Response) error {
 	defer b.mu.Unlock()
 	now := time.Now()
 	h := resp.Header
-	if resource := h.Get("X-RateLimit-Resource"); resource == "" || resource == "core" {
+	if resource := h.Get("X-RateLimit-Resource"); (resource == "" || resource == "core") && !asksForToken(resp.Request) {
 		limit, e1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 		remaining, e2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 		seconds, e3 := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
@@ -275,9 +243,12 @@ func (b *budget) learn(resp *http.Response) error {
 	}
 	b.refused++
 	wait := after(h, -1)
-	if wait >= 0 {
+	switch {
+	case wait >= 0:
 		wait = max(wait, time.Second) // the moment named may be past by our clock
-	} else {
+	case now.Before(b.until):
+		return err // it was under way when the pause began
+	default:
 		wait = min(unsaid<<min(b.strikes, 10), longestStrike)
 		b.strikes++
 	}
@@ -285,6 +256,12 @@ func (b *budget) learn(resp *http.Response) error {
 		b.until, b.why = until, why
 	}
 	return err
+}
+
+// asksForToken reports whether a request was made as the App itself, which has
+// limits of its own, although it goes with an installation's.
+func asksForToken(req *http.Request) bool {
+	return req != nil && strings.HasSuffix(req.URL.Path, "/access_tokens")
 }
 
 // refusalFor says why GitHub takes no more requests, if that is what it says.

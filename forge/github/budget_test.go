@@ -310,3 +310,126 @@ func TestPacingKeepsWithinTheLimitsOnContent(t *testing.T) {
 		}
 	})
 }
+// Requests that end while they wait for their turn do not use it up: those after
+// them would wait for nobody. One that would end before its turn is told so.
+func TestTurnsOfThoseWhoGaveUpAreNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewShared(&limited{}, 60).of(7)
+		var wg sync.WaitGroup
+		for range 200 { // 20 go at once, 10 within their time
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 10500*time.Millisecond)
+				defer cancel()
+				_, err := ask(ctx, b, "POST", "/")
+				if transient := (*forge.Transient)(nil); err != nil && (!errors.As(err, &transient) || transient.After <= 10*time.Second) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if b.asked != 30 {
+			t.Errorf("%d were sent, want 30", b.asked)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 100 {
+			wg.Go(func() { _, _ = ask(ctx, b, "POST", "/") })
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		began := time.Now()
+		if _, err := ask(t.Context(), b, "POST", "/"); err != nil || time.Since(began) > 2*time.Second {
+			t.Errorf("the next one waits %v, %v", time.Since(began), err)
+		}
+	})
+}
+
+// Requests that were under way together are refused together: that is one refusal.
+func TestRefusalsAtOnceAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		github := &limited{hold: make(chan struct{}), answer: func(*http.Request) *http.Response { return respond(429, "") }}
+		b := NewShared(github, 0).of(7)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { _, _ = ask(t.Context(), b, "GET", "/") })
+		}
+		synctest.Wait()
+		close(github.hold)
+		wg.Wait()
+		_, err := ask(t.Context(), b, "GET", "/")
+		refusedFor(t, err, time.Minute, "too many")
+	})
+}
+
+// A token is asked for as the App: what is left to the App says nothing of what is
+// left to the installation.
+func TestTokensTellNothingOfTheInstallation(t *testing.T) {
+	b := NewShared(&limited{}, 0).of(7)
+	answer := func(path, left, reset string) {
+		resp := respond(201, "", "X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset)
+		resp.Request, _ = http.NewRequest("POST", "http://github"+path, nil)
+		if err := b.learn(resp); err != nil {
+			t.Error(err)
+		}
+	}
+	answer("/repos/o/r", "10", "2000")
+	answer("/app/installations/7/access_tokens", "4999", "2600")
+	if b.remaining != 10 {
+		t.Errorf("%d left, want 10", b.remaining)
+	}
+}
+
+// One absurd answer does not silence an installation.
+func TestNoPauseIsLongerThanGitHubsLimits(t *testing.T) {
+	for _, header := range [][]string{{"Retry-After", "9223372036854775807"}, {"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}, {"Retry-After", "99999999999"}, {"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "99999999999"}} {
+		synctest.Test(t, func(t *testing.T) {
+			github := &limited{answer: func(*http.Request) *http.Response { return respond(429, "", header...) }}
+			b := NewShared(github, 0).of(7)
+			if _, err := ask(t.Context(), b, "GET", "/"); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ask(t.Context(), b, "GET", "/")
+			refusedFor(t, err, longestPause, "too many")
+		})
+	}
+}
+
+// Whoever gives up waiting for a place wakes those who waited for him.
+func TestGivingUpWakesTheBackground(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			b := NewShared(&limited{}, 0).of(7)
+			var leaves []func()
+			for range atOnce {
+				leave, err := b.place(t.Context(), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				leaves = append(leaves, leave)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if leave, err := b.place(ctx, false); err == nil {
+					leave()
+				}
+			})
+			wg.Go(func() {
+				limit, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				leave, err := b.place(limit, true)
+				if err != nil {
+					t.Error("a place is free, and the background sleeps")
+					return
+				}
+				leave()
+			})
+			synctest.Wait()
+			cancel()
+			for _, leave := range leaves {
+				leave()
+			}
+			wg.Wait()
+		})
+	}
+}

@@ -262,7 +262,7 @@ func (f *Forge) CILog(ctx context.Context, r forge.CIResult) (string, error) {
 	}
 	got, err := (&http.Client{Transport: f.o.Shared.http, Timeout: f.o.Timeout}).Do(req)
 	if err != nil {
-		return "", failure(ctx, doing, err)
+		return "", failure(ctx, doing, unaddressed(err))
 	}
 	defer got.Body.Close()
 	if got.StatusCode != http.StatusOK {

@@ -2,8 +2,10 @@ package github
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -46,7 +48,7 @@ func failure(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("github: %s: %w", doing, err)
 	}
 	wait := func(after time.Duration) error {
-		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: max(after, 0)}
+		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: min(max(after, 0), longestPause)}
 	}
 	var (
 		primary   *github.RateLimitError
@@ -55,6 +57,7 @@ func failure(ctx context.Context, doing string, err error) error {
 		token     *ghinstallation.HTTPError
 		network   net.Error
 		request   *url.Error
+		syntax    *json.SyntaxError
 	)
 	switch {
 	case errors.As(err, &primary):
@@ -70,8 +73,24 @@ func failure(ctx context.Context, doing string, err error) error {
 		return byStatus(doing, token.Response, "", err)
 	case errors.As(err, &network), errors.As(err, &request):
 		return wait(0)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // cut off, or the page of something in between
+		return wait(0)
 	}
 	return fmt.Errorf("github: %s: %w", doing, err)
+}
+
+// unaddressed takes an address that is a credential by itself out of an error of
+// net/http; the host is left.
+func unaddressed(err error) error {
+	e := (*url.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	host := "(address not shown)"
+	if u, err := url.Parse(e.URL); err == nil {
+		host = u.Host
+	}
+	return &url.Error{Op: e.Op, URL: host, Err: e.Err}
 }
 
 func byStatus(doing string, resp *http.Response, message string, err error) error {
@@ -106,19 +125,20 @@ func advice(resp *http.Response) string {
 	return "check the App's permissions, and that they were accepted on the installation"
 }
 
-// after reads how long to wait from the headers of a refusal.
+// after reads how long to wait from the headers of a refusal: longestPause at most,
+// so that one absurd answer silences nobody for good.
 func after(h http.Header, otherwise time.Duration) time.Duration {
 	if text := h.Get("Retry-After"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil {
-			return time.Duration(max(n, 0)) * time.Second
+			return time.Duration(min(max(n, 0), int(longestPause/time.Second))) * time.Second
 		}
 		if at, err := http.ParseTime(text); err == nil {
-			return max(time.Until(at), 0)
+			return min(max(time.Until(at), 0), longestPause)
 		}
 	}
 	if h.Get("X-RateLimit-Remaining") == "0" {
 		if n, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err == nil {
-			return max(time.Until(time.Unix(n, 0)), 0)
+			return min(max(time.Until(time.Unix(n, 0)), 0), longestPause)
 		}
 	}
 	return otherwise

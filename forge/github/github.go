@@ -126,7 +126,7 @@ func New(o Options) (*Forge, error) {
 
 func (f *Forge) newClient(t http.RoundTripper) *github.Client {
 	t = moves{f.mover, t}
-	c := github.NewClient(&http.Client{Transport: t, Timeout: f.o.Timeout})
+	c := github.NewClient(&http.Client{Transport: t, Timeout: f.o.Timeout, CheckRedirect: followNone})
 	c.BaseURL, c.UploadURL = f.base, f.base
 	if u, err := url.Parse(strings.TrimSuffix(f.o.UploadURL, "/") + "/"); err == nil && u.Host != "" {
 		c.UploadURL = u

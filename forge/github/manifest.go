@@ -108,7 +108,7 @@ func Register(ctx context.Context, api, code string, transport http.RoundTripper
 	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	resp, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(req)
 	if err != nil {
-		return r, failure(ctx, doing, err)
+		return r, failure(ctx, doing, unaddressed(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -204,10 +205,14 @@ func (f *Forge) Redeliver(ctx context.Context, since time.Time) (int, error) {
 		}
 		_, _, err := f.app.Apps.RedeliverHookDelivery(ctx, failed[order[i]])
 		// 202 is success, which go-github v60 returns as an error.
-		if accepted := (*github.AcceptedError)(nil); err != nil && !errors.As(err, &accepted) {
+		if accepted := (*github.AcceptedError)(nil); err == nil || errors.As(err, &accepted) {
+			asked++
+			continue
+		}
+		if !isNotFound(err) && !hasStatus(err, http.StatusUnprocessableEntity) {
 			return asked, failure(ctx, doing, asApp(err))
 		}
-		asked++
+		f.log.Warn("GitHub does not send a lost webhook again; the others are asked for", "delivery", order[i], "error", err)
 	}
 	return asked, nil
 }

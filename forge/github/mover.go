@@ -40,6 +40,10 @@ const maxMoves = 3
 // errElsewhere is a redirect that leaves the host we trust.
 var errElsewhere = errors.New("github: the answer redirects to another host; it is not followed, because our credentials are for this one")
 
+// followNone leaves redirects to the mover: net/http would follow the others to
+// any host, through a transport that adds our credentials.
+func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // RoundTrip sends a request to where the repository is.
 func (m moves) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = m.there(req)
@@ -48,7 +52,7 @@ func (m moves) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return resp, err
 		}
-		if resp.StatusCode == http.StatusFound && strings.HasSuffix(req.URL.Path, "/logs") {
+		if resp.StatusCode == http.StatusFound && strings.Contains(req.URL.Path, "/actions/jobs/") && strings.HasSuffix(req.URL.Path, "/logs") {
 			return resp, nil // where the log is, for a request without our credentials
 		}
 		switch resp.StatusCode {

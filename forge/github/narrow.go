@@ -119,6 +119,7 @@ func (f *Forge) known(id int64) {
 func (f *Forge) Refresh() {
 	for _, s := range []*session{f.session, f.git} {
 		s.mu.Lock()
+		s.era++
 		s.inst = nil
 		s.mu.Unlock()
 	}

@@ -26,7 +26,7 @@ func Needs() []Need {
 		{"issues", "write", "keeps one comment on each pull request, answers commands, sets labels", ""},
 		{"checks", "write", "keeps the check \"submitqueue\", reads the results of CI", ""},
 		{"metadata", "read", "sees the repositories and what people may do with them", ""},
-		{"statuses", "read", "reads results of CI that are commit statuses", "CI that reports commit statuses is not seen"},
+		{"statuses", "read", "reads results of CI that are commit statuses", "CI that reports commit statuses is not seen, and no change can enter where the required checks of pull requests are waited for"},
 		{"actions", "write", "stops workflow runs that are no longer needed, runs failed jobs again", "superseded workflow runs go on to their end, and failed jobs are not run again"},
 		{"workflows", "write", "lands changes of .github/workflows, which GitHub refuses from an App otherwise", "changes of .github/workflows cannot land"},
 		{"administration", "read", "sees the classic protection of branches", "classic branch protection is not seen before it refuses a push"},

@@ -39,14 +39,12 @@ func NewReceiverAt(secret string, now func() time.Time) forge.Receiver {
 // payload is what we use of GitHub's webhooks. It is read leniently: GitHub adds
 // members all the time, and some of its own examples break its schemas.
 type payload struct {
-	Action     string `json:"action"`
-	Number     int    `json:"number"`
-	Ref        string `json:"ref"`
-	Repository struct {
-		FullName string `json:"full_name"`
-	} `json:"repository"`
-	Sender account `json:"sender"`
-	Issue  struct {
+	Action     string  `json:"action"`
+	Number     int     `json:"number"`
+	Ref        string  `json:"ref"`
+	Repository named   `json:"repository"`
+	Sender     account `json:"sender"`
+	Issue      struct {
 		Number      int       `json:"number"`
 		PullRequest *struct{} `json:"pull_request"`
 	} `json:"issue"`
@@ -114,7 +112,7 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
-	d.Repository = p.Repository.FullName
+	d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID
 	events, err := p.events(d.Kind, d.ID)
 	if ciKind(d.Kind) {
 		news, failed := ciNews(d.Kind, data)

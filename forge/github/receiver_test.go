@@ -267,6 +267,32 @@ func TestEventIsTheSameByEachChannel(t *testing.T) {
 	}
 }
 
+// One webhook that GitHub does not send again holds up none of the others.
+func TestRedeliverGoesOnBehindOneThatIsRefused(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	w.must(w.server.WaitDelivered(w.ctx))
+	in := newInbox(t)
+	w.server.SetWebhook(in.URL, secret)
+	for _, status := range []int{404, 422} {
+		since := time.Now()
+		w.server.DropWebhooks(2)
+		w.repo.Label("ann", n, fmt.Sprint("first-", status))
+		w.repo.Label("ann", n, fmt.Sprint("second-", status))
+		w.must(w.server.WaitDelivered(w.ctx))
+		w.server.Fail(forgetest.Fault{Method: "POST", Path: "/app/hook/deliveries/*/attempts", Status: status, Message: "not this one"})
+		asked, err := w.forge.Redeliver(w.ctx, since)
+		got := in.take(w)
+		if want := []queue.Body{queue.Labeled{Number: n, Label: fmt.Sprint("second-", status), Actor: "ann", On: true}}; err != nil || !cmp.Equal(want, bodies(got)) {
+			t.Errorf("%d: %d, %v, %v", status, asked, err, bodies(got))
+		}
+		if asked, err = w.forge.Redeliver(w.ctx, since); err != nil || asked != 1 {
+			t.Errorf("%d: then %d, %v", status, asked, err)
+		}
+		in.take(w)
+	}
+}
+
 const commented = `{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"body":"/land","user":{"login":"ann","type":"User"}},"repository":{"full_name":"o/r"}}`
 
 func TestSignature(t *testing.T) {

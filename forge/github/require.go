@@ -119,7 +119,11 @@ type ranOnHead struct {
 // maxPages bounds the pages of checks and conversations that are read.
 const maxPages = 20
 
-// Unmet reads the rules of the branch, and how the pull request stands.
+// Unmet reads the rules of the branch, and how the pull request stands. What GitHub
+// says of merging itself is not read: "mergeable" is of a merge onto the branch as
+// it is, later and without paths, where ours is onto what lands before; and
+// "blocked" is also said while nothing is missing but our own check, or the leave
+// to push that people do not have and the App does.
 func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requirement, error) {
 	doing := fmt.Sprintf("read what pull request %d lacks", r.Number)
 	rules, err := f.demands(ctx, r.Branch)

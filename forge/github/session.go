@@ -24,7 +24,10 @@ type session struct {
 	f       *Forge
 	purpose purpose
 
-	mu     sync.Mutex
+	looking sync.Mutex // held while GitHub is asked for the installation
+
+	mu     sync.Mutex // never held over a request: what is shown of limits, and what forgets, does not wait for GitHub
+	era    int        // rises when what was being asked for is void
 	inst   *ghinstallation.Transport
 	since  time.Time // when inst was found
 	budget *budget   // of the installation; nil before it was found
@@ -37,9 +40,14 @@ type session struct {
 // not there.
 const awayPause = 15 * time.Second
 
-// refused keeps why there is no installation; the caller holds mu.
-func (s *session) refused(why error) error {
-	s.away, s.told = why, time.Now()
+// refused keeps why there is no installation, unless something was said of it
+// since GitHub was asked.
+func (s *session) refused(era int, why error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.era == era {
+		s.away, s.told = why, time.Now()
+	}
 	return why
 }
 
@@ -47,6 +55,7 @@ func (s *session) refused(why error) error {
 func (s *session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.era++
 	s.inst, s.away = nil, nil
 }
 
@@ -63,24 +72,25 @@ func (f *Forge) appTransport(installation int64) (*ghinstallation.AppsTransport,
 
 // installation returns the transport that adds the installation's token.
 func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inst != nil && time.Since(s.since) < lookAgain {
-		return s.inst, nil
+	if inst, _, err := s.remembered(); inst != nil || err != nil {
+		return inst, err
 	}
-	if s.away != nil && time.Since(s.told) < awayPause {
-		return nil, s.away
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	inst, era, err := s.remembered()
+	if inst != nil || err != nil {
+		return inst, err
 	}
-	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
+	found, err := s.find(ctx)
+	if isNotFound(err) {
+		return nil, s.refused(era, fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
+			forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
+	}
 	if err != nil {
-		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && e.Response.StatusCode == http.StatusNotFound {
-			return nil, s.refused(fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
-				forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
-		}
 		return nil, failure(ctx, "find the installation", asApp(err))
 	}
 	if found.SuspendedAt != nil {
-		return nil, s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
+		return nil, s.refused(era, errSuspended)
 	}
 	// A transport of its own: ghinstallation writes to it when a token is renewed.
 	account := found.GetID()
@@ -91,11 +101,46 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	if err != nil {
 		return nil, err
 	}
+	inst = ghinstallation.NewFromAppsTransport(apps, found.GetID())
+	inst.InstallationTokenOptions = s.narrow(found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.budget = s.f.o.Shared.of(found.GetID())
-	s.inst, s.since = ghinstallation.NewFromAppsTransport(apps, found.GetID()), time.Now()
-	s.inst.InstallationTokenOptions = s.narrow(found)
-	return s.inst, nil
+	if s.era == era {
+		s.inst, s.since = inst, time.Now()
+	}
+	return inst, nil
 }
+
+// find asks for the installation on the repository: by its id where that is known,
+// since another repository may have its name by now. GitHub does not document that
+// address, but redirects to its like from former names; a server without it is
+// asked by name. Tokens are for the id in any case.
+func (s *session) find(ctx context.Context) (*github.Installation, error) {
+	if id := s.f.repositoryID(); id != 0 {
+		if found, _, err := s.f.app.Apps.FindRepositoryInstallationByID(ctx, id); !isNotFound(err) {
+			return found, err
+		}
+	}
+	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
+	return found, err
+}
+
+// remembered returns the installation as it was found, or why there is none, or
+// nil: it is to be looked for.
+func (s *session) remembered() (inst *ghinstallation.Transport, era int, away error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inst != nil && time.Since(s.since) < lookAgain {
+		return s.inst, s.era, nil
+	}
+	if s.away != nil && time.Since(s.told) < awayPause {
+		return nil, s.era, s.away
+	}
+	return nil, s.era, nil
+}
+
+var errSuspended = fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden)
 
 // lookAgain is how long an installation is taken to be as it was found: the
 // permissions that are granted decide what tokens may ask for.
@@ -192,8 +237,8 @@ func (s *session) suspended(inst *ghinstallation.Transport, resp *http.Response)
 	resp.Body.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inst == inst {
-		s.inst = nil
+	if s.inst == inst { // what was said since is news
+		s.inst, s.away, s.told = nil, errSuspended, time.Now()
 	}
-	return s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
+	return errSuspended
 }
