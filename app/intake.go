@@ -46,8 +46,9 @@ type Hook struct {
 	Find func(repository string) []string
 	// All returns them all by repository, in lower case, where there is a Find.
 	All func() map[string][]string
-	// CI is told what a delivery says of CI; it does not wait. Nil: nobody is.
-	CI func(repository string, news forge.CINews)
+	// CI is told what a delivery says of CI, and for which queues; it does not wait.
+	// Nil: nobody is.
+	CI func(queues []string, news forge.CINews)
 }
 
 // IntakeOptions are what an Intake needs. All fields but Log are required.
@@ -182,7 +183,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d
 	case !d.CI.None() && hook.CI != nil:
-		hook.CI(strings.ToLower(d.Repository), d.CI)
+		hook.CI(queues, d.CI)
 		if len(d.Events) == 0 {
 			return http.StatusAccepted, resultTold, d
 		}

@@ -203,13 +203,13 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	}
 	p.from = in.ID
 	asked := d.look[name]
-	d.mu.Unlock()
 	if p.queue != "" {
-		if !strings.EqualFold(p.name, r.FullName) {
-			d.set.also(r.FullName, p.queue)
-		}
+		delete(d.look, name)
+		d.mu.Unlock()
+		d.set.s.moved(p.name)(r.FullName)
 		return nil
 	}
+	d.mu.Unlock()
 	if p.pushed == r.PushedAt && p.pushed != "" && !asked {
 		return nil
 	}
