@@ -77,8 +77,8 @@ type Intake struct {
 	now      func() time.Time
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	aliases aliases
+	mu    sync.Mutex
+	moved whereabouts
 }
 
 // NewIntake returns an intake of webhooks.
@@ -92,7 +92,7 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), moved: whereabouts{}}
 }
 
 func (h Hook) queues(repository string) []string {

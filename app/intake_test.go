@@ -172,7 +172,7 @@ func TestIntakeTellsCI(t *testing.T) {
 	for name, want := range map[string][]string{"Acme/Store": {"acme/store@main", "acme/store@release"}, "acme/other": nil} {
 		for _, by := range []string{name, "globex/shop"} {
 			if by != name {
-				in.Moved(name, by)
+				in.Moved(name, forge.Place{Name: by})
 			}
 			told = nil
 			r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(`{"kind":"ci","repository":"`+by+`"}`))
@@ -182,7 +182,7 @@ func TestIntakeTellsCI(t *testing.T) {
 				t.Errorf("of %s, configured as %s, %q were told, want %q", by, name, told, want)
 			}
 		}
-		in.Moved(name, name)
+		in.Moved(name, forge.Place{Name: name})
 	}
 }
 

@@ -33,7 +33,7 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
-	Moved     func(now string)       // hears the repository's name, "owner/name", when it has been read; nil: nobody
+	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 

@@ -31,7 +31,7 @@ func (p *performer) locate(ctx context.Context) (forge.Place, error) {
 	p.place = place
 	p.mu.Unlock()
 	if p.Moved != nil {
-		p.Moved(place.Name)
+		p.Moved(place)
 	}
 	return place, nil
 }

@@ -92,6 +92,7 @@ type Delivery struct {
 	Events     []queue.Event
 	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
 
+	RepositoryID int64    // stays the same when the repository has another name; 0: not said
 	Formerly     string   // "owner/name" that the repository had before
 	Repositories []string // it is about these, too
 	Account      string   // it is about all repositories of this owner, too

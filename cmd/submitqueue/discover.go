@@ -206,7 +206,7 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	if p.queue != "" {
 		delete(d.look, name)
 		d.mu.Unlock()
-		d.set.s.moved(p.name)(r.FullName)
+		d.set.s.moved(p.name)(forge.Place{ID: r.ID, Name: r.FullName})
 		return nil
 	}
 	d.mu.Unlock()

@@ -18,8 +18,11 @@ type accessPayload struct {
 	Repositories []named `json:"repositories"`
 	Added        []named `json:"repositories_added"`
 	Removed      []named `json:"repositories_removed"`
-	Repository   named   `json:"repository"`
-	Changes      struct {
+	Repository   struct {
+		ID int64 `json:"id"`
+		named
+	} `json:"repository"`
+	Changes struct {
 		Repository struct {
 			Name struct {
 				From string `json:"from"`
@@ -80,7 +83,7 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		if p.Repository.FullName == "" {
 			return true, fmt.Errorf("%w: no repository", forge.ErrMalformed)
 		}
-		d.Repository, d.Formerly = p.Repository.FullName, owner+"/"+name
+		d.Repository, d.RepositoryID, d.Formerly = p.Repository.FullName, p.Repository.ID, owner+"/"+name
 		say(queue.Access{Moved: true})
 	default:
 		return true, forge.ErrIgnored

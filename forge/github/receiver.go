@@ -43,6 +43,7 @@ type payload struct {
 	Number     int    `json:"number"`
 	Ref        string `json:"ref"`
 	Repository struct {
+		ID       int64  `json:"id"`
 		FullName string `json:"full_name"`
 	} `json:"repository"`
 	Sender account `json:"sender"`
@@ -114,7 +115,7 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
-	d.Repository = p.Repository.FullName
+	d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID
 	events, err := p.events(d.Kind, d.ID)
 	if ciKind(d.Kind) {
 		news, failed := ciNews(d.Kind, data)
