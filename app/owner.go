@@ -70,9 +70,6 @@ func NewOwner(o OwnerOptions) *Owner {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
-	if f, ok := o.Forge.(forge.Limited); ok {
-		o.Metrics.watchLimits(f.Limits)
-	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
@@ -83,6 +80,9 @@ func NewOwner(o OwnerOptions) *Owner {
 // it, until ctx ends. It returns nil then: what is under way is carried on
 // from the stored state by whoever is next.
 func (o *Owner) Run(ctx context.Context) error {
+	if f, ok := o.Forge.(forge.Limited); ok {
+		defer o.Metrics.watchLimits(f)()
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { o.pumpBuilds(ctx) })

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -35,6 +36,20 @@ func (s *serving) serves(names ...string) {
 	s.until("the queues are "+want, func() bool { return s.queues() == want })
 }
 
+func (s *serving) metrics() string {
+	s.t.Helper()
+	resp, err := http.Get(s.base + "/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // Repositories come and go with what GitHub tells of installations, and with
 // their configuration; webhooks find each queue.
 func TestManyRepositories(t *testing.T) {
@@ -47,7 +62,7 @@ func TestManyRepositories(t *testing.T) {
 	s := startFound(t, hub, "acme", "umbrella")
 	s.serves("acme/shop@main")
 
-	hub.Install("Umbrella")
+	umbrella := itoa(hub.Install("Umbrella"))
 	s.serves("Umbrella/Store@main", "acme/shop@main")
 	for _, g := range hub.Grants() {
 		if g.Repositories == nil && (len(g.Permissions) != 2 || g.Permissions["contents"] != "read") {
@@ -75,6 +90,10 @@ func TestManyRepositories(t *testing.T) {
 	}
 	s.serves("Umbrella/Store@main", "acme/idle@main", "acme/shop@main")
 
+	if !strings.Contains(s.metrics(), "installation "+umbrella) {
+		t.Error("no metrics of Umbrella's limits")
+	}
+
 	// Each lands what it is told.
 	for _, r := range []*forgetest.Repository{shop, store, idle} {
 		if _, err := r.Commit("ann", forgetest.Commit{Branch: "topic", From: "main", Files: map[string]string{"a.txt": "a\n"}}); err != nil {
@@ -94,6 +113,7 @@ func TestManyRepositories(t *testing.T) {
 	hub.Suspend("acme", true) // waits for its end
 	hub.Uninstall("Umbrella")
 	s.serves("acme/shop@main")
+	s.until("nothing is left of Umbrella", func() bool { return !strings.Contains(s.metrics(), "installation "+umbrella) })
 	hub.Suspend("acme", false)
 	hub.AddToInstallation("acme", "idle")
 	s.serves("acme/idle@main", "acme/shop@main")
