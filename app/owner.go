@@ -163,7 +163,10 @@ type stopped struct {
 	cause error
 }
 
+// Error implements error, for the operator: with the cause.
 func (s stopped) Error() string { return s.words + ": " + s.cause.Error() }
+
+// Unwrap returns the cause.
 func (s stopped) Unwrap() error { return s.cause }
 
 // setReady reports whether this is news.
