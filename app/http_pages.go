@@ -116,6 +116,7 @@ type problem struct {
 	Text   string
 }
 
+// Error implements error: what is shown.
 func (p *problem) Error() string { return p.Text }
 
 // named returns a queue by name; without one, the only queue.

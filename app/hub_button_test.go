@@ -1,10 +1,10 @@
 package app_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,13 +59,11 @@ func TestButtonsOfTheCheck(t *testing.T) {
 // buttons waits until our check run on a commit has these buttons.
 func (h *hub) buttons(head string, want ...string) {
 	h.Helper()
-	var got []string
-	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if got = h.Buttons(head, "submitqueue"); slices.Equal(got, want) {
-			return
-		}
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	defer cancel()
+	if h.WaitFor(ctx, func(v forgetest.View) bool { return slices.Equal(v.Buttons(head, "submitqueue"), want) }) != nil {
+		h.Fatalf("%s has the buttons %q, want %q", head, h.Buttons(head, "submitqueue"), want)
 	}
-	h.Fatalf("%s has the buttons %q, want %q", head, got, want)
 }
 
 func TestRerequestIsRetry(t *testing.T) {

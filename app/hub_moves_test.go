@@ -78,6 +78,33 @@ func TestOldNameIsTakenByAnother(t *testing.T) {
 	}
 }
 
+// What is said in a repository that has taken the old name is nothing to the
+// queue, whoever says it.
+func TestWebhooksOfWhoHasTakenTheOldName(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+	h.proven()
+	h.until("the repository is known by its id", func(c *speculation.Core) bool { return c.State().Main.Repository != 0 })
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.paused(n)
+	h.Comment("ann", n, "/land")
+	h.says(n, "1st of 1")
+	mustNot(t, h.Rename("ada", "acme/store"))
+	squatter := must(h.github.AddRepository("acme", "shop", "main"))
+	must(squatter.Commit("acme", forgetest.Commit{Branch: "main", Files: map[string]string{"other": "other\n"}}))
+	must(squatter.Commit("acme", forgetest.Commit{Branch: "topic", From: "main", Files: map[string]string{"a": "b\n"}}))
+	m := must(squatter.OpenPull("acme", "topic", "main", "Of the same number"))
+	if m != n {
+		t.Fatalf("#%d and #%d are not the same number", m, n)
+	}
+	squatter.Comment("ann", m, "/land cancel")
+	h.seen()
+	h.Comment("max", n, "/queue resume")
+	h.landed(n)
+	if got := h.notes("cancelled"); got > 0 {
+		t.Errorf("taken out %d times", got)
+	}
+}
+
 // While our access is taken away, everything waits and says why; nothing is lost
 // of what was asked for before or meanwhile, and GitHub is hardly asked.
 func TestAccessIsTakenAwayAndGivenBack(t *testing.T) {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestCommandsFromReviews(t *testing.T) {
 	a := h.pull("a", map[string]string{"a": "a\n"})
 	id := h.ReviewComment("ann", a, "Nice trick.\n/land")
 	h.landed(a, "asked for by `ann`")
-	h.reacted(func() []forgetest.Reaction { return h.ReviewCommentReactions(id) }, "eyes")
+	h.reacted(id, "eyes")
 
 	b := h.pull("b", map[string]string{"b": "b\n"})
 	h.Review("bob", b, "APPROVED", "", "Thanks!\n/land")
@@ -41,14 +42,14 @@ func TestCommandsFromReviews(t *testing.T) {
 	}
 }
 
-func (h *hub) reacted(read func() []forgetest.Reaction, want string) {
+// reacted waits for a reaction to a review comment.
+func (h *hub) reacted(id int64, want string) {
 	h.Helper()
-	limit := time.Now().Add(patience)
-	for !slices.ContainsFunc(read(), func(r forgetest.Reaction) bool { return r.Content == want }) {
-		if time.Now().After(limit) {
-			h.Fatalf("no reaction %s: %v", want, read())
-		}
-		time.Sleep(5 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	defer cancel()
+	is := func(r forgetest.Reaction) bool { return r.Content == want }
+	if h.WaitFor(ctx, func(v forgetest.View) bool { return slices.ContainsFunc(v.ReviewCommentReactions(id), is) }) != nil {
+		h.Fatalf("no reaction %s: %v", want, h.ReviewCommentReactions(id))
 	}
 }
 

@@ -163,17 +163,17 @@ func (h *hub) start(o hubOptions) {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
 			Runner: workers.RunnerOptions{Checkout: h.mirror, Log: h.log}}))
 	}
-	tell := func(string, forge.CINews) {}
+	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {
 		ci := *o.ci
 		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, forge.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
 		h.ci = must(forgeci.New(ci))
 		pool = workers.NewSplit(pool, h.ci)
-		tell = func(_ string, news forge.CINews) { h.ci.News(news) }
+		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
-		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now.Name, now.ID) },
+		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,

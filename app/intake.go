@@ -46,8 +46,9 @@ type Hook struct {
 	Find func(repository string) []string
 	// All returns them all by repository, in lower case, where there is a Find.
 	All func() map[string][]string
-	// CI is told what a delivery says of CI; it does not wait. Nil: nobody is.
-	CI func(repository string, news forge.CINews)
+	// CI is told what a delivery says of CI, and for which queues; it does not wait.
+	// Nil: nobody is.
+	CI func(queues []string, news forge.CINews)
 }
 
 // IntakeOptions are what an Intake needs. All fields but Log are required.
@@ -76,9 +77,8 @@ type Intake struct {
 	now      func() time.Time
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	aliases aliases
-	ids     map[string]int64 // of repositories, by configured name in lower case
+	mu    sync.Mutex
+	moved whereabouts
 }
 
 // NewIntake returns an intake of webhooks.
@@ -92,7 +92,7 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), aliases: aliases{}, ids: map[string]int64{}}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), moved: whereabouts{}}
 }
 
 func (h Hook) queues(repository string) []string {
@@ -183,7 +183,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	case len(queues) == 0:
 		return http.StatusAccepted, resultNoQueue, d
 	case !d.CI.None() && hook.CI != nil:
-		hook.CI(in.configured(d.Repository, d.RepositoryID), d.CI)
+		hook.CI(queues, d.CI)
 		if len(d.Events) == 0 {
 			return http.StatusAccepted, resultTold, d
 		}

@@ -7,59 +7,49 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// aliases are the names that repositories have by now, where that is another
-// than the configured one. It is guarded by Intake.mu.
-type aliases map[string]string // in lower case; name by now → configured name
+// whereabouts are where repositories are by now, by the name under which they have
+// their queues; all names are in lower case. It is guarded by Intake.mu.
+type whereabouts map[string]forge.Place
 
-// Moved takes in which repository a configured name stands for, and what its name
-// is by now: webhooks that bear that name are for the queues of the configured
-// one, and those of another repository are not, whatever its name. An id of 0 is
-// not known.
-func (in *Intake) Moved(configured, now string, id int64) {
+// Moved takes in where the repository of a configured name is by now: webhooks
+// that bear its id, or its present name, are for its queues, and those of
+// another repository that has taken its name are not.
+func (in *Intake) Moved(configured string, now forge.Place) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	configured, now = strings.ToLower(configured), strings.ToLower(now)
-	for name, of := range in.aliases {
-		if of == configured {
-			delete(in.aliases, name)
-		}
-	}
-	if configured != now {
-		in.aliases[now] = configured
-	}
-	if id != 0 {
-		in.ids[configured] = id
-	}
+	now.Name = strings.ToLower(now.Name)
+	in.moved[strings.ToLower(configured)] = now
 }
 
-// configured returns the name under which a repository has its queues; "": it is
-// another one, which has the name of one of ours. An id of 0 is not known.
+// configured returns the name under which a repository has its queues, if it has
+// any; "" where only its name is that of another one. id may be 0, for not known.
 func (in *Intake) configured(name string, id int64) string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	name = strings.ToLower(name)
-	if of, ok := in.aliases[name]; ok {
-		name = of
-	}
-	if id == 0 || in.ids[name] == id {
-		return name
-	}
-	for of, known := range in.ids {
-		if known == id {
+	found, another := name, false
+	for of, at := range in.moved {
+		switch {
+		case id != 0 && at.ID == id:
 			return of
+		case at.Name != name && of != name:
+		case id != 0 && at.ID != 0:
+			another = true
+		case at.Name == name:
+			found = of
 		}
 	}
-	if in.ids[name] != 0 {
+	if another {
 		return ""
 	}
-	return name
+	return found
 }
 
 // queuesOf returns the queues that a delivery is for.
 func (in *Intake) queuesOf(hook Hook, d forge.Delivery) []string {
 	if d.Formerly != "" {
-		if configured := in.configured(d.Formerly, d.RepositoryID); configured != "" {
-			in.Moved(configured, d.Repository, 0)
+		if of := in.configured(d.Formerly, d.RepositoryID); len(hook.queues(of)) > 0 {
+			in.Moved(of, forge.Place{ID: d.RepositoryID, Name: d.Repository})
 		}
 	}
 	var out []string
@@ -70,22 +60,22 @@ func (in *Intake) queuesOf(hook Hook, d forge.Delivery) []string {
 		out = append(out, hook.queues(in.configured(r, 0))...)
 	}
 	if d.Account != "" {
-		in.mu.Lock()
-		now := map[string]string{}
-		for name, of := range in.aliases {
-			now[of] = name
-		}
-		in.mu.Unlock()
 		for repository, names := range hook.all() {
-			at := repository
-			if to := now[repository]; to != "" {
-				at = to
-			}
-			if owner, _, _ := strings.Cut(at, "/"); strings.EqualFold(owner, d.Account) {
+			if owner, _, _ := strings.Cut(in.present(repository), "/"); strings.EqualFold(owner, d.Account) {
 				out = append(out, names...)
 			}
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// present returns the name that the repository of a configured name has by now.
+func (in *Intake) present(configured string) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if at, ok := in.moved[configured]; ok {
+		return at.Name
+	}
+	return configured
 }

@@ -50,6 +50,8 @@ func (paperForge) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	switch p.Kind {
 	case "comment":
 		d.Events = []queue.Event{{ID: d.ID, Body: queue.Commented{Number: p.Number, Comment: "1", Author: "lena", Body: p.Comment}}}
+	case "ci":
+		d.CI = forge.CINews{Look: []string{"abc"}}
 	case "nothing":
 	default:
 		return d, forge.ErrIgnored
@@ -162,6 +164,31 @@ func newIntakeStand(t *testing.T) *intakeStand {
 	return s
 }
 
+// What is said of CI goes to the queues of the repository, by whatever name it
+// has.
+func TestIntakeTellsCI(t *testing.T) {
+	var told []string
+	in := app.NewIntake(app.IntakeOptions{Hooks: map[string]app.Hook{"paper": {Receiver: paperForge{},
+		Queues: map[string][]string{"acme/store": {"acme/store@main", "acme/store@release"}},
+		CI:     func(queues []string, _ forge.CINews) { told = queues }}},
+		Appender: &intakeInbox{}, Spool: &intakeSpool{}, Metrics: app.NewMetrics(), Now: noon})
+	for name, want := range map[string][]string{"Acme/Store": {"acme/store@main", "acme/store@release"}, "acme/other": nil} {
+		for _, by := range []string{name, "globex/shop"} {
+			if by != name {
+				in.Moved(name, forge.Place{Name: by})
+			}
+			told = nil
+			r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(`{"kind":"ci","repository":"`+by+`"}`))
+			r.Header.Set("Signature", "right")
+			in.ServeHTTP(httptest.NewRecorder(), r)
+			if !slices.Equal(told, want) {
+				t.Errorf("of %s, configured as %s, %q were told, want %q", by, name, told, want)
+			}
+		}
+		in.Moved(name, forge.Place{Name: name})
+	}
+}
+
 // deliver posts a delivery and returns the status and the result.
 func (s *intakeStand) deliver(t *testing.T, path, signature, body string) (int, string) {
 	t.Helper()
@@ -248,7 +275,7 @@ func TestIntakeStampsAndSpreads(t *testing.T) {
 // and what was sent before it had its present one is its own.
 func TestIntakeGoesByTheRepositorysID(t *testing.T) {
 	s := newIntakeStand(t)
-	s.intake.Moved("acme/store", "globex/shop", 7)
+	s.intake.Moved("acme/store", forge.Place{Name: "globex/shop", ID: 7})
 	for _, c := range []struct {
 		name   string
 		id     int64

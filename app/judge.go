@@ -98,6 +98,7 @@ func (j *judge) config(ctx context.Context, t *forge.Tree) (c *queue.Config, mis
 // brokenConfig is a configuration that cannot be used: the author's error.
 type brokenConfig struct{ error }
 
+// Unwrap returns what is wrong with it, with line and column.
 func (b *brokenConfig) Unwrap() error { return b.error }
 
 // commit judges a commit. A tree without a usable configuration of its own is

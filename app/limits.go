@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,13 +31,20 @@ type limits struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	from []func() forge.Limits
+	from []*forge.Limited
 }
 
-func (m *Metrics) watchLimits(f func() forge.Limits) {
+// watchLimits shows the limits of a forge until the function that it returns is
+// called.
+func (m *Metrics) watchLimits(f forge.Limited) (end func()) {
 	m.limits.mu.Lock()
 	defer m.limits.mu.Unlock()
-	m.limits.from = append(m.limits.from, f)
+	m.limits.from = append(m.limits.from, &f)
+	return func() {
+		m.limits.mu.Lock()
+		defer m.limits.mu.Unlock()
+		m.limits.from = slices.DeleteFunc(m.limits.from, func(one *forge.Limited) bool { return one == &f })
+	}
 }
 
 func limitDesc(name, help string) *prometheus.Desc {
@@ -64,7 +72,7 @@ func (l *limits) Collect(out chan<- prometheus.Metric) {
 	defer l.mu.Unlock()
 	seen := map[string]bool{}
 	for _, f := range l.from {
-		x := f()
+		x := (*f).Limits()
 		if x.Account == "" || seen[x.Account] {
 			continue
 		}

@@ -33,7 +33,7 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
-	Moved     func(now forge.Place)  // hears where the repository is, when it has been read; nil: nobody
+	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 
@@ -71,9 +71,6 @@ func NewOwner(o OwnerOptions) *Owner {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
-	if f, ok := o.Forge.(forge.Limited); ok {
-		o.Metrics.watchLimits(f.Limits)
-	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
 	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
@@ -84,6 +81,9 @@ func NewOwner(o OwnerOptions) *Owner {
 // it, until ctx ends. It returns nil then: what is under way is carried on
 // from the stored state by whoever is next.
 func (o *Owner) Run(ctx context.Context) error {
+	if f, ok := o.Forge.(forge.Limited); ok {
+		defer o.Metrics.watchLimits(f)()
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { o.pumpBuilds(ctx) })
@@ -164,7 +164,10 @@ type stopped struct {
 	cause error
 }
 
+// Error implements error, for the operator: with the cause.
 func (s stopped) Error() string { return s.words + ": " + s.cause.Error() }
+
+// Unwrap returns the cause.
 func (s stopped) Unwrap() error { return s.cause }
 
 // setReady reports whether this is news.

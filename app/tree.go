@@ -12,6 +12,7 @@ func TreeOf(t *forge.Tree) conflict.Tree { return tree{t} }
 
 type tree struct{ *forge.Tree }
 
+// Files implements conflict.Tree.
 func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
 	files, err := t.Tree.Files(ctx)
 	if err != nil {

@@ -86,13 +86,13 @@ type Receiver interface {
 
 // Delivery is one verified webhook.
 type Delivery struct {
-	ID           string // the forge's id of the delivery; the same when it is delivered again
-	Kind         string // the forge's name of the event, for logs and counters
-	Repository   string // "owner/name"
-	RepositoryID int64  // stays the same, whatever becomes of the name; 0: not told
-	Events       []queue.Event
-	CI           CINews // what it says of CI; it need not be kept, since it can be asked for
+	ID         string // the forge's id of the delivery; the same when it is delivered again
+	Kind       string // the forge's name of the event, for logs and counters
+	Repository string // "owner/name"
+	Events     []queue.Event
+	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
 
+	RepositoryID int64    // stays the same when the repository has another name; 0: not told
 	Formerly     string   // "owner/name" that the repository had before
 	Repositories []string // it is about these, too
 	Account      string   // it is about all repositories of this owner, too

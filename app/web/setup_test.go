@@ -30,6 +30,9 @@ func setupPages() map[string]func(*web.Pages, io.Writer) error {
 		"setup-made": func(p *web.Pages, w io.Writer) error {
 			return p.SetupMade(w, web.SetupMade{Name: "acme-queue" + hostile, Install: "https://github.com/apps/acme-queue/installations/new", File: "/var/lib/submitqueue/github-app.json"})
 		},
+		"setup-idle": func(p *web.Pages, w io.Writer) error {
+			return p.SetupMade(w, web.SetupMade{Name: "acme-queue", Install: "https://github.com/apps/acme-queue/installations/new", File: "/var/lib/submitqueue/github-app.json", Idle: "its key is none" + hostile})
+		},
 		"setup-shown": func(p *web.Pages, w io.Writer) error {
 			return p.SetupMade(w, web.SetupMade{Name: "acme-queue", Install: "https://github.com/apps/acme-queue/installations/new",
 				Credentials: "{\n  \"id\": 7\n}\n</textarea><script>alert(1)</script>", Problem: "the disk is full"})

@@ -56,11 +56,12 @@ type SetupMade struct {
 	File        string // where its credentials are; empty: nowhere
 	Credentials string // the file's text, to be copied, where it is nowhere
 	Problem     string // why it could not be kept
+	Idle        string // why the server does not work as the App yet; empty: it does
 }
 
 // SetupMade renders it.
 func (p *Pages) SetupMade(w io.Writer, m SetupMade) error {
-	m.Name, m.Problem = clean(m.Name), clean(m.Problem)
+	m.Name, m.Problem, m.Idle = clean(m.Name), clean(m.Problem), clean(m.Idle)
 	return p.render(w, "setupmade", struct {
 		page
 		SetupMade

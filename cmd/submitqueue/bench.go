@@ -58,6 +58,7 @@ func machineOf(dir string) machine {
 	return m
 }
 
+// String describes it in a line, for people.
 func (m machine) String() string {
 	return fmt.Sprintf("%d CPUs, load %s, %s on %s", m.CPUs, m.Load, m.Folder, m.FileSystem)
 }

@@ -143,6 +143,7 @@ type countedGo struct {
 	whole int
 }
 
+// Graph implements conflict.Analyzer.
 func (a *countedGo) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	a.whole++
 	return a.Analyzer.Graph(ctx, t)

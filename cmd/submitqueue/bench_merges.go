@@ -41,6 +41,7 @@ type mergeFigure struct {
 	CPU    float64 `json:"cpu_seconds"`
 }
 
+// String is the figure for people.
 func (f mergeFigure) String() string {
 	return fmt.Sprintf("%d in %.3f s, CPU %.3f s", f.Merges, f.Wall, f.CPU)
 }

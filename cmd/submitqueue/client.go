@@ -75,6 +75,7 @@ type answered struct {
 	text   string
 }
 
+// Error implements error, in the server's own words.
 func (e *answered) Error() string { return e.text }
 
 // call sends a request and reads the answer into out.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -40,12 +41,13 @@ func (t tree) roots(manifests ...string) (list []string, nested bool) {
 	var all []string
 	for _, f := range t.files {
 		if slices.Contains(manifests, path.Base(f)) && !foreign.MatchString(f) {
-			all = append(all, strings.TrimSuffix(path.Dir(f), "."))
+			dir, _ := path.Split(f)
+			all = append(all, strings.TrimSuffix(dir, "/"))
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return len(a) - len(b) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	for _, dir := range slices.Compact(all) {
-		if slices.ContainsFunc(list, func(up string) bool { return up == "" || strings.HasPrefix(dir, up+"/") }) {
+		if slices.ContainsFunc(list, func(up string) bool { return within(dir, up) }) {
 			nested = true
 			continue
 		}
@@ -55,23 +57,37 @@ func (t tree) roots(manifests ...string) (list []string, nested bool) {
 	return list, nested
 }
 
+// within says whether a folder is another one, or in it; "" is the repository.
+func within(dir, up string) bool {
+	return up == "" || dir == up || strings.HasPrefix(dir, up+"/")
+}
+
 // maxRoots bounds how many folders of one build system are told apart.
 const maxRoots = 10
 
-// detect finds the build systems of a repository.
-func (t tree) detect() []found {
-	for _, name := range []string{"MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE"} {
-		if t.has(name) {
-			return []found{{analyzer: "bazel", run: "bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them"}}
+// detect finds the build systems of a repository. What is within a workspace of
+// Bazel or GN is built by it.
+func (t tree) detect() (list []found) {
+	outer := slices.Concat(
+		t.workspaces(found{analyzer: "bazel", run: "bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them"}, "MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE"),
+		t.workspaces(found{analyzer: "gn", run: `gn gen out && ninja -C out $(printf '%s\n' {targets} | sed 's,^//,,')`}, ".gn"))
+	slices.SortStableFunc(outer, func(a, b found) int { return len(a.under) - len(b.under) })
+	for _, f := range slices.Concat(outer, t.golang(), t.cargo(), t.node()) {
+		inside := func(w found) bool { return (w.analyzer == "bazel" || w.analyzer == "gn") && within(f.under, w.under) }
+		if !slices.ContainsFunc(list, inside) {
+			list = append(list, f)
 		}
 	}
-	if t.has(".gn") {
-		return []found{{analyzer: "gn", run: `gn gen out && ninja -C out $(printf '%s\n' {targets} | sed 's,^//,,')`}}
+	return list
+}
+
+// workspaces are the outermost folders with one of these files.
+func (t tree) workspaces(f found, files ...string) (list []found) {
+	dirs, _ := t.roots(files...)
+	for _, f.under = range dirs[:min(len(dirs), maxRoots)] {
+		list = append(list, f)
 	}
-	var list []found
-	list = append(list, t.golang()...)
-	list = append(list, t.cargo()...)
-	return append(list, t.node()...)
+	return list
 }
 
 func (t tree) golang() (list []found) {

@@ -31,6 +31,7 @@ type discovery struct {
 	shared *github.Shared // by all repositories
 	queue  func(name, branch, api string, f *github.Forge, log *slog.Logger) stackQueue
 	set    *queueSet
+	names  *queueNames
 	branch string   // "": each repository's default branch
 	owners []string // whose installations are served, in lower case; "*": everybody's; none: those of the App's owner
 	log    *slog.Logger
@@ -45,8 +46,7 @@ type discovery struct {
 
 // place is a repository that was seen.
 type place struct {
-	name   string // full name at which its queue began
-	branch string
+	name   string // under which it has its queue
 	queue  string // "": it has none
 	from   int64  // the installation that reaches it
 	pushed string // when it was last pushed to, as of the last look for a configuration
@@ -106,7 +106,8 @@ func (d *discovery) heard(del forge.Delivery, body []byte) {
 		d.nudge()
 	case "push":
 		name := strings.ToLower(del.Repository)
-		if len(d.set.find(name)) > 0 || !bytes.Contains(body, []byte(`"`+queue.ConfigPath+`"`)) {
+		account, _, _ := strings.Cut(name, "/")
+		if !d.serves(account) || len(d.set.find(name)) > 0 || !bytes.Contains(body, []byte(`"`+queue.ConfigPath+`"`)) {
 			return
 		}
 		d.mu.Lock()
@@ -132,6 +133,8 @@ func (d *discovery) refresh() {
 func (d *discovery) serves(account string) bool {
 	account = strings.ToLower(account)
 	if len(d.owners) == 0 {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		return account == d.owner
 	}
 	return slices.Contains(d.owners, account) || slices.Contains(d.owners, "*")
@@ -140,12 +143,14 @@ func (d *discovery) serves(account string) bool {
 // sync looks once at everything. The error is that of whatever could not be
 // looked at; all else has been.
 func (d *discovery) sync(ctx context.Context) error {
-	if len(d.owners) == 0 && d.owner == "" {
+	if len(d.owners) == 0 { // asked each time: accounts are renamed, too
 		facts, err := d.app.Facts(ctx)
 		if err != nil {
 			return err
 		}
+		d.mu.Lock()
 		d.owner = strings.ToLower(facts.Owner.Login)
+		d.mu.Unlock()
 	}
 	installations, err := d.app.Installations(ctx)
 	if err != nil {
@@ -203,13 +208,13 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	}
 	p.from = in.ID
 	asked := d.look[name]
-	d.mu.Unlock()
 	if p.queue != "" {
-		if !strings.EqualFold(p.name, r.FullName) {
-			d.set.also(r.FullName, p.queue)
-		}
+		delete(d.look, name)
+		d.mu.Unlock()
+		d.set.s.moved(p.name)(forge.Place{ID: r.ID, Name: r.FullName})
 		return nil
 	}
+	d.mu.Unlock()
 	if p.pushed == r.PushedAt && p.pushed != "" && !asked {
 		return nil
 	}
@@ -245,7 +250,11 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 		return err
 	}
 	q := d.queue(r.FullName, branch, d.file.API, f, d.log)
-	if err := d.set.add(ctx, q); err != nil {
+	if q.Repository, err = d.names.of(ctx, r.ID, r.FullName, branch); err == nil {
+		d.set.s.moved(q.Repository)(forge.Place{ID: r.ID, Name: r.FullName})
+		err = d.set.add(ctx, q)
+	}
+	if err != nil {
 		d.mu.Lock()
 		p.pushed = "" // look again
 		d.mu.Unlock()
@@ -254,7 +263,7 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 	d.log.Info("a repository has a queue", "queue", q.name())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.name, p.branch, p.queue, p.forge = r.FullName, branch, q.name(), f
+	p.name, p.queue, p.forge = q.Repository, q.name(), f
 	return nil
 }
 

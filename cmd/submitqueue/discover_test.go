@@ -2,26 +2,31 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
+
+const foundSecret = "0123456789abcdef"
 
 // startFound starts a server that finds its repositories, with webhooks.
 func startFound(t *testing.T, hub *forgetest.Server, owners ...string) *serving {
 	t.Helper()
 	data := t.TempDir()
-	const secret = "0123456789abcdef"
-	a := appFile{API: hub.APIURL(), ID: hub.AppID(), Key: string(hub.AppKey()), WebhookSecret: secret}
+	a := appFile{API: hub.APIURL(), ID: hub.AppID(), Key: string(hub.AppKey()), WebhookSecret: foundSecret}
 	if err := a.save(appPath(data)); err != nil {
 		t.Fatal(err)
 	}
 	s := startServe(t, data, func(c *serveCommand) { c.Owner = owners })
-	hub.SetWebhook(s.base+"/webhook", secret)
+	hub.SetWebhook(s.base+"/webhook", foundSecret)
 	return s
 }
 
@@ -29,6 +34,20 @@ func (s *serving) serves(names ...string) {
 	s.t.Helper()
 	want := strings.Join(names, " ")
 	s.until("the queues are "+want, func() bool { return s.queues() == want })
+}
+
+func (s *serving) metrics() string {
+	s.t.Helper()
+	resp, err := http.Get(s.base + "/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Repositories come and go with what GitHub tells of installations, and with
@@ -43,7 +62,7 @@ func TestManyRepositories(t *testing.T) {
 	s := startFound(t, hub, "acme", "umbrella")
 	s.serves("acme/shop@main")
 
-	hub.Install("Umbrella")
+	umbrella := itoa(hub.Install("Umbrella"))
 	s.serves("Umbrella/Store@main", "acme/shop@main")
 	for _, g := range hub.Grants() {
 		if g.Repositories == nil && (len(g.Permissions) != 2 || g.Permissions["contents"] != "read") {
@@ -71,6 +90,10 @@ func TestManyRepositories(t *testing.T) {
 	}
 	s.serves("Umbrella/Store@main", "acme/idle@main", "acme/shop@main")
 
+	if !strings.Contains(s.metrics(), "installation "+umbrella) {
+		t.Error("no metrics of Umbrella's limits")
+	}
+
 	// Each lands what it is told.
 	for _, r := range []*forgetest.Repository{shop, store, idle} {
 		if _, err := r.Commit("ann", forgetest.Commit{Branch: "topic", From: "main", Files: map[string]string{"a.txt": "a\n"}}); err != nil {
@@ -90,6 +113,7 @@ func TestManyRepositories(t *testing.T) {
 	hub.Suspend("acme", true) // waits for its end
 	hub.Uninstall("Umbrella")
 	s.serves("acme/shop@main")
+	s.until("nothing is left of Umbrella", func() bool { return !strings.Contains(s.metrics(), "installation "+umbrella) })
 	hub.Suspend("acme", false)
 	hub.AddToInstallation("acme", "idle")
 	s.serves("acme/idle@main", "acme/shop@main")
@@ -137,3 +161,45 @@ func merged(t *testing.T, r *forgetest.Repository, n int) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// A repository that is given another name keeps its queue, after a restart too,
+// and so does the one that takes its name.
+func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
+	hub, shop := newShopServer(t)
+	hub.Install("acme")
+	s := startFound(t, hub, "acme")
+	s.serves("acme/shop@main")
+	land := func(r *forgetest.Repository, branch string) {
+		t.Helper()
+		if _, err := r.Commit("ann", forgetest.Commit{Branch: branch, From: "main", Files: map[string]string{branch: "a\n"}}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := r.OpenPull("ann", branch, "main", "A "+branch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Comment("ann", n, "/land")
+		merged(t, r, n)
+	}
+	land(shop, "first")
+	if err := shop.Rename("acme", "acme/store"); err != nil {
+		t.Fatal(err)
+	}
+	land(shop, "second")
+	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
+	hub.AddToInstallation("acme", "shop")
+	both := regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
+	s.until("each has a queue", func() bool { return both.MatchString(s.queues()) })
+	before := s.queues()
+	land(shop, "third")
+	land(other, "fourth")
+	_, err := exec.LookPath("redis-server")
+	storetest.Need(t, "redis", err == nil) // what is in memory ends with the server
+	s.stop()
+
+	s = startServe(t, s.data, func(c *serveCommand) { c.Owner = []string{"acme"} })
+	hub.SetWebhook(s.base+"/webhook", foundSecret)
+	s.serves(before)
+	land(shop, "fifth")
+	land(other, "sixth")
+}

@@ -157,6 +157,33 @@ func TestDoctorFindsFaults(t *testing.T) {
 	}
 }
 
+// GitHub's own merge queue is found where REST does not show it.
+func TestDoctorFindsTheOtherQueue(t *testing.T) {
+	h := newHub(t, map[string]string{".submitqueue.yml": shopConfig})
+	h.grant()
+	const says = "own merge queue"
+	for name, c := range map[string]struct {
+		p    forgetest.Protection
+		want int
+	}{
+		"none":    {forgetest.Protection{}, 0},
+		"classic": {forgetest.Protection{ExtraRules: []string{"merge_queue"}}, 1},
+		"ruleset": {forgetest.Protection{Ruleset: true, ExtraRules: []string{"merge_queue"}}, 1},
+	} {
+		h.repo.ProtectBranch("main", c.p)
+		r, _ := h.doctor()
+		got := 0
+		for _, f := range r.Findings {
+			if f.Level == doctor.Blocks && strings.Contains(f.Says, says) {
+				got++
+			}
+		}
+		if got != c.want || r.has(doctor.Warns, "branch", "could not be read") {
+			t.Errorf("%s: %d findings, want %d: %+v", name, got, c.want, r.Findings)
+		}
+	}
+}
+
 func TestDoctorBeforeAnything(t *testing.T) {
 	h := newHub(t, map[string]string{"README.md": "hello"})
 	h.server.Install("someone") // from now on, only there

@@ -67,6 +67,7 @@ func (l *lateApp) made(a appFile) error {
 		return err
 	}
 	d.set, d.branch, d.queue = s.set, l.c.Branch, l.c.onGitHub
+	d.names = &queueNames{store: s.store, owner: s.set.name}
 	for _, o := range l.c.Owner {
 		d.owners = append(d.owners, strings.ToLower(o))
 	}

@@ -53,6 +53,9 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1
 	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help")
+	}
 	k, err := parser.Parse(args)
 	if err != nil {
 		return usage(parser, err)

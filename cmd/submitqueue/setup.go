@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
@@ -40,7 +43,8 @@ type setup struct {
 	session string // the cookie's value; "": none is open
 	form    string // the value that the session's form sends back
 	states  map[string]setupState
-	made    *web.SetupMade // for the session that has made the App, which may load it again
+	made    *web.SetupMade // for the session that has made the App, which may load it again for a while
+	madeAt  time.Time
 }
 
 type setupOptions struct {
@@ -86,10 +90,12 @@ func (s *setup) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	in := s.inside(r)
 	switch {
-	case path == "/setup/made" && in && s.made != nil:
+	case path == "/setup/made" && in && s.made != nil && s.o.Now().Sub(s.madeAt) <= setupLife:
 		s.page(w, http.StatusOK, func(b io.Writer) error { return s.pages.SetupMade(b, *s.made) })
-	case s.done || path != "/setup" && path != "/setup/start" && path != "/setup/made":
+	case s.done:
 		s.problem(w, http.StatusNotFound, "There is no such page. This server has its App.")
+	case path != "/setup" && path != "/setup/start" && path != "/setup/made":
+		s.problem(w, http.StatusNotFound, "There is no such page. Begin at /setup.")
 	case path == "/setup" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		s.enter(w, r)
 	case !in:
@@ -230,9 +236,16 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	again.Site, again.Show = st.site, st.show
-	reg, err := github.Register(r.Context(), st.api, q.Get("code"), s.o.Wire)
+	// GitHub gives them once: who leaves meanwhile finds them when he is back.
+	reg, err := github.Register(context.WithoutCancel(r.Context()), st.api, q.Get("code"), s.o.Wire)
 	if err != nil {
 		s.o.Log.Warn("the App's credentials cannot be had of GitHub", "error", err)
+		if away := (*forge.Transient)(nil); errors.As(err, &away) {
+			s.states[q.Get("state")] = st
+			again.Problem = "GitHub does not answer (" + err.Error() + "). Load this page again: its code is good for an hour."
+			s.show(w, http.StatusBadGateway, again)
+			return
+		}
 		again.Problem = "GitHub does not give the App's credentials (" + err.Error() + "). Its codes are good once, for an hour. Begin again, and delete the App that was made at GitHub, if there is one."
 		s.show(w, http.StatusBadGateway, again)
 		return
@@ -257,11 +270,11 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		page.Credentials = string(raw) + "\n"
 	}
 	// From here on the App is this server's: nothing of the set-up is left to others.
-	s.done, s.made, s.token = true, &page, rand.Text()
+	s.done, s.made, s.madeAt, s.token = true, &page, s.o.Now(), rand.Text()
 	s.o.Log.Info("the GitHub App is there", "app", reg.Slug, "id", reg.ID, "install", page.Install)
 	if err := s.o.Made(a); err != nil {
 		s.o.Log.Error("the server cannot work as the App; restart it", "error", err)
-		page.Problem = strings.TrimSpace(page.Problem + " The server cannot work as the App (" + err.Error() + "): restart it")
+		page.Idle = err.Error()
 	}
 	http.Redirect(w, r, "/setup/made", http.StatusSeeOther) // without the code
 }

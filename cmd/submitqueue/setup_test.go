@@ -409,6 +409,64 @@ func TestSetUpKeepsCredentialsThatCannotBeStored(t *testing.T) {
 	}
 }
 
+// roundTrip is a GitHub that answers as a function does.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// GitHub gives an App's credentials once: who leaves while they are under way,
+// and loads the page again, finds them; where GitHub is away, the code, which is
+// as good as the credentials, is not told to others, and good once more.
+func TestSetUpOutlivesItsBrowser(t *testing.T) {
+	var leave func()
+	var log bytes.Buffer
+	now, away := time.Now(), true
+	made := 0
+	s := newSetup(setupOptions{Log: slog.New(slog.NewTextHandler(&log, nil)), Show: true, Now: func() time.Time { return now }, Made: func(appFile) error { made++; return nil },
+		Wire: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if away {
+				return nil, io.ErrUnexpectedEOF
+			}
+			leave()
+			if err := r.Context().Err(); err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: http.StatusCreated, Request: r, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader(`{"id":7,"slug":"queue","html_url":"https://github.com/apps/queue","webhook_secret":"s","pem":"PRIVATE KEY"}`))}, nil
+		})})
+	var cookie *http.Cookie
+	ask := func(ctx context.Context, method, target string, form url.Values) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if cookie != nil {
+			r.AddCookie(cookie)
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w
+	}
+	cookie = ask(t.Context(), http.MethodGet, "/setup?token="+s.token, nil).Result().Cookies()[0]
+	ask(t.Context(), http.MethodPost, "/setup/start", url.Values{"form": {s.form}, "server": {"https://queue.example.com"}, "keep": {"show"}})
+	back := ""
+	for state := range s.states {
+		back = "/setup/made?code=sesame&state=" + state
+	}
+	if w := ask(t.Context(), http.MethodGet, back, nil); w.Code != http.StatusBadGateway || strings.Contains(w.Body.String()+log.String(), "sesame") {
+		t.Errorf("GitHub is away: %d\n%s\n%s", w.Code, w.Body, &log)
+	}
+	away = false
+	ctx, cancel := context.WithCancel(t.Context())
+	leave = cancel
+	ask(ctx, http.MethodGet, back, nil)
+	if w := ask(t.Context(), http.MethodGet, "/setup/made", nil); w.Code != http.StatusOK || made != 1 || !strings.Contains(w.Body.String(), "PRIVATE KEY") {
+		t.Errorf("loaded again: %d, made %d\n%s", w.Code, made, w.Body)
+	}
+	now = now.Add(setupLife + time.Second)
+	if w := ask(t.Context(), http.MethodGet, "/setup/made", nil); w.Code != http.StatusNotFound {
+		t.Errorf("an hour later: %d", w.Code)
+	}
+}
+
 func newTestServer(t *testing.T, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)

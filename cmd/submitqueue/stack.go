@@ -162,12 +162,12 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	return s, nil
 }
 
-// moved returns who is told that a repository has another name than the one it
-// was configured with: webhooks bear it.
+// moved returns who is told where the repository of a configured name is by now:
+// webhooks bear its id and its present name.
 func (s *stack) moved(configured string) func(now forge.Place) {
 	return func(now forge.Place) {
 		if s.intake != nil {
-			s.intake.Moved(configured, now.Name, now.ID)
+			s.intake.Moved(configured, now)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -39,16 +39,13 @@ func (q *served) close() error {
 	return q.mirror.Close()
 }
 
-// tellCI hands on what a webhook says of CI to the queues of a repository.
-func (set *queueSet) tellCI(repository string, news forge.CINews) {
+// tellCI hands on what a webhook says of CI to the queues that it is for.
+func (set *queueSet) tellCI(names []string, news forge.CINews) {
 	set.mu.Lock()
-	names := set.routes[strings.ToLower(repository)]
 	var told []*forgeci.Controller
 	for _, q := range set.queues {
-		for _, name := range names {
-			if q.ci != nil && q.name() == name {
-				told = append(told, q.ci)
-			}
+		if q.ci != nil && slices.Contains(names, q.name()) {
+			told = append(told, q.ci)
 		}
 	}
 	set.mu.Unlock()

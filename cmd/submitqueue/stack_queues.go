@@ -46,7 +46,6 @@ type queueSet struct {
 	running  bool // the server does
 	queues   []*served
 	routes   map[string][]string // names of queues by repository in lower case
-	aliases  map[string]string   // further names of repositories, by which queue they had
 	finished bool
 }
 
@@ -112,24 +111,7 @@ func (set *queueSet) route() {
 		key := strings.ToLower(q.Repository)
 		routes[key] = append(routes[key], q.name())
 	}
-	for repository, name := range set.aliases {
-		if slices.ContainsFunc(set.queues, func(q *served) bool { return q.name() == name }) {
-			routes[repository] = append(routes[repository], name)
-		}
-	}
 	set.routes = routes
-}
-
-// also sends the webhooks of a repository to the queue of another name that it
-// had.
-func (set *queueSet) also(repository, name string) {
-	set.mu.Lock()
-	defer set.mu.Unlock()
-	if set.aliases == nil {
-		set.aliases = map[string]string{}
-	}
-	set.aliases[strings.ToLower(repository)] = name
-	set.route()
 }
 
 // find returns the queues of a repository.

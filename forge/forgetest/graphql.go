@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// graphQL answers the one question that the adapter asks over GraphQL, which it
-// knows by its name (query Unmet). What fields there are, and that the question is
-// one, only GitHub's own schema says.
+// graphQL answers the questions that the adapter asks over GraphQL, which it knows
+// by their names (query Unmet, query MergeQueue). What fields there are, and that
+// the question is one, only GitHub's own schema says.
 func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Query     string `json:"query"`
@@ -61,6 +61,15 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 	if repo == nil || !s.may(who, repo, "metadata:read") {
 		s.mu.Unlock()
 		fail("NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", v.Owner, v.Name))
+		return
+	}
+	if strings.HasPrefix(in.Query, "query MergeQueue(") {
+		var own any
+		if slices.Contains(repo.guards[v.Branch].ExtraRules, "merge_queue") {
+			own = obj{"id": "MQ_" + v.Branch}
+		}
+		s.mu.Unlock()
+		writeJSON(w, r, http.StatusOK, obj{"data": obj{"repository": obj{"mergeQueue": own}}})
 		return
 	}
 	for need, asked := range map[string]bool{"pull_requests:read": true, "checks:read": v.Checks, "statuses:read": v.Checks} {

@@ -64,10 +64,14 @@ func (r *Repository) EditReview(login string, number int, id int64, body string)
 }
 
 // ReviewCommentReactions returns the reactions to a comment in a review.
-func (r *Repository) ReviewCommentReactions(id int64) []Reaction {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if c := r.inlineByID(id); c != nil {
+func (r *Repository) ReviewCommentReactions(id int64) (out []Reaction) {
+	r.Look(func(v View) { out = v.ReviewCommentReactions(id) })
+	return out
+}
+
+// ReviewCommentReactions is Repository.ReviewCommentReactions.
+func (v View) ReviewCommentReactions(id int64) []Reaction {
+	if c := v.r.inlineByID(id); c != nil {
 		return slices.Clone(c.reactions)
 	}
 	return nil

@@ -24,11 +24,15 @@ type action = struct {
 
 // Buttons returns the labels of the buttons of the newest check run of a name on
 // a commit.
-func (r *Repository) Buttons(head, name string) []string {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *Repository) Buttons(head, name string) (out []string) {
+	r.Look(func(v View) { out = v.Buttons(head, name) })
+	return out
+}
+
+// Buttons is Repository.Buttons.
+func (v View) Buttons(head, name string) []string {
 	var out []string
-	if c := r.lastRun(head, name); c != nil {
+	if c := v.r.lastRun(head, name); c != nil {
 		for _, a := range c.actions {
 			out = append(out, a.(action).Label)
 		}

@@ -33,8 +33,9 @@ type Protection struct {
 	// Ruleset makes it a ruleset, which speaks other words (GH013) and is read by
 	// other endpoints than classic protection.
 	Ruleset bool
-	// ExtraRules are further rule types to list for the branch, such as
-	// "merge_queue"; they are not enforced.
+	// ExtraRules are further rule types to list of a ruleset, such as "merge_queue";
+	// they are not enforced. That one may be of classic protection as well, where
+	// only GraphQL shows it.
 	ExtraRules []string
 }
 

@@ -163,9 +163,9 @@ func (r *Repository) rules(branch string) []obj {
 			}
 			add("required_status_checks", obj{"required_status_checks": checks, "strict_required_status_checks_policy": false})
 		}
-	}
-	for _, kind := range p.ExtraRules {
-		add(kind, parameters[kind])
+		for _, kind := range p.ExtraRules {
+			add(kind, parameters[kind])
+		}
 	}
 	return list
 }

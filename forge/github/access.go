@@ -18,8 +18,11 @@ type accessPayload struct {
 	Repositories []named `json:"repositories"`
 	Added        []named `json:"repositories_added"`
 	Removed      []named `json:"repositories_removed"`
-	Repository   named   `json:"repository"`
-	Changes      struct {
+	Repository   struct {
+		ID int64 `json:"id"`
+		named
+	} `json:"repository"`
+	Changes struct {
 		Repository struct {
 			Name struct {
 				From string `json:"from"`

@@ -310,6 +310,7 @@ func TestPacingKeepsWithinTheLimitsOnContent(t *testing.T) {
 		}
 	})
 }
+
 // Requests that end while they wait for their turn do not use it up: those after
 // them would wait for nobody. One that would end before its turn is told so.
 func TestTurnsOfThoseWhoGaveUpAreNotLost(t *testing.T) {

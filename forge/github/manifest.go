@@ -107,6 +107,10 @@ func Register(ctx context.Context, api, code string, transport http.RoundTripper
 	req.Header.Set("Accept", "application/vnd.github+json")
 	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	resp, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(req)
+	var request *url.Error
+	if errors.As(err, &request) {
+		request.URL = api // without the code, which is as good as the credentials
+	}
 	if err != nil {
 		return r, failure(ctx, doing, unaddressed(err))
 	}

@@ -43,6 +43,8 @@ type Survey struct {
 	Rules         []RuleFacts
 	BuildRules    []RuleFacts // of a branch as builds have them
 	RulesErr      error
+	MergeQueue    bool // GitHub's own is on for the branch, by whatever protection
+	MergeQueueErr error
 
 	Config       []byte
 	ConfigErr    error
@@ -161,6 +163,7 @@ func (f *Forge) Survey(ctx context.Context, branch string) Survey {
 	if s.RulesErr == nil {
 		s.BuildRules, s.RulesErr = f.ruleFacts(ctx, BuildBranch+s.Branch+"/doctor")
 	}
+	s.MergeQueue, s.MergeQueueErr = f.mergeQueue(ctx, s.Branch)
 	s.Config, s.ConfigErr = f.file(ctx, queue.ConfigPath, s.Branch)
 	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
 	return s
@@ -300,6 +303,24 @@ func ruleChecks(parameters json.RawMessage) (list []RequiredCheck) {
 		list = append(list, RequiredCheck{c.Context, c.App})
 	}
 	return list
+}
+
+// mergeQueue says whether GitHub's own merge queue is on for a branch. REST shows
+// that of rulesets, and not of classic protection.
+func (f *Forge) mergeQueue(ctx context.Context, branch string) (bool, error) {
+	const query = `query MergeQueue($owner: String!, $name: String!, $branch: String!) {
+  repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
+}`
+	var answer struct {
+		Repository struct {
+			Queue *struct{} `json:"mergeQueue"`
+		} `json:"repository"`
+	}
+	err := f.graphQL(ctx, query, map[string]any{"owner": f.o.Owner, "name": f.o.Name, "branch": branch}, &answer)
+	if err != nil && strings.Contains(err.Error(), "'mergeQueue' doesn't exist") {
+		return false, nil // servers before merge queues
+	}
+	return answer.Repository.Queue != nil, failure(ctx, "look for GitHub's own merge queue", err)
 }
 
 // file reads a file of a branch. ErrNotFound where there is none.

@@ -80,7 +80,13 @@ func (r *report) branch(f Facts) {
 	if f.RulesErr != nil {
 		r.unread("branch", f.RulesErr)
 	}
+	if f.MergeQueueErr != nil && !errors.Is(f.MergeQueueErr, forge.ErrForbidden) {
+		r.unread("branch", f.MergeQueueErr)
+	}
 	rules := slices.Clone(f.Rules)
+	if f.MergeQueue && !slices.ContainsFunc(rules, func(rule github.RuleFacts) bool { return rule.Type == "merge_queue" }) {
+		rules = append(rules, github.RuleFacts{Type: "merge_queue"})
+	}
 	if c := f.Classic; c != nil {
 		if c.Signatures {
 			rules = append(rules, github.RuleFacts{Type: "required_signatures"})
@@ -137,7 +143,7 @@ func (r *report) rule(f Facts, rule github.RuleFacts) {
 			r.add(level, "branch", f.Branch+" must have a linear history, and changes land as merge commits", "set queue.method to squash, or "+fix)
 		}
 	case "merge_queue":
-		r.add(level, "branch", "GitHub's own merge queue is on for "+f.Branch+": both would land changes, neither knowing of the other", "switch \"Require merge queue\" off in the ruleset")
+		r.add(level, "branch", "GitHub's own merge queue is on for "+f.Branch+": both would land changes, neither knowing of the other", "switch \"Require merge queue\" off in the ruleset, or in the branch's protection: Settings > Branches")
 	default:
 		if why, ok := unmet[rule.Type]; ok {
 			r.add(Warns, "branch", why, fix)
