@@ -67,7 +67,7 @@ func (p *performer) along(push *queue.Push) (moves []forge.Move, whose []queue.C
 					continue
 				}
 				pull := c.State().Pulls[ch.Number]
-				if pull == nil || pull.Branch == "" || pull.Head != ch.Head || pull.Branch == p.Branch {
+				if pull == nil || pull.Branch == "" || pull.Head != ch.Head || pull.Branch == c.State().Main.Branch {
 					continue
 				}
 				moves = append(moves, forge.Move{Branch: pull.Branch, From: ch.Head, To: commit})
@@ -86,7 +86,7 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 		return forge.PushOutcome{}, nil, err
 	}
 	if len(moves) > 0 {
-		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.Branch, From: push.Expected, To: push.Tip()}, moves)
+		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
 		if err == nil && outcome.Moved {
 			p.mu.Lock()
 			for _, id := range whose {
@@ -100,6 +100,6 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
 			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
 	}
-	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	outcome, err := p.Mirror.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 	return outcome, nil, err
 }

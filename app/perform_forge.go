@@ -71,6 +71,11 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
+	if pr.Open && !meant {
+		if renamed, err := p.elsewhere(ctx, key, out.Stack.Foot); renamed != nil || err != nil {
+			return renamed, err
+		}
+	}
 	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) && !(again && requires) {
 		return out, nil
 	}

@@ -25,14 +25,15 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if err != nil {
 		return nil, err
 	}
-	tip, err := p.Mirror.FetchBranch(ctx, remote, p.Branch)
+	branch := p.branch()
+	tip, err := p.Mirror.FetchBranch(ctx, remote, branch)
 	if errors.Is(err, forge.ErrNotFound) {
-		return nil, p.branchGone(ctx)
+		return p.branchGone(ctx, key, branch)
 	}
 	if err != nil {
 		return nil, p.orAway(ctx, err)
 	}
-	protection, err := p.Forge.Protection(ctx, p.Branch)
+	protection, err := p.Forge.Protection(ctx, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	broken := (*brokenConfig)(nil)
 	switch {
 	case missing:
-		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, p.Branch)
+		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, branch)
 	case asBroken(err, &broken):
 		out.Broken = broken.Error()
 	case err != nil:
@@ -280,7 +281,7 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 		return l, err
 	}
 	if l.Before != "" && before.snapshot.Analyzer != l.Before {
-		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.Branch)
+		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.branch())
 	}
 	after, err := p.judge.shared(ctx, m.Commit, r.now, l.Parent)
 	if err != nil {
@@ -352,7 +353,7 @@ func wantsCheck(refused string) bool {
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
 func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
-	branch := "submitqueue/land/" + p.Branch
+	branch := "submitqueue/land/" + p.branch()
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) {
 			return refused, nil, nil
@@ -365,7 +366,7 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 		}
 	}()
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,
-		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.Branch + " has passed."}
+		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.branch() + " has passed."}
 	if err := p.Forge.Check(ctx, check); err != nil {
 		return refused, nil, err
 	}

@@ -57,7 +57,7 @@ func (p *performer) readBack(ctx context.Context, tip queue.CommitID) string {
 		delete(p.proven, commit)
 		p.mu.Unlock()
 		if want != "" && t.ID() != want && differs == "" {
-			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.Branch, t.ID(), want)
+			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.branch(), t.ID(), want)
 			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Queue, "reason", differs)
 		}
 	}

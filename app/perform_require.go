@@ -19,7 +19,7 @@ func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.
 		return out, nil
 	}
 	rules := &now.config.Queue
-	unmet, err := f.Unmet(ctx, forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.Branch,
+	unmet, err := f.Unmet(ctx, forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.branch(),
 		Checks: rules.RequireChecks != queue.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == queue.ResolveAlways})
 	if errors.Is(err, forge.ErrNotFound) {
 		return queue.Inspected{Action: out.Action, Missing: true, ConfigAt: out.ConfigAt}, nil
@@ -36,7 +36,7 @@ func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.
 	if labels := rules.Blocking(pr.Labels); len(labels) > 0 {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
 	}
-	if waits := len(out.Unmet) > 0 || pr.Draft; waits && pr.Base == p.Branch {
+	if waits := len(out.Unmet) > 0 || pr.Draft; waits && pr.Base == p.branch() {
 		paths, err := p.clashes(ctx, pr, now)
 		if err != nil {
 			return nil, err

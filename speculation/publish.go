@@ -19,12 +19,12 @@ type told struct {
 type glance struct {
 	place, builds, red          int
 	ahead, proven, paused, root bool
-	quota, with                 string
+	quota, with, renamed        string
 }
 
 // around is the part of a glance that is the same for all.
 func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil}
+	g := glance{paused: c.s.Main.Paused != nil, renamed: c.s.Main.Renamed}
 	if c.root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
@@ -171,6 +171,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.yes(g.ahead)
 		f.yes(g.proven)
 		f.yes(g.paused)
+		if g.renamed != "" {
+			f.text(g.renamed)
+		}
 		f.yes(g.root)
 		f.number(g.red)
 		if g.quota != "" {

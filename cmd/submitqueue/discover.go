@@ -245,16 +245,18 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 		return err
 	}
 	q := d.queue(r.FullName, branch, d.file.API, f, d.log)
-	if err := d.set.add(ctx, q); err != nil {
+	q.ID = r.ID
+	kept, err := d.set.add(ctx, q)
+	if err != nil {
 		d.mu.Lock()
 		p.pushed = "" // look again
 		d.mu.Unlock()
 		return err
 	}
-	d.log.Info("a repository has a queue", "queue", q.name())
+	d.log.Info("a repository has a queue", "queue", kept)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.name, p.branch, p.queue, p.forge = r.FullName, branch, q.name(), f
+	p.name, p.branch, p.queue, p.forge = r.FullName, branch, kept, f
 	return nil
 }
 

@@ -20,6 +20,9 @@ type accessPayload struct {
 	Removed      []named `json:"repositories_removed"`
 	Repository   named   `json:"repository"`
 	Changes      struct {
+		Default struct {
+			From string `json:"from"`
+		} `json:"default_branch"`
 		Repository struct {
 			Name struct {
 				From string `json:"from"`
@@ -82,6 +85,13 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		}
 		d.Repository, d.Formerly = p.Repository.FullName, owner+"/"+name
 		say(queue.Access{Moved: true})
+	case "repository edited":
+		from := p.Changes.Default.From
+		if from == "" {
+			return true, forge.ErrIgnored
+		}
+		d.Repository = p.Repository.FullName // the branch may have been renamed: whoever lands on it looks
+		d.Events = append(d.Events, queue.Event{ID: "github/delivery/" + d.ID, Body: queue.MainMoved{Branch: from}})
 	default:
 		return true, forge.ErrIgnored
 	}
