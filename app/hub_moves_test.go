@@ -136,6 +136,111 @@ func TestTargetBranchGone(t *testing.T) {
 	h.landed(n)
 }
 
+// What the App is known by at GitHub is taken away: everything waits, says what to
+// do, and goes on with new credentials.
+func TestAppIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		away, back func(h *hub)
+		says       string
+	}{
+		"deleted": {func(h *hub) { h.github.DeleteApp("ada") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("ada")) },
+			"the App was deleted at GitHub; make a new one, install it"},
+		"deleted, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.DeleteApp("ada") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("ada")) },
+			"the App was deleted at GitHub; make a new one, install it"},
+		"its key revoked": {func(h *hub) { h.github.ExpireTokens(); mustNot(h.T, h.github.RevokeKey()) }, func(*hub) {},
+			"check the App's id, that its private key was not revoked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+			first, second, built := h.renaming()
+			c.away(h)
+			must(h.Commit("ada", forgetest.Commit{Branch: "other", From: "main", Files: map[string]string{"o": "o\n"}}))
+			mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "test/look", At: queue.At(time.Now()), Body: queue.MainMoved{Branch: "main"}}))
+			h.away(c.says)
+			from := len(h.github.Requests("", "/**"))
+			mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "test/resume", At: queue.At(time.Now()),
+				Body: queue.Commented{Number: first, Comment: "1", Author: "max", Body: "/queue resume"}}))
+			h.until("the command waits", func(c *speculation.Core) bool {
+				for _, a := range c.State().Actions {
+					if _, ok := a.Task.(queue.Inspect); ok && a.NotBefore != 0 {
+						return true
+					}
+				}
+				return false
+			})
+			if asked := len(h.github.Requests("", "/**")) - from; asked > 10 {
+				t.Errorf("%d requests while nobody knows the App", asked)
+			}
+			if h.Pull(first).Merged || h.notes("cancelled")+h.notes("rejected")+h.notes("parked") > 0 {
+				t.Errorf("a verdict for want of credentials: %s", h.describe())
+			}
+			c.back(h)
+			h.stop()
+			h.start(hubOptions{workers: workers.NewInstant(4)}) // with what AppKey is now
+			h.reachable()
+			h.landed(first)
+			h.landed(second, "asked for by `bob`")
+			if got := h.built(); got != built {
+				t.Errorf("%d builds, and %d before", got, built)
+			}
+		})
+	}
+}
+
+// Where a branch of a pull request is deleted, GitHub closes it, and it leaves the
+// queue with words. With the branch back, it is opened and asked for anew.
+func TestBranchesAreDeletedAndRestored(t *testing.T) {
+	for name, branch := range map[string]string{"the head": "topic", "the queue's own": "main", "another's head, as base": "low"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4), unguarded: true, files: areas()})
+			h.proven()
+			on, all := "main", []int{}
+			if branch == "low" {
+				low := h.pull("low", map[string]string{"api/low": "l\n"})
+				on, all = "low", append(all, low)
+				h.paused(low)
+				h.Comment("ann", low, "/land")
+				h.says(low, "in the queue")
+			}
+			n := h.pullOn("topic", on, map[string]string{"web/a": "a\n"})
+			if all = append(all, n); on == "main" {
+				h.paused(n)
+			}
+			h.Comment("ann", n, "/land")
+			h.says(n, "in the queue")
+			h.check(n, "queued")
+			h.seen()
+			tip := h.Head(branch)
+			mustNot(t, h.DeleteBranch("ada", branch))
+			h.says(n, "Out of the queue: the pull request was closed", "reopen it")
+			h.check(n, "cancelled")
+			if branch == "main" {
+				h.away("there is no branch main any more; restore it")
+			}
+			mustNot(t, h.RestoreBranch("ada", branch, tip))
+			if branch == "main" {
+				h.reachable()
+			}
+			for _, p := range all {
+				h.Reopen("ann", p)
+			}
+			h.seen()
+			h.says(n, "Out of the queue: the pull request was closed") // nobody has asked again
+			for _, p := range all {
+				h.Comment("ann", p, "/land")
+			}
+			for _, p := range all {
+				h.says(p, "in the queue")
+				h.check(p, "queued")
+			}
+			h.Comment("max", n, "/queue resume")
+			for _, p := range all {
+				h.landed(p)
+			}
+		})
+	}
+}
+
 // TestPullRequestEnds: whatever ends a pull request ends its place in the queue,
 // with words.
 func TestPullRequestEnds(t *testing.T) {

@@ -1,6 +1,8 @@
 package forgetest
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 // life is what becomes of repositories and of the App's installation.
 type life struct {
 	suspended bool
+	deleted   bool             // the App is
 	access    map[int64]string // "removed": taken from the installation, by repository
 	former    map[string]int64 // former full names in lower case → repository
 }
@@ -32,6 +35,53 @@ func (s *Server) setSuspended(login string, yes bool) {
 	s.suspended = yes
 	s.touch()
 }
+
+// RevokeKey takes the App's private key; AppKey is a new one.
+func (s *Server) RevokeKey() error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Key = key
+	s.touch()
+	return nil
+}
+
+// DeleteApp deletes the App: its installations are gone, which is the last that it
+// hears, and its credentials are nobody's.
+func (s *Server) DeleteApp(login string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emitInstallation(login, "installation", "deleted", obj{"repositories": []obj{}})
+	s.deleted = true
+	for id, t := range s.tokens {
+		if t.permissions != nil {
+			delete(s.tokens, id)
+		}
+	}
+	s.touch()
+}
+
+// MakeApp registers another App in the place of a deleted one, and installs it.
+func (s *Server) MakeApp(login string) error {
+	if err := s.RevokeKey(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleted = false
+	s.emitInstallation(login, "installation", "created", obj{"repositories": []obj{}, "requester": nil})
+	s.touch()
+	return nil
+}
+
+// Messages of GitHub's to whoever says to be an App.
+const (
+	noIntegration = "Integration not found"
+	noJWT         = "A JSON web token could not be decoded"
+)
 
 func (s *Server) emitInstallation(login, event, action string, more obj) {
 	for _, r := range s.repos {

@@ -67,3 +67,14 @@ func (r *Repository) branchNow(name string) string {
 	}
 	return ""
 }
+
+// RestoreBranch makes a deleted branch anew at a commit, as the button on a pull
+// request does.
+func (r *Repository) RestoreBranch(login, branch, tip string) error {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	r.s.mu.Lock()
+	who := identity{user: r.s.mustUser(login)}
+	r.s.mu.Unlock()
+	return r.push(context.Background(), who, []refMove{{ref: "refs/heads/" + branch, new: tip}}, pushOptions{}).err()
+}

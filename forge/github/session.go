@@ -73,11 +73,14 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	}
 	found, _, err := s.f.app.Apps.FindRepositoryInstallation(ctx, s.f.o.Owner, s.f.o.Name)
 	if err != nil {
-		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && e.Response.StatusCode == http.StatusNotFound {
+		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && e.Response.StatusCode == http.StatusNotFound && e.Message != noIntegration {
 			return nil, s.refused(fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
 				forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
 		}
-		return nil, failure(ctx, "find the installation", asApp(err))
+		if err = failure(ctx, "find the installation", asApp(err)); errors.Is(err, forge.ErrAway) {
+			return nil, s.refused(err)
+		}
+		return nil, err
 	}
 	if found.SuspendedAt != nil {
 		return nil, s.refused(fmt.Errorf("%w: %w: the App's installation is suspended; have it unsuspended", forge.ErrAway, forge.ErrForbidden))
