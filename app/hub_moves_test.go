@@ -167,6 +167,111 @@ func TestTargetBranchGone(t *testing.T) {
 	h.landed(n)
 }
 
+// What the App is known by at GitHub is taken away: everything waits, says what to
+// do, and goes on with new credentials.
+func TestAppIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		away, back func(h *hub)
+		says       string
+	}{
+		"deleted": {func(h *hub) { h.github.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("acme")) },
+			"the App was deleted at GitHub; make a new one, install it"},
+		"deleted, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("acme")) },
+			"the App was deleted at GitHub; make a new one, install it"},
+		"its key revoked": {func(h *hub) { h.github.ExpireTokens(); mustNot(h.T, h.github.RevokeKey()) }, func(*hub) {},
+			"check the App's id, that its private key was not revoked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+			first, second, built := h.renaming()
+			c.away(h)
+			must(h.Commit("ada", forgetest.Commit{Branch: "other", From: "main", Files: map[string]string{"o": "o\n"}}))
+			mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "test/look", At: queue.At(time.Now()), Body: queue.MainMoved{Branch: "main"}}))
+			h.away(c.says)
+			from := len(h.github.Requests("", "/**"))
+			mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "test/resume", At: queue.At(time.Now()),
+				Body: queue.Commented{Number: first, Comment: "1", Author: "max", Body: "/queue resume"}}))
+			h.until("the command waits", func(c *speculation.Core) bool {
+				for _, a := range c.State().Actions {
+					if _, ok := a.Task.(queue.Inspect); ok && a.NotBefore != 0 {
+						return true
+					}
+				}
+				return false
+			})
+			if asked := len(h.github.Requests("", "/**")) - from; asked > 10 {
+				t.Errorf("%d requests while nobody knows the App", asked)
+			}
+			if h.Pull(first).Merged || h.notes("cancelled")+h.notes("rejected")+h.notes("parked") > 0 {
+				t.Errorf("a verdict for want of credentials: %s", h.describe())
+			}
+			c.back(h)
+			h.stop()
+			h.start(hubOptions{workers: workers.NewInstant(4)}) // with what AppKey is now
+			h.reachable()
+			h.landed(first)
+			h.landed(second, "asked for by `bob`")
+			if got := h.built(); got != built {
+				t.Errorf("%d builds, and %d before", got, built)
+			}
+		})
+	}
+}
+
+// Where a branch of a pull request is deleted, GitHub closes it, and it leaves the
+// queue with words. With the branch back, it is opened and asked for anew.
+func TestBranchesAreDeletedAndRestored(t *testing.T) {
+	for name, branch := range map[string]string{"the head": "topic", "the queue's own": "main", "another's head, as base": "low"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4), unguarded: true, files: areas()})
+			h.proven()
+			on, all := "main", []int{}
+			if branch == "low" {
+				low := h.pull("low", map[string]string{"api/low": "l\n"})
+				on, all = "low", append(all, low)
+				h.paused(low)
+				h.Comment("ann", low, "/land")
+				h.says(low, "in the queue")
+			}
+			n := h.pullOn("topic", on, map[string]string{"web/a": "a\n"})
+			if all = append(all, n); on == "main" {
+				h.paused(n)
+			}
+			h.Comment("ann", n, "/land")
+			h.says(n, "in the queue")
+			h.check(n, "queued")
+			h.seen()
+			tip := h.Head(branch)
+			mustNot(t, h.DeleteBranch("ada", branch))
+			h.says(n, "Out of the queue: the pull request was closed", "reopen it")
+			h.check(n, "cancelled")
+			if branch == "main" {
+				h.away("there is no branch main any more; restore it")
+			}
+			mustNot(t, h.RestoreBranch("ada", branch, tip))
+			if branch == "main" {
+				h.reachable()
+			}
+			for _, p := range all {
+				h.Reopen("ann", p)
+			}
+			h.seen()
+			h.says(n, "Out of the queue: the pull request was closed") // nobody has asked again
+			for _, p := range all {
+				h.Comment("ann", p, "/land")
+			}
+			for _, p := range all {
+				h.says(p, "in the queue")
+				h.check(p, "queued")
+			}
+			h.Comment("max", n, "/queue resume")
+			for _, p := range all {
+				h.landed(p)
+			}
+		})
+	}
+}
+
 // TestPullRequestEnds: whatever ends a pull request ends its place in the queue,
 // with words.
 func TestPullRequestEnds(t *testing.T) {
@@ -205,23 +310,150 @@ func (h *hub) comments(n int) (out []string) {
 	return out
 }
 
-// A target branch that is renamed takes its pull requests with it: each is told
-// so, and the queue says what it is called now.
-func TestTargetBranchRenamed(t *testing.T) {
-	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+// renaming has two changes wait, proven, and returns them with what was built.
+func (h *hub) renaming() (first, second, built int) {
 	h.proven()
-	n := h.pull("topic", map[string]string{"a": "a\n"})
-	h.paused(n)
-	h.Comment("ann", n, "/land")
-	h.says(n, "1st of 1")
+	first, second = h.pull("first", map[string]string{"a": "a\n"}), h.pull("second", map[string]string{"b": "b\n"})
+	h.paused(first)
+	h.Comment("ann", first, "/land")
+	h.says(first, "1st of 1")
+	h.Comment("bob", second, "/land")
+	h.boarded(first, second)
+	h.says(first, "1st of 2", "landings are paused")
+	h.says(second, "2nd of 2", "asked for by `bob`")
+	h.seen()
+	h.quiet()
+	return first, second, h.built()
+}
+
+// built is how many builds were asked for.
+func (h *hub) built() int {
+	return h.asked(func(n queue.Note) bool { return n.What == "build-asked" })
+}
+
+// renamed lands them, in order, on what the branch is called by now, with nothing
+// built that had been.
+func (h *hub) renamed(first, second, built int, branch string) {
+	h.Helper()
+	h.Comment("max", first, "/queue resume")
+	h.landed(first)
+	h.landed(second, "asked for by `bob`")
+	if got := h.built(); got != built {
+		h.Errorf("%d builds, and %d before the branch was renamed", got, built)
+	}
+	for _, n := range []int{first, second} {
+		if got := git(h.T, h.Dir(), "merge-base", h.Pull(n).Head, branch); got != h.Pull(n).Head {
+			h.Errorf("#%d is not on %s, which is %s", n, branch, h.Head(branch))
+		}
+	}
+	for _, n := range []int{first, second} {
+		for _, c := range h.Checks(h.Pull(n).Head) {
+			if c.Conclusion != "success" || c.Name != "submitqueue" {
+				h.Errorf("#%d: a check that says something else: %+v", n, c)
+			}
+		}
+	}
+	if got := h.notes("cancelled") + h.notes("parked") + h.notes("rejected"); got != 0 {
+		h.Errorf("%d lost their places", got)
+	}
+}
+
+// A target branch that somebody has chosen, and that is renamed, takes its pull
+// requests with it. They keep their places, and are told what is waited for. Under
+// its old name, or served under the new one, all goes on.
+func TestTargetBranchRenamed(t *testing.T) {
+	start := func(h *hub, branch string) { h.start(hubOptions{workers: workers.NewInstant(4), branch: branch}) }
+	for name, back := range map[string]func(h *hub) (branch string){
+		"and back":    func(h *hub) string { mustNot(h.T, h.RenameBranch("ada", "trunk", "main")); return "main" },
+		"served anew": func(h *hub) string { h.stop(); start(h, "trunk"); return "trunk" },
+		"restarted, then served anew": func(h *hub) string {
+			h.stop()
+			start(h, "main")
+			h.away("--branch trunk")
+			h.stop()
+			start(h, "trunk")
+			return "trunk"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+			first, second, built := h.renaming()
+			mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+			h.away("the branch main was renamed to trunk; everything keeps its place: serve the new name (--branch trunk), or give the branch its old name")
+			for _, n := range []int{first, second} {
+				h.says(n, "in the queue: the target branch was renamed", "The target branch was renamed: from `main` to `trunk`. Everything keeps its place", "(`--branch`)")
+				h.check(n, "queued")
+			}
+			branch := back(h)
+			h.reachable()
+			h.says(first, "1st of 2 in the queue: landings are paused")
+			h.renamed(first, second, built, branch)
+		})
+	}
+}
+
+// Where nobody has chosen the branch, the queue goes along, whatever is heard of it.
+func TestOwnBranchRenamed(t *testing.T) {
+	for name, lost := range map[string]int{"all is heard": 0, "only pull requests are": 2, "only the repository is": 4} {
+		t.Run(name, func(t *testing.T) {
+			o := func(branch string) hubOptions {
+				return hubOptions{workers: workers.NewInstant(4), follow: true, branch: branch}
+			}
+			h := newHub(t, o("main"))
+			first, second, built := h.renaming()
+			h.github.DropWebhooks(lost)
+			mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+			on := func(branch string) {
+				h.Helper()
+				h.until("the queue is that of "+branch, func(c *speculation.Core) bool {
+					m := c.State().Main
+					return m.Branch == branch && m.Away == "" && string(m.Tip) == h.Head(branch)
+				})
+			}
+			on("trunk")
+			h.seen()
+			h.says(first, "1st of 2")
+			h.stop()
+			h.start(o("main"))
+			on("trunk")
+			h.stop()
+			h.start(o("trunk")) // somebody finds it by what it is called now
+			on("trunk")
+			h.renamed(first, second, built, "trunk")
+			mustNot(t, h.RenameBranch("ada", "trunk", "main"))
+			on("main")
+			h.landed(h.land("third", map[string]string{"c": "c\n"}))
+		})
+	}
+}
+
+// A queue does not go where another one has its changes: one branch has one queue.
+func TestBranchRenamedToOneWithAQueue(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), follow: true})
+	token := must(h.store.Acquire(t.Context(), "acme/shop@trunk", "another", time.Hour))
+	first, second, built := h.renaming()
 	mustNot(t, h.RenameBranch("ada", "main", "trunk"))
-	h.away("there is no branch main any more; restore it, or serve the queue of another branch (--branch); the default branch is trunk")
-	h.says(n, "Out of the queue: it now asks for another branch", "`trunk`")
+	h.away("the branch main was renamed to trunk, which has a queue of its own; let that one end, or give the branch its old name")
+	h.says(first, "the target branch was renamed")
+	mustNot(t, h.store.Release(t.Context(), "acme/shop@trunk", token))
 	mustNot(t, h.RenameBranch("ada", "trunk", "main"))
 	h.reachable()
-	h.Comment("max", n, "/queue resume")
-	h.Comment("ann", n, "/land")
-	h.landed(n)
+	h.renamed(first, second, built, "main")
+}
+
+// A pull request that somebody gives another base is not one whose base was renamed.
+func TestRetargetedIsNotRenamed(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), follow: true})
+	first, second, _ := h.renaming()
+	must(h.Commit("ada", forgetest.Commit{Branch: "trunk", From: "main", Files: map[string]string{"t": "t\n"}}))
+	third := h.land("third", map[string]string{"c": "c\n"})
+	h.says(third, "3rd of 3")
+	h.Retarget("ann", third, "trunk")
+	h.says(third, "Out of the queue: it now asks for another branch", "`trunk`, and this queue lands on `main`")
+	h.check(third, "cancelled")
+	h.Comment("max", first, "/queue resume")
+	h.landed(first)
+	h.landed(second)
 }
 
 // What was delivered while the server was down is asked for again: GitHub lists

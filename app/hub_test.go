@@ -69,6 +69,8 @@ type hubOptions struct {
 	unattended bool             // the owner is not started: nobody makes turns
 	crowd      bool             // beside the other tests of a crowd, however many may run at once
 	signer     forge.Signer     // of the commits that the queue makes
+	branch     string           // "": main
+	follow     bool             // nobody has chosen it
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -171,7 +173,11 @@ func (h *hub) start(o hubOptions) {
 		pool = workers.NewSplit(pool, h.ci)
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }
 	}
-	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: "main", Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
+	branch := cmp.Or(o.branch, "main")
+	if kept := must(app.Under(h.Context(), h.store, "acme/shop@"+branch, branch, 0)); kept != hubQueue {
+		h.Errorf("the queue of %s is kept as %s", branch, kept)
+	}
+	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
 		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})

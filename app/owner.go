@@ -19,8 +19,9 @@ import (
 // OwnerOptions are what the owner of one queue works with. All fields but
 // Metrics, Observer, Missed, Moved and Progress are required.
 type OwnerOptions struct {
-	Queue     string // its name in the store, e.g. "owner/name@main"
+	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
 	Branch    string
+	Follow    bool   // nobody chose the branch, it is the repository's own: where it is renamed, the queue goes along
 	Name      string // of this server, unique among those that share the store; the same after a restart, if it can be
 	Store     queue.Store
 	Forge     forge.Forge
@@ -208,12 +209,12 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
-	o.setReady(fmt.Errorf("starting: reading %s", o.Branch))
+	o.setReady(fmt.Errorf("starting: reading %s", core.State().Main.Branch))
 	if s, ok := o.Workers.(workers.Sweeper); ok {
 		s.Sweep(slices.Collect(maps.Keys(core.State().Builds)))
 	}
 	do.start(slices.Collect(mapValues(core.State().Actions)))
-	first := append([]queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: o.Branch}})}, o.kept...)
+	first := append([]queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}, o.kept...)
 	o.kept = nil
 	if err := t.make(ctx, first, nil); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 			return nil, 0, err
 		}
 	}
-	s.Main.Branch = o.Branch
+	o.branchIn(&s.Main)
 	return speculation.New(s), version, nil
 }
 
@@ -300,7 +301,8 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 			events, err = o.Forge.Missed(ctx, since, o.openPulls())
 		}
 		if err == nil {
-			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", o.Branch, started.UnixMilli()), Body: queue.MainMoved{Branch: o.Branch}})
+			branch := o.branch()
+			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", branch, started.UnixMilli()), Body: queue.MainMoved{Branch: branch}})
 			for i := range events {
 				events[i] = o.stamp(events[i])
 			}

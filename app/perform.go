@@ -58,6 +58,9 @@ type performer struct {
 	house    forge.House                     // the repository's settings
 	houseAt  time.Time                       // as they were then
 
+	asking sync.Mutex
+	levels map[string]level // of who asked for what lands, by user; guarded by asking
+
 	preparing sync.Mutex
 	prepared  bool // merges follow main's attributes
 }
@@ -74,7 +77,7 @@ func newPerformer(ctx context.Context, o *Owner) *performer {
 		asks: make(chan struct{}, inspectAtOnce), judges: make(chan struct{}, judgedAtOnce),
 		busy: map[string]*underway{}, said: map[int]forge.Publication{},
 		proven: map[queue.CommitID]queue.TreeID{}, moved: map[queue.ChangeID]bool{}, finished: map[queue.ChangeID]bool{},
-		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}, lulls: map[int]lull{}, told: map[int]telling{}, fresh: map[queue.ChangeID]bool{}}
+		due: map[int]time.Time{}, pacing: map[int]chan struct{}{}, lulls: map[int]lull{}, told: map[int]telling{}, fresh: map[queue.ChangeID]bool{}, levels: map[string]level{}}
 }
 
 func (p *performer) wait() { p.wg.Wait() }

@@ -98,7 +98,7 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.
 func (p *performer) free(ctx context.Context, f forge.Closer, branch string, number int) (bool, error) {
 	house, err := p.houseOf(ctx, f)
 	stacker, ok := p.Forge.(forge.Stacker)
-	if err != nil || !ok || branch == p.Branch || branch == house.Default {
+	if err != nil || !ok || branch == p.branch() || branch == house.Default {
 		return false, err
 	}
 	protection, err := p.Forge.Protection(ctx, branch)
@@ -117,7 +117,7 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 		return forge.PushOutcome{}, nil, err
 	}
 	if len(moves) > 0 {
-		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.Branch, From: push.Expected, To: push.Tip()}, moves)
+		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
 		if err == nil && outcome.Moved {
 			p.mu.Lock()
 			for _, id := range whose {
@@ -131,6 +131,6 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
 			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
 	}
-	outcome, err := p.Mirror.Push(ctx, remote, p.Branch, push.Expected, push.Tip())
+	outcome, err := p.Mirror.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 	return outcome, nil, err
 }

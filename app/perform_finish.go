@@ -74,7 +74,7 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 			return err
 		}
 	}
-	if !shownMerged(ch, p.Branch == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
+	if !shownMerged(ch, p.branch() == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
 		if err := f.Close(ctx, ch.Number, LandedLabel); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 		return err
 	}
 	for _, n := range onTop {
-		if err := stacker.Retarget(ctx, n, p.Branch); err != nil {
+		if err := stacker.Retarget(ctx, n, p.branch()); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 		teams, err := p.teams(ctx, t, level)
 		return queue.Inspected{Action: key, Permission: level.String(), Teams: teams, ConfigAt: at}, err
 	}
-	pr, err := p.Forge.PullRequest(ctx, t.Number)
+	pr, unmet, err := p.standing(ctx, t, now)
 	err = p.orAway(ctx, err)
 	if errors.Is(err, forge.ErrNotFound) {
 		return queue.Inspected{Action: key, Missing: true, ConfigAt: at}, nil
@@ -50,7 +50,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	level, err := p.Forge.Permission(ctx, t.User)
+	level, err := p.levelOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,11 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
+	if pr.Open && !meant {
+		if renamed, err := p.elsewhere(ctx, key, out.Stack.Foot); renamed != nil || err != nil {
+			return renamed, err
+		}
+	}
 	if !pr.Open || !meant || level < forge.PermissionWrite && !p.vouched(t) && !(again && requires) {
 		return out, nil
 	}
@@ -89,7 +94,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 			return nil, err
 		}
 	}
-	return p.required(ctx, out, pr, now)
+	return p.required(ctx, out, pr, unmet, now)
 }
 
 // protected returns the protected paths that the pull request changes on main: by

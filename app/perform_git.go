@@ -29,14 +29,15 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if err != nil {
 		return nil, err
 	}
-	tip, err := p.Mirror.FetchBranch(ctx, remote, p.Branch)
+	branch := p.branch()
+	tip, err := p.Mirror.FetchBranch(ctx, remote, branch)
 	if errors.Is(err, forge.ErrNotFound) {
-		return nil, p.branchGone(ctx)
+		return p.branchGone(ctx, key, branch)
 	}
 	if err != nil {
 		return nil, p.orAway(ctx, err)
 	}
-	protection, err := p.Forge.Protection(ctx, p.Branch)
+	protection, err := p.Forge.Protection(ctx, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	broken := (*brokenConfig)(nil)
 	switch {
 	case missing:
-		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, p.Branch)
+		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, branch)
 	case asBroken(err, &broken):
 		out.Broken = broken.Error()
 	case err != nil:
@@ -287,7 +288,7 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 		return l, err
 	}
 	if l.Before != "" && before.snapshot.Analyzer != l.Before {
-		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.Branch)
+		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.branch())
 	}
 	after, err := p.judge.shared(ctx, m.Commit, r.now, l.Parent)
 	if err != nil {
@@ -359,7 +360,7 @@ func wantsCheck(refused string) bool {
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
 func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
-	branch := "submitqueue-land/" + p.Branch // no workflow on submitqueue/** is to start for it
+	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) {
 			return refused, nil, nil
@@ -368,12 +369,12 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 	}
 	defer func() {
 		// The second is the name that it had before, and may be left from a crash.
-		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.Branch); err != nil {
+		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
 			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
 		}
 	}()
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,
-		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.Branch + " has passed."}
+		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.branch() + " has passed."}
 	if err := p.Forge.Check(ctx, check); err != nil {
 		return refused, nil, err
 	}

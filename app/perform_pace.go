@@ -68,7 +68,7 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if phase == queue.Pending {
 		why = queue.Reason{} // what it waits for is progress
 	}
-	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, s.Main.Paused != nil, red, s.Main.Broken),
+	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
 		begins && pull.Notice.Code == ""
 }
 

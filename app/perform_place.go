@@ -33,6 +33,9 @@ func (p *performer) locate(ctx context.Context) (forge.Place, error) {
 	if p.Moved != nil {
 		p.Moved(place)
 	}
+	if _, err := p.claim(ctx, place.Name+"@"+p.branch()); err != nil {
+		p.Log.Warn("the queue could not be noted under its repository's present name; a server that is started anew may not find it there", "queue", p.Queue, "repository", place.Name, "error", err)
+	}
 	return place, nil
 }
 
@@ -61,25 +64,16 @@ func (p *performer) orAway(ctx context.Context, err error) error {
 	return err
 }
 
-// branchGone says that the target branch is not there, and what to do.
-func (p *performer) branchGone(ctx context.Context) error {
-	why := fmt.Sprintf("there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", p.Branch)
-	if f, ok := p.Forge.(forge.Locator); ok {
-		place, err := p.askPlace(ctx, f)
-		if err != nil {
-			return err
-		}
-		if place.Default != "" && place.Default != p.Branch {
-			why += "; the default branch is " + oneLine(place.Default, 100)
-		}
-	}
-	return fmt.Errorf("%w: %s", forge.ErrAway, why)
-}
-
 // reached has the repository looked for again when something is said of our
 // access to it, and what was missed meanwhile asked for.
 func (p *performer) reached(events []queue.Event) {
 	for _, e := range events {
+		if _, ok := e.Body.(queue.Renamed); ok {
+			p.mu.Lock()
+			p.place, p.houseAt = forge.Place{}, time.Time{} // what is the default branch is part of both
+			p.mu.Unlock()
+			continue
+		}
 		a, ok := e.Body.(queue.Access)
 		if !ok {
 			continue

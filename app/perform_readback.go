@@ -73,7 +73,7 @@ func (p *performer) readBack(ctx context.Context, tip queue.CommitID, over []que
 		delete(p.proven, commit)
 		p.mu.Unlock()
 		if tree != "" && want != "" && tree != want && differs == "" {
-			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.Branch, tree, want)
+			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.branch(), tree, want)
 			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Queue, "reason", differs)
 		}
 	}

@@ -116,7 +116,7 @@ func (p *performer) fetchMain(ctx context.Context, want queue.CommitID) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Mirror.FetchBranch(ctx, remote, p.Branch); err != nil {
+	if _, err := p.Mirror.FetchBranch(ctx, remote, p.branch()); err != nil {
 		return err
 	}
 	if _, err := p.Mirror.Tree(ctx, want); err != nil {

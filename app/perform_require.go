@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -11,21 +13,85 @@ import (
 // recheckRequest is how the requests begin that the queue makes by itself.
 const recheckRequest = "recheck/"
 
+// boardingRequest is how those begin that ask once more right before a landing.
+const boardingRequest = recheckRequest + "boarding/"
+
+// levelFor is how long somebody's permission is taken as it was read, right before
+// a landing: many changes of a few people land at one time. What was seen of a
+// change is taken to hold for longer than that.
+const levelFor = 30 * time.Second
+
+// level is somebody's permission as it was read.
+type level struct {
+	forge.Permission
+	at time.Time
+}
+
+// levelOf returns what the requester may do.
+func (p *performer) levelOf(ctx context.Context, t queue.Inspect) (forge.Permission, error) {
+	if !strings.HasPrefix(t.Request, boardingRequest) {
+		return p.Forge.Permission(ctx, t.User)
+	}
+	p.asking.Lock() // those who ask together are answered together
+	defer p.asking.Unlock()
+	if known, ok := p.levels[t.User]; ok && p.Now().Sub(known.at) < levelFor {
+		return known.Permission, nil
+	}
+	at := p.Now()
+	read, err := p.Forge.Permission(ctx, t.User)
+	if err == nil {
+		if len(p.levels) > 1000 {
+			clear(p.levels)
+		}
+		p.levels[t.User] = level{read, at}
+	}
+	return read, err
+}
+
+// lacks is what was read of a pull request's requirements together with it.
+type lacks struct {
+	read  bool
+	unmet []queue.Requirement
+}
+
+// standing reads a pull request, right before its landing with all that it does
+// not meet.
+func (p *performer) standing(ctx context.Context, t queue.Inspect, now inForce) (pr forge.PullRequest, read lacks, err error) {
+	f, ok := p.Forge.(forge.Stander)
+	if !ok || now.config == nil || !strings.HasPrefix(t.Request, boardingRequest) {
+		pr, err = p.Forge.PullRequest(ctx, t.Number)
+		return pr, read, err
+	}
+	read.read = true
+	pr, read.unmet, err = f.Stands(ctx, p.requirements(forge.PullRequest{Number: t.Number}, now))
+	return pr, read, err
+}
+
+// requirements are what is asked of a pull request.
+func (p *performer) requirements(pr forge.PullRequest, now inForce) forge.Requirements {
+	rules := &now.config.Queue
+	return forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.branch(),
+		Checks: rules.RequireChecks != queue.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == queue.ResolveAlways}
+}
+
 // required completes what is told of an open pull request by what it does not meet,
 // where the forge asks for things.
-func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.PullRequest, now inForce) (queue.Body, error) {
+func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.PullRequest, known lacks, now inForce) (queue.Body, error) {
 	f, ok := p.Forge.(forge.Requirer)
 	if !ok || now.config == nil {
 		return out, nil
 	}
 	rules := &now.config.Queue
-	unmet, err := f.Unmet(ctx, forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.Branch,
-		Checks: rules.RequireChecks != queue.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == queue.ResolveAlways})
-	if errors.Is(err, forge.ErrNotFound) {
-		return queue.Inspected{Action: out.Action, Missing: true, ConfigAt: out.ConfigAt}, nil
-	}
-	if err != nil {
-		return nil, err
+	unmet := known.unmet
+	if !known.read {
+		var err error
+		unmet, err = f.Unmet(ctx, p.requirements(pr, now))
+		if errors.Is(err, forge.ErrNotFound) {
+			return queue.Inspected{Action: out.Action, Missing: true, ConfigAt: out.ConfigAt}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	out.Requires, out.Unmet = true, unmet
 	for i, q := range out.Unmet {
@@ -36,7 +102,7 @@ func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.
 	if labels := rules.Blocking(pr.Labels); len(labels) > 0 {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
 	}
-	if waits := len(out.Unmet) > 0 || pr.Draft; waits && pr.Base == p.Branch {
+	if waits := len(out.Unmet) > 0 || pr.Draft; waits && pr.Base == p.branch() {
 		paths, err := p.clashes(ctx, pr, now)
 		if err != nil {
 			return nil, err

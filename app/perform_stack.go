@@ -17,7 +17,7 @@ import (
 func (p *performer) stack(ctx context.Context, pr forge.PullRequest) (queue.Stack, error) {
 	out := queue.Stack{Foot: pr.Base}
 	f, ok := p.Forge.(forge.Stacker)
-	for ok && pr.Open && out.Foot != p.Branch {
+	for ok && pr.Open && out.Foot != p.branch() {
 		protection, err := p.Forge.Protection(ctx, out.Foot)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return out, err
@@ -33,7 +33,7 @@ func (p *performer) stack(ctx context.Context, pr forge.PullRequest) (queue.Stac
 			return out, nil
 		}
 		next := from[0]
-		if i := slices.IndexFunc(from, func(x forge.PullRequest) bool { return x.Base == p.Branch }); i >= 0 {
+		if i := slices.IndexFunc(from, func(x forge.PullRequest) bool { return x.Base == p.branch() }); i >= 0 {
 			next = from[i]
 		}
 		out.Circle = next.Number == pr.Number || slices.Contains(out.Below, next.Number)
@@ -48,7 +48,7 @@ func (p *performer) stack(ctx context.Context, pr forge.PullRequest) (queue.Stac
 
 // meant reports whether a pull request may be for this queue.
 func (p *performer) meant(pr forge.PullRequest, s queue.Stack) (yes bool, err error) {
-	if pr.Base == p.Branch || s.Foot == p.Branch {
+	if pr.Base == p.branch() || s.Foot == p.branch() {
 		return true, nil
 	}
 	err = p.facts(func(c *speculation.Core) { yes = c.LandedBranch(s.Foot) })
@@ -58,7 +58,8 @@ func (p *performer) meant(pr forge.PullRequest, s queue.Stack) (yes bool, err er
 // retarget has the forge show those of a push against the branch that they land
 // on who ask for another one's: else it would not see that they are merged.
 func (p *performer) retarget(ctx context.Context, push *queue.Push) error {
-	return p.ask(ctx, push, func(*queue.Change) string { return p.Branch })
+	branch := p.branch() // not below: what ask calls holds the state
+	return p.ask(ctx, push, func(*queue.Change) string { return branch })
 }
 
 // restore takes back what retarget has done for a push that did not happen.

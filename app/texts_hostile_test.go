@@ -74,7 +74,7 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonFailed, queue.ReasonMergeConflict,
+var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,

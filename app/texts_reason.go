@@ -57,6 +57,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "waiting for another version of the analyzer"
 	case queue.ReasonPaused:
 		return "landings are paused"
+	case queue.ReasonRenamed:
+		return "the target branch was renamed"
 	case queue.ReasonLanding:
 		return "being pushed"
 	case queue.ReasonLanded:
@@ -189,6 +191,9 @@ func (w voice) reason(r queue.Reason) string {
 			return "Landings are frozen until " + w.clockText(r.Until) + w.by(r) + w.because(r.Detail) + " They go on by themselves then; builds go on meanwhile."
 		}
 		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + "They go on after " + w.resume() + "; builds go on meanwhile."
+	case queue.ReasonRenamed:
+		return "The target branch was renamed" + w.renamedTo(r.Names) + ". Everything keeps its place; landings go on when whoever runs the queue serves the new name (" +
+			w.command("--branch") + "), or when the branch has its old name again."
 	case queue.ReasonLanding:
 		return "It is being pushed to the target branch."
 	case queue.ReasonLanded:
@@ -494,6 +499,14 @@ func (w voice) bases(names []string) string {
 		return ""
 	}
 	return ": " + w.code(names[0]) + ", and this queue lands on " + w.code(names[1])
+}
+
+// renamedTo names what a branch was called, and is called.
+func (w voice) renamedTo(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	return ": from " + w.code(names[0]) + " to " + w.code(names[1])
 }
 
 func (w voice) atCount(names []string) string {

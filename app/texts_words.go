@@ -220,6 +220,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return upgradeNote(n)
 	case "away":
 		return "The repository is out of reach", detail
+	case "renamed":
+		return "The target branch was renamed", strings.TrimPrefix(v.renamedTo(n.Reason.Names), ": ")
 	case "back":
 		return "The repository is within reach again", ""
 	case "refused":

@@ -142,12 +142,14 @@ func (t *turns) noteRead(events []queue.Event) {
 		switch b := e.Body.(type) {
 		case queue.Observed:
 			t.read = true
+		case queue.Renamed:
+			t.read = t.core.State().Main.Tip != "" // with its new name, it will be read; or it is waited for
 		case queue.Failed:
 			if !strings.HasPrefix(b.Action, "observe/") {
 				continue
 			}
 			t.read = t.core.State().Main.Tip != ""
-			t.setReady(fmt.Errorf("starting: %s cannot be read: %s", t.Branch, b.Error))
+			t.setReady(fmt.Errorf("starting: %s cannot be read: %s", t.core.State().Main.Branch, b.Error))
 		}
 	}
 	if t.read {
@@ -201,7 +203,7 @@ func (t *turns) count(turn speculation.Turn) {
 		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
 			what, more := upgradeNote(n)
 			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
-		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back":
+		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed":
 			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
 	}

@@ -18,6 +18,9 @@ type Locator interface {
 	// Locate finds the repository by its id, and has the Forge go on with that one.
 	// 0: it is the one of the configured name. Errors as in Forge.
 	Locate(ctx context.Context, id int64) (Place, error)
+	// BranchNow returns the name of a branch by now: another one where it was
+	// renamed. ErrNotFound: there is neither such a branch nor what became of it.
+	BranchNow(ctx context.Context, branch string) (string, error)
 }
 
 // ErrAway is why nothing can be asked of a repository: our access to it is

@@ -16,6 +16,14 @@ type Requirer interface {
 	Unmet(ctx context.Context, r Requirements) ([]queue.Requirement, error)
 }
 
+// Stander is implemented by a Requirer that can read a pull request and what it
+// does not meet at once, for less than one after the other costs.
+type Stander interface {
+	// Stands is PullRequest, and Unmet of what that returns: of the requirements,
+	// author, head and base are not read. ErrNotFound as in Forge.
+	Stands(ctx context.Context, r Requirements) (PullRequest, []queue.Requirement, error)
+}
+
 // Requirements say of which pull request what is to be met.
 type Requirements struct {
 	Number int

@@ -182,6 +182,7 @@ const (
 	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
 	ReasonUnanalyzed    ReasonCode = "unanalyzed"    // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
 	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
+	ReasonRenamed       ReasonCode = "renamed"       // the target branch has another name; Names: the old one, the new one
 	ReasonLanding       ReasonCode = "landing"       // being pushed
 	ReasonLanded        ReasonCode = "landed"
 	ReasonFailed        ReasonCode = "failed"         // a real build failed

@@ -11,7 +11,7 @@ import (
 func bodies() []Body {
 	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
 		Observed{}, Surveyed{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, BuildStarted{}, JobDone{},
-		BuildDone{}, Pushed{}, Done{}, Failed{}, Capacity{}, Tick{}}
+		BuildDone{}, Pushed{}, Done{}, Failed{}, Renamed{}, Capacity{}, Tick{}}
 }
 
 func tasks() []Task {

@@ -23,7 +23,7 @@ import (
 func allBodies() []queue.Body {
 	return []queue.Body{queue.Commented{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Stirred{}, queue.Access{},
 		queue.Observed{}, queue.Surveyed{}, queue.Inspected{}, queue.Analyzed{}, queue.Met{}, queue.Resolved{}, queue.BuildStarted{},
-		queue.JobDone{}, queue.BuildDone{}, queue.Pushed{}, queue.Done{}, queue.Failed{}, queue.Capacity{}, queue.Tick{}}
+		queue.JobDone{}, queue.BuildDone{}, queue.Pushed{}, queue.Done{}, queue.Failed{}, queue.Renamed{}, queue.Capacity{}, queue.Tick{}}
 }
 
 func allTasks() []queue.Task {

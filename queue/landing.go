@@ -50,6 +50,9 @@ type Main struct {
 	Protected  bool         `json:"protected,omitempty"`
 	Repository int64        `json:"repository,omitempty"` // the forge's id of the repository, whatever its name; 0: not known
 	Away       string       `json:"away,omitempty"`       // why the repository is out of reach, and what to do; empty: it is not
+	Renamed    string       `json:"renamed,omitempty"`    // what Branch is called by now, where the queue does not go there by itself
+	Formerly   string       `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
+	Under      string       `json:"under,omitempty"`      // in place of a queue: the name of the one that is kept for this branch
 	Surveyed   CommitID     `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
 	Root       LinkID       `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
 	Suspects   []LineCommit `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first

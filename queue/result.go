@@ -173,6 +173,15 @@ type Failed struct {
 	Away      bool          `json:"away,omitempty"`  // the repository is out of reach: to be tried again until it is not
 }
 
+// Renamed says, in place of an action's result, that the forge has given the
+// target branch another name.
+type Renamed struct {
+	Action string `json:"action"`
+	From   string `json:"from"`
+	To     string `json:"to"`            // hostile text
+	Why    string `json:"why,omitempty"` // what to do, where the queue is not to go there by itself
+}
+
 // Capacity says how many builds can run at once.
 type Capacity struct {
 	Slots int `json:"slots"`           // on runners
@@ -194,5 +203,6 @@ func (BuildDone) event()    {}
 func (Pushed) event()       {}
 func (Done) event()         {}
 func (Failed) event()       {}
+func (Renamed) event()      {}
 func (Capacity) event()     {}
 func (Tick) event()         {}

@@ -38,7 +38,7 @@ func (c *Core) back() {
 	if c.s.Main.Away == "" {
 		return
 	}
-	c.s.Main.Away = ""
+	c.s.Main.Away, c.s.Main.Renamed = "", ""
 	c.touchMain()
 	c.note(queue.Note{What: "back"})
 	for _, key := range sorted(c.s.Actions) {
@@ -63,4 +63,56 @@ func (c *Core) lookNow() {
 		return
 	}
 	c.observe()
+}
+
+// renamed takes in that the forge has given the target branch another name. All
+// that asked for it there asks for the new one, so that nobody loses his place: the
+// queue goes along, or stands still until it is told to.
+func (c *Core) renamed(b queue.Renamed) {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	m := &c.s.Main
+	switch {
+	case b.From != m.Branch: // it has gone along since
+	case b.Why != "":
+		if c.away(b.Why); m.Renamed != b.To {
+			m.Renamed = b.To
+			c.touchMain()
+		}
+		if !c.idle(a.Task) {
+			c.askAgain(a.Task, a.Attempt, awayPause, b.Why)
+		}
+		if _, reading := a.Task.(queue.Observe); !reading {
+			c.observe() // it shows when the branch is back
+		}
+		return
+	default:
+		c.note(queue.Note{What: "renamed", Reason: queue.Reason{Code: queue.ReasonRenamed, Names: []string{b.From, b.To}}})
+		if m.Formerly == "" {
+			m.Formerly = m.Branch
+		}
+		if m.Branch = b.To; m.Branch == m.Formerly {
+			m.Formerly = ""
+		}
+		c.touchMain()
+		c.back()
+		for _, number := range c.asking() {
+			c.inspectAgain(number) // what is seen under way may be of before
+		}
+	}
+	if !c.idle(a.Task) {
+		c.askAgain(a.Task, a.Attempt+1, 0, "")
+	}
+	c.observe()
+}
+
+// asking returns the pull requests about which there are requests, in order.
+func (c *Core) asking() []int {
+	numbers := map[int]bool{}
+	for _, r := range c.s.Requests {
+		numbers[r.Number] = true
+	}
+	return sorted(numbers)
 }

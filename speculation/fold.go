@@ -76,6 +76,8 @@ func (c *Core) fold(e queue.Event) {
 		c.doneShowing(b)
 	case queue.Failed:
 		c.failed(b)
+	case queue.Renamed:
+		c.renamed(b)
 	case queue.Capacity:
 		c.capacity(b)
 	case queue.Tick:

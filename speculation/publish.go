@@ -20,12 +20,12 @@ type glance struct {
 	place, builds, red          int
 	ahead, proven, paused, root bool
 	changing                    bool
-	quota, with                 string
+	quota, with, renamed        string
 }
 
 // around is the part of a glance that is the same for all.
 func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing()}
+	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing(), renamed: c.s.Main.Renamed}
 	if c.root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
@@ -174,6 +174,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.yes(g.paused)
 		if g.changing {
 			f.yes(true)
+		}
+		if g.renamed != "" {
+			f.text(g.renamed)
 		}
 		f.yes(g.root)
 		f.number(g.red)

@@ -168,6 +168,9 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	}
 	var out []queue.Reason
 	m := c.s.Main
+	if m.Renamed != "" {
+		out = append(out, queue.Reason{Code: queue.ReasonRenamed, Names: []string{m.Branch, m.Renamed}})
+	}
 	if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
 	}

@@ -29,6 +29,7 @@ type benchCalls struct {
 	Areas   int           `default:"50" help:"Areas they are spread over; changes of one area conflict."`
 	Slots   int           `default:"16" help:"Builds that can run at once."`
 	Build   time.Duration `default:"10s" help:"Time of a build."`
+	Asks    bool          `name:"requirements" help:"Main's protection asks for a review and a check of each pull request: they are read when a change enters, and right before it lands."`
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout time.Duration `default:"15m" help:"Give up after this."`
@@ -39,6 +40,7 @@ type benchCalls struct {
 // interface; fetches and pushes of git are counted beside them.
 type callFigures struct {
 	Pending  int            `json:"pending"`
+	Asks     bool           `json:"requirements"`
 	Full     int            `json:"full"`
 	Landed   int            `json:"landed"`
 	Calls    float64        `json:"calls_per_landed"`
@@ -60,7 +62,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	f := callFigures{Pending: b.Pending, Full: b.Full}
+	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks}
 	// Branches for those at the start and at the end, and for those that land at once.
 	if err := b.with(ctx, benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, b.Slots, b.Build, &f, (*callRun).count); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (b *benchCalls) with(ctx context.Context, shape benchShape, slots int, took
 	if err != nil {
 		return err
 	}
-	hub, err := newBenchHub(ctx, dir, repo)
+	hub, err := newBenchHub(ctx, dir, repo, b.Asks)
 	if err != nil {
 		return err
 	}
@@ -278,7 +280,11 @@ func routeOf(path string) string {
 }
 
 func (f callFigures) print(to io.Writer) {
-	fmt.Fprintf(to, "%d pending, %d landed, simulated GitHub, %s\n%s\n", f.Pending, f.Landed, f.Redis, f.Machine)
+	asks := ""
+	if f.Asks {
+		asks = ", which asks for a review and a check of each pull request"
+	}
+	fmt.Fprintf(to, "%d pending, %d landed, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, asks, f.Redis, f.Machine)
 	each := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(f.Landed, 1))) }
 	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git\n", "for each landed change", f.Calls, f.Free, f.Git)
 	routes := slices.Collect(maps.Keys(f.Routes))

@@ -16,6 +16,15 @@ func TestBenchCalls(t *testing.T) {
 	}
 }
 
+func TestBenchCallsWithRequirements(t *testing.T) {
+	needRedis(t)
+	f := bench(t, "calls", "--requirements", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")
+	asked, _ := f["routes"].(map[string]any)["POST /api/graphql"].(float64)
+	if n := f["calls_per_landed"].(float64); n <= 0 || n > 15 || asked < 6 || f["requirements"] != true {
+		t.Errorf("%v calls for each landed change: %v", n, f["routes"])
+	}
+}
+
 func TestBenchHooks(t *testing.T) {
 	needRedis(t)
 	f := bench(t, "hooks", "--rate", "50", "--for", "1s", "--killed", "9")

@@ -23,7 +23,11 @@ type benchForge interface {
 	close() error
 }
 
-const benchUser = "bench"
+const (
+	benchUser     = "bench"
+	benchReviewer = "reviewer"
+	benchCheck    = "ci"
+)
 
 // benchLocal commands through the server's JSON API.
 type benchLocal struct {
@@ -58,20 +62,22 @@ type benchHub struct {
 
 const benchSecret = "the-simulated-forge-signs-with-this"
 
-func newBenchHub(ctx context.Context, dir string, from *benchRepo) (*benchHub, error) {
+// newBenchHub makes the simulated GitHub. asks: main's protection asks for a review
+// and a check of each pull request, which all have.
+func newBenchHub(ctx context.Context, dir string, from *benchRepo, asks bool) (*benchHub, error) {
 	hub, err := forgetest.New(forgetest.Options{Dir: filepath.Join(dir, "forge"), WebhookSecret: benchSecret, RateLimit: 1 << 30})
 	if err != nil {
 		return nil, err
 	}
 	f := &benchHub{hub: hub, pulls: map[string]int{}}
-	if err := f.fill(ctx, from); err != nil {
+	if err := f.fill(ctx, from, asks); err != nil {
 		_ = hub.Close() // the first error says more
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *benchHub) fill(ctx context.Context, from *benchRepo) (err error) {
+func (f *benchHub) fill(ctx context.Context, from *benchRepo, asks bool) (err error) {
 	if f.repo, err = f.hub.AddRepository("acme", "bench", "main"); err != nil {
 		return err
 	}
@@ -80,10 +86,22 @@ func (f *benchHub) fill(ctx context.Context, from *benchRepo) (err error) {
 	}
 	f.hub.AddUser(benchUser)
 	f.repo.SetPermission(benchUser, "write")
-	f.repo.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue"}})
+	guard := forgetest.Protection{AllowPushers: []string{"submitqueue"}}
+	if asks {
+		f.hub.AddUser(benchReviewer)
+		f.repo.SetPermission(benchReviewer, "write")
+		guard.Bypass, guard.RequiredChecks = guard.AllowPushers, []string{benchCheck}
+		guard.Reviews = forgetest.Reviews{Count: 1, Resolved: true}
+	}
+	f.repo.ProtectBranch("main", guard)
 	for _, name := range from.names {
-		if f.pulls[name], err = f.repo.OpenPull(benchUser, name, "main", "Land "+name); err != nil {
+		n, err := f.repo.OpenPull(benchUser, name, "main", "Land "+name)
+		if err != nil {
 			return err
+		}
+		if f.pulls[name] = n; asks {
+			f.repo.Review(benchReviewer, n, "APPROVED", "", "")
+			f.repo.SetCheck("actions", f.repo.Pull(n).Head, benchCheck, "success")
 		}
 	}
 	return nil

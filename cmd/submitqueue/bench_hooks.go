@@ -66,7 +66,7 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	hub, err := newBenchHub(ctx, dir, repo)
+	hub, err := newBenchHub(ctx, dir, repo, false)
 	if err != nil {
 		return err
 	}

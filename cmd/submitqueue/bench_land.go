@@ -130,7 +130,7 @@ func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
 
 func (b *benchLand) forge(ctx context.Context, dir string, repo *benchRepo) (benchForge, error) {
 	if b.Forge == "github" {
-		return newBenchHub(ctx, dir, repo)
+		return newBenchHub(ctx, dir, repo, false)
 	}
 	return &benchLocal{repo: repo, token: rand.Text()}, nil
 }

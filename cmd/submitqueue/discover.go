@@ -250,9 +250,11 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 		return err
 	}
 	q := d.queue(r.FullName, branch, d.file.API, f, d.log)
+	q.ID = r.ID
+	kept := ""
 	if q.Repository, err = d.names.of(ctx, r.ID, r.FullName, branch); err == nil {
 		d.set.s.moved(q.Repository)(forge.Place{ID: r.ID, Name: r.FullName})
-		err = d.set.add(ctx, q)
+		kept, err = d.set.add(ctx, q)
 	}
 	if err != nil {
 		d.mu.Lock()
@@ -260,10 +262,10 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 		d.mu.Unlock()
 		return err
 	}
-	d.log.Info("a repository has a queue", "queue", q.name())
+	d.log.Info("a repository has a queue", "queue", kept)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.name, p.queue, p.forge = q.Repository, q.name(), f
+	p.name, p.queue, p.forge = q.Repository, kept, f
 	return nil
 }
 

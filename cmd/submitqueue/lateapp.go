@@ -55,7 +55,7 @@ func (l *lateApp) made(a appFile) error {
 		l.receiver.set(receiver, nil)
 		for _, q := range queues {
 			s.spawn(func(ctx context.Context) {
-				if err := s.set.add(ctx, q); err != nil {
+				if _, err := s.set.add(ctx, q); err != nil {
 					l.log.Error("a queue cannot be opened; restart the server", "queue", q.name(), "error", err)
 				}
 			})
@@ -106,6 +106,6 @@ func (l *lateApp) queues(a appFile) (list []stackQueue, err error) {
 
 // onGitHub is a queue of a repository there, whose own CI builds as well.
 func (c *serveCommand) onGitHub(name, branch, api string, f *github.Forge, log *slog.Logger) stackQueue {
-	return stackQueue{Repository: name, Branch: branch, Forge: f, URL: repositoryURL(api, name),
+	return stackQueue{Repository: name, Branch: branch, Follow: c.Branch == "", Forge: f, URL: repositoryURL(api, name),
 		CI: &forgeci.Options{CI: f, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitHub", Log: log}}
 }

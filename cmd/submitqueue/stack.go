@@ -46,13 +46,21 @@ type stackOptions struct {
 type stackQueue struct {
 	Repository string // as webhooks name it
 	Branch     string
+	Follow     bool   // nobody chose the branch: it is the repository's own
+	Under      string // the queue's name, where it is kept under a former one; "": that of repository and branch
+	ID         int64  // the forge's, of the repository; 0: not known
 	Forge      forge.Forge
 	URL        string           // of the repository, for people
 	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
 	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
 }
 
-func (q stackQueue) name() string { return q.Repository + "@" + q.Branch }
+func (q stackQueue) name() string {
+	if q.Under != "" {
+		return q.Under
+	}
+	return q.Repository + "@" + q.Branch
+}
 
 // stack is a running server with all its parts.
 type stack struct {
@@ -147,7 +155,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		s.base = "http://" + reachable(s.server.Addr())
 	}
 	for _, q := range o.Queues {
-		if err := s.set.add(ctx, q); err != nil {
+		if _, err := s.set.add(ctx, q); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -18,7 +19,8 @@ func (q stackQueue) builders(runners workers.Controller, refs forge.OwnRefs) (wo
 		return runners, nil, nil
 	}
 	o := *q.CI
-	o.Refs, o.Branch = refs, q.Branch
+	_, branch, _ := strings.Cut(q.name(), "@") // as it was at first: builds may be under way
+	o.Refs, o.Branch = refs, branch
 	ci, err := forgeci.New(o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("CI of %s: %w", q.name(), err)

@@ -76,24 +76,28 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 		return nil, err
 	}
 	return &served{stackQueue: q, mirror: mirror, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
-		Queue: q.name(), Branch: q.Branch, Name: set.name, Store: set.s.store, Forge: q.Forge,
+		Queue: q.name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: time.Now, Metrics: set.metrics, Log: o.Log,
 		Moved:  set.s.moved(q.Repository),
 		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 
-// add opens a queue and lets it run, if the server does.
-func (set *queueSet) add(ctx context.Context, q stackQueue) error {
+// add opens a queue and lets it run, if the server does. It returns its name,
+// which is a former one where branch or repository were renamed.
+func (set *queueSet) add(ctx context.Context, q stackQueue) (name string, err error) {
+	if q.Under, err = app.Under(ctx, set.s.store, q.name(), q.Branch, q.ID); err != nil {
+		return "", err
+	}
 	one, err := set.open(ctx, q)
 	if err != nil {
-		return err
+		return "", err
 	}
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	if set.finished {
 		set.share.Leave(ctx, one.runners)
-		return one.close()
+		return q.name(), one.close()
 	}
 	set.queues = append(set.queues, one)
 	set.route()
@@ -101,7 +105,7 @@ func (set *queueSet) add(ctx context.Context, q stackQueue) error {
 		set.run(one)
 		set.s.queues.Add(one.owner)
 	}
-	return nil
+	return q.name(), nil
 }
 
 // route makes the table of webhooks anew. The caller holds mu.

@@ -23,6 +23,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 			Branch  string `json:"branch"`
 			Checks  bool   `json:"checks"`
 			Threads bool   `json:"threads"`
+			Whole   bool   `json:"whole"`
 			After   string `json:"checksFrom"`
 			From    string `json:"threadsFrom"`
 		} `json:"variables"`
@@ -98,6 +99,24 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
 	}
 	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
+	if v.Whole {
+		kind, login := "User", p.author.login
+		if name, bot := strings.CutSuffix(login, "[bot]"); bot {
+			kind, login = "Bot", name // GraphQL writes no [bot]
+		}
+		state, labels := strings.ToUpper(p.State), []obj{}
+		if p.Merged {
+			state = "MERGED"
+		}
+		for _, l := range p.Labels {
+			labels = append(labels, obj{"name": l})
+		}
+		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
+			"isDraft": p.Draft, "isCrossRepository": p.Fork != "", "baseRefName": p.Base, "headRefName": p.Pull.Branch,
+			"author": obj{"__typename": kind, "login": login}, "labels": obj{"nodes": labels}}) {
+			body[name] = value
+		}
+	}
 	if v.Threads {
 		list := []obj{}
 		for _, t := range p.threads {

@@ -30,6 +30,11 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	u := r.s.mustUser(login)
+	if r.renamed == nil {
+		r.renamed = map[string]string{}
+	}
+	r.renamed[from] = to
+	delete(r.renamed, to)
 	if g, ok := r.guards[from]; ok {
 		r.guards[to] = g
 		delete(r.guards, from)
@@ -50,4 +55,26 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	}
 	r.s.touch()
 	return nil
+}
+
+// branchNow follows what became of a branch that is not there: "" if it was not
+// renamed, or is gone for good. The caller holds s.mu.
+func (r *Repository) branchNow(name string) string {
+	for range len(r.renamed) {
+		if name = r.renamed[name]; name == "" || r.readRef("refs/heads/"+name) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// RestoreBranch makes a deleted branch anew at a commit, as the button on a pull
+// request does.
+func (r *Repository) RestoreBranch(login, branch, tip string) error {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	r.s.mu.Lock()
+	who := identity{user: r.s.mustUser(login)}
+	r.s.mu.Unlock()
+	return r.push(context.Background(), who, []refMove{{ref: "refs/heads/" + branch, new: tip}}, pushOptions{}).err()
 }

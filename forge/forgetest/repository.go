@@ -25,6 +25,7 @@ type Repository struct {
 	// Guarded by s.mu.
 	private   bool
 	roles     map[string]string
+	renamed   map[string]string // branches: name before → after
 	guards    map[string]Protection
 	rulesetID int64
 	numbers   int

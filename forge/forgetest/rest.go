@@ -231,7 +231,14 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
 // admit checks credentials, the rate limit and permissions.
 func (s *Server) admit(c *call, rt route) (any, error) {
 	var ok bool
-	if c.who, ok = s.identify(c.r.Header); !ok {
+	c.who, ok = s.identify(c.r.Header)
+	jwt := c.who.app && strings.Count(c.r.Header.Get("Authorization"), ".") == 2
+	switch {
+	case jwt && s.deleted:
+		return nil, &problem{status: 404, message: noIntegration}
+	case jwt && !ok:
+		return nil, &problem{status: 401, message: noJWT}
+	case !ok:
 		return nil, &problem{status: 401, message: "Bad credentials"}
 	}
 	if err := s.limit(c.next, c.who, "core", s.opts.RateLimit, strings.HasSuffix(c.r.URL.Path, "/rate_limit")); err != nil {

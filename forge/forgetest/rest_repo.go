@@ -3,6 +3,7 @@ package forgetest
 import (
 	"context"
 	"encoding/base64"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,11 @@ func getPermission(c *call) (any, error) {
 func getBranch(c *call) (any, error) {
 	name := c.r.PathValue("branch")
 	head := c.repo.readRef("refs/heads/" + name)
+	if now := c.repo.branchNow(name); head == "" && now != "" { // as documented: 301
+		to := c.repo.api("/branches/%s", url.PathEscape(now))
+		c.next.Set("Location", to)
+		return nil, &problem{status: 301, message: "Moved Permanently", url: to}
+	}
 	if !validRef("refs/heads/"+name) || head == "" {
 		return nil, &problem{status: 404, message: "Branch not found"}
 	}

@@ -88,6 +88,7 @@ type Server struct {
 
 	installs  map[string]*installation // by account in lower case, or everyAccount
 	former    map[string]int64         // former full names in lower case → repository
+	deleted   bool                     // the App is
 	manifests map[string]*pending      // by code
 	appEvents []string                 // of an App made from a manifest
 	appOwner  string

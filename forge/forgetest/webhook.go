@@ -126,7 +126,7 @@ func (r *Repository) emit(u *user, event string, body obj) {
 }
 
 func (s *Server) queueHook(event string, body obj, repo int64) {
-	if s.hooks.url == "" {
+	if s.hooks.url == "" || s.deleted {
 		return
 	}
 	payload, err := json.Marshal(body)

@@ -18,11 +18,11 @@ type accessPayload struct {
 	Repositories []named `json:"repositories"`
 	Added        []named `json:"repositories_added"`
 	Removed      []named `json:"repositories_removed"`
-	Repository   struct {
-		ID int64 `json:"id"`
-		named
-	} `json:"repository"`
-	Changes struct {
+	Repository   named   `json:"repository"`
+	Changes      struct {
+		Default struct {
+			From string `json:"from"`
+		} `json:"default_branch"`
 		Repository struct {
 			Name struct {
 				From string `json:"from"`
@@ -86,6 +86,13 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		}
 		d.Repository, d.RepositoryID, d.Formerly = p.Repository.FullName, p.Repository.ID, owner+"/"+name
 		say(queue.Access{Moved: true})
+	case "repository edited":
+		from := p.Changes.Default.From
+		if from == "" {
+			return true, forge.ErrIgnored
+		}
+		d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID // the branch may have been renamed: whoever lands on it looks
+		d.Events = append(d.Events, queue.Event{ID: "github/delivery/" + d.ID, Body: queue.MainMoved{Branch: from}})
 	default:
 		return true, forge.ErrIgnored
 	}

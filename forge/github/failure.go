@@ -101,6 +101,8 @@ func byStatus(doing string, resp *http.Response, message string, err error) erro
 		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: after(resp.Header, unsaid)}
 	case code >= 500, code == http.StatusRequestTimeout:
 		return &forge.Transient{Err: fmt.Errorf("github: %s: %w", doing, err), After: after(resp.Header, 0)}
+	case isApp(err) && (code == http.StatusUnauthorized || code == http.StatusNotFound && message == noIntegration):
+		return fmt.Errorf("github: %s: %w: %w: %s", doing, forge.ErrAway, forge.ErrForbidden, unknownApp(code))
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, isApp(err) && code == http.StatusNotFound:
 		return fmt.Errorf("github: %s: %w: %w; %s", doing, forge.ErrForbidden, err, advice(resp))
 	case code == http.StatusNotFound, code == http.StatusGone:
@@ -112,6 +114,18 @@ func byStatus(doing string, resp *http.Response, message string, err error) erro
 func isApp(err error) bool {
 	var a appError
 	return errors.As(err, &a)
+}
+
+// noIntegration is what GitHub answers to the credentials of an App that was deleted.
+const noIntegration = "Integration not found"
+
+// unknownApp says why GitHub does not know the App by its credentials, and what to
+// do. Nothing is wrong with what was asked: it waits.
+func unknownApp(code int) string {
+	if code == http.StatusNotFound {
+		return "the App was deleted at GitHub; make a new one, install it, and start the server with its credentials"
+	}
+	return "GitHub does not take the App's credentials; check the App's id, that its private key was not revoked, and this machine's clock, and start the server with the right ones"
 }
 
 // advice says what a person can do about a refusal.

@@ -166,6 +166,21 @@ func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
 	return forge.Place{ID: repo.ID, Name: repo.FullName, Default: repo.Default}, nil
 }
 
+// BranchNow implements forge.Locator: GitHub answers the old name of a branch that
+// was renamed with a redirect to the new one, until somebody takes the old one.
+func (f *Forge) BranchNow(ctx context.Context, branch string) (string, error) {
+	var b struct {
+		Name string `json:"name"`
+	}
+	if _, err := f.get(ctx, "branches/"+url.PathEscape(branch), &b); err != nil {
+		return "", failure(ctx, "find branch "+branch, err)
+	}
+	if b.Name == "" {
+		return "", fmt.Errorf("github: find branch %s: the answer names none", branch)
+	}
+	return b.Name, nil
+}
+
 // Reset forgets what is remembered of our access: something was said of it.
 func (f *Forge) Reset() {
 	f.session.forget()

@@ -23,13 +23,18 @@ var _ forge.Requirer = (*Forge)(nil)
 // decision is, with code owners, stale reviews and who pushed last, GitHub works
 // out itself. refUpdateRule is the part of classic protection that everybody may
 // read.
-const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $checksFrom: String, $threadsFrom: String) {
+const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $whole: Boolean!, $checksFrom: String, $threadsFrom: String) {
   repository(owner: $owner, name: $name) {
     ref(qualifiedName: $branch) {
       refUpdateRule { requiredApprovingReviewCount requiredStatusCheckContexts requiresCodeOwnerReviews requiresConversationResolution }
     }
     pullRequest(number: $number) {
       headRefOid
+      ... @include(if: $whole) {
+        title body url state merged isDraft isCrossRepository baseRefName headRefName
+        author { __typename login }
+        labels(first: 100) { nodes { name } }
+      }
       reviewDecision
       latestOpinionatedReviews(first: 100, writersOnly: true) { nodes { state author { login } commit { oid } } }
       reviewThreads(first: 100, after: $threadsFrom) @include(if: $threads) { pageInfo { hasNextPage endCursor } nodes { isResolved path } }
@@ -64,7 +69,8 @@ type unmetAnswer struct {
 			} `json:"refUpdateRule"`
 		} `json:"ref"`
 		Pull *struct {
-			Head     string `json:"headRefOid"`
+			Head string `json:"headRefOid"`
+			wholePull
 			Decision string `json:"reviewDecision"`
 			Reviews  struct {
 				Nodes []struct {
@@ -101,6 +107,36 @@ type unmetAnswer struct {
 	} `json:"repository"`
 }
 
+// wholePull is what REST tells of a pull request.
+type wholePull struct {
+	Title  string `json:"title"`
+	Body   string `json:"body"`
+	URL    string `json:"url"`
+	State  string `json:"state"`
+	Merged bool   `json:"merged"`
+	Draft  bool   `json:"isDraft"`
+	Fork   bool   `json:"isCrossRepository"`
+	Base   string `json:"baseRefName"`
+	Source string `json:"headRefName"`
+	Author struct {
+		Kind  string `json:"__typename"`
+		Login string `json:"login"`
+	} `json:"author"`
+	Labels struct {
+		Nodes []struct {
+			Name string `json:"name"`
+		} `json:"nodes"`
+	} `json:"labels"`
+}
+
+// author is the author's login as REST writes it.
+func (w *wholePull) author() string {
+	if w.Author.Kind == "Bot" {
+		return w.Author.Login + "[bot]"
+	}
+	return w.Author.Login
+}
+
 // ranOnHead is a check run or a status.
 type ranOnHead struct {
 	Kind       string `json:"__typename"`
@@ -125,10 +161,44 @@ const maxPages = 20
 // "blocked" is also said while nothing is missing but our own check, or the leave
 // to push that people do not have and the App does.
 func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requirement, error) {
+	_, unmet, err := f.stands(ctx, r, false)
+	return unmet, err
+}
+
+// Stands reads in one request what PullRequest and Unmet do in three.
+func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullRequest, []queue.Requirement, error) {
+	reply, unmet, err := f.stands(ctx, r, true)
+	if err != nil {
+		return forge.PullRequest{}, nil, err
+	}
+	p := reply.Repository.Pull
+	out := forge.PullRequest{
+		Number: r.Number, Title: p.Title, Body: p.Body, Author: p.author(), URL: p.URL,
+		Source: p.Source, Head: queue.CommitID(p.Head), HeadRef: fmt.Sprintf("refs/pull/%d/head", r.Number),
+		Base: p.Base, Fork: p.Fork, Draft: p.Draft, Open: p.State == "OPEN", Merged: p.Merged,
+	}
+	for _, l := range p.Labels.Nodes {
+		out.Labels = append(out.Labels, l.Name)
+	}
+	for _, v := range p.Reviews.Nodes {
+		if v.State == "APPROVED" && v.Commit.OID == p.Head && v.Author.Login != "" {
+			out.ApprovedBy = append(out.ApprovedBy, v.Author.Login)
+		}
+	}
+	slices.Sort(out.ApprovedBy)
+	if out.Open {
+		remember(f, f.inspects, r.Number, pullCondition{out.Base, out.Draft})
+	} else {
+		forget(f, f.inspects, r.Number)
+	}
+	return out, unmet, nil
+}
+
+func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (*unmetAnswer, []queue.Requirement, error) {
 	doing := fmt.Sprintf("read what pull request %d lacks", r.Number)
 	rules, err := f.demands(ctx, r.Branch)
 	if err != nil {
-		return nil, failure(ctx, doing, err)
+		return nil, nil, failure(ctx, doing, err)
 	}
 	var (
 		reply   unmetAnswer
@@ -137,18 +207,20 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requir
 	)
 	owner, name, _ := strings.Cut(f.mover.place(), "/") // nothing rewrites what is in a body
 	ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
-		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown}
+		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown, "whole": whole}
 	for page := 0; ; page++ {
 		reply = unmetAnswer{}
 		if err := f.graphQL(ctx, unmetQuery, ask, &reply); err != nil {
-			return nil, failure(ctx, doing, err)
+			return nil, nil, failure(ctx, doing, err)
 		}
 		p := reply.Repository.Pull
 		switch {
 		case p == nil:
-			return nil, failure(ctx, doing, forge.ErrNotFound)
+			return nil, nil, failure(ctx, doing, forge.ErrNotFound)
+		case whole && page == 0:
+			r.Head, r.Base, r.Author = queue.CommitID(p.Head), p.Base, p.author()
 		case p.Head != string(r.Head):
-			return nil, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
+			return nil, nil, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
 		}
 		more := false
 		for _, t := range p.Threads.Nodes {
@@ -187,7 +259,7 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requir
 		threads = slices.Compact(threads)
 		out = append(out, queue.Requirement{Kind: queue.RequireResolved, Names: append([]string{strconv.Itoa(n)}, threads[:min(len(threads), 5)]...)})
 	}
-	return out, nil
+	return &reply, out, nil
 }
 
 // unmetReviews follows GitHub's decision. It is made for the branch that the pull

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -114,6 +116,15 @@ func (w *world) unmet(n int, r forge.Requirements) string {
 	r.Number, r.Author, r.Head, r.Base, r.Branch, r.Except = n, p.Author, queue.CommitID(p.Head), p.Base, "main", []string{"submitqueue"}
 	list, err := w.forge.Unmet(w.ctx, r)
 	w.must(err)
+	pull, err := w.forge.PullRequest(w.ctx, n)
+	w.must(err)
+	pull.ApprovedBy = slices.DeleteFunc(pull.ApprovedBy, func(u string) bool { return u == "bob" }) // who may only read
+	r.Author, r.Head, r.Base = "", "", ""
+	whole, both, err := w.forge.Stands(w.ctx, r)
+	w.must(err)
+	if diff := cmp.Diff(pull, whole, cmpopts.EquateEmpty()) + cmp.Diff(list, both, cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("read at once, it is another: %s", diff)
+	}
 	var out []string
 	for _, q := range list {
 		out = append(out, strings.TrimSpace(string(q.Kind)+" "+strings.Join(q.Names, " ")))

@@ -82,12 +82,15 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 		return inst, err
 	}
 	found, err := s.find(ctx)
-	if isNotFound(err) {
-		return nil, s.refused(era, fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
-			forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
-	}
 	if err != nil {
-		return nil, failure(ctx, "find the installation", asApp(err))
+		if e := (*github.ErrorResponse)(nil); errors.As(err, &e) && isNotFound(err) && e.Message != noIntegration {
+			return nil, s.refused(era, fmt.Errorf("%w: %w: the App %d is not installed on %s; install it there",
+				forge.ErrAway, forge.ErrForbidden, s.f.o.AppID, s.f.mover.place()))
+		}
+		if err = failure(ctx, "find the installation", asApp(err)); errors.Is(err, forge.ErrAway) {
+			return nil, s.refused(era, err)
+		}
+		return nil, err
 	}
 	if found.SuspendedAt != nil {
 		return nil, s.refused(era, errSuspended)

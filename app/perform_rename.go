@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// A target branch that is renamed at the forge is the same branch: its pull
+// requests ask for the new name at once, and its protection goes with it. The
+// queue keeps its own name, and with that its place in the store and all
+// evidence. Where nobody has chosen the branch, it goes along; where somebody
+// has (--branch), it stands still and says so, because other things may hang on
+// that name. Either way the store notes under the new name where the queue is
+// kept, so that a server that is started with it finds it (Under).
+
+// branch is the target branch's name by now. Not to be called from a function that
+// Read or facts calls: they hold the same lock.
+func (o *Owner) branch() string {
+	name := o.Branch
+	o.Read(func(c *speculation.Core) { name = c.State().Main.Branch })
+	return name
+}
+
+// branchIn sets in a stored state which branch is served: the one of the options,
+// unless that was renamed while the queue went along.
+func (o *Owner) branchIn(m *queue.Main) {
+	m.Under = ""
+	if o.Follow && m.Formerly == o.Branch {
+		return
+	}
+	if m.Branch != o.Branch {
+		m.Renamed = ""
+	}
+	m.Branch, m.Formerly = o.Branch, ""
+}
+
+// branchGone says what became of a target branch that is not there, and what to do.
+func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
+	f, ok := p.Forge.(forge.Locator)
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", forge.ErrAway, branch)
+	}
+	place, err := p.askPlace(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	to, err := f.BranchNow(ctx, branch)
+	switch {
+	case errors.Is(err, forge.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case to == branch:
+		return nil, &forge.Transient{Err: fmt.Errorf("branch %s was not there, and is by now", branch)}
+	default:
+		return p.renamed(ctx, key, branch, to)
+	}
+	why := fmt.Sprintf("there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", branch)
+	if place.Default != "" && place.Default != branch {
+		why += "; the default branch is " + oneLine(place.Default, 100)
+	}
+	return nil, fmt.Errorf("%w: %s", forge.ErrAway, why)
+}
+
+// elsewhere tells a pull request that somebody has given another base from one
+// whose base was renamed, of which nobody has told us yet: foot is what it asks
+// for. Without a renaming, the result is nil.
+func (p *performer) elsewhere(ctx context.Context, key, foot string) (queue.Body, error) {
+	f, ok := p.Forge.(forge.Locator)
+	branch := p.branch()
+	if !ok || foot == branch {
+		return nil, nil
+	}
+	to, err := f.BranchNow(ctx, branch)
+	switch {
+	case errors.Is(err, forge.ErrNotFound), err == nil && to != foot:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return p.renamed(ctx, key, branch, to)
+}
+
+func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Body, error) {
+	out := queue.Renamed{Action: key, From: from, To: to}
+	free, err := p.claim(ctx, repositoryOf(p.Queue)+"@"+to)
+	if err != nil {
+		return nil, err
+	}
+	if place, err := p.locate(ctx); err == nil && free && place.Name != "" {
+		if free, err = p.claim(ctx, place.Name+"@"+to); err != nil {
+			return nil, err
+		}
+	}
+	now := oneLine(to, 100)
+	switch {
+	case !free:
+		out.Why = fmt.Sprintf("the branch %s was renamed to %s, which has a queue of its own; let that one end, or give the branch its old name", oneLine(from, 100), now)
+	case !p.Follow:
+		out.Why = fmt.Sprintf("the branch %s was renamed to %s; everything keeps its place: serve the new name (--branch %s), or give the branch its old name", oneLine(from, 100), now, now)
+	}
+	return out, nil
+}
+
+// claim notes in the store that this queue is what is served under another name,
+// too. It reports false where changes wait in a queue of that name, or a server
+// serves one.
+func (p *performer) claim(ctx context.Context, name string) (free bool, err error) {
+	if name == p.Queue {
+		return true, nil
+	}
+	s, version, err := loadState(ctx, p.Store, name)
+	if err != nil || s.Main.Under == p.Queue {
+		return err == nil, err
+	}
+	token, err := p.Store.Acquire(ctx, name, p.Name+"/renaming", leaseTTL)
+	if errors.Is(err, queue.ErrNotOwner) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if e := p.Store.Release(context.WithoutCancel(ctx), name, token); e != nil && err == nil {
+			p.Log.Warn("the lease could not be released; it ends by itself", "queue", name, "error", e)
+		}
+	}()
+	if s, version, err = loadState(ctx, p.Store, name); err != nil {
+		return false, err
+	}
+	for _, pull := range s.Pulls {
+		if pull.Active != "" {
+			return false, nil
+		}
+	}
+	s.Main.Under = p.Queue
+	record, _, err := s.Encode(queue.Ref{Kind: queue.KindMeta, ID: queue.MetaMain})
+	if err != nil {
+		return false, err
+	}
+	err = p.Store.Commit(ctx, queue.Turn{Queue: name, Token: token, Version: version, Put: []queue.Record{record}})
+	return err == nil, err
+}
+
+// Under returns the name under which the queue of a repository's branch is kept:
+// its own, unless the branch or the repository was renamed. The repository's id
+// is 0 where it is not known; then only a name of the same repository is followed.
+func Under(ctx context.Context, store queue.Store, name, branch string, repository int64) (string, error) {
+	s, _, err := loadState(ctx, store, name)
+	if err != nil || s.Main.Under == "" {
+		return name, err
+	}
+	of, _, err := loadState(ctx, store, s.Main.Under)
+	if err != nil {
+		return name, err
+	}
+	same := of.Main.Repository == repository
+	if repository == 0 {
+		same = repositoryOf(s.Main.Under) == repositoryOf(name)
+	}
+	if !same || of.Main.Branch != branch && of.Main.Renamed != branch {
+		return name, nil // it has gone elsewhere since
+	}
+	return s.Main.Under, nil
+}
+
+func loadState(ctx context.Context, store queue.Store, name string) (*queue.State, int64, error) {
+	s := queue.NewState("")
+	records, version, err := store.Load(ctx, name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("loading the queue: %w", err)
+	}
+	for _, r := range records {
+		if err := s.Load(r); err != nil {
+			return nil, 0, err
+		}
+	}
+	return s, version, nil
+}
+
+// repositoryOf returns the repository's part of a queue's name.
+func repositoryOf(name string) string {
+	repository, _, _ := strings.Cut(name, "@")
+	return repository
+}

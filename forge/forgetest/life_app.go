@@ -1,0 +1,53 @@
+package forgetest
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+)
+
+// Messages of GitHub's to whoever says to be an App.
+const (
+	noIntegration = "Integration not found"
+	noJWT         = "A JSON web token could not be decoded"
+)
+
+// RevokeKey takes the App's private key; AppKey is a new one.
+func (s *Server) RevokeKey() error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Key = key
+	s.touch()
+	return nil
+}
+
+// DeleteApp deletes the App, which is installed on an account: that its
+// installation is gone is the last that it hears, and its credentials are nobody's.
+func (s *Server) DeleteApp(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, u := s.mustInstallation(account)
+	s.installed(in, u, "installation", "deleted", nil)
+	s.deleted = true
+	for id, t := range s.tokens {
+		if t.permissions != nil {
+			delete(s.tokens, id)
+		}
+	}
+}
+
+// MakeApp registers another App in the place of a deleted one, and installs it.
+func (s *Server) MakeApp(account string) error {
+	if err := s.RevokeKey(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleted = false
+	in, u := s.mustInstallation(account)
+	s.installed(in, u, "installation", "created", nil)
+	return nil
+}
