@@ -114,7 +114,7 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	if name == p.Queue {
 		return true, nil
 	}
-	s, version, err := loadState(ctx, p.Store, name)
+	s, _, err := loadState(ctx, p.Store, name)
 	if err != nil || s.Main.Under == p.Queue {
 		return err == nil, err
 	}
@@ -130,7 +130,8 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 			p.Log.Warn("the lease could not be released; it ends by itself", "queue", name, "error", e)
 		}
 	}()
-	if s, version, err = loadState(ctx, p.Store, name); err != nil {
+	s, version, err := loadState(ctx, p.Store, name)
+	if err != nil {
 		return false, err
 	}
 	for _, pull := range s.Pulls {

@@ -122,6 +122,9 @@ func (c *Config) TeamsFor(cmd Command, role string) []string {
 		cmd.Verb = CommandTry // what is not in the queue is analyzed for it
 	}
 	lists := []Who{c.Permissions.For(cmd.Verb)}
+	if cmd.Verb == CommandRetry { // of a head that was never asked to land
+		lists = append(lists, c.Permissions.For(CommandLand))
+	}
 	if cmd.Verb == CommandRecheck { // of who has asked by any of these
 		for _, v := range EnteringVerbs() {
 			lists = append(lists, c.Permissions.For(v))

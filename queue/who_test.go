@@ -61,7 +61,7 @@ func TestPermissionsOfOlderVersions(t *testing.T) {
 }
 
 func TestTeamsThatMatter(t *testing.T) {
-	c := queue.Config{Permissions: queue.Permissions{Land: "admin @acme/a", Queue: "@acme/q", Now: "@acme/watch"},
+	c := queue.Config{Permissions: queue.Permissions{Land: "admin @acme/a", Queue: "@acme/q", Now: "@acme/watch", Retry: "@acme/again"},
 		Queue: queue.Rules{Lanes: []queue.Lane{{Name: "hot", Least: "maintain @acme/b @acme/a"}}}}
 	for _, test := range []struct {
 		cmd  queue.Command
@@ -74,7 +74,8 @@ func TestTeamsThatMatter(t *testing.T) {
 		{queue.Command{Verb: queue.CommandLand, Lane: "hot"}, "maintain", []string{"acme/a"}},
 		{queue.Command{Verb: queue.CommandResume}, "admin", []string{"acme/q"}},
 		{queue.Command{Verb: queue.CommandExplain}, "write", []string{"acme/a"}},
-		{queue.Command{Verb: queue.CommandRecheck}, "write", []string{"acme/a", "acme/watch"}},
+		{queue.Command{Verb: queue.CommandRecheck}, "write", []string{"acme/a", "acme/again", "acme/watch"}},
+		{queue.Command{Verb: queue.CommandRetry}, "write", []string{"acme/a", "acme/again"}},
 		{queue.Command{Verb: queue.CommandStatus}, "none", nil},
 	} {
 		if d := cmp.Diff(test.want, c.TeamsFor(test.cmd, test.role)); d != "" {

@@ -38,23 +38,28 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.recheck(r, b)
 		return
 	}
-	if why := c.notAllowed(r, b); why.Code != "" {
+	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
-		return
+	} else {
+		c.follow(r, b)
+	}
+	if ch := c.active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
+		c.check(ch) // pushed to, and nobody has heard of it; or this was read before it was
+	}
+}
+
+// refusal says why a command is not followed, if so.
+func (c *Core) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
+	if why := c.notAllowed(r, b); why.Code != "" {
+		return why
 	}
 	if why := c.outdated(r, b); why.Code != "" {
-		c.refuse(r, why)
-		return
+		return why
 	}
 	if why := c.laneRefused(r, b); why.Code != "" {
-		c.refuse(r, why)
-		return
+		return why
 	}
-	if why := c.methodRefused(r); why.Code != "" {
-		c.refuse(r, why)
-		return
-	}
-	c.follow(r, b)
+	return c.methodRefused(r)
 }
 
 func (c *Core) follow(r *queue.Request, b queue.Inspected) {

@@ -41,7 +41,7 @@ func (c *Core) Vouched(request string) bool {
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
-	role, who := c.role(r, b), c.permissions().For(r.Command.Verb)
+	role, who := c.role(r, b), c.permissions().For(c.comesTo(r, b))
 	switch {
 	case r.Bot && !c.permissions().HearsBot(r.User): // main has been changed since
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
@@ -55,6 +55,23 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	}
 	return queue.Reason{}
+}
+
+// comesTo returns the command whose permission is needed for a request: to try a
+// head again that was never asked to land here is to ask for that.
+func (c *Core) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
+	if r.Command.Verb != queue.CommandRetry {
+		return r.Command.Verb
+	}
+	if try := c.lastTry(r.Number); c.active(r.Number) == nil && try != nil && try.Would == nil {
+		return queue.CommandRetry
+	}
+	for _, ch := range c.s.Changes {
+		if ch.Number == r.Number && ch.Head == b.Head && ch.Phase != queue.Trying && ch.Phase != queue.Tried {
+			return queue.CommandRetry
+		}
+	}
+	return queue.CommandLand
 }
 
 // outdated says that a command is about a commit that is not the one any more, if

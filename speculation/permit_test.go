@@ -101,6 +101,45 @@ func TestRetryAtAHeadThatNobodyHasHeardOf(t *testing.T) {
 	}
 }
 
+// Who may only retry gets nothing into the queue that nobody has asked to land:
+// whoever may has seen another head.
+func TestRetryOfWhatNobodyHasAskedFor(t *testing.T) {
+	for heard, late := range map[string]bool{"heard of": false, "not heard of": true} {
+		t.Run(heard, func(t *testing.T) {
+			w := quiet(t, unit, queue.Rules{})
+			w.permissions, w.roles = queue.Permissions{Land: "maintain", Retry: "write"}, map[string]string{"eve": "write"}
+			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
+			w.tell(queue.MainMoved{Branch: "main"})
+			w.quiesce()
+			p := w.open(w.main, edit{"a/code": "one"})
+			w.step(w.say(p, "boss", "/queue pause wait"))
+			w.step(w.say(p, "boss", "/land"))
+			w.settleDown()
+			old := p.head
+			moved := w.headMoves(p, edit{"a/code": "unseen"})
+			if !late {
+				w.step(moved)
+				w.settleDown()
+			}
+			w.step(w.say(p, "eve", "/land retry"))
+			w.settleDown()
+			if got := w.core.State().Pulls[p.number].Notice.Code; got != queue.ReasonNoPermission {
+				t.Errorf("answered with %q", got)
+			}
+			w.step(w.say(p, "boss", "/queue resume"))
+			w.quiesce()
+			if got := w.phases(p); got != "cancelled head-moved" {
+				t.Errorf("what was asked to land is %s", got)
+			}
+			for _, ch := range w.core.State().Changes {
+				if ch.Head != old {
+					t.Errorf("%s is %s", ch.ID, ch.Phase)
+				}
+			}
+		})
+	}
+}
+
 // headMoves pushes to a pull request's branch, and returns what is heard of it.
 func (w *world) headMoves(p *pull, e edit) queue.Event {
 	p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
