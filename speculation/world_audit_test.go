@@ -104,21 +104,24 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 }
 
 // remembered is what a core has derived of its state that verdicts and plans go by.
+// Assumption keys are told by how they differ from the front: whoever landed long
+// ago is in all of them, or, with its footprint forgotten, in none.
 func remembered(c *Core) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, "proven:", sorted(c.verified))
 	if c.assumed.stale {
 		return out.String() // it is made again before it is asked
 	}
-	for _, m := range sorted(c.assumed.known) {
-		k := c.assumed.known[m]
-		fmt.Fprintf(&out, "%x: %t of", m, k.status == verified) // failures fade with time
+	var known []string
+	for m, k := range c.assumed.known {
+		line := fmt.Sprintf("%x: %t of", m^c.assumed.at(k.target), k.status == verified) // failures fade with time
 		for _, s := range k.from {
-			fmt.Fprintf(&out, " %s/%s", s.link.ID, c.assumed.names[s.target])
+			line += fmt.Sprintf(" %s/%s", s.link.ID, c.assumed.names[s.target])
 		}
-		fmt.Fprintln(&out)
+		known = append(known, line)
 	}
-	return out.String()
+	slices.Sort(known)
+	return out.String() + strings.Join(known, "\n")
 }
 
 // builds are the live builds as they are stored.
