@@ -49,5 +49,5 @@ func rollupMessage(picks []queue.Pick) string {
 		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
 	}
 	last := len(names) - 1
-	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], titles.String(), trailers.String())
+	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], queue.Unskipped(titles.String()), trailers.String())
 }

@@ -22,13 +22,13 @@ const mostCredits = 100
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if text == "" {
-		text = fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200))
+		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
 	}
 	if k.Method == queue.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
 	}
 	if credits != "" {
-		credits += "\n"
+		credits = queue.Unskipped(credits) + "\n"
 	}
 	return fmt.Sprintf("%s\n\n%sChange: %s\nHead: %s\n", text, credits, k.Change, k.Head)
 }

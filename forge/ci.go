@@ -56,7 +56,8 @@ func (s CIState) Ended() bool { return s != CIQueued && s != CIRunning }
 // CIResult is a check run or a commit status. All texts are hostile.
 type CIResult struct {
 	ID     int64
-	Status bool // a commit status: of several under one name the newest counts
+	Status bool   // a commit status: of several under one name the newest counts
+	App    string // slug of the App whose check run it is; "": a status, or not told
 	Name   string
 	Commit queue.CommitID
 	Suite  int64  // which check runs belong together; 0: a status

@@ -76,6 +76,12 @@ func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.Commit
 	return queue.CommitID(commit), err
 }
 
+// Message returns what a commit's author has written of it; hostile text.
+func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, error) {
+	info, err := o.Mirror.info(ctx, commit)
+	return info.message, err
+}
+
 func (m *Mirror) stageAll(ctx context.Context, r Remote, moves []RefMove) (fresh []bool, each []error, err error) {
 	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -50,6 +51,12 @@ func TestOwnRefs(t *testing.T) {
 	}
 	if got := r.run("", "show", "side/a:targets.json"); got != "{}" {
 		t.Errorf("the file says %q", got)
+	}
+	if got, err := own.Message(t.Context(), one); err != nil || strings.TrimSpace(got) != "one" {
+		t.Errorf("the message %q, %v", got, err)
+	}
+	if got, err := own.Message(t.Context(), side); err != nil || got != "Targets of a build\n" {
+		t.Errorf("the message %q, %v", got, err)
 	}
 	// Once more is no news; another commit is, and nothing has to descend.
 	if fresh, _ := push(forge.RefMove{Branch: "q/main/a", Commit: one}, forge.RefMove{Branch: "q/main/b", Commit: two}); fresh[0] || !fresh[1] {

@@ -56,6 +56,7 @@ func checkConfig(r *configReader, c *Config) {
 	checkQueue(r, c)
 	checkBatch(r, c)
 	checkMethods(r, &c.Queue)
+	checkSkips(r, c)
 	for i, x := range c.Queue.Off {
 		if !slices.Contains(Ingredients(), x) {
 			r.report(fmt.Sprintf("queue.off[%d]", i), "queue.off[%d] is none of the planner's ingredients: %s, found %s", i, joined(Ingredients()), quoted(string(x)))

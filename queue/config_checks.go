@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,21 +36,30 @@ func checkChecks(r *configReader, path string, s Step, a Analysis) bool {
 	if written("run") {
 		r.report(path+".run", "%s has both run and checks: keep run where our runners verify the step, checks where the forge's CI does", path)
 	}
-	seen := map[string]bool{}
-	for i, name := range s.Checks {
-		sub, folded := fmt.Sprintf("%s[%d]", at, i), strings.ToLower(name)
+	seen := map[string][]string{} // Apps by name
+	for i, c := range s.Checks {
+		name, folded := c.Name, strings.ToLower(c.Name)
+		sub := fmt.Sprintf("%s[%d]", at, i)
+		r.checkApp(sub+".app", c)
+		if _, mapping := r.at[sub+".name"]; mapping {
+			sub += ".name"
+		}
+		before, again := seen[folded]
 		switch {
 		case r.bad[sub] || name == "":
+			continue
 		case name != strings.TrimSpace(name) || strings.ContainsAny(name, "\r\n\x00"):
 			r.report(sub, "%s must be one line without spaces at its ends, found %s", sub, quoted(name))
 		case len(name) > maxCheck:
 			r.report(sub, "%s has %d characters, and the name of a check has at most %d", sub, len(name), maxCheck)
 		case folded == ownCheck:
 			r.report(sub, "%s is %s, the check that the queue itself reports: name those of your CI", sub, quoted(name))
-		case seen[folded]:
+		case slices.Contains(before, c.App):
 			r.report(sub, "%s is %s, which is in the list already (letters count in any case): keep one", sub, quoted(name))
+		case again && (c.App == "" || slices.Contains(before, "")):
+			r.report(sub, "%s is %s, which is in the list both with an app and without: keep the one with the app", sub, quoted(name))
 		}
-		seen[folded] = true
+		seen[folded] = append(before, c.App)
 	}
 	for _, f := range []struct {
 		name  string

@@ -108,6 +108,10 @@ func (r *configReader) value(path string, n ast.Node, v reflect.Value, rule fiel
 		r.who(path, n, v, rule)
 		return
 	}
+	if v.Type() == reflect.TypeFor[Check]() {
+		r.check(path, n, v)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		r.structure(path, n, v)

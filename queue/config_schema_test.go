@@ -3,6 +3,7 @@ package queue_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ const durationPattern = `^([0-9]+(\.[0-9]+)?[hms])+$`
 // TestConfigSchema makes the schema from the structs and their comments and
 // compares it with the embedded file.
 func TestConfigSchema(t *testing.T) {
+	comments := map[string]string{}
 	r := &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true,
 		Mapper: func(typ reflect.Type) *jsonschema.Schema {
 			if typ == reflect.TypeFor[time.Duration]() {
@@ -34,6 +36,9 @@ func TestConfigSchema(t *testing.T) {
 					{Type: "array", Items: &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, MinItems: new(uint64(1)), MaxItems: new(uint64(100))},
 				}}
 			}
+			if typ == reflect.TypeFor[queue.Check]() {
+				return checkSchema(comments)
+			}
 			return nil
 		}}
 	if err := r.AddGoComments("github.com/submitqueue/submitqueue/queue", "."); err != nil {
@@ -43,6 +48,7 @@ func TestConfigSchema(t *testing.T) {
 		text = strings.ReplaceAll(text, "\n", " ")
 		r.CommentMap[name] = regexp.MustCompile(` \(DESIGN \d+\)`).ReplaceAllString(text, "")
 	}
+	maps.Copy(comments, r.CommentMap)
 	s := r.Reflect(queue.Config{})
 	s.ID, s.Title = "https://github.com/submitqueue/submitqueue/raw/main/queue/config.schema.json", queue.ConfigPath
 	s.Description = "Configuration of SubmitQueue for one repository."
@@ -59,6 +65,22 @@ func TestConfigSchema(t *testing.T) {
 	}
 }
 
+// checkSchema is the schema of a queue.Check: its name, or a mapping.
+func checkSchema(comments map[string]string) *jsonschema.Schema {
+	type plain queue.Check // read by its tags
+	r := &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, DoNotReference: true}
+	full := r.Reflect(plain{})
+	full.Version, full.ID = "", ""
+	typ := reflect.TypeFor[queue.Check]()
+	for i := range typ.NumField() {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("yaml"), ",")
+		if p, ok := full.Properties.Get(name); ok {
+			p.Description = comments["github.com/submitqueue/submitqueue/queue.Check."+typ.Field(i).Name]
+		}
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, full}}
+}
+
 // TestConfigSchemaKeys holds that the schema has the keys of the struct, each
 // described, and no others.
 func TestConfigSchemaKeys(t *testing.T) {
@@ -70,6 +92,9 @@ func TestConfigSchemaKeys(t *testing.T) {
 		if s.Type == "array" {
 			walkSchema(path+"[]", *s.Items)
 			return
+		}
+		for _, one := range s.AnyOf {
+			walkSchema(path, one)
 		}
 		if s.Properties == nil {
 			return

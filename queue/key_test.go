@@ -63,7 +63,13 @@ func mustDifferByField[T any](t *testing.T, base T, digest func(T) queue.Digest)
 		case reflect.Int, reflect.Int64:
 			field.SetInt(field.Int() + 1)
 		case reflect.Slice:
-			field.Set(reflect.ValueOf([]string{"x"}))
+			list := reflect.MakeSlice(field.Type(), 1, 1)
+			if list.Index(0).Kind() == reflect.Struct {
+				list.Index(0).Field(0).SetString("x")
+			} else {
+				list.Index(0).SetString("x")
+			}
+			field.Set(list)
 		case reflect.Map:
 			field.Set(reflect.ValueOf(map[string]string{"x": ""}))
 		default:
@@ -87,7 +93,7 @@ func TestStepDigest(t *testing.T) {
 	mustDifferByField(t, queue.Step{Name: "unit", Run: "go test", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Image: "i",
 		OS: "linux", Arch: "arm64", Tags: []string{"a"}, Env: map[string]string{"A": "1"}, Timeout: 1}, queue.Step.Digest)
 	mustDifferByField(t, queue.Step{Name: "unit", Analyzer: "web", Dir: "web"}, queue.Step.Digest)
-	mustDifferByField(t, queue.Step{Name: "unit", Checks: []string{"test"}, Analyzer: "web", Tags: []string{"a"}}, queue.Step.Digest)
+	mustDifferByField(t, queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}}, Analyzer: "web", Tags: []string{"a"}}, queue.Step.Digest)
 
 	same := func(a, b queue.Step) bool { return a.Digest() == b.Digest() }
 	if !same(queue.Step{Tags: []string{"a", "b"}}, queue.Step{Tags: []string{"b", "a"}}) {
@@ -96,15 +102,25 @@ func TestStepDigest(t *testing.T) {
 	if !same(queue.Step{}, queue.Step{Tags: []string{}, Env: map[string]string{}}) {
 		t.Error("none and empty have different digests")
 	}
-	if !same(queue.Step{Checks: []string{"a", "B"}}, queue.Step{Checks: []string{"b", "A"}, Counts: queue.CountsAsked, Appear: queue.DefaultAppear}) {
+	if !same(queue.Step{Checks: []queue.Check{{Name: "a"}, {Name: "B"}}}, queue.Step{Checks: []queue.Check{{Name: "b"}, {Name: "A"}}, Counts: queue.CountsAsked, Appear: queue.DefaultAppear}) {
 		t.Error("the order of checks, the case of their letters or a written default is in the digest")
+	}
+	if !same(queue.Step{Checks: []queue.Check{{Name: "a", App: "y"}, {Name: "A", App: "x"}}}, queue.Step{Checks: []queue.Check{{Name: "a", App: "x"}, {Name: "a", App: "y"}}}) {
+		t.Error("the order of checks of one name is in the digest")
 	}
 	if got := (queue.Step{Name: "unit", Run: "make", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: time.Hour}).Digest(); got != "5f22f6f91d5672f3431dd34e75290f8e0c28eb77fd7f360d5f26e6c69c2a7936" {
 		t.Errorf("the digest of a step without checks has changed to %s: what has passed would be forgotten", got)
 	}
+	if got := (queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}, {Name: "Lint"}}, Rerun: 1, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: time.Hour}).Digest(); got != "436585c9df751e913048b54a50a1fadd60a4fcf44d1423b81b6af82d137f701a" {
+		t.Errorf("the digest of a step whose checks name no App has changed to %s: what has passed would be forgotten", got)
+	}
 	for _, pair := range [][2]queue.Step{
-		{{Checks: []string{"a", "b"}}, {Checks: []string{"a b"}}},
-		{{Checks: []string{"a"}}, {Tags: []string{"a"}}},
+		{{Checks: []queue.Check{{Name: "a"}}}, {Checks: []queue.Check{{Name: "a", App: "x"}}}},
+		{{Checks: []queue.Check{{Name: "a", App: "x"}}}, {Checks: []queue.Check{{Name: "a", App: "y"}}}},
+		{{Checks: []queue.Check{{Name: "a", App: "x"}, {Name: "b"}}}, {Checks: []queue.Check{{Name: "a"}, {Name: "b", App: "x"}}}},
+		{{Checks: []queue.Check{{Name: "a", App: "x"}}}, {Checks: []queue.Check{{Name: "a"}, {Name: "x"}}}},
+		{{Checks: []queue.Check{{Name: "a"}, {Name: "b"}}}, {Checks: []queue.Check{{Name: "a b"}}}},
+		{{Checks: []queue.Check{{Name: "a"}}}, {Tags: []string{"a"}}},
 		{{Tags: []string{"a", "b"}}, {Env: map[string]string{"a": "b"}}},
 		{{Tags: []string{"a"}, Env: map[string]string{"b": "c"}}, {Tags: []string{"a", "b", "c"}}},
 		{{Tags: []string{"a b"}}, {Tags: []string{"a", "b"}}},

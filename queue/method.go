@@ -202,7 +202,9 @@ func (m Messages) Of(method Method) (Message, bool) {
 }
 
 // Render returns a message: the title, and where there is a body, an empty line
-// and the body. It is never empty, and the same for the same words.
+// and the body. It is never empty, and the same for the same words. Markers that
+// keep a CI from looking at the commit are Unskipped, unless the template itself
+// has one.
 func (m Message) Render(w Worded) string {
 	title := oneLine(fill(m.Title, w))
 	if strings.TrimSpace(title) == "" {
@@ -211,6 +213,9 @@ func (m Message) Render(w Worded) string {
 	text := strings.TrimSpace(title)
 	if body := strings.TrimSpace(printable(fill(m.Body, w))); body != "" {
 		text += "\n\n" + body
+	}
+	if own, _ := Skips(m.Title + "\n\n" + m.Body); own == "" {
+		text = Unskipped(text)
 	}
 	if len(text) > maxBody {
 		text = strings.ToValidUTF8(text[:maxBody], "") + "…"

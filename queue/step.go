@@ -32,8 +32,8 @@ type Step struct {
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
 	// Run is the shell command; {targets} stands for the quoted names of the targets to verify. A step has either run or checks.
 	Run string `json:"run" yaml:"run,omitempty" jsonschema:"minLength=1"`
-	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters; all of them must pass. They take the place of run.
-	Checks []string `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"minItems=1,maxItems=50"`
+	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters, or {name, app} where only an App's count; all of them must pass. They take the place of run.
+	Checks []Check `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"minItems=1,maxItems=50"`
 	// Counts is what a pass of checks counts for: asked (what the build was asked for) or tree (all that the commit has, where the CI runs everything on every push). Default asked.
 	Counts Counts `json:"covers,omitempty" yaml:"covers,omitempty" jsonschema:"enum=asked,enum=tree"`
 	// Appear is how long checks may take to appear after the commit was pushed. From 1s to 24h; default 10m.

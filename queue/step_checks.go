@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,11 @@ func (s Step) Command() string {
 	if !s.ByForge() {
 		return s.Run
 	}
-	return "checks: " + strings.Join(s.Checks, ", ")
+	names := make([]string, len(s.Checks))
+	for i, c := range s.Checks {
+		names[i] = c.String()
+	}
+	return "checks: " + strings.Join(names, ", ")
 }
 
 func (s *Step) checkDefaults() {
@@ -53,21 +58,31 @@ func (s *Step) checkDefaults() {
 }
 
 // checkFields adds what a step with checks has to the fields of its digest. The
-// order of the checks and the case of their letters mean nothing.
+// order of the checks and the case of their letters mean nothing. Steps that name
+// no App keep what has passed.
 func (s Step) checkFields(fields []string) []string {
 	if fields[0] == "step1" {
 		fields = append(fields, "", "") // analyzer and dir
 	}
 	fields[0] = "step3"
 	s.checkDefaults()
-	names := make([]string, len(s.Checks))
+	checks := make([]Check, len(s.Checks))
 	for i, c := range s.Checks {
-		names[i] = strings.ToLower(c)
+		checks[i] = Check{strings.ToLower(c.Name), strings.ToLower(c.App)}
 	}
-	slices.Sort(names)
+	slices.SortFunc(checks, func(a, b Check) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.App, b.App)) })
 	if s.Earlier != "" && s.Earlier != EarlierIgnore {
 		fields = append(fields, s.Earlier)
 	}
-	fields = append(fields, string(s.Counts), strconv.FormatInt(int64(s.Appear), 10), strconv.Itoa(s.Rerun), strconv.Itoa(len(names)))
-	return append(fields, names...)
+	fields = append(fields, string(s.Counts), strconv.FormatInt(int64(s.Appear), 10), strconv.Itoa(s.Rerun), strconv.Itoa(len(checks)))
+	for _, c := range checks {
+		fields = append(fields, c.Name)
+	}
+	if slices.ContainsFunc(checks, func(c Check) bool { return c.App != "" }) {
+		fields[0] = "step4"
+		for _, c := range checks {
+			fields = append(fields, c.App)
+		}
+	}
+	return fields
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSlotsFollowTheStepsInForce(t *testing.T) {
-	runner, checks := queue.Step{Name: "unit", Run: "make"}, queue.Step{Name: "ci", Checks: []string{"test"}}
+	runner, checks := queue.Step{Name: "unit", Run: "make"}, queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}
 	for _, test := range []struct {
 		name     string
 		steps    []queue.Step
@@ -46,7 +46,7 @@ func TestSlotsFollowTheStepsInForce(t *testing.T) {
 // for what the links below had in its place.
 func TestPassOfATree(t *testing.T) {
 	for _, counts := range []queue.Counts{queue.CountsAsked, queue.CountsTree} {
-		step := queue.Step{Name: "ci", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Checks: []string{"test"}, Counts: counts}
+		step := queue.Step{Name: "ci", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Checks: []queue.Check{{Name: "test"}}, Counts: counts}
 		s := queue.NewState("main")
 		s.Main.Tip = "m"
 		s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}

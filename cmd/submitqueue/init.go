@@ -160,6 +160,9 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	}
 	if checks := t.checks(); len(checks) > 0 {
 		fmt.Fprintf(&b, "# Workflows of GitHub Actions report these checks today: %s.\n", oneLine(strings.Join(checks, ", ")))
+		if i := slices.IndexFunc(checks, func(c string) bool { return !strings.HasSuffix(c, "*") }); i >= 0 {
+			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}]\n", quotedFlow(oneLine(checks[i])), queue.AppActions)
+		}
 	}
 	return b.Bytes(), strings.Join(words, "; "), nil
 }

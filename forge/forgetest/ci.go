@@ -72,7 +72,8 @@ type ci struct {
 }
 
 // SetCI gives the repository a CI: script says what it runs on a push to a
-// branch; nil starts nothing. Deleting a branch while something runs on it fails
+// branch; nil starts nothing. It is not told of pushes whose tip's message has a
+// marker such as [skip ci]. Deleting a branch while something runs on it fails
 // the test.
 func (r *Repository) SetCI(t TB, script func(CIPush) []CIJob) {
 	r.s.mu.Lock()
@@ -149,7 +150,7 @@ func (r *Repository) pushedCI(moves []refMove) {
 			r.s.mu.Unlock()
 			continue
 		}
-		if c.script == nil {
+		if c.script == nil || r.skips(m.new) {
 			continue
 		}
 		jobs := c.script(push)
@@ -158,6 +159,24 @@ func (r *Repository) pushedCI(moves []refMove) {
 		r.s.touch()
 		r.s.mu.Unlock()
 	}
+}
+
+// skips reports whether a commit's message has no CI started by its push: GitHub
+// looks at that of the tip only (docs.github.com, "Skipping workflow runs").
+func (r *Repository) skips(commit string) bool {
+	out, err := r.git(context.Background(), nil, "log", "-1", "--format=%B", commit)
+	if err != nil {
+		r.s.log.Error("read the message of what was pushed", "err", err)
+		return false
+	}
+	message := strings.TrimSpace(string(out))
+	for _, marker := range []string{"[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]"} {
+		if strings.Contains(message, marker) {
+			return true
+		}
+	}
+	last := message[strings.LastIndex("\n\n"+message, "\n\n"):]
+	return slices.ContainsFunc(strings.Split(last, "\n"), func(line string) bool { return line == "skip-checks: true" || line == "skip-checks:true" })
 }
 
 // startCI starts what a push leads to.

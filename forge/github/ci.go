@@ -17,10 +17,6 @@ import (
 
 var _ forge.CI = (*Forge)(nil)
 
-// actionsSlug is the App under which GitHub Actions reports its check runs. It
-// makes a suite for each run of a workflow; other Apps have one per commit.
-const actionsSlug = "github-actions"
-
 // CIResults reads check runs, their suites and commit statuses: three
 // conditional requests where there are up to a hundred of each.
 func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
@@ -109,10 +105,12 @@ func (f *Forge) suites(ctx context.Context, commit queue.CommitID) (map[int64]st
 	}
 }
 
+// checkResult reads a check run. GitHub Actions makes a suite for each run of a
+// workflow; other Apps have one per commit.
 func checkResult(r *github.CheckRun) forge.CIResult {
 	out := forge.CIResult{
 		ID: r.GetID(), Name: r.GetName(), Commit: queue.CommitID(r.GetHeadSHA()),
-		Suite: r.GetCheckSuite().GetID(), Branch: r.GetCheckSuite().GetHeadBranch(), Bound: r.GetApp().GetSlug() == actionsSlug,
+		Suite: r.GetCheckSuite().GetID(), Branch: r.GetCheckSuite().GetHeadBranch(), Bound: r.GetApp().GetSlug() == queue.AppActions, App: r.GetApp().GetSlug(),
 		At: r.GetStartedAt().Time, Ended: r.GetCompletedAt().Time, URL: r.GetHTMLURL(),
 		Title: r.GetOutput().GetTitle(), Text: r.GetOutput().GetSummary(),
 	}

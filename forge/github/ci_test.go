@@ -153,7 +153,7 @@ func TestCIWebhooks(t *testing.T) {
 	if err != nil || len(d.Events) != 1 || d.Repository != "o/r" || len(d.CI.Results) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	want := forge.CIResult{ID: 7, Name: "test", Commit: queue.CommitID(sha), Suite: 5, Branch: "submitqueue/main/a", Bound: true, State: forge.CIFailed,
+	want := forge.CIResult{ID: 7, Name: "test", Commit: queue.CommitID(sha), App: "github-actions", Suite: 5, Branch: "submitqueue/main/a", Bound: true, State: forge.CIFailed,
 		Word: "failure", At: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Ended: time.Date(2026, 11, 22, 10, 1, 0, 0, time.UTC), URL: "https://h/7", Title: "T"}
 	if d.CI.Results[0] != want {
 		t.Errorf("%+v\nwant %+v", d.CI.Results[0], want)

@@ -51,8 +51,8 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	}
 	said := map[*job][]forge.CIResult{} // before it is run again
 	for _, j := range e.jobs {
-		for _, name := range j.Step.Checks {
-			said[j] = append(said[j], e.said(j, name, c.skew)...)
+		for _, check := range j.Step.Checks {
+			said[j] = append(said[j], e.said(j, check, c.skew)...)
 		}
 	}
 	c.mu.Unlock()
@@ -101,8 +101,8 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 		if j.done || j.rerun != rerunWanted {
 			continue
 		}
-		for _, name := range j.Step.Checks {
-			for _, r := range e.said(j, name, skew) {
+		for _, check := range j.Step.Checks {
+			for _, r := range e.said(j, check, skew) {
 				if r.Bound && r.State == forge.CIFailed {
 					want[r.Suite] = true
 				}

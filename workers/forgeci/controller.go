@@ -23,6 +23,8 @@ type Refs interface {
 	Push(ctx context.Context, moves []forge.RefMove) (fresh []bool, each []error, err error)
 	// List returns the branches whose names begin with a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
+	// Message returns the message of a commit; hostile text.
+	Message(ctx context.Context, commit queue.CommitID) (string, error)
 	// File makes a commit that holds one file.
 	File(ctx context.Context, name string, data []byte) (queue.CommitID, error)
 }
@@ -139,6 +141,9 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 			for key, r := range other.results {
 				if r.Branch != e.branch {
 					e.before[key] = true
+				}
+				if r.Status {
+					e.results[key] = r // for what it is the end of
 				}
 			}
 		}

@@ -31,6 +31,8 @@ type hub struct {
 	read      int   // results
 	again     int   // that failed jobs run again
 	deaf      error // in answer to that
+	messages  map[queue.CommitID]string
+	unread    error // in answer to asking for one
 	changed   chan struct{}
 }
 
@@ -72,6 +74,12 @@ func (h *hub) List(_ context.Context, prefix string) (map[string]queue.CommitID,
 
 func (h *hub) File(_ context.Context, name string, data []byte) (queue.CommitID, error) {
 	return queue.CommitID(fmt.Sprintf("%s:%d", name, len(data))), nil
+}
+
+func (h *hub) Message(_ context.Context, commit queue.CommitID) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.messages[commit], h.unread
 }
 
 func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error) {
@@ -157,7 +165,7 @@ func (h *hub) until(t *testing.T, what string, ok func() bool) {
 
 func order(id string) queue.Build {
 	return queue.Build{ID: queue.BuildID(id), Commit: queue.CommitID("commit-" + id), At: queue.At(time.Now()), Jobs: []queue.Job{{
-		Step: queue.Step{Name: "unit", Checks: []string{"test"}, Appear: time.Minute, Timeout: time.Minute}, Keys: []queue.Key{{Target: "./a"}}}}}
+		Step: queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}}, Appear: time.Minute, Timeout: time.Minute}, Keys: []queue.Key{{Target: "./a"}}}}}
 }
 
 func mustRun(t *testing.T, c *Controller, b queue.Build, action string) {
@@ -228,6 +236,83 @@ func TestRunPushesInBatches(t *testing.T) {
 	}
 }
 
+// A commit that surely has GitHub Actions start nothing is not pushed, where their
+// check is waited for; another CI may report all the same.
+func TestCommitThatSkips(t *testing.T) {
+	for name, c := range map[string]struct {
+		message string
+		app     string
+		unread  error
+		want    bool
+	}{
+		"says so":           {message: "x\n\n[ci skip]\n", app: queue.AppActions, want: true},
+		"does not":          {message: "ci skip\n", app: queue.AppActions},
+		"in other letters":  {message: "[CI Skip]\n", app: queue.AppActions},
+		"a trailer":         {message: "x\n\nskip-checks: true\n", app: queue.AppActions},
+		"of anybody":        {message: "[skip ci]\n"},
+		"of another App":    {message: "[skip ci]\n", app: "circle"},
+		"it cannot be read": {app: queue.AppActions, unread: errors.New("gone")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub()
+			h.messages, h.unread = map[queue.CommitID]string{"commit-a": c.message}, c.unread
+			ctl := h.start(t)
+			b := order("a")
+			b.Jobs[0].Step.Checks[0].App = c.app
+			mustRun(t, ctl, b, "run/a")
+			if !c.want {
+				h.until(t, "it is pushed", func() bool { return len(h.refs) == 2 })
+				return
+			}
+			d, ok := (<-ctl.Events()).(queue.BuildDone)
+			if !ok || d.Outcome != queue.JobInfra || !d.NoCheck || !strings.Contains(d.Detail, "the check `test` would not appear: the message of the commit says `[ci skip]`") {
+				t.Errorf("%+v", d)
+			}
+			mustRun(t, ctl, order("b"), "run/b")
+			h.until(t, "the next is pushed", func() bool { return h.refs[ref("b")] != "" })
+			if h.refs[ref("a")] != "" {
+				t.Error("it was pushed")
+			}
+		})
+	}
+}
+
+// A status that was pending for one build on a commit ends: that is no result of
+// the next one on it.
+func TestStatusOfTheBuildBefore(t *testing.T) {
+	now := start
+	h := newHub()
+	c := h.still(func() time.Time { return now })
+	run := func(id string) *entry {
+		b := order(id)
+		b.Commit, b.At = commit, queue.At(now)
+		mustRun(t, c, b, "run/"+id)
+		e := c.builds[b.ID]
+		e.pushed = now
+		return e
+	}
+	status := func(id int64, s forge.CIState) forge.CINews {
+		return forge.CINews{Results: []forge.CIResult{{ID: id, Status: true, Name: "test", Commit: commit, State: s, At: now, URL: "https://ci/1"}}}
+	}
+	first := run("a")
+	c.News(status(1, forge.CIRunning))
+	if err := c.Stop(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	second := run("b")
+	now = now.Add(10 * time.Second)
+	c.News(status(2, forge.CIFailed))
+	if first.done == nil || second.done != nil {
+		t.Fatalf("the end of what ran before is taken for its own: %+v", second.done)
+	}
+	c.News(status(3, forge.CIRunning))
+	c.News(status(4, forge.CIPassed))
+	if second.done == nil || second.done.Outcome != queue.JobPassed {
+		t.Errorf("%+v", second.done)
+	}
+}
+
 func TestStopCancels(t *testing.T) {
 	h := newHub()
 	c := h.start(t)
@@ -291,7 +376,7 @@ func (h *hub) still(now func() time.Time) *Controller {
 func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	h := newHub()
 	c := h.still(func() time.Time { return start.Add(time.Minute) })
-	e := built(queue.Step{Checks: []string{"test", "lint"}, Rerun: 1})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
 	c.builds[e.build.ID] = e
 	failed, late := check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIFailed, "failure")
 	h.results = []forge.CIResult{failed, late}
@@ -318,7 +403,7 @@ func TestRunAgainBesideAPassOfOneName(t *testing.T) {
 		for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
 			h := newHub()
 			c := h.still(func() time.Time { return start.Add(time.Minute) })
-			e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+			e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
 			c.builds[e.build.ID] = e
 			passed := check(2, "Test", forge.CIPassed, "success")
 			passed.Suite = suite
@@ -344,7 +429,7 @@ func TestRunAgainBesideAPassOfOneName(t *testing.T) {
 func TestRunAgainOnceAcrossARestart(t *testing.T) {
 	h := newHub()
 	c := h.still(func() time.Time { return start.Add(time.Minute) })
-	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
 	c.builds[e.build.ID] = e
 	h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(9, "test", forge.CIFailed, "failure")}
 	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 2, Began: start.Add(5 * time.Second), Done: true}}
@@ -362,7 +447,7 @@ func TestChecksThatMayNotBeRead(t *testing.T) {
 	h := newHub()
 	now := start.Add(time.Minute)
 	c := h.still(func() time.Time { return now })
-	e := built(queue.Step{Checks: []string{"test"}})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
 	c.builds[e.build.ID] = e
 	h.deaf = fmt.Errorf("%w: checks=read is missing", forge.ErrForbidden)
 	if c.see(t.Context(), e); e.done != nil {
@@ -380,8 +465,8 @@ func TestLookWhileARunIsWaitedFor(t *testing.T) {
 	h := newHub()
 	now := start.Add(time.Minute)
 	c := h.still(func() time.Time { return now })
-	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
-	e.jobs = append(e.jobs, built(queue.Step{Checks: []string{"lint"}}).jobs...)
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
+	e.jobs = append(e.jobs, built(queue.Step{Checks: []queue.Check{{Name: "lint"}}}).jobs...)
 	c.builds[e.build.ID] = e
 	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}}
 	c.News(forge.CINews{Results: []forge.CIResult{check(1, "test", forge.CIFailed, "failure")}, Look: []string{e.branch}})

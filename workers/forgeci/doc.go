@@ -14,7 +14,17 @@
 // counts when its suite was made for the build's own ref, whose name is used for
 // one build only. Those of a CI that has one suite for a commit, and statuses,
 // which have none, count when they began after the build was asked for, by the
-// forge's clock, and were not there for a build before it on the same commit.
+// forge's clock, and were not there for a build before it on the same commit. A
+// status is made by each post, so one that ends what was pending before began with
+// that: it does not count, unless something to the same page was pending since. A
+// CI whose ends lead to another page than its beginnings cannot be told so, nor
+// can, after a restart, what was seen before it. Where a step names the App of a
+// check, only check runs of that App count, before all else.
+//
+// A commit whose message has a marker such as [skip ci] has GitHub start nothing.
+// What the queue writes has none; rebase and fast-forward keep what people wrote.
+// A build of such a commit that waits for GitHub Actions by name ends at once; of
+// others the deadline says it.
 //
 // All checks of a step must pass, and so must all jobs of a run that share the
 // name of one: only what a newer attempt of the run says takes the place of what

@@ -3,7 +3,6 @@ package forgeci
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -53,10 +52,10 @@ func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out
 	for _, r := range runs {
 		pushed[r.Suite] = r.Push && r.Done
 	}
-	for _, name := range s.Checks {
+	for _, check := range s.Checks {
 		var found []forge.CIResult
 		for _, r := range list {
-			if !strings.EqualFold(r.Name, name) {
+			if !check.Is(r.Name, r.App) {
 				continue
 			}
 			if r.Status || !r.Bound {

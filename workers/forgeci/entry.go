@@ -21,9 +21,10 @@ type entry struct {
 	since  time.Time
 	jobs   []*job
 	log    *text
-	known  bool // all of it had passed before on the head of its change: nothing is pushed
-	sought bool // whether it had was looked for
-	orphan bool // a ref of a life before, whose build is not known
+	known  bool   // it is decided already: nothing is pushed
+	sought bool   // whether it had passed before on the head of its change was looked for
+	skips  string // what in the commit's message keeps the CI from beginning, as people write it
+	orphan bool   // a ref of a life before, whose build is not known
 
 	pushed    time.Time // zero: not yet
 	tries     int       // of pushing
@@ -144,20 +145,49 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 		return false
 	case r.Branch == e.branch:
 		return true
-	case r.Bound, e.before[resultKey{r.Status, r.ID}]:
+	case r.Bound:
 		return false
 	}
-	// The forge tells whole seconds.
-	return !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
+	return e.fresh(r, skew) && !e.belated(r, skew)
 }
 
-// said returns our results under the name of a check that stand; none while
-// some are still to come of what runs again.
-func (e *entry) said(j *job, name string, skew time.Duration) []forge.CIResult {
+// fresh reports whether a result that belongs to no ref began after the build was
+// asked for.
+func (e *entry) fresh(r forge.CIResult, skew time.Duration) bool {
+	// The forge tells whole seconds.
+	return !e.before[resultKey{r.Status, r.ID}] && !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
+}
+
+// belated reports whether a status is the end of what ran on the commit already
+// when the build was asked for. Each post is a status of its own, with the time of
+// the post, so an end alone does not say when it began: it is that of a pending one
+// from before, to the same page, if none to that page came between.
+func (e *entry) belated(r forge.CIResult, skew time.Duration) bool {
+	if !r.Status || !r.State.Ended() {
+		return false
+	}
+	var last forge.CIResult // from before
+	for _, o := range e.results {
+		switch {
+		case !o.Status || !strings.EqualFold(o.Name, r.Name) || o.URL != r.URL || o.ID == r.ID:
+		case !e.fresh(o, skew):
+			if last.ID == 0 || older(last, o) < 0 {
+				last = o
+			}
+		case older(o, r) < 0:
+			return false
+		}
+	}
+	return last.ID != 0 && !last.State.Ended()
+}
+
+// said returns our results of a check that stand; none while some are still to
+// come of what runs again.
+func (e *entry) said(j *job, check queue.Check, skew time.Duration) []forge.CIResult {
 	var list []forge.CIResult
 	due := map[int64]int{} // by suite
 	for key, r := range e.results {
-		if !strings.EqualFold(r.Name, name) || !e.ours(r, skew) {
+		if !check.Is(r.Name, r.App) || !e.ours(r, skew) {
 			continue
 		}
 		if bad, before := j.floor[key]; !before {

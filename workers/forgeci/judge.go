@@ -1,6 +1,7 @@
 package forgeci
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,12 +34,12 @@ type moment struct {
 // judge finds what the results of a job come to.
 func (e *entry) judge(j *job, at moment) finding {
 	var f finding
-	var missing []string
+	var missing []queue.Check
 	var waiting, failed, none []forge.CIResult
-	for _, name := range j.Step.Checks {
-		list := e.said(j, name, at.skew)
+	for _, check := range j.Step.Checks {
+		list := e.said(j, check, at.skew)
 		if len(list) == 0 {
-			missing = append(missing, name)
+			missing = append(missing, check)
 		}
 		for _, r := range list {
 			f.list = append(f.list, r)
@@ -140,20 +141,31 @@ func (e *entry) overdue(at moment) bool {
 }
 
 // absent says for people which checks did not appear, where, and what to look at.
-func (e *entry) absent(j *job, missing []string, at moment) string {
+func (e *entry) absent(j *job, missing []queue.Check, at moment) string {
 	names := make([]string, len(missing))
-	for i, n := range missing {
-		names[i] = "`" + n + "`"
+	for i, c := range missing {
+		if names[i] = "`" + c.Name + "`"; c.App != "" {
+			names[i] += " of the App " + c.App
+		}
 	}
 	what := "the check " + names[0]
 	if len(names) > 1 {
 		what = "the checks " + strings.Join(names, ", ")
 	}
-	text := fmt.Sprintf("%s did not appear on %s within %s; the workflow needs `on: push: branches: ['%s/**']`", what, e.branch, words(j.Step.Appear), at.prefix)
+	text := fmt.Sprintf("%s did not appear on %s within %s; ", what, e.branch, words(j.Step.Appear))
+	if e.skips != "" {
+		text += e.skipped()
+	} else {
+		text += fmt.Sprintf("the workflow needs `on: push: branches: ['%s/**']`", at.prefix)
+	}
 	var seen []string
 	for _, r := range e.results {
-		if e.ours(r, at.skew) && !slices.Contains(seen, r.Name) {
-			seen = append(seen, r.Name)
+		name := r.Name
+		if slices.ContainsFunc(missing, func(c queue.Check) bool { return c.App != "" && strings.EqualFold(c.Name, r.Name) }) {
+			name += " of " + cmp.Or(r.App, "a commit status") // not whom the step waits for
+		}
+		if e.ours(r, at.skew) && !slices.Contains(seen, name) {
+			seen = append(seen, name)
 		}
 	}
 	for _, r := range e.runs {

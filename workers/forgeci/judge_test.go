@@ -46,6 +46,12 @@ func TestJudge(t *testing.T) {
 	}
 	elsewhere := other(passed, func(r *forge.CIResult) { r.Branch = "submitqueue/main/ffffffffffffffff" })
 	unsaid := other(passed, func(r *forge.CIResult) { r.Branch = "" })
+	by := func(r forge.CIResult, app string) forge.CIResult {
+		return other(r, func(r *forge.CIResult) { r.App = app })
+	}
+	to := func(r forge.CIResult, page string) forge.CIResult {
+		return other(r, func(r *forge.CIResult) { r.URL = page })
+	}
 	app := func(at time.Duration, s forge.CIState) forge.CIResult {
 		return other(passed, func(r *forge.CIResult) {
 			r.ID, r.Suite, r.Bound, r.Branch, r.At, r.State = int64(at/time.Second)+1000, 9, false, "", start.Add(at), s
@@ -58,12 +64,17 @@ func TestJudge(t *testing.T) {
 	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
 	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
 	pull := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1, Pull: true}
-	both := []string{"test", "lint"}
+	both := []queue.Check{{Name: "test"}, {Name: "lint"}}
+	ofActions := []queue.Check{{Name: "test", App: queue.AppActions}}
+	otherSuite := other(by(failed, "evil"), func(r *forge.CIResult) {
+		r.ID, r.Suite, r.Bound, r.Branch, r.At = 77, 9, false, "", start.Add(time.Minute)
+	})
 	for _, c := range []struct {
 		name   string
-		checks []string
+		checks []queue.Check
 		have   []forge.CIResult
 		run    forge.CIRun
+		skips  string
 		at     time.Duration
 		looked bool // after the deadline
 		want   queue.JobOutcome
@@ -90,6 +101,29 @@ func TestJudge(t *testing.T) {
 		{name: "yesterday's status", have: []forge.CIResult{status(1, -24*time.Hour, forge.CIPassed)}},
 		{name: "the newest status", have: []forge.CIResult{status(1, time.Second, forge.CIRunning), status(2, time.Minute, forge.CIFailed)}, want: queue.JobFailed},
 		{name: "a status that is set back", have: []forge.CIResult{status(1, time.Second, forge.CIFailed), status(2, time.Minute, forge.CIRunning)}},
+		{name: "a status that ends what was pending before", have: []forge.CIResult{status(1, -time.Minute, forge.CIRunning), status(2, time.Minute, forge.CIPassed)}},
+		{name: "a status that fails what was pending before", have: []forge.CIResult{status(1, -time.Minute, forge.CIRunning), status(2, time.Minute, forge.CIFailed)}},
+		{name: "a status that was pending before, and again since", have: []forge.CIResult{status(1, -time.Minute, forge.CIRunning), status(2, time.Minute, forge.CIRunning), status(3, 2*time.Minute, forge.CIPassed)}, want: queue.JobPassed},
+		{name: "a status that had ended before", have: []forge.CIResult{status(1, -2*time.Minute, forge.CIRunning), status(2, -time.Minute, forge.CIFailed), status(3, time.Minute, forge.CIPassed)}, want: queue.JobPassed},
+		{name: "the second end since", have: []forge.CIResult{status(1, -time.Minute, forge.CIRunning), status(2, time.Minute, forge.CIPassed), status(3, 2*time.Minute, forge.CIFailed)}, want: queue.JobFailed},
+		{name: "an end to another page", have: []forge.CIResult{to(status(1, -time.Minute, forge.CIRunning), "/1"), to(status(2, time.Minute, forge.CIFailed), "/2")}, want: queue.JobFailed},
+		{name: "the old run ends after the new one", have: []forge.CIResult{to(status(1, -time.Minute, forge.CIRunning), "/1"), to(status(2, time.Second, forge.CIRunning), "/2"),
+			to(status(3, 2*time.Second, forge.CIPassed), "/2"), to(status(4, time.Minute, forge.CIFailed), "/1")}, want: queue.JobPassed},
+		{name: "of the App", checks: ofActions, have: []forge.CIResult{by(passed, "github-actions")}, want: queue.JobPassed},
+		{name: "fails, of the App", checks: ofActions, have: []forge.CIResult{by(failed, "github-actions")}, want: queue.JobFailed},
+		{name: "passes of another App", checks: ofActions, have: []forge.CIResult{by(passed, "evil")}},
+		{name: "of an App that is not told", checks: ofActions, have: []forge.CIResult{passed}},
+		{name: "another App fails under the name", checks: ofActions, have: []forge.CIResult{by(passed, "github-actions"), otherSuite}, want: queue.JobPassed},
+		{name: "the App fails, another passes", checks: ofActions, have: []forge.CIResult{by(failed, "github-actions"), by(app(time.Minute, forge.CIPassed), "evil")}, want: queue.JobFailed},
+		{name: "a status under the name passes", checks: ofActions, have: []forge.CIResult{status(9, time.Minute, forge.CIPassed)}},
+		{name: "a status under the name fails", checks: ofActions, have: []forge.CIResult{by(passed, "github-actions"), status(9, time.Minute, forge.CIFailed)}, want: queue.JobPassed},
+		{name: "of two Apps", checks: []queue.Check{{Name: "test", App: "a"}, {Name: "test", App: "b"}}, have: []forge.CIResult{by(app(time.Minute, forge.CIPassed), "a")}},
+		{name: "only others, absent", checks: ofActions, have: []forge.CIResult{by(app(time.Minute, forge.CIPassed), "evil"), status(9, time.Minute, forge.CIPassed)},
+			at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "the check `test` of the App github-actions did not appear on submitqueue/main/00112233445566aa within 10 minutes; " +
+				"the workflow needs `on: push: branches: ['submitqueue/**']`; there were: TEST of a commit status, test of evil"},
+		{name: "absent, and the message says why", skips: "[skip ci]", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
+			says: "within 10 minutes; the message of the commit says `[skip ci]`, and GitHub starts no workflow for such a commit; take that out of the message"},
+		{name: "there, whatever the message says", skips: "[skip ci]", have: []forge.CIResult{passed}, want: queue.JobPassed},
 		{name: "a status and a check run of one name", have: []forge.CIResult{passed, status(1, time.Second, forge.CIFailed)}, want: queue.JobFailed},
 		{name: "two workflows with one name", have: []forge.CIResult{passed, other(failed, func(r *forge.CIResult) { r.ID, r.Suite = 8, 2 })}, want: queue.JobFailed},
 		{name: "two jobs of one run with one name", have: []forge.CIResult{failed, check(5, "test", forge.CIPassed, "success")}, want: queue.JobFailed},
@@ -103,7 +137,7 @@ func TestJudge(t *testing.T) {
 		{name: "absent, to be looked for", at: 10 * time.Minute},
 		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
 			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
-		{name: "others are there", checks: []string{"tests"}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
+		{name: "others are there", checks: []queue.Check{{Name: "tests"}}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
 		{name: "absent while the run goes on, whose jobs come one after the other", run: first, at: time.Hour, looked: true},
 		{name: "absent while another check runs", have: []forge.CIResult{lint(forge.CIRunning, "in_progress")}, at: time.Hour, looked: true},
 		{name: "absent though the run goes on for ever", run: first, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "did not appear"},
@@ -113,10 +147,11 @@ func TestJudge(t *testing.T) {
 		{name: "queued too long", have: []forge.CIResult{queued}, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "waiting for a machine"},
 	} {
 		if c.checks == nil {
-			c.checks = []string{"test"}
+			c.checks = []queue.Check{{Name: "test"}}
 		}
 		for range 5 { // in any order
 			e := built(queue.Step{Checks: c.checks})
+			e.skips = c.skips
 			e.foldRun(c.run)
 			rand.Shuffle(len(c.have), func(i, j int) { c.have[i], c.have[j] = c.have[j], c.have[i] })
 			for _, r := range c.have {
@@ -143,7 +178,7 @@ func TestJudge(t *testing.T) {
 
 // A failed job waits for its run to end before it is run again, but not for ever.
 func TestRunningAgainHasALimit(t *testing.T) {
-	e := built(queue.Step{Checks: []string{"test"}, Rerun: 1})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
 	e.fold(check(1, "test", forge.CIFailed, "failure"))
 	limit := 10*time.Minute + time.Hour
 	if f := e.judge(e.jobs[0], after(limit-time.Second)); !f.again || !f.due.Equal(after(limit).now) {
@@ -157,7 +192,7 @@ func TestRunningAgainHasALimit(t *testing.T) {
 // A run that ends long after the push has started a job just before, perhaps:
 // the forge is asked once more.
 func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
-	e := built(queue.Step{Checks: []string{"test"}})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
 	at := after(20 * time.Minute)
 	e.polled, e.heard = at.now.Add(-time.Second), at.now
 	if f := e.judge(e.jobs[0], at); !f.look || f.outcome != "" {
@@ -192,14 +227,23 @@ func TestPassedEarlier(t *testing.T) {
 		"skipped":             {[]forge.CIResult{check(1, "test", forge.CINone, "skipped")}, run, false},
 		"a job of this name":  {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, run, false},
 		"failed, then passed": {[]forge.CIResult{check(0, "test", forge.CIFailed, "failure"), passed}, changed(func(r *forge.CIRun) { r.Attempt, r.Began = 2, passed.At }), true},
+		"another's too":       {[]forge.CIResult{passed, forge.CIResult{ID: 8, Name: "test", App: "evil", Suite: 1, Bound: false, State: forge.CIPassed}}, run, false},
 		"a status too":        {[]forge.CIResult{passed, status}, run, false},
 	} {
-		got := passedEarlier(queue.Step{Checks: []string{"test"}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run})
+		got := passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run})
 		if (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if passedEarlier(queue.Step{Checks: []string{"test"}}, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+	actions := queue.Step{Checks: []queue.Check{{Name: "test", App: queue.AppActions}}, Earlier: queue.EarlierCount}
+	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+		t.Error("a pass of nobody counts for one of an App")
+	}
+	passed.App = queue.AppActions
+	if passedEarlier(actions, []forge.CIResult{passed, status}, []forge.CIRun{run}) == nil {
+		t.Error("a status hides the pass of the App that is named")
+	}
+	if passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}}, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
 		t.Error("it counts where nobody asked for it")
 	}
 }
@@ -207,7 +251,7 @@ func TestPassedEarlier(t *testing.T) {
 // The forge's clock counts, not ours.
 func TestJudgeByTheClockOfTheForge(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
-		e := built(queue.Step{Checks: []string{"test"}})
+		e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
 		e.fold(forge.CIResult{ID: 1, Status: true, Name: "test", Commit: commit, State: forge.CIFailed, At: start.Add(skew - 10*time.Second)})
 		at := after(0)
 		at.skew = skew
@@ -247,7 +291,7 @@ func TestClockOfASlowForge(t *testing.T) {
 }
 
 func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
-	e := built(queue.Step{Checks: []string{"test"}})
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
 	if e.told(0) {
 		t.Error("told of nothing")
 	}

@@ -118,6 +118,7 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	}
 
 	c.lookEarlier(ctx, batch)
+	c.lookForSkips(ctx, batch)
 	var moves []forge.RefMove
 	at := map[*entry]int{}
 	failed := map[*entry]error{}

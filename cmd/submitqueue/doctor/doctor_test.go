@@ -132,6 +132,10 @@ func TestFaults(t *testing.T) {
 			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [c], scope: repository}\n")
 			workflow("on: push\njobs: {b: {}}\n")(f)
 		}, doctor.Warns, "checks", `"c", and no workflow here reports it`, "mend the name"},
+		{"a step's check of nobody, beside one of another App", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [{name: c, app: circle}, {name: d, app: github-actions}], scope: repository}\n")
+			workflow("on: push\njobs: {b: {}}\n")(f)
+		}, doctor.Warns, "checks", `"d", and no workflow here reports it`, "mend the name"},
 		{"merge group", workflow("on: [merge_group]\njobs: {b: {}}\n"), doctor.Warns, "workflows", "merge_group", "submitqueue/**"},
 		{"bad workflow", workflow("on: [push\n"), doctor.Warns, "workflows", "ci.yml: this is no YAML", "Actions page"},
 		{"memory", func(f *doctor.Facts) { f.Redis.Memory = true }, doctor.Warns, "redis", "a restart empties it", "redis-server"},

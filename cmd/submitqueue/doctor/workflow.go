@@ -249,7 +249,11 @@ func (r *report) awaited(f Facts, all []Workflow) {
 		return // it is a finding of its own
 	}
 	for _, step := range c.Steps {
-		for _, check := range step.Checks {
+		for _, c := range step.Checks {
+			if c.App != "" && c.App != queue.AppActions {
+				continue // no workflow reports it
+			}
+			check := c.Name
 			starts, elsewhere := "", ""
 			for _, w := range all {
 				name := path.Base(w.Path)

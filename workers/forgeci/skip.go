@@ -1,0 +1,65 @@
+package forgeci
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lookForSkips reads the messages of commits that are about to be pushed. One that
+// surely has GitHub Actions start nothing ends the build at once, if that was to
+// report a check: only commits that people have made, which rebase and
+// fast-forward keep, say such things.
+func (c *Controller) lookForSkips(ctx context.Context, batch []*entry) {
+	for _, e := range batch {
+		if e.known {
+			continue
+		}
+		message, err := c.o.Refs.Message(ctx, e.build.Commit)
+		if err != nil { // its push says more
+			c.o.Log.Info("the message of a commit could not be read", "build", e.build.ID, "error", err)
+			continue
+		}
+		marker, sure := queue.Skips(message)
+		c.mu.Lock()
+		e.skips = marker
+		if sure && e.done == nil {
+			c.skip(e)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// skip decides a build for which a workflow is waited that will not begin. The
+// caller holds mu.
+func (c *Controller) skip(e *entry) {
+	at := slices.IndexFunc(e.jobs, func(j *job) bool { return !j.done && j.byActions() != "" })
+	if at < 0 {
+		return
+	}
+	f := finding{outcome: queue.JobInfra, noCheck: true, detail: fmt.Sprintf("the check `%s` would not appear: %s", e.jobs[at].byActions(), e.skipped())}
+	for _, j := range e.jobs {
+		if !j.done {
+			c.decide(e, j, f)
+		}
+	}
+	e.known = true
+}
+
+// byActions names a check of the job that only GitHub Actions can report, or nothing.
+func (j *job) byActions() string {
+	for _, check := range j.Step.Checks {
+		if check.App == queue.AppActions {
+			return check.Name
+		}
+	}
+	return ""
+}
+
+// skipped says for people what the message of the build's commit does.
+func (e *entry) skipped() string {
+	return fmt.Sprintf("the message of the commit says `%s`, and GitHub starts no workflow for such a commit; take that out of the message and push again, "+
+		"or land by a method for which the queue writes the message (merge or squash)", e.skips)
+}
