@@ -31,13 +31,10 @@ func (o *Owner) branch() string {
 // unless that was renamed while the queue went along.
 func (o *Owner) branchIn(m *queue.Main) {
 	m.Under = ""
-	if o.Follow && m.Formerly == o.Branch {
+	if m.Branch == o.Branch || o.Follow && m.Formerly == o.Branch {
 		return
 	}
-	if m.Branch != o.Branch {
-		m.Renamed = ""
-	}
-	m.Branch, m.Formerly = o.Branch, ""
+	m.Branch, m.Formerly, m.Renamed = o.Branch, "", ""
 }
 
 // branchGone says what became of a target branch that is not there, and what to do.
@@ -92,11 +89,6 @@ func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Bo
 	if err != nil {
 		return nil, err
 	}
-	if place, err := p.locate(ctx); err == nil && free && place.Name != "" {
-		if free, err = p.claim(ctx, place.Name+"@"+to); err != nil {
-			return nil, err
-		}
-	}
 	now := oneLine(to, 100)
 	switch {
 	case !free:
@@ -147,24 +139,16 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	return err == nil, err
 }
 
-// Under returns the name under which the queue of a repository's branch is kept:
-// its own, unless the branch or the repository was renamed. The repository's id
-// is 0 where it is not known; then only a name of the same repository is followed.
-func Under(ctx context.Context, store queue.Store, name, branch string, repository int64) (string, error) {
+// Under returns the name under which the queue of a branch is kept: name, unless the
+// branch was renamed. It stays among the queues of one repository.
+func Under(ctx context.Context, store queue.Store, name, branch string) (string, error) {
 	s, _, err := loadState(ctx, store, name)
-	if err != nil || s.Main.Under == "" {
+	if err != nil || s.Main.Under == "" || repositoryOf(s.Main.Under) != repositoryOf(name) {
 		return name, err
 	}
 	of, _, err := loadState(ctx, store, s.Main.Under)
-	if err != nil {
-		return name, err
-	}
-	same := of.Main.Repository == repository
-	if repository == 0 {
-		same = repositoryOf(s.Main.Under) == repositoryOf(name)
-	}
-	if !same || of.Main.Branch != branch && of.Main.Renamed != branch {
-		return name, nil // it has gone elsewhere since
+	if err != nil || of.Main.Branch != branch && of.Main.Renamed != branch {
+		return name, err // it has gone elsewhere since
 	}
 	return s.Main.Under, nil
 }
