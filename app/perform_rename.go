@@ -37,6 +37,16 @@ func (o *Owner) branchIn(m *queue.Main) {
 	m.Branch, m.Formerly, m.Renamed = o.Branch, "", ""
 }
 
+// defaultText says that a branch that nobody has chosen is not the default one any
+// more, and has not been renamed; or "".
+func defaultText(m queue.Main) string {
+	if m.Default == "" || m.Renamed != "" {
+		return ""
+	}
+	ours, other := oneLine(m.Branch, 100), oneLine(m.Default, 100)
+	return fmt.Sprintf("the default branch is %s; this queue stays with %s, as that was not renamed. For a queue of %s start a server with --branch %s; --branch %s ends this message", other, ours, other, other, ours)
+}
+
 // branchGone says what became of a target branch that is not there, and what to do.
 func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
 	f, ok := p.Forge.(forge.Locator)
