@@ -76,7 +76,7 @@ func (p *performer) reached(events []queue.Event) {
 			continue
 		}
 		p.mu.Lock()
-		p.place = forge.Place{}
+		p.place, p.houseAt = forge.Place{}, time.Time{}
 		p.mu.Unlock()
 		if f, ok := p.Forge.(interface{ Reset() }); ok {
 			f.Reset()

@@ -114,8 +114,8 @@ func (c *Core) renamed(b queue.Renamed) {
 const baseAgain = 3 * time.Second
 
 // lookTwice has a pull request that asks for another branch looked at once more,
-// before its change is taken out for that. The change does not land meanwhile: nobody
-// says that it still may.
+// before its change is taken out for that. Meanwhile it boards no push: it is being
+// asked about.
 func (c *Core) lookTwice(r *queue.Request, b queue.Inspected, attempt int) bool {
 	if r.Twice || !b.Open || c.offBase(r.Number, b).Code != queue.ReasonWrongBase {
 		return false
