@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -380,6 +381,11 @@ func TestTargetBranchRenamed(t *testing.T) {
 			first, second, built := h.renaming()
 			mustNot(t, h.RenameBranch("ada", "main", "trunk"))
 			h.away("the branch main was renamed to trunk; everything keeps its place: serve the new name (--branch trunk), or give the branch its old name")
+			for _, path := range []string{"/queue", "/api/queue"} {
+				if _, page := h.page(path + "?queue=" + url.QueryEscape(hubQueue)); !strings.Contains(page, "waiting: the branch main was renamed to trunk; everything keeps its place") {
+					t.Errorf("%s does not say it:\n%s", path, page)
+				}
+			}
 			for _, n := range []int{first, second} {
 				h.says(n, "in the queue: the target branch was renamed", "The target branch was renamed: from `main` to `trunk`. Everything keeps its place", "(`--branch`)")
 				h.check(n, "queued")
