@@ -116,10 +116,11 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	if name == p.Queue {
 		return true, nil
 	}
-	s, version, err := loadState(ctx, p.Store, name)
+	s, _, err := loadState(ctx, p.Store, name)
 	if err != nil || s.Main.Under == p.Queue {
 		return err == nil, err
 	}
+	var version int64
 	token, err := p.Store.Acquire(ctx, name, p.Name+"/renaming", leaseTTL)
 	if errors.Is(err, queue.ErrNotOwner) {
 		return false, nil
