@@ -37,6 +37,7 @@ type APIQueueSummary struct {
 	Proven   bool     `json:"proven"`            // each check of the tip has passed
 	Waits    string   `json:"waits,omitempty"`   // why the forge is not asked at the moment, and until when
 	Trouble  []string `json:"trouble,omitempty"` // what keeps failing, and when it is tried again
+	Default  string   `json:"default,omitempty"` // that the default branch is another one, and what to do
 	Away     string   `json:"away,omitempty"`    // why this server does not show the present state, e.g. that it starts
 }
 
@@ -203,7 +204,7 @@ type APILog struct {
 func summaryOf(v queue.QueueView) APIQueueSummary {
 	s := APIQueueSummary{
 		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
+		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Default: v.Default, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {

@@ -20,6 +20,18 @@
 // and carries them out again; each kind says in package queue what makes that
 // harmless. Results are events of this process: lost with it, made again.
 //
+// A queue keeps its name, whatever is renamed. Whose queues have which name, by the
+// repository's id, is known to whoever opens them (names.go of cmd/submitqueue); which
+// queue of a repository a branch is kept in that was renamed, to the state under the
+// branch's new name (perform_rename.go, Under). The first must hold where nobody has
+// seen the renaming, since the forge finds a repository by its id at any time. A
+// branch has no id: only who has seen the renaming can note it, and does so where the
+// lease of the other name keeps a second queue from beginning there meanwhile:
+//
+//	repositories       77: acme/shop, main      though it is acme/store by now
+//	acme/shop@trunk    under: acme/shop@main    which was renamed to trunk
+//	acme/shop@main     branch: trunk, formerly: main, and all else
+//
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
 // spooled (intake_drain.go) and turns stop; nothing is forgotten.

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -380,6 +381,11 @@ func TestTargetBranchRenamed(t *testing.T) {
 			first, second, built := h.renaming()
 			mustNot(t, h.RenameBranch("ada", "main", "trunk"))
 			h.away("the branch main was renamed to trunk; everything keeps its place: serve the new name (--branch trunk), or give the branch its old name")
+			for _, path := range []string{"/queue", "/api/queue"} {
+				if _, page := h.page(path + "?queue=" + url.QueryEscape(hubQueue)); !strings.Contains(page, "waiting: the branch main was renamed to trunk; everything keeps its place") {
+					t.Errorf("%s does not say it:\n%s", path, page)
+				}
+			}
 			for _, n := range []int{first, second} {
 				h.says(n, "in the queue: the target branch was renamed", "The target branch was renamed: from `main` to `trunk`. Everything keeps its place", "(`--branch`)")
 				h.check(n, "queued")
@@ -425,6 +431,53 @@ func TestOwnBranchRenamed(t *testing.T) {
 			h.landed(h.land("third", map[string]string{"c": "c\n"}))
 		})
 	}
+}
+
+// GitHub may tell pull requests of their branch's new name before it says what became
+// of the branch: nobody leaves the queue for that.
+func TestPullRequestsKnowTheNewNameFirst(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), follow: true})
+	first, second, built := h.renaming()
+	h.github.Fail(forgetest.Fault{Path: "/repos/acme/shop/branches/main", Status: 404, Times: 3})
+	mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+	h.until("the queue is that of trunk", func(c *speculation.Core) bool {
+		m := c.State().Main
+		return m.Branch == "trunk" && m.Away == "" && string(m.Tip) == h.Head("trunk")
+	})
+	h.seen()
+	h.says(first, "1st of 2")
+	h.renamed(first, second, built, "trunk")
+}
+
+// A server that looked where a branch is kept before another one was renamed to it
+// serves no second queue of it.
+func TestBranchThatIsKeptElsewhereByNow(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), follow: true})
+	first, second, built := h.renaming()
+	mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+	h.until("the queue is that of trunk", func(c *speculation.Core) bool { return c.State().Main.Branch == "trunk" })
+	late := app.NewOwner(app.OwnerOptions{Queue: "acme/shop@trunk", Branch: "trunk", Name: "late", Store: h.store, Forge: h.adapter, Mirror: h.mirror,
+		Workers: workers.NewInstant(1), Analyzers: analyzers, Now: time.Now, Log: h.log})
+	live, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- late.Run(live) }()
+	for !strings.Contains(late.Away(), "starts again") {
+		changed := late.Changed()
+		if strings.Contains(late.Away(), "starts again") {
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			t.Fatalf("away: %q", late.Away())
+		}
+	}
+	if err := late.Ready(); err == nil || !strings.Contains(err.Error(), "is served by the queue acme/shop@main") {
+		t.Errorf("ready: %v", err)
+	}
+	stop()
+	mustNot(t, <-ended)
+	h.renamed(first, second, built, "trunk")
 }
 
 // A queue does not go where another one has its changes: one branch has one queue.

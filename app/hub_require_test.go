@@ -9,6 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
 )
 
 // asks protects main with what it asks of reviews and checks; the queue may push
@@ -238,6 +239,59 @@ func TestRequirementsAreReadAgainBeforeLanding(t *testing.T) {
 	}
 	h.Review("max", a, "APPROVED", "", "")
 	h.landed(a)
+}
+
+// The look right before a landing is one call for each pull request, and one for all
+// that the same person has asked for within ten seconds; later, his permission is read
+// again, and who has lost it does not land.
+func TestCallsOfTheLookBeforeLanding(t *testing.T) {
+	var ahead atomic.Int64
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	h.proven()
+	h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}})
+	ready := func(names ...string) (numbers []int) {
+		h.Helper()
+		for _, name := range names {
+			numbers = append(numbers, h.pull(name, map[string]string{name: "x\n"}))
+			h.Review("bob", numbers[len(numbers)-1], "APPROVED", "", "")
+		}
+		h.paused(numbers[0])
+		for _, n := range numbers {
+			h.Comment("ann", n, "/land")
+		}
+		h.boarded(numbers...)
+		h.seen()
+		h.quiet()
+		ahead.Add(int64(90 * time.Second))
+		return numbers
+	}
+	two := ready("api/a", "web/b")
+	from := len(h.github.Requests("", "/**"))
+	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", At: queue.At(time.Now()), // said on no pull request
+		Body: queue.Commented{Comment: "resume", Author: "max", Body: "/queue resume"}}))
+	for _, n := range two {
+		h.landed(n)
+	}
+	got := map[string]int{}
+	for _, r := range h.github.Requests("", "/**")[from:] {
+		if r.Method == "GET" || strings.HasSuffix(r.Path, "/graphql") {
+			got[r.Method+" "+r.Path]++
+		}
+	}
+	for call, want := range map[string]int{"POST /api/graphql": 2, "GET /repos/acme/shop/collaborators/ann/permission": 1} {
+		if got[call] != want {
+			t.Errorf("%d times %s, want %d; in all %v", got[call], call, want, got)
+		}
+	}
+	for call, n := range got {
+		if strings.HasSuffix(call, "/reviews") || strings.Contains(call, "/rules/") {
+			t.Errorf("%d times %s, which was asked together with the rest", n, call)
+		}
+	}
+	one := ready("api/c")[0]
+	h.SetPermission("ann", "read") // nobody says so
+	h.Comment("max", one, "/queue resume")
+	h.says(one, "Out of the queue: this needs another permission", "`ann`")
 }
 
 // What cannot be read is not taken as met: the answer says what the App lacks.

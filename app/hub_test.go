@@ -174,7 +174,7 @@ func (h *hub) start(o hubOptions) {
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }
 	}
 	branch := cmp.Or(o.branch, "main")
-	if kept := must(app.Under(h.Context(), h.store, "acme/shop@"+branch, branch, 0)); kept != hubQueue {
+	if kept := must(app.Under(h.Context(), h.store, "acme/shop@"+branch, branch)); kept != hubQueue {
 		h.Errorf("the queue of %s is kept as %s", branch, kept)
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,

@@ -57,7 +57,7 @@ func (in *Intake) queuesOf(hook Hook, d forge.Delivery) []string {
 		out = append(out, hook.queues(in.configured(d.Repository, d.RepositoryID))...)
 	}
 	for _, r := range d.Repositories {
-		out = append(out, hook.queues(in.configured(r, 0))...)
+		out = append(out, hook.queues(in.configured(r.Name, r.ID))...)
 	}
 	if d.Account != "" {
 		for repository, names := range hook.all() {

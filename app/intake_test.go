@@ -20,6 +20,8 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -287,6 +289,24 @@ func TestIntakeGoesByTheRepositorysID(t *testing.T) {
 		body := fmt.Sprintf(`{"repository":%q,"id":%d,"kind":"comment","number":7,"comment":"/land"}`, c.name, c.id)
 		if _, result := s.deliver(t, "/webhook", "right", body); result != c.result {
 			t.Errorf("%s %d: %s, want %s", c.name, c.id, result, c.result)
+		}
+	}
+}
+
+// What an installation is given or loses is said of its repositories by their ids, too.
+func TestInstallationsGoByTheRepositorysID(t *testing.T) {
+	for id, want := range map[int64]int{7: 1, 8: 0} {
+		inbox := &intakeInbox{}
+		in := app.NewIntake(app.IntakeOptions{Hooks: map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret),
+			Queues: map[string][]string{"acme/store": {"acme/store@main"}}}},
+			Appender: inbox, Spool: &intakeSpool{}, Metrics: app.NewMetrics(), Now: noon})
+		in.Moved("acme/store", forge.Place{Name: "globex/shop", ID: 7})
+		body := fmt.Sprintf(`{"action":"removed","repositories_removed":[{"id":%d,"full_name":"acme/store"}]}`, id)
+		r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
+		r.Header = forgetest.WebhookHeader("installation_repositories", "d", hubSecret, []byte(body))
+		in.ServeHTTP(httptest.NewRecorder(), r)
+		if got := len(inbox.events["acme/store@main"]); got != want {
+			t.Errorf("%d: %d events, want %d", id, got, want)
 		}
 	}
 }

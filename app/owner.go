@@ -234,6 +234,15 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 			return nil, 0, err
 		}
 	}
+	if s.Main.Under != "" { // since this server has looked where the branch is kept
+		kept, err := Under(ctx, o.Store, o.Queue, o.Branch)
+		if err != nil {
+			return nil, 0, err
+		}
+		if kept != o.Queue {
+			return nil, 0, fmt.Errorf("the branch %s is served by the queue %s since another branch was renamed to it; start this server again, and it finds that one", o.Branch, kept)
+		}
+	}
 	o.branchIn(&s.Main)
 	return speculation.New(s), version, nil
 }

@@ -42,6 +42,9 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		return nil, err
 	}
 	out := queue.Observed{Action: key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
+	if p.Follow && place.Default != branch {
+		out.Default = oneLine(place.Default, 100)
+	}
 	if tip != t.From {
 		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
 		if err != nil {

@@ -33,9 +33,6 @@ func (p *performer) locate(ctx context.Context) (forge.Place, error) {
 	if p.Moved != nil {
 		p.Moved(place)
 	}
-	if _, err := p.claim(ctx, place.Name+"@"+p.branch()); err != nil {
-		p.Log.Warn("the queue could not be noted under its repository's present name; a server that is started anew may not find it there", "queue", p.Queue, "repository", place.Name, "error", err)
-	}
 	return place, nil
 }
 
@@ -79,7 +76,7 @@ func (p *performer) reached(events []queue.Event) {
 			continue
 		}
 		p.mu.Lock()
-		p.place = forge.Place{}
+		p.place, p.houseAt = forge.Place{}, time.Time{}
 		p.mu.Unlock()
 		if f, ok := p.Forge.(interface{ Reset() }); ok {
 			f.Reset()

@@ -31,13 +31,20 @@ func (o *Owner) branch() string {
 // unless that was renamed while the queue went along.
 func (o *Owner) branchIn(m *queue.Main) {
 	m.Under = ""
-	if o.Follow && m.Formerly == o.Branch {
+	if m.Branch == o.Branch || o.Follow && m.Formerly == o.Branch {
 		return
 	}
-	if m.Branch != o.Branch {
-		m.Renamed = ""
+	m.Branch, m.Formerly, m.Renamed = o.Branch, "", ""
+}
+
+// defaultText says that a branch that nobody has chosen is not the default one any
+// more, and has not been renamed; or "".
+func defaultText(m queue.Main) string {
+	if m.Default == "" || m.Renamed != "" {
+		return ""
 	}
-	m.Branch, m.Formerly = o.Branch, ""
+	ours, other := oneLine(m.Branch, 100), oneLine(m.Default, 100)
+	return fmt.Sprintf("the default branch is %s; this queue stays with %s, as that was not renamed. For a queue of %s start a server with --branch %s; --branch %s ends this message", other, ours, other, other, ours)
 }
 
 // branchGone says what became of a target branch that is not there, and what to do.
@@ -92,11 +99,6 @@ func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Bo
 	if err != nil {
 		return nil, err
 	}
-	if place, err := p.locate(ctx); err == nil && free && place.Name != "" {
-		if free, err = p.claim(ctx, place.Name+"@"+to); err != nil {
-			return nil, err
-		}
-	}
 	now := oneLine(to, 100)
 	switch {
 	case !free:
@@ -118,6 +120,7 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	if err != nil || s.Main.Under == p.Queue {
 		return err == nil, err
 	}
+	var version int64
 	token, err := p.Store.Acquire(ctx, name, p.Name+"/renaming", leaseTTL)
 	if errors.Is(err, queue.ErrNotOwner) {
 		return false, nil
@@ -148,24 +151,16 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	return err == nil, err
 }
 
-// Under returns the name under which the queue of a repository's branch is kept:
-// its own, unless the branch or the repository was renamed. The repository's id
-// is 0 where it is not known; then only a name of the same repository is followed.
-func Under(ctx context.Context, store queue.Store, name, branch string, repository int64) (string, error) {
+// Under returns the name under which the queue of a branch is kept: name, unless the
+// branch was renamed. It stays among the queues of one repository.
+func Under(ctx context.Context, store queue.Store, name, branch string) (string, error) {
 	s, _, err := loadState(ctx, store, name)
-	if err != nil || s.Main.Under == "" {
+	if err != nil || s.Main.Under == "" || repositoryOf(s.Main.Under) != repositoryOf(name) {
 		return name, err
 	}
 	of, _, err := loadState(ctx, store, s.Main.Under)
-	if err != nil {
-		return name, err
-	}
-	same := of.Main.Repository == repository
-	if repository == 0 {
-		same = repositoryOf(s.Main.Under) == repositoryOf(name)
-	}
-	if !same || of.Main.Branch != branch && of.Main.Renamed != branch {
-		return name, nil // it has gone elsewhere since
+	if err != nil || of.Main.Branch != branch && of.Main.Renamed != branch {
+		return name, err // it has gone elsewhere since
 	}
 	return s.Main.Under, nil
 }

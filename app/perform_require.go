@@ -19,7 +19,7 @@ const boardingRequest = recheckRequest + "boarding/"
 // levelFor is how long somebody's permission is taken as it was read, right before
 // a landing: many changes of a few people land at one time. What was seen of a
 // change is taken to hold for longer than that.
-const levelFor = 30 * time.Second
+const levelFor = 10 * time.Second
 
 // level is somebody's permission as it was read.
 type level struct {

@@ -157,6 +157,7 @@ func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
 	}
 	v.Away, v.Waits = o.Away(), o.Waits()
 	o.Read(func(c *speculation.Core) { v.Trouble = trouble(c.State().Actions) })
+	v.Default = defaultText(v.Main)
 	return v, true
 }
 

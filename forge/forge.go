@@ -92,10 +92,10 @@ type Delivery struct {
 	Events     []queue.Event
 	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
 
-	RepositoryID int64    // stays the same when the repository has another name; 0: not told
-	Formerly     string   // "owner/name" that the repository had before
-	Repositories []string // it is about these, too
-	Account      string   // it is about all repositories of this owner, too
+	RepositoryID int64   // stays the same when the repository has another name; 0: not told
+	Formerly     string  // "owner/name" that the repository had before
+	Repositories []Place // it is about these, too; without their default branches
+	Account      string  // it is about all repositories of this owner, too
 }
 
 // PullRequest is a pull or merge request as it stands at the forge.

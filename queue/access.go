@@ -4,7 +4,7 @@ package queue
 // or that it is somewhere else by now.
 type Access struct {
 	Lost  string `json:"lost,omitempty"`  // why, and what to do about it; empty: it can be reached, or it is worth a try
-	Moved bool   `json:"moved,omitempty"` // it was renamed or transferred
+	Moved bool   `json:"moved,omitempty"` // it was renamed or transferred, or has another default branch
 }
 
 func (Access) event() {}

@@ -14,6 +14,7 @@ type Observed struct {
 	Line       []LineCommit `json:"line"`   // first-parent commits after From up to Tip, oldest first
 	Protected  bool         `json:"protected"`
 	Repository int64        `json:"repository,omitempty"` // the forge's id of it; 0: it has none
+	Default    string       `json:"default,omitempty"`    // its default branch, where that is another one than the queue's, which nobody has chosen
 	Config     *Config      `json:"config,omitempty"`
 	Broken     string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
 

@@ -59,6 +59,7 @@ type Request struct {
 
 	Boarding bool     `json:"boarding,omitempty"` // the queue's own, right before a change lands: meanwhile it stays where it is
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
+	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
 }
 

@@ -108,6 +108,24 @@ func (c *Core) renamed(b queue.Renamed) {
 	c.observe()
 }
 
+// baseAgain is how long after a pull request was seen to ask for another branch it is
+// looked at once more: a forge that renames a branch may tell its pull requests of
+// it before it can say what became of the branch.
+const baseAgain = 3 * time.Second
+
+// lookTwice has a pull request that asks for another branch looked at once more,
+// before its change is taken out for that. Meanwhile it boards no push: it is being
+// asked about.
+func (c *Core) lookTwice(r *queue.Request, b queue.Inspected, attempt int) bool {
+	if r.Twice || !b.Open || c.offBase(r.Number, b).Code != queue.ReasonWrongBase {
+		return false
+	}
+	r.Twice = true
+	c.touch(queue.KindRequest, r.ID)
+	c.askAgain(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}, attempt+1, baseAgain, "")
+	return true
+}
+
 // asking returns the pull requests about which there are requests, in order.
 func (c *Core) asking() []int {
 	numbers := map[int]bool{}

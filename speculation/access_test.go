@@ -45,3 +45,97 @@ func TestOutOfReachIsNoFailure(t *testing.T) {
 		t.Errorf("it never entered: %+v", w.core.s.Pulls[p.number])
 	}
 }
+
+// A branch that was renamed takes its queue along, unless that is told to stand still:
+// then it says the new name, and looks again whether the branch is back.
+func TestBranchIsRenamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		why                   string
+		branch, formerly, now string // Branch, Formerly and Renamed of the state
+	}{
+		"the queue goes along": {"", "trunk", "main", ""},
+		"it stands still":      {"serve trunk", "main", "", "trunk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := quiet(t, unit, queue.Rules{})
+			p := w.open(w.main, edit{"a/code": "one"})
+			w.step(w.say(p, "dev", "/land"))
+			a := w.inspecting(p)
+			w.step(w.event(queue.Renamed{Action: "nobody's", From: "main", To: "trunk", Why: c.why}))
+			if m := w.core.State().Main; m.Branch != "main" || m.Renamed != "" {
+				t.Fatalf("an answer to nothing is taken in: %+v", m)
+			}
+			w.step(w.event(queue.Renamed{Action: a.Key, From: "main", To: "trunk", Why: c.why}))
+			m := w.core.State().Main
+			if m.Branch != c.branch || m.Formerly != c.formerly || m.Renamed != c.now || m.Away != c.why {
+				t.Errorf("%+v", m)
+			}
+			again := w.inspecting(p)
+			if again == nil || (again.NotBefore > 0) != (c.why != "") {
+				t.Fatalf("the command is not kept: %+v", again)
+			}
+			if c.why == "" {
+				w.step(w.event(queue.Renamed{Action: again.Key, From: "main", To: "elsewhere"}))
+				if m := w.core.State().Main; m.Branch != "trunk" {
+					t.Errorf("old news is followed: %+v", m)
+				}
+				w.step(w.event(queue.Renamed{Action: w.inspecting(p).Key, From: "trunk", To: "main"}))
+				if m := w.core.State().Main; m.Branch != "main" || m.Formerly != "" {
+					t.Errorf("it is back, and %+v", m)
+				}
+				return
+			}
+			w.step(w.event(queue.Access{}))
+			if m := w.core.State().Main; m.Away != "" || m.Renamed != "" {
+				t.Errorf("it is back, and %+v", m)
+			}
+		})
+	}
+}
+
+// A pull request that asks for another branch is looked at twice before it leaves: its
+// branch may have been renamed, and the forge does not say so yet. It boards no push
+// in between.
+func TestOtherBaseIsLookedAtTwice(t *testing.T) {
+	for name, back := range map[string]bool{"it was renamed": true, "somebody has chosen it": false} {
+		t.Run(name, func(t *testing.T) {
+			w := quiet(t, unit, queue.Rules{})
+			p := w.open(w.main, edit{"a/code": "one"})
+			w.step(w.say(p, "boss", "/queue pause now"))
+			w.step(w.say(p, "dev", "/land"))
+			w.quiesce()
+			elsewhere := func() {
+				t.Helper()
+				a := w.inspecting(p)
+				if a == nil {
+					t.Fatal("nobody looks")
+				}
+				w.step(w.event(queue.Inspected{Action: a.Key, Open: true, Head: p.head, Base: "trunk", ConfigAt: w.core.State().Main.ConfigAt, Permission: "write"}))
+			}
+			w.tell(queue.Retargeted{Number: p.number})
+			elsewhere()
+			a := w.inspecting(p)
+			if ch := w.change(p); ch.Phase.Final() || a == nil || a.NotBefore != w.now.Add(baseAgain) || a.Error != "" {
+				t.Fatalf("%s %+v", ch.Phase, a)
+			}
+			for range 2 {
+				w.waits = nil // of these, the forge answers nothing yet
+				w.step(w.say(p, "boss", "/queue resume"))
+			}
+			if w.core.State().Push != nil {
+				t.Error("it lands meanwhile")
+			}
+			if !back {
+				elsewhere()
+				if ch := w.change(p); ch.Phase != queue.Cancelled || ch.Reason.Code != queue.ReasonRetargeted {
+					t.Errorf("%s %+v", ch.Phase, ch.Reason)
+				}
+				return
+			}
+			w.step(w.event(queue.Renamed{Action: a.Key, From: "main", To: "trunk"}))
+			if ch := w.change(p); ch.Phase.Final() || w.core.State().Main.Branch != "trunk" {
+				t.Errorf("%s %+v", ch.Phase, ch.Reason)
+			}
+		})
+	}
+}

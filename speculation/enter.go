@@ -35,7 +35,7 @@ func (c *Core) inspected(b queue.Inspected) {
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
-		c.recheck(r, b)
+		c.recheck(r, b, a.Attempt)
 		return
 	}
 	if why := c.refusal(r, b); why.Code != "" {
@@ -226,9 +226,12 @@ func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 }
 
 // recheck takes a change out whose pull request no longer is what was inspected.
-func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
-	c.forget(r)
+func (c *Core) recheck(r *queue.Request, b queue.Inspected, attempt int) {
 	ch := c.active(r.Number)
+	if ch != nil && ch.Phase != queue.Landing && c.lookTwice(r, b, attempt) {
+		return
+	}
+	c.forget(r)
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}

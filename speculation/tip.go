@@ -30,6 +30,10 @@ func (c *Core) observed(b queue.Observed) {
 		m.Repository = b.Repository
 		c.touchMain()
 	}
+	if m.Default != b.Default {
+		m.Default = b.Default
+		c.touchMain()
+	}
 	late := m.Again // something happened after it was made
 	if late {
 		m.Again = false

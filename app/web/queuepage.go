@@ -110,6 +110,9 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 	for _, text := range v.Trouble[:min(len(v.Trouble), 3)] {
 		out = append(out, alert{Tone: "warn", Title: "Failing", Text: clean(text) + "."})
 	}
+	if v.Default != "" {
+		out = append(out, alert{Tone: "calm", Title: "Another default branch", Text: clean(v.Default) + "."})
+	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
 		if pause.Code != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -218,13 +219,9 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	if p.pushed == r.PushedAt && p.pushed != "" && !asked {
 		return nil
 	}
-	branch := d.branch
-	if branch == "" {
-		branch = r.DefaultBranch
-	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	has, err := d.app.Configured(ctx, in, r, branch)
+	has, err := d.configured(ctx, in, r)
 	if err != nil {
 		return err
 	}
@@ -235,11 +232,29 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	if !has {
 		return nil
 	}
-	return d.serve(ctx, r, branch, p)
+	return d.serve(ctx, r, p)
+}
+
+// configured says whether a repository is to have a queue. The one that it has stays
+// with its branch when another becomes the default one.
+func (d *discovery) configured(ctx context.Context, in github.InstallationFacts, r github.RepoFacts) (bool, error) {
+	if d.branch != "" {
+		return d.app.Configured(ctx, in, r, d.branch)
+	}
+	kept, err := d.names.find(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	if kept.Branch != "" && kept.Branch != r.DefaultBranch {
+		if has, err := d.app.Configured(ctx, in, r, kept.Branch); has || err != nil {
+			return has, err
+		}
+	}
+	return d.app.Configured(ctx, in, r, r.DefaultBranch)
 }
 
 // serve opens a repository's queue.
-func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string, p *place) error {
+func (d *discovery) serve(ctx context.Context, r github.RepoFacts, p *place) error {
 	owner, name, err := ownerAndName(r.FullName)
 	if err != nil {
 		return err
@@ -249,12 +264,16 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 	if err != nil {
 		return err
 	}
-	q := d.queue(r.FullName, branch, d.file.API, f, d.log)
-	q.ID = r.ID
-	kept := ""
-	if q.Repository, err = d.names.of(ctx, r.ID, r.FullName, branch); err == nil {
-		d.set.s.moved(q.Repository)(forge.Place{ID: r.ID, Name: r.FullName})
-		kept, err = d.set.add(ctx, q)
+	at, own, queued := forge.Place{ID: r.ID, Name: r.FullName}, r.DefaultBranch, ""
+	if d.branch != "" {
+		own = ""
+	}
+	kept, err := d.names.of(ctx, at, own)
+	if err == nil {
+		q := d.queue(r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f, d.log)
+		q.Repository = kept.Name
+		d.set.s.moved(q.Repository)(at)
+		queued, err = d.set.add(ctx, q)
 	}
 	if err != nil {
 		d.mu.Lock()
@@ -262,10 +281,10 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, branch string
 		d.mu.Unlock()
 		return err
 	}
-	d.log.Info("a repository has a queue", "queue", kept)
+	d.log.Info("a repository has a queue", "queue", queued)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.name, p.queue, p.forge = q.Repository, kept, f
+	p.name, p.queue, p.forge = kept.Name, queued, f
 	return nil
 }
 

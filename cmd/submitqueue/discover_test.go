@@ -4,15 +4,12 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
-	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 const foundSecret = "0123456789abcdef"
@@ -161,45 +158,3 @@ func merged(t *testing.T, r *forgetest.Repository, n int) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// A repository that is given another name keeps its queue, after a restart too,
-// and so does the one that takes its name.
-func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
-	hub, shop := newShopServer(t)
-	hub.Install("acme")
-	s := startFound(t, hub, "acme")
-	s.serves("acme/shop@main")
-	land := func(r *forgetest.Repository, branch string) {
-		t.Helper()
-		if _, err := r.Commit("ann", forgetest.Commit{Branch: branch, From: "main", Files: map[string]string{branch: "a\n"}}); err != nil {
-			t.Fatal(err)
-		}
-		n, err := r.OpenPull("ann", branch, "main", "A "+branch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Comment("ann", n, "/land")
-		merged(t, r, n)
-	}
-	land(shop, "first")
-	if err := shop.Rename("acme", "acme/store"); err != nil {
-		t.Fatal(err)
-	}
-	land(shop, "second")
-	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
-	hub.AddToInstallation("acme", "shop")
-	both := regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
-	s.until("each has a queue", func() bool { return both.MatchString(s.queues()) })
-	before := s.queues()
-	land(shop, "third")
-	land(other, "fourth")
-	_, err := exec.LookPath("redis-server")
-	storetest.Need(t, "redis", err == nil) // what is in memory ends with the server
-	s.stop()
-
-	s = startServe(t, s.data, func(c *serveCommand) { c.Owner = []string{"acme"} })
-	hub.SetWebhook(s.base+"/webhook", foundSecret)
-	s.serves(before)
-	land(shop, "fifth")
-	land(other, "sixth")
-}

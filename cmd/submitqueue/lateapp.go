@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -47,27 +50,15 @@ func (l *lateApp) made(a appFile) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, receiver := l.stack, github.NewReceiver(a.WebhookSecret)
+	names := &queueNames{store: s.store, owner: s.set.name}
 	if len(l.c.Repo) > 0 {
-		queues, err := l.queues(a)
-		if err != nil {
-			return err
-		}
-		l.receiver.set(receiver, nil)
-		for _, q := range queues {
-			s.spawn(func(ctx context.Context) {
-				if _, err := s.set.add(ctx, q); err != nil {
-					l.log.Error("a queue cannot be opened; restart the server", "queue", q.name(), "error", err)
-				}
-			})
-		}
-		return nil
+		return l.named(a, receiver, names)
 	}
 	d, err := newDiscovery(a, l.shared, l.log)
 	if err != nil {
 		return err
 	}
-	d.set, d.branch, d.queue = s.set, l.c.Branch, l.c.onGitHub
-	d.names = &queueNames{store: s.store, owner: s.set.name}
+	d.set, d.branch, d.queue, d.names = s.set, l.c.Branch, l.c.onGitHub, names
 	for _, o := range l.c.Owner {
 		d.owners = append(d.owners, strings.ToLower(o))
 	}
@@ -79,29 +70,26 @@ func (l *lateApp) made(a appFile) error {
 	return nil
 }
 
-// queues are those of the repositories that were named.
-func (l *lateApp) queues(a appFile) (list []stackQueue, err error) {
-	branch := l.c.Branch
-	if branch == "" {
-		branch = "main"
-	}
+// named serves the repositories that were named. The caller holds mu.
+func (l *lateApp) named(a appFile, receiver forge.Receiver, names *queueNames) error {
 	app, err := github.NewApp(github.AppOptions{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Shared: l.shared, Logger: l.log})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	n := &named{file: a, shared: l.shared, queue: l.c.onGitHub, set: l.stack.set, names: names, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
+		nudges: make(chan struct{}, 1), left: map[string]error{}}
 	for _, name := range l.c.Repo {
-		owner, repo, err := ownerAndName(name)
-		if err != nil {
-			return nil, err
-		}
-		f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: repo, App: app, Shared: l.shared, Logger: l.log})
-		if err != nil {
-			return nil, err
-		}
-		full := owner + "/" + repo
-		list = append(list, l.c.onGitHub(full, branch, a.API, f, l.log))
+		n.left[name] = errors.New("it was not looked for yet")
 	}
-	return list, nil
+	l.stack.set.wait(n.ready)
+	l.stack.spawn(func(ctx context.Context) {
+		done := n.open(ctx, app)
+		l.receiver.set(receiver, n.heard) // not before: what is refused is asked for again
+		if !done {
+			n.run(ctx, app)
+		}
+	})
+	return nil
 }
 
 // onGitHub is a queue of a repository there, whose own CI builds as well.

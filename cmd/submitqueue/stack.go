@@ -44,11 +44,10 @@ type stackOptions struct {
 
 // stackQueue is one queue of a server.
 type stackQueue struct {
-	Repository string // as webhooks name it
+	Repository string // the name under which it has its queues
 	Branch     string
 	Follow     bool   // nobody chose the branch: it is the repository's own
 	Under      string // the queue's name, where it is kept under a former one; "": that of repository and branch
-	ID         int64  // the forge's, of the repository; 0: not known
 	Forge      forge.Forge
 	URL        string           // of the repository, for people
 	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
@@ -146,7 +145,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: func() error { return s.queues.Ready() }, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -168,6 +167,14 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	s.set.start()
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
+}
+
+// ready says why the server cannot work yet, or nil.
+func (s *stack) ready() error {
+	if err := s.set.missing(); err != nil {
+		return err
+	}
+	return s.queues.Ready()
 }
 
 // moved returns who is told where the repository of a configured name is by now:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -46,8 +47,13 @@ type queueSet struct {
 	running  bool // the server does
 	queues   []*served
 	routes   map[string][]string // names of queues by repository in lower case
+	opening  map[string]bool
 	finished bool
+	lacks    func() error // why there are queues that cannot be opened yet; nil: there are none
 }
+
+// errServed is a queue that is there already: one branch has one.
+var errServed = errors.New("this server serves that branch already")
 
 // open makes a queue that does not run yet.
 func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
@@ -86,9 +92,13 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 // add opens a queue and lets it run, if the server does. It returns its name,
 // which is a former one where branch or repository were renamed.
 func (set *queueSet) add(ctx context.Context, q stackQueue) (name string, err error) {
-	if q.Under, err = app.Under(ctx, set.s.store, q.name(), q.Branch, q.ID); err != nil {
+	if q.Under, err = app.Under(ctx, set.s.store, q.name(), q.Branch); err != nil {
 		return "", err
 	}
+	if !set.reserve(q.name()) {
+		return "", fmt.Errorf("%s: %w", q.name(), errServed)
+	}
+	defer set.release(q.name())
 	one, err := set.open(ctx, q)
 	if err != nil {
 		return "", err
@@ -106,6 +116,45 @@ func (set *queueSet) add(ctx context.Context, q stackQueue) (name string, err er
 		set.s.queues.Add(one.owner)
 	}
 	return q.name(), nil
+}
+
+// reserve claims a name while its queue is being opened; release ends that. It
+// reports false where the queue is there, or another one is opening it.
+func (set *queueSet) reserve(name string) bool {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.opening[name] || slices.ContainsFunc(set.queues, func(q *served) bool { return q.name() == name }) {
+		return false
+	}
+	if set.opening == nil {
+		set.opening = map[string]bool{}
+	}
+	set.opening[name] = true
+	return true
+}
+
+func (set *queueSet) release(name string) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	delete(set.opening, name)
+}
+
+// wait has the server not be ready while lacks returns an error.
+func (set *queueSet) wait(lacks func() error) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.lacks = lacks
+}
+
+// missing says why there are queues that cannot be opened yet, or nil.
+func (set *queueSet) missing() error {
+	set.mu.Lock()
+	lacks := set.lacks
+	set.mu.Unlock()
+	if lacks == nil {
+		return nil
+	}
+	return lacks()
 }
 
 // route makes the table of webhooks anew. The caller holds mu.

@@ -108,6 +108,9 @@ func (p sheet) queue(q app.APIQueue) {
 	if q.Waits != "" {
 		p.text(q.Name+": "+q.Waits, "")
 	}
+	if q.Default != "" {
+		p.text(q.Name+": "+q.Default, "")
+	}
 	for _, text := range q.Trouble[:min(len(q.Trouble), 3)] {
 		p.text(q.Name+": "+text, "")
 	}

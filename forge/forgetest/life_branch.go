@@ -78,3 +78,20 @@ func (r *Repository) RestoreBranch(login, branch, tip string) error {
 	r.s.mu.Unlock()
 	return r.push(context.Background(), who, []refMove{{ref: "refs/heads/" + branch, new: tip}}, pushOptions{}).err()
 }
+
+// SetDefaultBranch makes another branch the default one, which renames nothing.
+func (r *Repository) SetDefaultBranch(login, branch string) error {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	if r.readRef("refs/heads/"+branch) == "" {
+		return errors.New("no branch " + branch)
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	u := r.s.mustUser(login)
+	from := r.main
+	r.main = branch
+	r.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
+	r.s.touch()
+	return nil
+}

@@ -68,10 +68,10 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		d.Account = p.Installation.Account.Login
 		say(queue.Access{})
 	case "installation_repositories removed":
-		d.Repositories = names(p.Removed)
+		d.Repositories = places(p.Removed)
 		say(queue.Access{Lost: "the repository was taken from the App's installation; add it there again"})
 	case "installation_repositories added":
-		d.Repositories = names(p.Added)
+		d.Repositories = places(p.Added)
 		say(queue.Access{})
 	case "repository renamed", "repository transferred":
 		owner, name, _ := strings.Cut(p.Repository.FullName, "/")
@@ -87,12 +87,11 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 		d.Repository, d.RepositoryID, d.Formerly = p.Repository.FullName, p.Repository.ID, owner+"/"+name
 		say(queue.Access{Moved: true})
 	case "repository edited":
-		from := p.Changes.Default.From
-		if from == "" {
+		if p.Changes.Default.From == "" {
 			return true, forge.ErrIgnored
 		}
-		d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID // the branch may have been renamed: whoever lands on it looks
-		d.Events = append(d.Events, queue.Event{ID: "github/delivery/" + d.ID, Body: queue.MainMoved{Branch: from}})
+		d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID
+		say(queue.Access{Moved: true}) // the branch may have been renamed: whoever lands on it looks
 	default:
 		return true, forge.ErrIgnored
 	}
@@ -102,9 +101,9 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 	return true, nil
 }
 
-func names(list []named) (out []string) {
+func places(list []named) (out []forge.Place) {
 	for _, n := range list {
-		out = append(out, n.FullName)
+		out = append(out, forge.Place{ID: n.ID, Name: n.FullName})
 	}
 	return out
 }

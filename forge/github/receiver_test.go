@@ -429,8 +429,10 @@ func TestAccessWebhooks(t *testing.T) {
 	}{
 		"suspended": {"installation", `{"action":"suspend","installation":{"account":{"login":"acme"}}}`,
 			forge.Delivery{Account: "acme"}},
-		"taken": {"installation_repositories", `{"action":"removed","installation":{"account":{"login":"acme"}},"repositories_removed":[{"full_name":"acme/shop"}]}`,
-			forge.Delivery{Repositories: []string{"acme/shop"}}},
+		"taken": {"installation_repositories", `{"action":"removed","installation":{"account":{"login":"acme"}},"repositories_removed":[{"id":77,"full_name":"acme/shop"}]}`,
+			forge.Delivery{Repositories: []forge.Place{{ID: 77, Name: "acme/shop"}}}},
+		"another default branch": {"repository", `{"action":"edited","repository":{"id":77,"full_name":"acme/shop"},"changes":{"default_branch":{"from":"main"}}}`,
+			forge.Delivery{Repository: "acme/shop", RepositoryID: 77}},
 		"renamed": {"repository", `{"action":"renamed","repository":{"full_name":"acme/store"},"changes":{"repository":{"name":{"from":"shop"}}}}`,
 			forge.Delivery{Repository: "acme/store", Formerly: "acme/shop"}},
 		"transferred": {"repository", `{"action":"transferred","repository":{"full_name":"globex/shop"},"changes":{"owner":{"from":{"organization":{"login":"acme"}}}}}`,
