@@ -70,10 +70,19 @@ func TestRebaseWithARedCommitOnTheWay(t *testing.T) {
 	h.proven()
 	before := h.Head("main")
 	n, _ := h.three("topic", "bad")
-	h.Comment("ann", n, "/land method=rebase")
-	h.rejected(n, "failed in `test`", "bad is bad")
-	h.Comment("ann", n, "/land method=fast-forward")
-	h.rejected(n, "failed in `test`")
+	for i, method := range []string{"rebase", "fast-forward"} {
+		h.Comment("ann", n, "/land method="+method)
+		h.until("it is rejected by "+method, func(c *speculation.Core) bool {
+			rejected := 0
+			for _, ch := range c.State().Changes {
+				if ch.Phase == queue.Rejected {
+					rejected++
+				}
+			}
+			return rejected == i+1
+		})
+		h.rejected(n, "failed in `test`", "bad is bad")
+	}
 	if h.Head("main") != before {
 		t.Error("main has moved")
 	}

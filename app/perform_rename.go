@@ -116,11 +116,10 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 	if name == p.Queue {
 		return true, nil
 	}
-	s, _, err := loadState(ctx, p.Store, name)
-	if err != nil || s.Main.Under == p.Queue {
+	before, _, err := loadState(ctx, p.Store, name)
+	if err != nil || before.Main.Under == p.Queue {
 		return err == nil, err
 	}
-	var version int64
 	token, err := p.Store.Acquire(ctx, name, p.Name+"/renaming", leaseTTL)
 	if errors.Is(err, queue.ErrNotOwner) {
 		return false, nil
@@ -133,7 +132,7 @@ func (p *performer) claim(ctx context.Context, name string) (free bool, err erro
 			p.Log.Warn("the lease could not be released; it ends by itself", "queue", name, "error", e)
 		}
 	}()
-	s, version, err := loadState(ctx, p.Store, name)
+	s, version, err := loadState(ctx, p.Store, name) // as it is now that nobody else writes to it
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +67,34 @@ func TestAnotherMethodKeepsThePlace(t *testing.T) {
 		t.Errorf("%d emergencies are counted", n)
 	}
 	w.audit.final()
+}
+
+// A command that comes before the verdict, and asks for another method than the one
+// that has failed by then, is followed: its author has not seen the verdict, and it
+// is none on what he asks for.
+func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
+	for words, want := range map[string]int{"/land method=rebase": 2, "/land method=merge": 1, "/land": 1} {
+		t.Run(words, func(t *testing.T) {
+			w := quiet(t, unit, queue.Rules{Methods: []queue.Method{queue.MethodMerge, queue.MethodRebase}}, rule{target: "a", all: []string{"bad"}})
+			p := w.open(w.main, edit{"a/code": "bad"})
+			w.step(w.say(p, "dev", "/land"))
+			w.settleDown()
+			w.step(w.say(p, "dev", words))
+			i := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Inspect); return ok })
+			look := w.waits[i] // its answer comes after the verdict
+			w.waits = slices.Delete(w.waits, i, i+1)
+			for _, r := range w.going() {
+				w.tell(w.advance(r)...)
+			}
+			w.settleDown()
+			if got := w.phases(p); !strings.HasPrefix(got, "rejected") {
+				t.Fatal(got)
+			}
+			w.waits = append(w.waits, look)
+			w.quiesce()
+			if n := len(w.core.State().Changes); n != want {
+				t.Errorf("%d changes, want %d", n, want)
+			}
+		})
+	}
 }

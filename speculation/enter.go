@@ -196,14 +196,20 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 
 // answered reports whether a command asks for what has its verdict: it was
 // given, on another way or once more, before the verdict on this head was known.
+// How a change failed by one method says nothing of another.
 func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 	p := c.s.Pulls[r.Number]
 	if p == nil {
 		return false
 	}
 	last := c.s.Changes[p.Last]
-	return last != nil && last.Head == head && last.Phase != queue.Cancelled &&
-		(r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
+	if last == nil || last.Head != head || last.Phase == queue.Cancelled {
+		return false
+	}
+	if m, ok := c.MethodOf(r); ok && last.Phase == queue.Rejected && r.Command.Method != "" && m != last.Method {
+		return false
+	}
+	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any. Those that

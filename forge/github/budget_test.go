@@ -265,10 +265,13 @@ func TestPeopleComeFirst(t *testing.T) {
 // say: what is too much is put off, and what is only read is not.
 func TestPacingKeepsWithinTheLimitsOnContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var meter forgetest.Creation
 		github := &limited{}
 		refused, said := 0, 0
 		github.answer = func(r *http.Request) *http.Response {
+			mu.Lock()
+			defer mu.Unlock()
 			if r.Method != http.MethodPost {
 				return respond(200, "{}")
 			}
