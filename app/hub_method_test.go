@@ -270,6 +270,9 @@ func TestSquashIsRecognised(t *testing.T) {
 	h.github.Fail(forgetest.Fault{Method: "POST", Path: "/acme/shop.git/git-receive-pack", After: true, Times: 1})
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	h.says(n, "✅ Landed")
+	h.seen()
+	h.quiet() // that the branch came along may be known later
+	h.says(n, "✅ Landed")
 	if !h.Pull(n).Merged {
 		t.Errorf("%+v", h.Pull(n))
 	}
