@@ -31,7 +31,7 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.distrust(r.Number)
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.ask(t) // what is protected, and what blocks, has been written anew since
+		c.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
