@@ -195,6 +195,10 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 		return nil, err
 	}
 	p.seeMoved(&v.Change)
+	var err error
+	if texts.Default, err = p.elseDefault(ctx, v.Change); err != nil {
+		return nil, err
+	}
 	done := queue.Done{Action: key, Shown: t.Want}
 	if !ok {
 		return done, nil
@@ -211,7 +215,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	err := p.say(ctx, say, gist)
+	err = p.say(ctx, say, gist)
 	if err == nil {
 		err = p.finish(ctx, v.Change)
 	}

@@ -25,6 +25,7 @@ type TextOptions struct {
 	Now     queue.Instant // the moment that "in 10 minutes" counts from
 	Broken  string        // why the configuration on the target branch is not used; hostile text
 	Words   Words         // of the forge
+	Default string        // the repository's default branch, where the queue's is another one; hostile text
 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.

@@ -19,8 +19,7 @@ type Action struct {
 
 // ActionKey names an attempt of a task. Kind and subject say what is to be done;
 // the attempt is part of the name, so that a retry is another action, and so is how
-// often it was renewed: what answers the one is
-// none to the other.
+// often it was renewed: an answer to the one is none to the other.
 func ActionKey(kind, subject string, attempt, renewed int) string {
 	key := kind + "/" + subject + "/" + strconv.Itoa(attempt)
 	if renewed > 0 {
