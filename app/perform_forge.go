@@ -94,7 +94,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 			return nil, err
 		}
 	}
-	return p.required(ctx, out, pr, unmet, now)
+	return p.required(ctx, t, out, pr, unmet, now)
 }
 
 // protected returns the protected paths that the pull request changes on main: by
@@ -191,6 +191,9 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 		v, ok = c.PullView(t.Number)
 		gist, _ = gistOf(c, t.Number)
 		texts.Broken = c.State().Main.Broken
+		if m := c.State().Main.Config; m != nil {
+			texts.Method, _ = m.Queue.MethodFor("")
+		}
 	}); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,39 @@ func (w voice) howLanded(c queue.Change) string {
 	return strings.TrimSpace(w.asWhat(c) + w.ends(c))
 }
 
+// reconcile says what to do with a branch that does not merge: what lands commit by
+// commit is not helped by a merge.
+func (w voice) reconcile() string {
+	if w.method.ByCommit() {
+		return "Rebase it on the target branch"
+	}
+	return "Merge the target branch into yours"
+}
+
+// put says how a change was put on the target branch.
+func (w voice) put(m queue.Method) string {
+	switch m {
+	case queue.MethodSquash:
+		return "squashed onto the target branch"
+	case queue.MethodRebase:
+		return "rebased onto the target branch"
+	case queue.MethodFastForward:
+		return "put onto the target branch as it is (fast-forward)"
+	}
+	return "merged onto the target branch"
+}
+
+// eachTried says which of the commits of a try were verified.
+func (w voice) eachTried(c queue.Change) string {
+	switch {
+	case c.Verdict == nil || c.Verdict.Commits < 2:
+		return ""
+	case c.Skip:
+		return fmt.Sprintf(" It would land as %d commits. Only the last of them was tried, because the configuration says `intermediate: skip`.", c.Verdict.Commits)
+	}
+	return fmt.Sprintf(" It would land as %d commits, and each of them was tried.", c.Verdict.Commits)
+}
+
 // asWhat says as which commits a change has landed.
 func (w voice) asWhat(c queue.Change) string {
 	text := ""

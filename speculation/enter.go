@@ -254,7 +254,7 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected) {
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
-	if try := c.lastTry(r.Number); ch == nil && try != nil && try.Would == nil {
+	if try := c.triedLast(r.Number); try != nil {
 		c.tryAgain(r, b, try.ID)
 		return
 	}
