@@ -438,8 +438,17 @@ func TestOwnBranchRenamed(t *testing.T) {
 func TestPullRequestsKnowTheNewNameFirst(t *testing.T) {
 	h := newHub(t, hubOptions{workers: workers.NewInstant(4), follow: true})
 	first, second, built := h.renaming()
-	h.github.Fail(forgetest.Fault{Path: "/repos/acme/shop/branches/main", Status: 404, Times: 3})
+	h.github.Fail(forgetest.Fault{Path: "/repos/acme/shop/branches/main", Status: 404, Times: 1000})
 	mustNot(t, h.RenameBranch("ada", "main", "trunk"))
+	h.until("a pull request is to be looked at once more", func(c *speculation.Core) bool {
+		for _, r := range c.State().Requests {
+			if r.Twice {
+				return true
+			}
+		}
+		return false
+	})
+	h.github.Heal()
 	h.until("the queue is that of trunk", func(c *speculation.Core) bool {
 		m := c.State().Main
 		return m.Branch == "trunk" && m.Away == "" && string(m.Tip) == h.Head("trunk")

@@ -55,7 +55,8 @@ func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []
 	return nil
 }
 
-// along returns the branches that move with main, and whose they are.
+// along returns the branches that move with main, and whose they are: none where that
+// would not make the forge show their pull requests as merged.
 func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
 	f, ok := p.Forge.(forge.Closer)
 	if !ok {
@@ -80,6 +81,15 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.
 			}
 		}
 	})
+	if len(all) > 0 {
+		house, err := p.houseOf(ctx, f)
+		if err != nil && (isTransient(err) || ctx.Err() != nil) {
+			return nil, nil, err
+		}
+		if err != nil || p.branch() != house.Default {
+			return nil, nil, nil
+		}
+	}
 	for _, b := range all {
 		free, err := p.free(ctx, f, b.Branch, b.number)
 		switch {

@@ -103,6 +103,23 @@ func shownMerged(ch queue.Change, onDefault bool) bool {
 	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along)
 }
 
+// elseDefault returns the repository's default branch where a landed change is on
+// another one; "" where that is not known, or to no purpose.
+func (p *performer) elseDefault(ctx context.Context, ch queue.Change) (string, error) {
+	f, ok := p.Forge.(forge.Closer)
+	if !ok || ch.Phase != queue.Landed {
+		return "", nil
+	}
+	house, err := p.houseOf(ctx, f)
+	if err != nil && (isTransient(err) || ctx.Err() != nil) {
+		return "", err
+	}
+	if err != nil || house.Default == p.branch() {
+		return "", nil
+	}
+	return house.Default, nil
+}
+
 func (p *performer) houseOf(ctx context.Context, f forge.Closer) (forge.House, error) {
 	p.mu.Lock()
 	known, at := p.house, p.houseAt

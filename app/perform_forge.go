@@ -94,7 +94,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 			return nil, err
 		}
 	}
-	return p.required(ctx, out, pr, unmet, now)
+	return p.required(ctx, t, out, pr, unmet, now)
 }
 
 // protected returns the protected paths that the pull request changes on main: by
@@ -191,10 +191,17 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 		v, ok = c.PullView(t.Number)
 		gist, _ = gistOf(c, t.Number)
 		texts.Broken = c.State().Main.Broken
+		if m := c.State().Main.Config; m != nil {
+			texts.Method, _ = m.Queue.MethodFor("")
+		}
 	}); err != nil {
 		return nil, err
 	}
 	p.seeMoved(&v.Change)
+	var err error
+	if texts.Default, err = p.elseDefault(ctx, v.Change); err != nil {
+		return nil, err
+	}
 	done := queue.Done{Action: key, Shown: t.Want}
 	if !ok {
 		return done, nil
@@ -211,7 +218,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
-	err := p.say(ctx, say, gist)
+	err = p.say(ctx, say, gist)
 	if err == nil {
 		err = p.finish(ctx, v.Change)
 	}

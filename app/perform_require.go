@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // recheckRequest is how the requests begin that the queue makes by itself.
@@ -76,7 +77,7 @@ func (p *performer) requirements(pr forge.PullRequest, now inForce) forge.Requir
 
 // required completes what is told of an open pull request by what it does not meet,
 // where the forge asks for things.
-func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.PullRequest, known lacks, now inForce) (queue.Body, error) {
+func (p *performer) required(ctx context.Context, t queue.Inspect, out queue.Inspected, pr forge.PullRequest, known lacks, now inForce) (queue.Body, error) {
 	f, ok := p.Forge.(forge.Requirer)
 	if !ok || now.config == nil {
 		return out, nil
@@ -102,8 +103,8 @@ func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.
 	if labels := rules.Blocking(pr.Labels); len(labels) > 0 {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
 	}
-	if waits := len(out.Unmet) > 0 || pr.Draft; waits && pr.Base == p.branch() {
-		paths, err := p.clashes(ctx, pr, now)
+	if pr.Base == p.branch() {
+		paths, err := p.clashes(ctx, t, pr, out, now)
 		if err != nil {
 			return nil, err
 		}
@@ -114,20 +115,38 @@ func (p *performer) required(ctx context.Context, out queue.Inspected, pr forge.
 	return out, nil
 }
 
-// clashes returns paths at which a pull request does not merge with main as it is.
-// Whoever waits for something else should know; what has entered gets its verdict
-// from the merge that would land.
-func (p *performer) clashes(ctx context.Context, pr forge.PullRequest, now inForce) ([]string, error) {
-	if now.tip == "" {
-		return nil, nil
+// clashes returns paths at which a pull request does not merge with main as it is, in
+// the way in which it would land, or why that cannot be done. Whoever waits for
+// something else, or asks what would become of it, should know; what has entered gets
+// its verdict from the merge that would land.
+func (p *performer) clashes(ctx context.Context, t queue.Inspect, pr forge.PullRequest, out queue.Inspected, now inForce) ([]string, error) {
+	k := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef, Below: out.Below}
+	asks := len(out.Unmet) > 0 || pr.Draft
+	if err := p.facts(func(c *speculation.Core) {
+		r := c.State().Requests[t.Request]
+		if r == nil {
+			return
+		}
+		asks = asks || r.Command.Verb == queue.CommandExplain
+		pull := c.State().Pulls[pr.Number]
+		if r.Command.Verb != queue.CommandRecheck || pull == nil {
+			k.Method, _ = c.MethodOf(r)
+		} else if ch := c.State().Changes[pull.Active]; ch != nil && ch.Head == pr.Head {
+			k.Method, k.Below = ch.Method, ch.Below
+		}
+	}); err != nil || now.tip == "" || !asks {
+		return nil, err
 	}
-	missing, err := p.fetch(ctx, []queue.Pick{{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef}})
+	missing, err := p.fetch(ctx, []queue.Pick{k})
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
+	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(k, now.tip)})
 	if err != nil {
 		return nil, err
+	}
+	if merged[0].Refused != "" {
+		return []string{merged[0].Refused}, nil
 	}
 	return merged[0].Conflicts[:min(len(merged[0].Conflicts), 10)], nil
 }

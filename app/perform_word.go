@@ -54,7 +54,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	}); err != nil {
 		return err
 	}
-	if now.config == nil || now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow}, asked.Verb) {
+	if now.config == nil || now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow, queue.CommandTry, queue.CommandExplain}, asked.Verb) {
 		return nil
 	}
 	rules := now.config.Queue

@@ -25,6 +25,8 @@ type TextOptions struct {
 	Now     queue.Instant // the moment that "in 10 minutes" counts from
 	Broken  string        // why the configuration on the target branch is not used; hostile text
 	Words   Words         // of the forge
+	Method  queue.Method  // by which changes land that ask for none; empty: by merge
+	Default string        // the repository's default branch, where the queue's is another one; hostile text
 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
@@ -86,7 +88,7 @@ func (w voice) help() string {
 		"- `/land method=METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it.",
 		"- `/land cancel` takes it out of the queue. Taking the label off does the same.",
 		"- `/land retry` forgets past failures and runs the steps again.",
-		"- `/land try` builds it on the target branch and says what came of it; it does not land.",
+		"- `/land try` builds it on the target branch as it would land (`method=METHOD` as above) and says what came of it; it does not land.",
 		"- `/land explain` says what would become of it, or why it is where it is.",
 		"- `/land delegate @USER` lets somebody else land this pull request; `/land undelegate` takes that back.",
 		"- `/land now REASON` puts it before all others, in an emergency; for those who may.",
@@ -113,10 +115,11 @@ type voice struct {
 
 	branch string // of the change; hostile text
 	number int
+	method queue.Method // by which the change lands
 }
 
 func newVoice(v queue.View, o TextOptions) voice {
-	w := voice{o: o, branch: v.Change.Branch, number: v.Change.Number}
+	w := voice{o: o, branch: v.Change.Branch, number: v.Change.Number, method: v.Change.Method}
 	if base, ok := strings.CutSuffix(v.Change.URL, fmt.Sprintf("/%d", v.Change.Number)); ok {
 		// A plain link to github.com would leave "mentioned this" in the
 		// history of the pull request it points to; this host does not.

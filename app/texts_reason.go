@@ -222,7 +222,7 @@ func (w voice) reasonEnd(r queue.Reason) string {
 		return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + again +
 			" If you believe that it failed by chance, " + w.retry() + " runs it again."
 	case queue.ReasonMergeConflict:
-		return "It does not merge with the target branch" + w.in(r.Names) + ". Merge the target branch into yours, then " + again
+		return "It does not merge with the target branch" + w.in(r.Names) + ". " + w.reconcile() + ", then " + again
 	case queue.ReasonAlready:
 		return "Merging it changes nothing: its content is on the target branch already, or was there and has been reverted. To land it again, revert the revert."
 	case queue.ReasonCancelled:

@@ -84,7 +84,7 @@ func (w voice) lack(q queue.Requirement) string {
 		return "It changes protected paths" + w.in(q.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " +
 			w.land() + "."
 	case queue.RequireMerge:
-		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". Merge the target branch into yours, then " + w.land() + " again."
+		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.land() + " again."
 	}
 	return "It does not meet what is asked of it" + w.in(q.Names) + "."
 }

@@ -573,3 +573,23 @@ func between(c queue.Change) queue.Change {
 	c.Verdict = &v
 	return c
 }
+
+// TestTextsOfAnotherBranch says how a pull request ends where the queue's branch is
+// not the repository's default one: GitHub shows none as merged there.
+func TestTextsOfAnotherBranch(t *testing.T) {
+	o := textOptions()
+	o.Default = "tr`unk"
+	landed := textStates()["landed-tested"].Change
+	for name, c := range map[string]queue.Change{"merge": landed, "squash": squashed(landed, false), "along": squashed(landed, true)} {
+		v := queue.View{Change: c}
+		said := app.CommentText(v, o)
+		goldenText(t, "another-branch-"+name, said)
+		checkBounds(t, name, v, o)
+		if !strings.Contains(said, "so it is closed, with the label `landed`") || strings.Contains(said, "shown as merged;") {
+			t.Errorf("%s says\n%s", name, said)
+		}
+		if o := textOptions(); name == "merge" && strings.Contains(app.CommentText(v, o), "closed") {
+			t.Errorf("what is shown as merged is said to be closed")
+		}
+	}
+}

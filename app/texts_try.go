@@ -35,13 +35,16 @@ func (w voice) tried(c queue.Change) []string {
 	}
 	switch c.Reason.Code {
 	case queue.ReasonTried:
-		text := "**Result:** merged onto the target branch" + on + " it passes"
+		text := "**Result:** " + w.put(c.Method) + on + " it passes"
 		if v != nil && v.Keys > 0 {
 			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused)
 		}
-		return []string{text + ".", "Nothing was landed. To land it, " + w.land() + "; what has passed is not run again."}
+		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
-		out := []string{"It was merged onto the target branch" + on + ". " + w.reason(c.Reason)}
+		out := []string{"It was " + w.put(c.Method) + on + "." + w.eachTried(c) + " " + w.reason(c.Reason)}
+		if c.Reason.Code == queue.ReasonMergeConflict {
+			out[0] = "It was to be " + w.put(c.Method) + on + ". " + w.reason(c.Reason)
+		}
 		if v != nil {
 			out = append(out, w.failures(c)...)
 		}
@@ -75,12 +78,22 @@ func tryCheck(v queue.View) string {
 	return "cancelled"
 }
 
+// gap puts a text behind another: a list stands below it.
+func gap(text string) string {
+	if strings.HasPrefix(text, "- ") {
+		return "\n\n" + text
+	}
+	return " " + text
+}
+
 // would says what would become of a pull request that is not in the queue.
 func (w voice) would(c queue.Change) []string {
 	x := c.Would
 	var out []string
 	if x.Unmet.Code != "" {
-		out = append(out, "**It could not enter now.** "+w.reason(x.Unmet))
+		out = append(out, "**It could not enter now.**"+gap(w.reason(x.Unmet)))
+	} else if len(x.Clashes) > 0 {
+		out = append(out, "**It would be rejected now:** it was to be "+w.put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -85,7 +86,7 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 }
 
 func (w Words) plain(c queue.Change) voice {
-	return voice{o: TextOptions{Words: w}, plain: true, branch: c.Branch, number: c.Number}
+	return voice{o: TextOptions{Words: w}, plain: true, branch: c.Branch, number: c.Number, method: c.Method}
 }
 
 // Forecast returns when a verdict is expected, as it stands behind "verdict: ", and ""
@@ -279,6 +280,14 @@ func (w voice) land() string {
 		return "run " + w.landAgain()
 	}
 	return "comment " + w.landAgain()
+}
+
+// landBy is land for what is to land by a method.
+func (w voice) landBy(m queue.Method) string {
+	if m == w.o.Method || w.o.Words.Local {
+		return w.land()
+	}
+	return "comment " + w.command("/land method="+string(cmp.Or(m, queue.MethodMerge)))
 }
 
 // retry returns the command that runs failures again.

@@ -182,7 +182,7 @@ func (m *Mirror) fastForward(ctx context.Context, p Pick) (Merged, error) {
 	out := Merged{Commit: p.Head, Tree: head.tree}
 	for at := head; ; {
 		if len(at.parents) == 0 || len(out.Between) > ReplayMost {
-			return Merged{Refused: "its own line of commits does not stand on the branch as it is there, or is too long; rebase it, or land it in another way"}, nil
+			return Merged{Refused: "its line of commits does not stand on the branch as it is, or is too long: rebase it"}, nil
 		}
 		if at.parents[0] == p.Parent {
 			slices.Reverse(out.Between)

@@ -8,7 +8,8 @@ import "strconv"
 // tried again under a new attempt, with a limit.
 type Action struct {
 	Key       string  `json:"key"`
-	Attempt   int     `json:"attempt"`
+	Attempt   int     `json:"attempt"`           // one more than have failed
+	Renewed   int     `json:"renewed,omitempty"` // how often it was asked for anew at this attempt, without having failed
 	At        Instant `json:"at"`
 	NotBefore Instant `json:"not_before,omitempty"` // back-off after a failure
 	Deadline  Instant `json:"deadline"`
@@ -17,9 +18,14 @@ type Action struct {
 }
 
 // ActionKey names an attempt of a task. Kind and subject say what is to be done;
-// the attempt is part of the name, so that a retry is another action.
-func ActionKey(kind, subject string, attempt int) string {
-	return kind + "/" + subject + "/" + strconv.Itoa(attempt)
+// the attempt is part of the name, so that a retry is another action, and so is how
+// often it was renewed: an answer to the one is none to the other.
+func ActionKey(kind, subject string, attempt, renewed int) string {
+	key := kind + "/" + subject + "/" + strconv.Itoa(attempt)
+	if renewed > 0 {
+		key += "." + strconv.Itoa(renewed)
+	}
+	return key
 }
 
 // Task is what an action does: one of the types of this file. Each says what

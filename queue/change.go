@@ -92,6 +92,7 @@ type Change struct {
 // Would is what would become of a pull request that is not in the queue.
 type Would struct {
 	Unmet     Reason     `json:"unmet,omitzero"`      // what keeps it out; of several, the first
+	Clashes   []string   `json:"clashes,omitempty"`   // paths at which it does not merge with the target branch, where nothing keeps it out
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
 	More      int        `json:"more,omitempty"`      // conflicts that are not listed
 	Pending   int        `json:"pending,omitempty"`   // changes in the queue
@@ -112,7 +113,7 @@ type Verdict struct {
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
 	Between   []ChangeID `json:"between,omitempty"`   // landed: the changes below it that were not below it when it was built itself; nothing of theirs is in what was verified
-	Commits   int        `json:"commits,omitempty"`   // landed: as so many, where it is more than one
+	Commits   int        `json:"commits,omitempty"`   // landed, or tried: as so many, where it is more than one
 	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit in the same push
 }
 

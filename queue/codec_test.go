@@ -163,7 +163,7 @@ func TestActionKeys(t *testing.T) {
 		}
 		kinds[kind] = queue.TaskName(task)
 	}
-	if queue.ActionKey("a", "b", 1) == queue.ActionKey("a", "b", 2) {
+	if queue.ActionKey("a", "b", 1, 0) == queue.ActionKey("a", "b", 2, 0) {
 		t.Error("two attempts have one key")
 	}
 }

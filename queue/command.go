@@ -173,7 +173,7 @@ func parseLand(words []string) (Command, bool) {
 			return c, false
 		}
 	}
-	return c, (c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry) && (c.Method == "" || c.Verb == CommandLand)
+	return c, (c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry) && (c.Method == "" || c.Verb == CommandLand || c.Verb == CommandTry || c.Verb == CommandExplain)
 }
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.

@@ -22,6 +22,8 @@ func TestParseCommands(t *testing.T) {
 		{"CRLF", "Nice\r\n/land\r\n/land status\r\n", "land | status"},
 		{"all of land", "/land cancel\n/land status\n/land retry\n/land help", "cancel | status | retry | help"},
 		{"try", "/land try", "try"},
+		{"a method to try", "/land try method=squash", "try by squash"},
+		{"a method to explain", "/land explain method=rebase", "explain by rebase"},
 		{"explain", "/land explain", "explain"},
 		{"word in upper case", "/land CANCEL", "cancel"},
 		{"a lane", "/land priority=high", "land in high"},

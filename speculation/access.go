@@ -44,7 +44,7 @@ func (c *Core) back() {
 	for _, key := range sorted(c.s.Actions) {
 		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.now {
 			c.done(key)
-			c.askAgain(a.Task, a.Attempt, 0, a.Error)
+			c.askAnew(a, 0, a.Error)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (c *Core) back() {
 // is no failed attempt, and never gives up.
 func (c *Core) kept(a *queue.Action, f queue.Failed) {
 	c.away(f.Error)
-	c.askAgain(a.Task, a.Attempt, max(awayPause, f.After), f.Error)
+	c.askAnew(a, max(awayPause, f.After), f.Error)
 }
 
 // lookNow has main read, at once even where the next try was to come later.
@@ -82,7 +82,7 @@ func (c *Core) renamed(b queue.Renamed) {
 			c.touchMain()
 		}
 		if !c.idle(a.Task) {
-			c.askAgain(a.Task, a.Attempt, awayPause, b.Why)
+			c.askAnew(a, awayPause, b.Why)
 		}
 		if _, reading := a.Task.(queue.Observe); !reading {
 			c.observe() // it shows when the branch is back
@@ -103,7 +103,7 @@ func (c *Core) renamed(b queue.Renamed) {
 		}
 	}
 	if !c.idle(a.Task) {
-		c.askAgain(a.Task, a.Attempt+1, 0, "")
+		c.askAnew(a, 0, "")
 	}
 	c.observe()
 }

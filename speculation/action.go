@@ -52,24 +52,34 @@ func (c *Core) patience(t queue.Task) time.Duration {
 func (c *Core) ask(t queue.Task) { c.askAgain(t, 1, 0, "") }
 
 func (c *Core) askAgain(t queue.Task, attempt int, wait time.Duration, cause string) {
+	c.issue(t, attempt, 0, wait, cause)
+}
+
+// askAnew asks for what an action that has ended did, which was no failure: it may
+// fail as often as before.
+func (c *Core) askAnew(a *queue.Action, wait time.Duration, cause string) {
+	c.issue(a.Task, a.Attempt, a.Renewed+1, wait, cause)
+}
+
+func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cause string) {
 	name := taskKey(t)
 	if _, busy := c.outstanding[name]; busy {
 		return
 	}
 	kind, subject := t.Name()
-	key := queue.ActionKey(kind, subject, attempt)
+	key := queue.ActionKey(kind, subject, attempt, renewed)
 	if c.repeated(t) {
 		// Asked again and again of the same tip: an answer to one is none to the next,
 		// nor to one that was asked, and answered, at this very instant.
 		for at := int64(c.now); ; at++ {
-			key = queue.ActionKey(kind, subject+"@"+strconv.FormatInt(at, 10), attempt)
+			key = queue.ActionKey(kind, subject+"@"+strconv.FormatInt(at, 10), attempt, renewed)
 			if !slices.Contains(c.turn.Ended, key) {
 				break
 			}
 		}
 	}
 	a := &queue.Action{
-		Key: key, Attempt: attempt, At: c.now,
+		Key: key, Attempt: attempt, Renewed: renewed, At: c.now,
 		Deadline: c.now.Add(wait + c.patience(t)), Error: cause, Task: t,
 	}
 	if wait > 0 {
@@ -130,12 +140,11 @@ func (c *Core) ended(a *queue.Action) {
 // renew asks for a reading anew that may have begun before what makes it
 // necessary: the one under way is given up, because it may show how things were.
 func (c *Core) renew(t queue.Task) {
-	attempt := 1
-	if key, busy := c.outstanding[taskKey(t)]; busy {
-		attempt = c.s.Actions[key].Attempt + 1
-		c.done(key)
+	if a := c.done(c.outstanding[taskKey(t)]); a != nil {
+		c.issue(t, a.Attempt, a.Renewed+1, 0, a.Error)
+		return
 	}
-	c.askAgain(t, attempt, 0, "")
+	c.ask(t)
 }
 
 // observe has main read, as it is from now on. A reading that is under way is

@@ -31,7 +31,7 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.distrust(r.Number)
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.ask(t) // what is protected, and what blocks, has been written anew since
+		c.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
@@ -268,7 +268,7 @@ func (c *Core) recheck(r *queue.Request, b queue.Inspected, attempt int) {
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
-	if try := c.lastTry(r.Number); ch == nil && try != nil && try.Would == nil {
+	if try := c.triedLast(r.Number); try != nil {
 		c.tryAgain(r, b, try.ID)
 		return
 	}

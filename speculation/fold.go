@@ -175,7 +175,8 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 func (c *Core) inspectAgain(number int) {
 	for _, id := range sorted(c.s.Requests) {
 		if r := c.s.Requests[id]; r.Number == number {
-			if t := (queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}); c.outstanding[taskKey(t)] != "" {
+			t := queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}
+			if a := c.s.Actions[c.outstanding[taskKey(t)]]; a != nil && a.NotBefore <= c.now { // else it has yet to look
 				c.renew(t)
 			}
 		}

@@ -34,7 +34,11 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 func (c *Core) MethodOf(r *queue.Request) (queue.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
-		if last := c.s.Changes[p.Last]; last != nil {
+		last := c.s.Changes[p.Last]
+		if try := c.triedLast(r.Number); try != nil {
+			last = try
+		}
+		if last != nil {
 			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(queue.MethodMerge))); ok {
 				return m, true
 			}

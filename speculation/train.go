@@ -361,12 +361,17 @@ func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Ke
 	return !old
 }
 
+// commitsOf returns as how many commits a link lands, where it is more than one.
+func commitsOf(l *queue.Link) int {
+	if len(l.Between) == 0 {
+		return 0
+	}
+	return len(l.Between) + 1
+}
+
 // proof is what the author is told of why the change could land.
 func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
-	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
-	if len(l.Between) > 0 {
-		v.Commits = len(l.Between) + 1
-	}
+	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
 	for _, f := range c.info(l).facts {
 		e := f.entry
 		if e == nil {

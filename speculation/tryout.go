@@ -7,7 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// A try builds a pull request on main and tells what came of it. It has no place
+// A try builds a pull request on main, made as it would land (by the same method, with
+// each commit on the way that landing would verify), and tells what came of it. It has no place
 // in the order, is on no path and in no train, so nothing waits for it and it
 // cannot land. Its builds take slots that nobody else wants, and the caps on
 // builds count them. What passes there has passed (the ledger knows no tries),
@@ -34,8 +35,9 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
+	method, _ := c.MethodOf(r)
 	if old := c.tryOf(r.Number); old != nil {
-		if old.Head == b.Head && old.Would == nil {
+		if old.Head == b.Head && old.Method == method && old.Would == nil {
 			c.accept(r)
 			return
 		}
@@ -44,13 +46,20 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying},
-		On: c.s.Main.Tip, Below: b.Below,
+		On: c.s.Main.Tip,
 	}
+	c.asItWouldLand(ch, method, b)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	c.pull(r.Number).Try = id
 	c.note(queue.Note{Change: id, Number: r.Number, What: "try", Commit: b.Head, Reason: queue.Reason{Names: []string{r.User}}})
 	c.accept(r)
+}
+
+// asItWouldLand has a try made as landing would make it.
+func (c *Core) asItWouldLand(ch *queue.Change, method queue.Method, b queue.Inspected) {
+	ch.Method, ch.Wording, ch.Below = method, b.Wording, b.Below
+	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && method.ByCommit()
 }
 
 // tryOf returns the try of a pull request that is under way, or nil.
@@ -102,6 +111,15 @@ func (c *Core) lastTry(number int) *queue.Change {
 		return nil
 	}
 	return tried
+}
+
+// triedLast is lastTry, where a retry is about that: it was built, and the pull request
+// is not in the queue.
+func (c *Core) triedLast(number int) *queue.Change {
+	if try := c.lastTry(number); try != nil && try.Would == nil && c.active(number) == nil {
+		return try
+	}
+	return nil
 }
 
 // shownOf returns the change that a pull request's comment is about, or nil.
@@ -162,7 +180,7 @@ func (c *Core) settleTries() {
 		case empty:
 			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
 		case verified:
-			v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys)}
+			v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
 			for _, f := range c.info(l).facts {
 				if f.entry != nil && f.entry.Change != ch.ID {
 					v.Reused++
@@ -185,7 +203,7 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
 		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRedMain, Names: red}, nil)
 		return
 	}
-	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}
+	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l), Failures: c.failures(l, own)}
 	var names []string
 	for _, f := range v.Failures {
 		names = append(names, f.Step)

@@ -46,7 +46,7 @@ func ExamplePool() {
 		Commit: "1f0e",
 		Jobs:   []queue.Job{{Step: step, Keys: []queue.Key{{Step: step.Digest(), Target: ".", Hash: "h"}}}},
 	}
-	if err := pool.Run(context.Background(), build, queue.ActionKey("run", "b1", 1)); err != nil {
+	if err := pool.Run(context.Background(), build, queue.ActionKey("run", "b1", 1, 0)); err != nil {
 		panic(err)
 	}
 	for body := range pool.Events() {

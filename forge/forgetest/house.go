@@ -1,5 +1,10 @@
 package forgetest
 
+import (
+	"context"
+	"errors"
+)
+
 // DeleteMerged sets whether the repository wants head branches to be deleted once
 // their pull requests are merged. The fake does so itself for none that is merged
 // by a push, as GitHub does not promise to.
@@ -8,4 +13,22 @@ func (r *Repository) DeleteMerged(yes bool) {
 	defer r.s.mu.Unlock()
 	r.tidies = yes
 	r.s.touch()
+}
+
+// SetDefault makes another branch the repository's default one, as somebody does
+// in its settings.
+func (r *Repository) SetDefault(branch string) error {
+	r.refs.Lock()
+	defer r.refs.Unlock()
+	if r.readRef("refs/heads/"+branch) == "" {
+		return errors.New("no branch " + branch)
+	}
+	if _, err := r.git(context.Background(), nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
+		return err
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.main = branch
+	r.s.touch()
+	return nil
 }
