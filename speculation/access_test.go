@@ -104,16 +104,15 @@ func TestOtherBaseIsLookedAtTwice(t *testing.T) {
 			w.step(w.say(p, "boss", "/queue pause now"))
 			w.step(w.say(p, "dev", "/land"))
 			w.quiesce()
-			elsewhere := func() {
+			elsewhere := func(a *queue.Action) {
 				t.Helper()
-				a := w.inspecting(p)
 				if a == nil {
 					t.Fatal("nobody looks")
 				}
 				w.step(w.event(queue.Inspected{Action: a.Key, Open: true, Head: p.head, Base: "trunk", ConfigAt: w.core.State().Main.ConfigAt, Permission: "write"}))
 			}
 			w.tell(queue.Retargeted{Number: p.number})
-			elsewhere()
+			elsewhere(w.inspecting(p))
 			a := w.inspecting(p)
 			if ch := w.change(p); ch.Phase.Final() || a == nil || a.NotBefore != w.now.Add(baseAgain) || a.Error != "" {
 				t.Fatalf("%s %+v", ch.Phase, a)
@@ -126,7 +125,7 @@ func TestOtherBaseIsLookedAtTwice(t *testing.T) {
 				t.Error("it lands meanwhile")
 			}
 			if !back {
-				elsewhere()
+				elsewhere(a)
 				if ch := w.change(p); ch.Phase != queue.Cancelled || ch.Reason.Code != queue.ReasonRetargeted {
 					t.Errorf("%s %+v", ch.Phase, ch.Reason)
 				}
