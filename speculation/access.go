@@ -28,6 +28,9 @@ func (c *Core) away(why string) {
 	}
 	if c.s.Main.Away == "" {
 		c.note(queue.Note{What: "away", Reason: queue.Reason{Code: queue.ReasonForge, Detail: why}})
+		if c.observing != "" {
+			c.observe() // what is being read may be of before
+		}
 	}
 	c.s.Main.Away = why
 	c.touchMain()

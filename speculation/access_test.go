@@ -46,6 +46,35 @@ func TestOutOfReachIsNoFailure(t *testing.T) {
 	}
 }
 
+// A reading of main that was under way when the repository went out of reach does not
+// say that it is back: it may be of before. The next one does.
+func TestReadingOfBeforeIsNotBack(t *testing.T) {
+	for name, lose := range map[string]func(key string) queue.Body{
+		"suspended": func(key string) queue.Body { return queue.Failed{Action: key, Error: "lost", Away: true} },
+		"renamed":   func(key string) queue.Body { return queue.Renamed{Action: key, From: "main", To: "trunk", Why: "lost"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := quiet(t, unit, queue.Rules{})
+			p := w.open(w.main, edit{"a/code": "one"})
+			w.step(w.say(p, "dev", "/land"))
+			w.step(w.event(queue.MainMoved{Branch: "main"}))
+			read := func() {
+				t.Helper()
+				w.step(w.event(w.observe(w.core.observing, queue.Observe{From: w.core.State().Main.Tip})))
+			}
+			w.step(w.event(lose(w.inspecting(p).Key)))
+			read()
+			if away := w.core.State().Main.Away; away != "lost" || w.core.observing == "" {
+				t.Errorf("away %q after a reading of before", away)
+			}
+			read()
+			if away := w.core.State().Main.Away; away != "" {
+				t.Errorf("away %q after a reading of now", away)
+			}
+		})
+	}
+}
+
 // A branch that was renamed takes its queue along, unless that is told to stand still:
 // then it says the new name, and looks again whether the branch is back.
 func TestBranchIsRenamed(t *testing.T) {

@@ -25,7 +25,10 @@ func (c *Core) observed(b queue.Observed) {
 		c.touchMain()
 		c.note(queue.Note{What: "differs", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{"submitqueue"}, Detail: b.Differs}})
 	}
-	c.back()
+	late := m.Again // something happened after it was made
+	if !late {
+		c.back()
+	}
 	if b.Repository != 0 && m.Repository != b.Repository {
 		m.Repository = b.Repository
 		c.touchMain()
@@ -34,7 +37,6 @@ func (c *Core) observed(b queue.Observed) {
 		m.Default = b.Default
 		c.touchMain()
 	}
-	late := m.Again // something happened after it was made
 	if late {
 		m.Again = false
 		c.touchMain()
