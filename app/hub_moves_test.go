@@ -26,9 +26,17 @@ func (h *hub) intakeOf(o app.IntakeOptions) *app.Intake {
 // reachable waits until the queue can reach its repository again.
 func (h *hub) reachable() {
 	h.Helper()
-	h.until("the repository is within reach", func(c *speculation.Core) bool { return c.State().Main.Away == "" })
-	if away := h.owner.Away(); away != "" {
-		h.Errorf("away: %s", away)
+	for end := time.After(patience); ; {
+		changed := h.owner.Changed()
+		away := h.owner.Away() // while a server starts, too
+		if away == "" {
+			return
+		}
+		select {
+		case <-changed:
+		case <-end:
+			h.Fatalf("away: %s", away)
+		}
 	}
 }
 
