@@ -119,13 +119,13 @@ const baseAgain = 3 * time.Second
 // lookTwice has a pull request that asks for another branch looked at once more,
 // before its change is taken out for that. Meanwhile it boards no push: it is being
 // asked about.
-func (c *Core) lookTwice(r *queue.Request, b queue.Inspected, attempt int) bool {
+func (c *Core) lookTwice(a *queue.Action, r *queue.Request, b queue.Inspected) bool {
 	if r.Twice || !b.Open || c.offBase(r.Number, b).Code != queue.ReasonWrongBase {
 		return false
 	}
 	r.Twice = true
 	c.touch(queue.KindRequest, r.ID)
-	c.askAgain(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}, attempt+1, baseAgain, "")
+	c.askAnew(a, baseAgain, "")
 	return true
 }
 

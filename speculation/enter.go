@@ -35,7 +35,7 @@ func (c *Core) inspected(b queue.Inspected) {
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
-		c.recheck(r, b, a.Attempt)
+		c.recheck(a, r, b)
 		return
 	}
 	if why := c.refusal(r, b); why.Code != "" {
@@ -206,7 +206,7 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 	if last == nil || last.Head != head || last.Phase == queue.Cancelled {
 		return false
 	}
-	if m, ok := c.MethodOf(r); ok && last.Phase == queue.Rejected && r.Command.Method != "" && m != last.Method {
+	if last.Phase == queue.Rejected && c.anotherMethod(last, r) {
 		return false
 	}
 	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
@@ -232,9 +232,9 @@ func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 }
 
 // recheck takes a change out whose pull request no longer is what was inspected.
-func (c *Core) recheck(r *queue.Request, b queue.Inspected, attempt int) {
+func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.active(r.Number)
-	if ch != nil && ch.Phase != queue.Landing && c.lookTwice(r, b, attempt) {
+	if ch != nil && ch.Phase != queue.Landing && c.lookTwice(a, r, b) {
 		return
 	}
 	c.forget(r)

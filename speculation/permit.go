@@ -63,7 +63,7 @@ func (c *Core) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	if r.Command.Verb != queue.CommandRetry {
 		return r.Command.Verb
 	}
-	if try := c.lastTry(r.Number); c.active(r.Number) == nil && try != nil && try.Would == nil {
+	if c.triedLast(r.Number) != nil {
 		return queue.CommandRetry
 	}
 	for _, ch := range c.s.Changes {
