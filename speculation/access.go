@@ -10,14 +10,18 @@ import (
 // next one comes, if nobody says before that access was given back.
 const awayPause = time.Minute
 
-// access takes in that the repository is out of reach, or within it again.
+// access takes in that the repository is out of reach, or within it again; or that
+// it is elsewhere, or has another default branch, which says neither.
 func (c *Core) access(b queue.Access) {
-	if b.Lost != "" {
+	switch {
+	case b.Lost != "":
 		c.away(b.Lost)
-		return
+	case b.Moved:
+		c.lookNow()
+	default:
+		c.back()
+		c.observe()
 	}
-	c.back()
-	c.observe()
 }
 
 // away takes in why nothing can be asked of the repository. What is to be done

@@ -75,6 +75,24 @@ func TestReadingOfBeforeIsNotBack(t *testing.T) {
 	}
 }
 
+// That a repository was renamed, or its default branch was, does not say that it is
+// back: main is read, at once, and that says it.
+func TestMovedIsNotBack(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "dev", "/land"))
+	w.step(w.event(queue.Renamed{Action: w.inspecting(p).Key, From: "main", To: "trunk", Why: "lost"}))
+	w.step(w.event(queue.Failed{Action: w.core.observing, Error: "no main", Away: true}))
+	w.step(w.event(queue.Access{Moved: true}))
+	if m, a := w.core.State().Main, w.core.State().Actions[w.core.observing]; m.Away != "no main" || m.Renamed != "trunk" || a == nil || a.NotBefore > w.now {
+		t.Errorf("away %q, renamed %q, and main is read %+v", m.Away, m.Renamed, a)
+	}
+	w.step(w.event(w.observe(w.core.observing, queue.Observe{From: w.core.State().Main.Tip})))
+	if m := w.core.State().Main; m.Away != "" {
+		t.Errorf("away %q after a reading", m.Away)
+	}
+}
+
 // A branch that was renamed takes its queue along, unless that is told to stand still:
 // then it says the new name, and looks again whether the branch is back.
 func TestBranchIsRenamed(t *testing.T) {
