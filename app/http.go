@@ -75,6 +75,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	listener net.Listener
+	silent   map[net.Conn]bool // connections that have asked for nothing yet; nil once Shutdown has begun
 }
 
 // NewServer returns a server that does not listen yet.
@@ -99,6 +100,7 @@ func NewServer(o ServerOptions) *Server {
 		pages:   web.New(web.Options{Words: o.Words}),
 		log:     orSilent(o.Log),
 		closing: make(chan struct{}),
+		silent:  map[net.Conn]bool{},
 	}
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -109,8 +111,34 @@ func NewServer(o ServerOptions) *Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	s.http.ConnState = s.connected
 	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(s.closing) }))
 	return s
+}
+
+// connected keeps the connections that have asked for nothing yet, as browsers and
+// clients open them to have them: net/http takes those for busy for 5 seconds.
+func (s *Server) connected(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case state != http.StateNew:
+		delete(s.silent, c)
+	case s.silent == nil:
+		_ = c.Close()
+	default:
+		s.silent[c] = true
+	}
+}
+
+// dismiss ends the connections that have asked for nothing, and those to come.
+func (s *Server) dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.silent {
+		_ = c.Close()
+	}
+	s.silent = nil
 }
 
 // Handler returns all routes as one handler.
@@ -160,6 +188,7 @@ func (s *Server) Serve() error {
 // Shutdown takes no more requests, ends live pages, and waits for the requests
 // under way until ctx ends; then it cuts them off and returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.dismiss()
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close()

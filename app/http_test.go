@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -407,6 +408,26 @@ func TestShutdownEndsEvents(t *testing.T) {
 	}
 	if err := lines.Err(); err != nil {
 		t.Errorf("the stream broke: %v", err)
+	}
+}
+
+// Who opens a connection to have it, as browsers do, does not hold up the end.
+func TestShutdownEndsSilentConnections(t *testing.T) {
+	w := newWindow(t, nil)
+	silent, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	lines := w.stream(t) // it was taken after the silent one
+	await(t, lines, "retry: 2000")
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // net/http gives it 5
+	defer cancel()
+	if err := w.server.Shutdown(ctx); err != nil {
+		t.Errorf("shutdown with a silent connection: %v", err)
+	}
+	if _, err := silent.Read(make([]byte, 1)); err == nil {
+		t.Errorf("the silent connection: %v", err)
 	}
 }
 
