@@ -460,7 +460,7 @@ func TestProofs(t *testing.T) {
 		"this very commit was tested.":                                                                          {Tested: true},
 		"this very commit was tested; its one key passed.":                                                      {Tested: true, Keys: 1},
 		"this very commit was tested; of its 3 keys, 2 had passed before":                                       {Tested: true, Keys: 3, Reused: 2},
-		"its tree's 1 key (a step on a target at exactly this content) was verified in other builds; 1 reused.": {Keys: 1, Reused: 1},
+		"its tree's 1 key (a step on a target at exactly this content) was verified on other commits, in builds made for something else.": {Keys: 1, Reused: 1},
 		"it adds nothing that a step would have to verify anew.":                                                {},
 	} {
 		c := textChange(queue.Landed, reason(queue.ReasonLanded))

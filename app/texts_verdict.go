@@ -8,6 +8,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// forOthers says how many of the keys that are verified had passed for something else.
+func forOthers(v *queue.Verdict) string {
+	switch v.Reused {
+	case 0:
+		return ", in builds of this change"
+	case v.Keys:
+		return ", in builds made for something else"
+	}
+	return fmt.Sprintf(", %d of them in builds made for something else", v.Reused)
+}
+
 // proof says by what a landed change was proven.
 func (w voice) proof(v *queue.Verdict) string {
 	if v == nil {
@@ -22,8 +33,8 @@ func (w voice) proof(v *queue.Verdict) string {
 	case v.Tested:
 		lines = append(lines, "**Proof:** this very commit was tested.")
 	case v.Keys > 0:
-		lines = append(lines, fmt.Sprintf("**Proof:** its tree's %s (a step on a target at exactly this content) %s verified in other builds; %d reused.",
-			counted(v.Keys, "key", "keys"), wasWere(v.Keys), v.Reused))
+		lines = append(lines, fmt.Sprintf("**Proof:** its tree's %s (a step on a target at exactly this content) %s verified on other commits%s.",
+			counted(v.Keys, "key", "keys"), wasWere(v.Keys), forOthers(v)))
 	default:
 		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
 	}
