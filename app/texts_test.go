@@ -456,12 +456,12 @@ func TestMarker(t *testing.T) {
 // TestProofs has the proofs that the golden files do not show.
 func TestProofs(t *testing.T) {
 	for want, v := range map[string]*queue.Verdict{
-		"It was found on the target branch.":                                                                    nil,
-		"this very commit was tested.":                                                                          {Tested: true},
-		"this very commit was tested; its one key passed.":                                                      {Tested: true, Keys: 1},
-		"this very commit was tested; of its 3 keys, 2 had passed before":                                       {Tested: true, Keys: 3, Reused: 2},
+		"It was found on the target branch.":                              nil,
+		"this very commit was tested.":                                    {Tested: true},
+		"this very commit was tested; its one key passed.":                {Tested: true, Keys: 1},
+		"this very commit was tested; of its 3 keys, 2 had passed before": {Tested: true, Keys: 3, Reused: 2},
 		"its tree's 1 key (a step on a target at exactly this content) was verified on other commits, in builds made for something else.": {Keys: 1, Reused: 1},
-		"it adds nothing that a step would have to verify anew.":                                                {},
+		"it adds nothing that a step would have to verify anew.":                                                                          {},
 	} {
 		c := textChange(queue.Landed, reason(queue.ReasonLanded))
 		c.Verdict = v
