@@ -31,7 +31,9 @@ func (h *hub) quiet() {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	mustNot(h.T, h.github.WaitDelivered(ctx))
+	delivered, done := context.WithTimeout(context.Background(), patience)
+	defer done()
+	mustNot(h.T, h.github.WaitDelivered(delivered))
 	for {
 		changed, busy := h.owner.Changed(), false
 		if !h.owner.Read(func(c *speculation.Core) {
@@ -131,6 +133,9 @@ func (h *hub) check(n int, want string) {
 func (h *hub) landed(n int, texts ...string) {
 	h.Helper()
 	h.says(n, append(texts, "✅ Landed")...)
+	h.until("the push has ended", func(c *speculation.Core) bool { return c.State().Push == nil })
+	h.quiet()
+	h.says(n, append(texts, "✅ Landed")...) // main may show it before the push's answer tells the rest
 	h.check(n, "success")
 	if p := h.Pull(n); !p.Merged {
 		h.Errorf("#%d is not merged: %+v", n, p)
