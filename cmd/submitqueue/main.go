@@ -45,10 +45,7 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	var c cli
-	parser, err := kong.New(&c, kong.Name("submitqueue"),
-		kong.Description("A merge queue that keeps main green at every commit."),
-		simulateVars(), kong.Vars{"data": dataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := newParser()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1
@@ -82,6 +79,12 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "submitqueue:", err)
 		return 1
 	}
+}
+
+func newParser() (*kong.Kong, error) {
+	return kong.New(&cli{}, kong.Name("submitqueue"),
+		kong.Description("A merge queue that keeps main green at every commit."),
+		simulateVars(), kong.Vars{"data": dataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
 
 // exitUsage is the exit status of a command line that cannot be followed.
