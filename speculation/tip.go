@@ -26,7 +26,11 @@ func (c *Core) observed(b queue.Observed) {
 		c.note(queue.Note{What: "differs", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{"submitqueue"}, Detail: b.Differs}})
 	}
 	late := m.Again // something happened after it was made
-	if !late {
+	if late {
+		m.Again = false
+		c.touchMain()
+		defer c.observe()
+	} else {
 		c.back()
 	}
 	if b.Repository != 0 && m.Repository != b.Repository {
@@ -36,11 +40,6 @@ func (c *Core) observed(b queue.Observed) {
 	if m.Default != b.Default {
 		m.Default = b.Default
 		c.touchMain()
-	}
-	if late {
-		m.Again = false
-		c.touchMain()
-		defer c.observe()
 	}
 	if b.From != m.Tip && b.Tip != m.Tip {
 		c.observe() // made from a tip we have left since
