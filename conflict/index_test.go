@@ -99,6 +99,31 @@ func TestFiveWitnessesAreEnough(t *testing.T) {
 	}
 }
 
+// Names come by way of several hubs, none of which has all of them in order: the
+// witnesses are the first of all.
+func TestWitnessesByWayOfSeveralHubs(t *testing.T) {
+	up := []string{"b", "d", "e", "g"}
+	for _, l := range indexLimits {
+		if l.hubs < 1000 {
+			continue // the edges of others do not count there
+		}
+		x := conflict.NewIndexWith(l.dense, l.sets, l.hubs)
+		x.Put("1", writes("g"))
+		x.Put("2", adds("c", "a"))
+		x.Put("3", queue.Footprint{Write: []string{"a"}, Read: []string{"a", "g"},
+			Edges: []queue.AddedEdge{{To: "a", Up: []string{"a"}}, {To: "g", Up: []string{"a"}}}})
+		x.Put("4", queue.Footprint{Write: up, Read: []string{"a", "c"}, Edges: []queue.AddedEdge{{To: "a", Up: up}, {To: "c", Up: up}}})
+		want := []queue.Conflict{
+			{With: "1", Kind: queue.ConflictTarget, Witnesses: []string{"a", "b", "c", "d", "e"}},
+			{With: "3", Kind: queue.ConflictReadWrite, Witnesses: []string{"a"}},
+			{With: "4", Kind: queue.ConflictReadWrite, Witnesses: []string{"c"}},
+		}
+		if d := cmp.Diff(want, x.Conflicts("2")); d != "" {
+			t.Errorf("%+v: %s", l, d)
+		}
+	}
+}
+
 // shapes are what the queue meets: how many names each of 1,000 changes writes
 // and where they meet.
 func shapes() map[string]func(i int) queue.Footprint {

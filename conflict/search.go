@@ -122,26 +122,41 @@ func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
 	}
 	left := len(ids)
 	p.mask.each(func(slot int) {
-		who := x.parts[slot]
-		var list []names.ID
-		switch {
-		case who.change != nil:
-			list = who.change.held(r == &x.readers)
-		case who.hub != nil:
-			list = who.hub.held(r == &x.readers)
+		if left > 0 {
+			left -= s.walkSet(slot, r, marks)
+			p.mask.remove(slot)
 		}
-		if left <= 0 {
-			return
-		}
-		x.hits.pass++
-		for _, id := range list {
-			left--
-			if marks[id/64]>>(id%64)&1 != 0 && p.hit(s, id, slot/64, 1<<(slot%64)) && !bitset(p.mask).has(slot) {
-				break
+	})
+	p.reopen(s)
+}
+
+// walkSet notes the marked names of one set, and returns for how many it has
+// looked. It is a pass of its own: a change that has five names after it may
+// find names that come before these in the next set.
+func (s *search) walkSet(slot int, r *rows.Rows, marks bitset) (looked int) {
+	s.x.hits.pass++
+	who, reads := s.x.parts[slot], r == &s.x.readers
+	if who.change != nil {
+		list := who.change.held(reads)
+		for i, id := range list {
+			if marks[id/64]>>(id%64)&1 != 0 && s.x.note(slot, id) {
+				return i + 1
 			}
 		}
-		p.mask.remove(slot)
-	})
+		return len(list)
+	}
+	var p pass
+	p.reopen(s)
+	list := who.hub.held(reads)
+	for i, id := range list {
+		if marks[id/64]>>(id%64)&1 == 0 {
+			continue
+		}
+		if some, _ := p.through(s, who.hub, id); !some {
+			return i + 1
+		}
+	}
+	return len(list)
 }
 
 // pass is one way through a list.
@@ -153,9 +168,15 @@ type pass struct {
 func (p *pass) begin(s *search, hubs bitset) {
 	x := s.x
 	x.hits.pass++
-	p.open = x.scratch.open.copyOf(s.rest, len(s.rest))
+	p.reopen(s)
 	p.mask = x.scratch.mask.copyOf(s.rest, len(s.rest)).or(hubs)
-	x.scratch.open, x.scratch.mask = p.open, p.mask
+	x.scratch.mask = p.mask
+}
+
+// reopen has all changes of rest need further names.
+func (p *pass) reopen(s *search) {
+	p.open = s.x.scratch.open.copyOf(s.rest, len(s.rest))
+	s.x.scratch.open = p.open
 }
 
 // hit notes a name that the given slots of a block hold. It reports whether
@@ -165,31 +186,37 @@ func (p *pass) hit(s *search, id names.ID, block int, word uint64) (smaller bool
 		slot := block*64 + bits.TrailingZeros64(word)
 		h := s.x.parts[slot].hub
 		if h == nil {
-			if s.x.note(slot, id) {
-				p.open.remove(slot)
-				p.mask.remove(slot)
-				smaller = true
-			}
+			smaller = p.note(s, slot, id) || smaller
 			continue
 		}
-		some := false
-		for i := range min(len(h.reached), len(p.open)) {
-			for w := h.reached[i] & p.open[i]; w != 0; w &= w - 1 {
-				some = true
-				slot := i*64 + bits.TrailingZeros64(w)
-				if s.x.note(slot, id) {
-					p.open.remove(slot)
-					p.mask.remove(slot)
-					smaller = true
-				}
-			}
-		}
+		some, fewer := p.through(s, h, id)
 		if !some {
 			p.mask.remove(slot)
-			smaller = true
 		}
+		smaller = smaller || fewer || !some
 	}
 	return smaller
+}
+
+// through notes a name above a hub for who comes to it. It reports whether
+// there is any that may need names, and whether there are fewer now.
+func (p *pass) through(s *search, h *hub, id names.ID) (some, fewer bool) {
+	for i := range min(len(h.reached), len(p.open)) {
+		for w := h.reached[i] & p.open[i]; w != 0; w &= w - 1 {
+			some = true
+			fewer = p.note(s, i*64+bits.TrailingZeros64(w), id) || fewer
+		}
+	}
+	return some, fewer
+}
+
+// note notes a name of a change, and reports whether it needs no further ones.
+func (p *pass) note(s *search, slot int, id names.ID) (enough bool) {
+	if enough = s.x.note(slot, id); enough {
+		p.open.remove(slot)
+		p.mask.remove(slot)
+	}
+	return enough
 }
 
 // scratch is memory that questions use again.
