@@ -100,6 +100,16 @@ func (c *Core) rethink(id queue.ChangeID) {
 	}
 }
 
+// rethinkWith has the chances worked out again that rest on where a change is:
+// of all that remember a pair with it, whether they still conflict or not.
+func (c *Core) rethinkWith(id queue.ChangeID) {
+	for other, b := range c.s.Beliefs {
+		if _, ok := b.Pairs[id]; ok {
+			c.rethink(other)
+		}
+	}
+}
+
 // setPair sets the chance of a pair, but for what has failed.
 func (c *Core) setPair(x, y queue.ChangeID, q float64) {
 	x, y = c.holder(x, y)

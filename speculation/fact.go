@@ -282,8 +282,14 @@ type liveBuild struct {
 	credit  float64 // what it is worth to the plan under way
 	wanted  bool    // somebody has given it credit
 	change  *queue.Change
-	asked   bool // an action has it run
-	checked int  // decisions when it was last seen not to be refuted, and one more
+	asked   bool  // an action has it run
+	checked sight // when it was last seen not to be refuted
+}
+
+// sight is what a build was looked at with.
+type sight struct {
+	link      *queue.Link // nil where it is yet to be made again
+	decisions int
 }
 
 func (c *Core) indexBuild(b *queue.Build) {

@@ -150,3 +150,27 @@ func (w *world) mustTake(kind string) []queue.Body {
 	w.Fatalf("nobody asks to %s", kind)
 	return nil
 }
+
+// A change that is suspected to break with another turns out, on another main, to
+// have nothing in common with it. What the other's landing does to its chance is
+// the same to a core that goes on and to one made from the stored state.
+func TestSuspectsHaveNothingInCommonAnyMore(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w.commitOutside(w.commits[w.main].tree.with(edit{barrier: "go2"})) // and nobody hears of it
+	one := w.land(edit{"c/code": "fine"})
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	lost := w.mustTake("land")
+	two := w.land(edit{"a/code": "bad", "b/code": "fine"})
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	suspect := w.core.State().Beliefs[w.mustBe(two, queue.Pending).ID]
+	if suspect == nil || suspect.Pairs[w.mustBe(one, queue.Landing).ID] == 0 {
+		t.Fatalf("the second is not suspected to break with the first: %+v", suspect)
+	}
+	w.tell(lost...)
+	w.waitOut()
+	w.mustBe(one, queue.Landed)
+	w.mustBe(two, queue.Rejected)
+	w.audit.final()
+}

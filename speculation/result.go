@@ -160,7 +160,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		return // no result: the keys stay unknown
 	}
 	j.Done = true
-	c.live[b].checked = 0
+	c.live[b].checked = sight{}
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)

@@ -289,6 +289,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	}
 	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
 	c.touchChange(ch)
+	c.rethinkWith(ch.ID)
 	p := c.pull(ch.Number)
 	if p.Last = ch.ID; p.Active == ch.ID {
 		p.Active = ""

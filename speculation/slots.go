@@ -28,9 +28,9 @@ func (p *planning) cancelRefuted() {
 			p.stop(b)
 			continue
 		}
-		// Only a decision can refute what was not refuted before.
-		if p.pendingIn(b) && live.checked != p.decisions {
-			if live.checked = p.decisions; p.refuted(b) {
+		// Only a decision can refute what was not refuted before, on the same merge.
+		if at := (sight{p.s.Links[b.Link], p.decisions}); p.pendingIn(b) && live.checked != at {
+			if live.checked = at; p.refuted(b) {
 				p.stop(b)
 			}
 		}

@@ -364,6 +364,7 @@ func (c *Core) unland(id queue.ChangeID) {
 	}
 	ch.Phase, ch.Reason, ch.Verdict = queue.Pending, queue.Reason{}, nil
 	c.touchChange(ch)
+	c.rethinkWith(id)
 	if p := c.pull(ch.Number); p.Head != ch.Head {
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
 		return

@@ -281,6 +281,7 @@ func (c *Core) push() bool {
 		ch := c.s.Changes[id]
 		ch.Phase, ch.Reason, ch.Shown = queue.Landing, queue.Reason{Code: queue.ReasonLanding}, ch.Base != ""
 		c.touchChange(ch)
+		c.rethinkWith(id)
 	}
 	p.ID = string(queue.DigestOf("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
 	c.setPush(p)

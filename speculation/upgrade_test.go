@@ -348,6 +348,41 @@ func TestLandingsWaitForTheSwitch(t *testing.T) {
 	w.audit.final()
 }
 
+// TestRefutedWhileItsMergeIsMadeAgain: a change is turned down between the switch
+// and the merge, made anew, of what was built on it. That build is of no use any
+// more, which the merge says.
+func TestRefutedWhileItsMergeIsMadeAgain(t *testing.T) {
+	w := versioned(t, unit, rule{target: "a", all: []string{"bad"}})
+	w.law.needs = map[string][]string{"b": {"a"}}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "else"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.tell(queue.Capacity{Slots: 2})
+	red := w.land(edit{"a/code": "bad"})
+	w.settleDown()
+	w.now = w.now.Add(minute)
+	p := w.land(edit{"b/code": "fine"})
+	w.settleDown()
+	builds := w.going()
+	if len(builds) != 2 || !slices.Contains(builds[1].build.Chain, w.mustBe(red, queue.Pending).ID) {
+		t.Fatalf("%d builds", len(builds))
+	}
+	w.serve("go/2", "go/1")
+	w.workBut("resolve")
+	w.mustDecide("go/2")
+	w.tell(w.mustTake("resolve")...) // of the one below
+	w.tell(w.advance(builds[0])...)
+	w.workBut("resolve")
+	w.tell(w.mustTake("resolve")...)
+	w.mustBe(red, queue.Rejected)
+	if !w.core.State().Builds[builds[1].build.ID].Cancel {
+		t.Error("what was built on it goes on")
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}
+
 // TestLinksOfAnElderServer: a server that knows nothing of versions had the queue
 // for a while. What it has resolved is resolved again, and lands.
 func TestLinksOfAnElderServer(t *testing.T) {

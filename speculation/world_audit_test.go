@@ -67,6 +67,7 @@ func (a *audit) step(events []queue.Event) Turn {
 		w.Fatalf("a core made from the stored state knows other things (-live +stored):\n%s", cmp.Diff(was, made))
 	}
 	turn := Step(w.core, events)
+	a.chances()
 	want := encode(turn) + builds(w.core)
 	if got := encode(Step(twin, events)) + builds(twin); got != want {
 		w.Fatalf("a core made from the stored state makes another turn (-live +stored):\n%s", cmp.Diff(want, got))
@@ -78,6 +79,22 @@ func (a *audit) step(events []queue.Event) Turn {
 		a.repeat(again, events)
 	}
 	return turn
+}
+
+// chances works out anew what changes remember of their chances.
+func (a *audit) chances() {
+	w := a.w
+	w.Helper()
+	for id, n := range w.core.nodes {
+		if !n.fair || !n.made {
+			continue
+		}
+		was := n.base
+		n.fair = false
+		if now := w.core.expect(n, n.edges); now != was {
+			w.Fatalf("the chance of %s is %v, and is remembered as %v", id, now, was)
+		}
+	}
 }
 
 // repeat folds the same events again: nothing is decided by that, and the plan
