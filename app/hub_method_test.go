@@ -281,6 +281,22 @@ func TestSquashIsRecognised(t *testing.T) {
 	}
 }
 
+// Main shows a landing before its push is answered: what came along with it is said
+// once that is known.
+func TestSquashIsSeenBeforeItsPushIsAnswered(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.proven()
+	answer := make(chan struct{})
+	h.github.Fail(forgetest.Fault{Method: "POST", Path: "/acme/shop.git/git-receive-pack", Until: answer})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.until("main shows it", func(c *speculation.Core) bool {
+		v, _ := c.PullView(n)
+		return v.Change.Phase == queue.Landed
+	})
+	close(answer)
+	h.landed(n, "by squash", "moved to that commit in the same push")
+}
+
 // What is on main is another tree than was proven: the queue stops, says so, and
 // goes on when somebody has looked.
 func TestWhatDiffersFromItsProofPauses(t *testing.T) {

@@ -18,6 +18,7 @@ const (
 	houseFor  = 10 * time.Minute // the repository's settings are believed for so long
 	mergedFor = 10 * time.Minute // and for so long the forge may take to see that a pull request is merged
 	lookAgain = 5 * time.Second
+	answerFor = 10 * time.Second // so long a landing that main shows is not spoken of while its push is under way
 )
 
 // finish leaves the pull request of a landed change as its author expects it:
@@ -85,16 +86,41 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	return p.deleteBranch(ctx, f, ch)
 }
 
-// seeMoved notes in a landed change that its branch has moved with main, where the
-// state does not know it yet.
-func (p *performer) seeMoved(ch *queue.Change) {
+// pushes says that a push begins, until what it returns is called.
+func (p *performer) pushes() (end func()) {
+	ended := make(chan struct{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ch.Verdict != nil && !ch.Verdict.Along && p.moved[ch.ID] {
+	p.pushing = ended
+	return func() { close(ended) }
+}
+
+// seeMoved notes in a landed change that its branch has moved with main, where the
+// state does not know it yet: main may show a landing while the push is yet to be
+// answered, which is waited for.
+func (p *performer) seeMoved(ctx context.Context, ch *queue.Change) error {
+	if ch.Phase != queue.Landed || ch.Verdict == nil || ch.Verdict.Along || ch.Method.Keeps() {
+		return nil
+	}
+	p.mu.Lock()
+	pushing := p.pushing
+	p.mu.Unlock()
+	if pushing != nil {
+		select {
+		case <-pushing:
+		case <-time.After(answerFor):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.moved[ch.ID] {
 		v := *ch.Verdict
 		v.Along = true
 		ch.Verdict = &v
 	}
+	return nil
 }
 
 // shownMerged reports whether the forge sees by itself that a landed change is

@@ -197,8 +197,10 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	}); err != nil {
 		return nil, err
 	}
-	p.seeMoved(&v.Change)
-	var err error
+	err := p.seeMoved(ctx, &v.Change)
+	if err != nil {
+		return nil, err
+	}
 	if texts.Default, err = p.elseDefault(ctx, v.Change); err != nil {
 		return nil, err
 	}

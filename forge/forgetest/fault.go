@@ -23,6 +23,9 @@ type Fault struct {
 	Message string
 	// After makes the request take effect, and only its answer is lost.
 	After bool
+	// Until holds the right answer back: the request takes effect, and is answered
+	// when this is closed. Status does not count then.
+	Until <-chan struct{}
 	// Truncate answers as usual and cuts the connection in the middle of the body;
 	// Status does not count then.
 	Truncate bool

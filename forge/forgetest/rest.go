@@ -120,6 +120,9 @@ func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Faul
 		panic(http.ErrAbortHandler)
 	case f.Truncate:
 		truncated(w, r, next)
+	case f.Until != nil:
+		late(w, r, next, f.Until)
+		return
 	case f.After:
 		next.ServeHTTP(&recorder{ResponseWriter: discard{http.Header{}}}, r)
 	}
@@ -128,6 +131,20 @@ func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Faul
 	}
 	maps.Copy(w.Header(), f.Header)
 	writeProblem(w, &problem{status: f.Status, message: f.Message})
+}
+
+// late gives the right answer when it may, or cuts the connection when whoever
+// asked gives up.
+func late(w http.ResponseWriter, r *http.Request, next http.Handler, until <-chan struct{}) {
+	whole := &recorder{ResponseWriter: discard{w.Header()}, status: http.StatusOK, keep: true}
+	next.ServeHTTP(whole, r)
+	select {
+	case <-until:
+	case <-r.Context().Done():
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(whole.status)
+	w.Write(whole.body)
 }
 
 // truncated answers with the first half of the right body.

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Whether a pull request's branch has come along is known when its push has ended,
+// which whoever speaks of a landing waits for.
+func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerformer(t.Context(), NewOwner(OwnerOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
+		squashed := func() *queue.Change {
+			return &queue.Change{ID: "7.head", Phase: queue.Landed, Method: queue.MethodSquash, Verdict: &queue.Verdict{}}
+		}
+		if ch := squashed(); p.seeMoved(t.Context(), ch) != nil || ch.Verdict.Along {
+			t.Error("without a push: it waits, or the branch has moved")
+		}
+		end := p.pushes()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := p.seeMoved(ctx, squashed()); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled, it says %v", err)
+		}
+		ch, said := squashed(), make(chan error, 1)
+		before := ch.Verdict
+		go func() { said <- p.seeMoved(t.Context(), ch) }()
+		synctest.Wait()
+		if len(said) > 0 {
+			t.Fatal("it does not wait for the push")
+		}
+		p.mu.Lock()
+		p.moved["7.head"] = true
+		p.mu.Unlock()
+		end()
+		if err := <-said; err != nil || !ch.Verdict.Along || before.Along {
+			t.Errorf("after the push: %v, %+v; the state's own was %+v", err, ch.Verdict, before)
+		}
+		p.pushes()
+		if err := p.seeMoved(t.Context(), squashed()); err != nil {
+			t.Errorf("a push without an end: %v", err)
+		}
+		merged := squashed()
+		merged.Method = queue.MethodMerge
+		at := time.Now()
+		if err := p.seeMoved(t.Context(), merged); err != nil || time.Since(at) > 0 {
+			t.Errorf("a merge needs no branch moved, and waits %s: %v", time.Since(at), err)
+		}
+	})
+}
