@@ -226,12 +226,16 @@ func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub,
 }
 
 func (f hookFigures) print(to io.Writer) {
+	killed := "not tried"
+	if f.Killed > 0 {
+		killed = fmt.Sprintf("among %d webhooks: %d were not taken, %d lost in the end", f.Killed, f.Failed, f.Lost)
+	}
 	fmt.Fprintf(to, "%d webhooks, %d in a second, %s\n%s\n", f.Sent, f.Rate, f.Redis, f.Machine)
 	for _, row := range [][2]string{
 		{"acknowledged", fmt.Sprintf("P50 %.4f s, P95 %.4f s, P99 %.4f s, max %.4f s", f.Answer.P50, f.Answer.P95, f.Answer.P99, f.Answer.Max)},
 		{"stored in Redis", fmt.Sprintf("%d; spooled %d, refused %d", f.Stored, f.Spooled, f.Refused)},
 		{"CPU of the server", fmt.Sprintf("%.2f s", f.CPU)},
-		{"server killed", fmt.Sprintf("among %d webhooks: %d were not taken, %d lost in the end", f.Killed, f.Failed, f.Lost)},
+		{"server killed", killed},
 	} {
 		fmt.Fprintf(to, "  %-24s%s\n", row[0], row[1])
 	}
