@@ -425,20 +425,27 @@ func TestRunAgainBesideAPassOfOneName(t *testing.T) {
 }
 
 // After a restart it is not known that failed jobs were run again, but the run says
-// so: they are not once more.
+// so: they are not once more, and what passed only then is marked.
 func TestRunAgainOnceAcrossARestart(t *testing.T) {
-	h := newHub()
-	c := h.still(func() time.Time { return start.Add(time.Minute) })
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
-	c.builds[e.build.ID] = e
-	h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(9, "test", forge.CIFailed, "failure")}
-	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 2, Began: start.Add(5 * time.Second), Done: true}}
-	c.News(forge.CINews{Results: h.results})
-	for n := 0; e.done == nil && n < 3; n++ {
-		c.see(t.Context(), e)
-	}
-	if e.done == nil || e.done.Outcome != queue.JobFailed || h.again != 0 {
-		t.Errorf("%+v, run again %d times", e.done, h.again)
+	for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
+		h := newHub()
+		c := h.still(func() time.Time { return start.Add(time.Minute) })
+		e := built(queue.Step{Checks: []queue.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
+		c.builds[e.build.ID] = e
+		h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIPassed, "success"),
+			check(9, "test", state, string(state))}
+		h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 2, Began: start.Add(5 * time.Second), Done: true}}
+		c.News(forge.CINews{Results: h.results})
+		for n := 0; e.done == nil && n < 3; n++ {
+			c.see(t.Context(), e)
+		}
+		if e.done == nil || e.done.Outcome != want || h.again != 0 {
+			t.Errorf("%s: %+v, run again %d times", state, e.done, h.again)
+		}
+		marked := slices.ContainsFunc(e.reported, func(x queue.Body) bool { done, ok := x.(queue.JobDone); return ok && done.Again == 1 })
+		if marked != (want == queue.JobPassed) {
+			t.Errorf("%s: marked as passed only on attempt 2: %t", state, marked)
+		}
 	}
 }
 

@@ -237,10 +237,26 @@ func (e *entry) result(j *job, f finding, name string) queue.JobDone {
 	if len(out.Tail) > maxTail {
 		out.Tail = strings.ToValidUTF8(out.Tail[:maxTail], "")
 	}
-	if f.outcome == queue.JobPassed && j.rerun == rerunAsked {
+	if f.outcome == queue.JobPassed && (j.rerun == rerunAsked || e.failedBefore(j, f)) {
 		out.Again = 1
 	}
 	return out
+}
+
+// failedBefore reports whether a job that has passed had failed in an earlier
+// attempt of the same run: it was run again before a restart, or by people.
+func (e *entry) failedBefore(j *job, f finding) bool {
+	for _, r := range e.results {
+		if !r.Bound || r.State != forge.CIFailed && r.State != forge.CITimeout {
+			continue
+		}
+		of := func(check queue.Check) bool { return check.Is(r.Name, r.App) }
+		stands := func(o forge.CIResult) bool { return o.Suite == r.Suite && strings.EqualFold(o.Name, r.Name) }
+		if slices.ContainsFunc(j.Step.Checks, of) && slices.ContainsFunc(f.list, stands) {
+			return true
+		}
+	}
+	return false
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
