@@ -54,7 +54,7 @@ type performer struct {
 
 	proven   map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
 	moved    map[queue.ChangeID]bool         // whose branches have moved with main: main may be seen there before the push has its answer
-	pushing  chan struct{}                   // closed when the last push has ended; nil before the first
+	pushing  pushing                         // the last push
 	finished map[queue.ChangeID]bool         // landed, and their pull requests left as they should be
 	house    forge.House                     // the repository's settings
 	houseAt  time.Time                       // as they were then

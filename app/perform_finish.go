@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -86,13 +87,19 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	return p.deleteBranch(ctx, f, ch)
 }
 
-// pushes says that a push begins, until what it returns is called.
-func (p *performer) pushes() (end func()) {
-	ended := make(chan struct{})
+// pushing is a push under way.
+type pushing struct {
+	changes []queue.ChangeID
+	ended   chan struct{} // closed then
+}
+
+// pushes says that a push of changes begins, until what it returns is called.
+func (p *performer) pushes(changes []queue.ChangeID) (end func()) {
+	now := pushing{changes, make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pushing = ended
-	return func() { close(ended) }
+	p.pushing = now
+	return func() { close(now.ended) }
 }
 
 // seeMoved notes in a landed change that its branch has moved with main, where the
@@ -103,11 +110,11 @@ func (p *performer) seeMoved(ctx context.Context, ch *queue.Change) error {
 		return nil
 	}
 	p.mu.Lock()
-	pushing := p.pushing
+	push := p.pushing
 	p.mu.Unlock()
-	if pushing != nil {
+	if slices.Contains(push.changes, ch.ID) {
 		select {
-		case <-pushing:
+		case <-push.ended:
 		case <-time.After(answerFor):
 		case <-ctx.Done():
 			return ctx.Err()

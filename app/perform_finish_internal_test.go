@@ -22,7 +22,7 @@ func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
 		if ch := squashed(); p.seeMoved(t.Context(), ch) != nil || ch.Verdict.Along {
 			t.Error("without a push: it waits, or the branch has moved")
 		}
-		end := p.pushes()
+		end := p.pushes([]queue.ChangeID{"6.head", "7.head"})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := p.seeMoved(ctx, squashed()); !errors.Is(err, context.Canceled) {
@@ -42,15 +42,15 @@ func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
 		if err := <-said; err != nil || !ch.Verdict.Along || before.Along {
 			t.Errorf("after the push: %v, %+v; the state's own was %+v", err, ch.Verdict, before)
 		}
-		p.pushes()
+		p.pushes([]queue.ChangeID{"6.head", "7.head"})
 		if err := p.seeMoved(t.Context(), squashed()); err != nil {
 			t.Errorf("a push without an end: %v", err)
 		}
-		merged := squashed()
-		merged.Method = queue.MethodMerge
+		merged, other := squashed(), squashed()
+		merged.Method, other.ID = queue.MethodMerge, "5.head"
 		at := time.Now()
-		if err := p.seeMoved(t.Context(), merged); err != nil || time.Since(at) > 0 {
-			t.Errorf("a merge needs no branch moved, and waits %s: %v", time.Since(at), err)
+		if err := errors.Join(p.seeMoved(t.Context(), merged), p.seeMoved(t.Context(), other)); err != nil || time.Since(at) > 0 {
+			t.Errorf("a merge, which needs no branch moved, and what landed before wait %s: %v", time.Since(at), err)
 		}
 	})
 }

@@ -337,7 +337,7 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 	if err := p.provenTrees(push); err != nil {
 		return nil, err
 	}
-	defer p.pushes()()
+	defer p.pushes(push.Changes)()
 	outcome, along, err := p.pushMain(ctx, remote, push)
 	if err == nil && wantsCheck(outcome.Refused) {
 		outcome, along, err = p.landChecked(ctx, remote, push, outcome)
