@@ -230,7 +230,11 @@ func (c *Core) attend() {
 	c.explainAll()
 	var waiting []queue.ChangeID
 	for id, ch := range c.open {
-		if c.analyzing[id] == 0 && (ch.Phase == queue.Analyzing && !c.heldBack(ch) || ch.Phase == queue.Pending && (ch.Stale || c.dueAgain(ch))) {
+		if c.analyzing[id] > 0 {
+			continue
+		}
+		held := c.heldBack(ch)
+		if ch.Phase == queue.Analyzing && !held || (ch.Phase == queue.Pending || held) && (ch.Stale || c.dueAgain(ch)) {
 			waiting = append(waiting, id)
 		}
 	}

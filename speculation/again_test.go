@@ -148,3 +148,35 @@ func TestTroubleOfAStackedAnalysis(t *testing.T) {
 		t.Errorf("it waits for %+v", why)
 	}
 }
+
+// TestAnalyzedAgainWhileHeldBack: a change that waits for what it is on top of is
+// analyzed again when that is due, as one in the order is, and a turn is made then.
+func TestAnalyzedAgainWhileHeldBack(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	low := w.land(edit{"a/code": "fine"})
+	w.asked(low)
+	slow := w.analysisOf(low)
+	high := w.openOn(low, edit{"b/code": "more"})
+	w.step(w.say(high, "dev", "/land"))
+	w.asked(high)
+	w.tell(queue.Failed{Action: w.analysisOf(high).Key, Error: "an object is missing"})
+	w.settleDown()
+	ch := w.mustBe(high, queue.Analyzing)
+	due := w.core.State().Footprints[ch.ID].At.Add(againAfter)
+	for w.now < due {
+		if w.wake == 0 || w.wake > due {
+			t.Fatalf("the next turn is at %s, and it is due at %s", w.wake.Time(), due.Time())
+		}
+		w.now = w.wake
+		w.tell(queue.Tick{})
+	}
+	w.tell(w.carryOut(w.analysisOf(high))...)
+	if f := w.core.State().Footprints[ch.ID]; f.Unknown != "" {
+		t.Errorf("it is still unknown: %+v", f)
+	}
+	w.tell(w.carryOut(slow)...)
+	w.waitOut()
+	w.mustBe(low, queue.Landed)
+	w.mustBe(high, queue.Landed)
+	w.audit.final()
+}

@@ -22,6 +22,9 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 	c.noteVerified(id)
 	c.staleAhead(id)
 	c.unmeet(id, f)
+	if f.Again {
+		c.wakeAt(max(c.againAt(f), c.now+1)) // attend may be over
+	}
 	if len(f.Edges) > 0 {
 		// Every pair is evaluated with the added edges of all pending changes.
 		c.staleAll()
