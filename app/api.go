@@ -21,11 +21,15 @@ import (
 //	GET  /api/changes?queue=&phase=        []APIChange, in order, then verdicts
 //	GET  /api/change?queue=&id=            APIChange
 //	GET  /api/history?queue=&id=&max=      []APINote, newest first
+//	GET  /api/blame?queue=                 APIBlame
 //	GET  /api/log?build=&after=            APILog
+//	GET  /api/ledger?queue=&what=&max=     APILedger: what is known of a key, a target or a change
+//	GET  /api/forget?queue=&what=          APIForget: what forgetting would do
 //	POST /api/land                         LandCommand -> APIAccepted
 //	POST /api/cancel                       CancelCommand -> APIAccepted
 //	POST /api/pause                        PauseCommand -> APIAccepted
 //	POST /api/resume                       ResumeCommand -> APIAccepted
+//	POST /api/forget                       ForgetCommand -> APIAccepted
 //
 // Anything but success is an APIError.
 

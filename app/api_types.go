@@ -54,9 +54,20 @@ type APIQueue struct {
 	RedTargets   []string    `json:"red_targets,omitempty"`
 	Analyzer     string      `json:"analyzer,omitempty"`    // version of the analyzer in force
 	Upgrade      *APIUpgrade `json:"upgrade,omitempty"`     // a newer version is being proven
+	Drift        []APIDrift  `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
 	Recent       []APIChange `json:"recent"`                // verdicts, newest first
+}
+
+// APIDrift is a check of the branch that had passed, and fails at the same content.
+type APIDrift struct {
+	Step   string    `json:"step"`
+	Target string    `json:"target"`
+	Good   time.Time `json:"good,omitzero"` // when it was last seen to pass
+	Bad    time.Time `json:"bad"`           // when it was first seen to fail after that
+	Build  string    `json:"build,omitempty"`
+	Text   string    `json:"text"`
 }
 
 // APIUpgrade is the proof of the branch under a newer version of its analyzer.
@@ -222,6 +233,9 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	q.Analyzer = v.Main.Analyzer
+	for _, d := range v.Main.Drift {
+		q.Drift = append(q.Drift, APIDrift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: Words{}.Drift(d)})
+	}
 	if u := v.Upgrade; u != nil {
 		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: Words{}.Upgrade(u)}
 	}

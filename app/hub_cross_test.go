@@ -158,8 +158,12 @@ func TestRebasedStackThroughChecks(t *testing.T) {
 	h.Comment("ann", high, "/land")
 	h.leans(high)
 	h.Comment("ann", low, "/land")
-	h.landed(low, "by rebase, as 2 commits. Each of them was verified.")
+	h.says(low, "by rebase, as 2 commits. Each of them was verified.", "✅ Landed") // merged in one push with the upper one, else closed: that asks for its branch
 	h.landed(high, "by rebase, as 2 commits. Each of them was verified.")
+	h.says(low, "✅ Landed")
+	if p := h.Pull(low); p.State != "closed" {
+		t.Errorf("#%d is %+v", low, p)
+	}
 	if got := git(t, h.Dir(), "log", "--reverse", "--format=%s", before+"..main"); got != "low 1\nlow 2\nhigh 1\nhigh 2" {
 		t.Errorf("main has\n%s", got)
 	}

@@ -1,9 +1,15 @@
 package app_test
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -170,15 +176,17 @@ func TestForcedPushPauses(t *testing.T) {
 	h.green()
 }
 
-func TestRefusedPushIsParked(t *testing.T) {
+// The branch takes no push of ours: that is said, nobody is parked for it, and all land
+// when it does again.
+func TestBranchThatTakesNothing(t *testing.T) {
 	h := newHub(t, hubOptions{files: configured(areas(), "require_checks: enter")})
 	h.proven()
 	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}, RequiredChecks: []string{"ci"}})
 	n := h.land("a", map[string]string{"api/a": "a\n"})
-	h.says(n, "🅿️ Parked: the forge refused the push", `Required status check "ci" is expected`, "/queue resume")
+	h.says(n, "⏸️ 1st of 1 in the queue: the forge refuses every push", `Required status check "ci" is expected`, "/queue resume")
 	h.check(n, "queued")
 	other := h.land("b", map[string]string{"web/b": "b\n"})
-	h.says(other, "landings are paused")
+	h.says(other, "the forge refuses every push")
 	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue", "ada"}})
 	h.Comment("max", n, "/queue resume")
 	h.landed(n)
@@ -197,4 +205,41 @@ func TestRedMain(t *testing.T) {
 	repair := h.land("repair", map[string]string{"api/bad": ""})
 	h.landed(repair)
 	h.landed(n)
+}
+
+// Of several commits pushed past the queue, the one that turned main red is named: to
+// whoever asks over HTTP, and on the queue's page.
+func TestRedMainNamesItsCulprit(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	h.push("ada", "main", map[string]string{"api/one": "1\n"})
+	h.push("ada", "main", map[string]string{"api/bad": "bad\n"})
+	h.push("ada", "main", map[string]string{"api/three": "3\n"})
+	h.until("the culprit is named", func(c *speculation.Core) bool { return len(c.Blame().Culprits) == 1 })
+	var b app.APIBlame
+	res := must(http.Get("http://" + h.server.Addr() + "/api/blame"))
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Hunts) != 1 || len(b.Hunts[0].Culprits) != 1 {
+		t.Fatalf("%+v", b)
+	}
+	x := b.Hunts[0].Culprits[0]
+	if x.Author == "" || x.Subject == "" || x.FailedBuild == "" || x.GreenBuild == "" || !slices.Equal(x.Targets, []string{"api"}) || !strings.Contains(b.Text, x.Commit[:10]) {
+		t.Errorf("%+v\n%s", x, b.Text)
+	}
+	line, _, err := h.mirror.Past(t.Context(), queue.CommitID(b.Hunts[0].Tip), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := must(h.mirror.ChangedPaths(t.Context(), line[slices.IndexFunc(line, func(l forge.PastCommit) bool { return string(l.Commit) == x.Commit })].Parent, queue.CommitID(x.Commit)))
+	if !slices.Contains(paths, "api/bad") {
+		t.Errorf("%s changes %v", x.Commit, paths)
+	}
+	page := must(http.Get("http://" + h.server.Addr() + "/queue?queue=" + hubQueue))
+	defer page.Body.Close()
+	if text := string(must(io.ReadAll(page.Body))); !strings.Contains(text, "Who turned the target branch red") {
+		t.Errorf("the page does not name it:\n%s", text)
+	}
 }

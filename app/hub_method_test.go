@@ -220,7 +220,7 @@ func TestStackBySquash(t *testing.T) {
 	h.boarded(low, high)
 	h.Comment("max", low, "/queue resume")
 	h.landed(low)
-	h.landed(high)
+	h.closedAsLanded(high) // its branch is what the pull request on top of it asks for
 	h.Comment("ann", top, "/land")
 	h.landed(top)
 	if got := git(t, h.Dir(), "show", "main:word"); got != "top" {
@@ -232,16 +232,23 @@ func TestStackBySquash(t *testing.T) {
 	h.green()
 }
 
-// The repository deletes branches of merged pull requests; who is on top of one
-// asks for main first.
+// The repository deletes branches of merged pull requests. One that is asked for by
+// somebody who is in the queue is deleted when that one has main for its base; one
+// that anybody else asks for stays.
 func TestBranchIsDeleted(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("methods: [squash]")})
 	h.DeleteMerged(true)
 	h.proven()
 	low := h.pull("low", map[string]string{"a": "a\n"})
 	high := h.pullOn("high", "low", map[string]string{"b": "b\n"})
+	top := h.pullOn("top", "high", map[string]string{"c": "c\n"})
+	h.paused(low)
 	h.Comment("ann", low, "/land method=squash")
+	h.Comment("ann", high, "/land")
+	h.boarded(low, high)
+	h.Comment("max", low, "/queue resume")
 	h.landed(low)
+	h.landed(high)
 	gone := func(branch string) {
 		ctx, cancel := context.WithTimeout(h.Context(), patience)
 		defer cancel()
@@ -250,15 +257,19 @@ func TestBranchIsDeleted(t *testing.T) {
 		}
 	}
 	gone("low")
-	if p := h.Pull(high); p.Base != "main" || p.State != "open" {
-		t.Errorf("the one on top is %+v", p)
-	}
-	h.seen()
-	h.Comment("ann", high, "/land")
-	h.landed(high)
-	gone("high")
 	if !h.Pull(low).Merged || !h.Pull(high).Merged {
 		t.Error("they are not merged")
+	}
+	h.seen()
+	h.quiet()
+	if p := h.Pull(top); p.Base != "high" || p.State != "open" || h.Head("high") == "" {
+		t.Errorf("the one on top is %+v", p)
+	}
+	h.Comment("ann", top, "/land")
+	h.landed(top)
+	gone("top")
+	if !h.Pull(top).Merged {
+		t.Error("it is not merged")
 	}
 }
 

@@ -94,7 +94,7 @@ func TestRebaseWithARedCommitOnTheWay(t *testing.T) {
 // A commit on the way is judged by the steps in its own tree, so whoever edits them
 // there, and takes it back, asks for what only an administrator allows.
 func TestRebaseWithProtectedPathsOnTheWay(t *testing.T) {
-	files := methods("methods: [rebase, fast-forward, squash]")
+	files := methods("methods: [rebase, fast-forward, squash], retries: 0")
 	h := newHub(t, hubOptions{files: files})
 	h.proven()
 	before := h.Head("main")
@@ -202,5 +202,70 @@ func TestMethodsMixed(t *testing.T) {
 		if ch := h.change(n); ch.Phase != queue.Landed || slices.Contains(ch.Verdict.Bypassed, ch.ID) {
 			t.Errorf("#%d: %+v", n, ch)
 		}
+	}
+}
+
+// A merge of main in a branch in which its author has written something is in none
+// of the other commits: by rebase it is refused, with the way out; by squash it lands.
+func TestRebaseRefusesWhatAMergeHolds(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("methods: [rebase, squash]")})
+	h.proven()
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "feature", Files: map[string]string{"feature": "f\n"}}))
+	h.push("ada", "main", map[string]string{"meanwhile": "m\n"})
+	h.proven()
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "Merge main, and mend it", Merge: "main",
+		Files: map[string]string{"meanwhile": "m\n", "fix": "x\n"}}))
+	head := h.Head("topic")
+	n := must(h.OpenPull("ann", "topic", "main", "Feature"))
+	h.Comment("ann", n, "/land method=rebase")
+	h.rejected(n, "holds a merge commit with changes of its own (fix)", "land it by squash or merge, or rebase the branch")
+	if h.Head("topic") != head {
+		t.Error("its branch has moved")
+	}
+	h.Comment("ann", n, "/land method=squash")
+	h.landed(n)
+	if got := git(t, h.Dir(), "show", "main:fix"); got != "x" {
+		t.Errorf("main has %q", got)
+	}
+	h.seen()
+}
+
+// CI that verifies whatever is on a commit (covers: tree) tells of that commit only,
+// not of those on the way to it.
+func TestRebaseUnderCIThatCoversTheTree(t *testing.T) {
+	for _, covers := range []string{"asked", "tree"} {
+		t.Run(covers, func(t *testing.T) {
+			files := areasByCI()
+			files[".submitqueue.yml"] += "    covers: " + covers + "\nqueue: {method: rebase}\n"
+			h := newCIHub(t, files, func(p forgetest.CIPush) []forgetest.CIJob {
+				if !strings.HasPrefix(p.Branch, "submitqueue/") {
+					return nil
+				}
+				job := forgetest.CIJob{Name: "test", Conclusion: "success"}
+				if p.Has("api/bad") {
+					job.Conclusion = "failure"
+				}
+				return []forgetest.CIJob{job}
+			})
+			h.proven()
+			before := h.Head("main")
+			for i := range 3 {
+				c := forgetest.Commit{Branch: "topic", Message: fmt.Sprintf("part %d", i), Files: map[string]string{"api/a": fmt.Sprint(i)}}
+				switch i {
+				case 1:
+					c.Files["api/bad"] = "x\n"
+				case 2:
+					c.Delete = []string{"api/bad"}
+				}
+				must(h.Commit("ann", c))
+			}
+			n := must(h.OpenPull("ann", "topic", "main", "Three parts"))
+			h.Comment("ann", n, "/land")
+			h.rejected(n)
+			if now := h.Head("main"); now != before {
+				t.Errorf("main has moved from %s to %s", before, now)
+			}
+			h.seen()
+		})
 	}
 }

@@ -33,8 +33,6 @@ func TestSignedAndLinear(t *testing.T) {
 	h.Comment("ann", merged, "/land method=merge")
 	h.says(merged, "🅿️ Parked: the forge refused the push", "must not contain merge commits")
 	h.Comment("ann", merged, "/land method=squash")
-	h.says(merged, "landings are paused")
-	h.Comment("max", merged, "/queue resume")
 	h.landed(merged, "by squash")
 	if got := git(t, h.Dir(), "rev-list", "--count", "--merges", "main"); got != "0" {
 		t.Errorf("%s merges on main", got)

@@ -211,7 +211,7 @@ func TestStackWhosePushIsRefused(t *testing.T) {
 	h.Comment("ann", high, "/land")
 	h.boarded(low, high)
 	h.Comment("max", low, "/queue resume")
-	h.says(high, "🅿️ Parked: the forge refused the push")
+	h.says(high, "the forge refuses every push")
 	if p := h.Pull(high); p.Base != "low" {
 		t.Errorf("the base of the one on top is %s", p.Base)
 	}

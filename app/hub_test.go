@@ -71,6 +71,7 @@ type hubOptions struct {
 	signer     forge.Signer     // of the commits that the queue makes
 	branch     string           // "": main
 	follow     bool             // nobody has chosen it
+	targets    []string         // branches that other queues of the server land on
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -179,7 +180,7 @@ func (h *hub) start(o hubOptions) {
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
-		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) },
+		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) }, Targets: func() []string { return o.targets },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,

@@ -64,6 +64,9 @@ type Inspected struct {
 	Config *queue.Config // what it is judged by
 	Own    bool          // Config is in its own tree
 	Fails  string        // why the configuration in its own tree lets every build of it fail; "": it does not
+
+	analyzer conflict.Analyzer
+	tree     conflict.Tree
 }
 
 // Commit judges a commit.
@@ -92,11 +95,56 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 	if a, err = i.judge.trusting(ctx, a, i.now.tip); err != nil {
 		return nil, err
 	}
-	d, err := conflict.Describe(ctx, a, r.config.Analysis, TreeOf(t))
+	in := &Inspected{Config: r.config, Own: r.own, Fails: r.fails, analyzer: a, tree: TreeOf(t)}
+	in.Description, err = conflict.Describe(ctx, a, r.config.Analysis, in.tree)
 	if err != nil {
 		return nil, err
 	}
-	return &Inspected{Description: d, Config: r.config, Own: r.own, Fails: r.fails}, nil
+	return in, nil
+}
+
+// Without analyzes the tree of the commit without some of its files, sorted.
+func (in *Inspected) Without(ctx context.Context, files []string) (*conflict.Snapshot, error) {
+	all, err := in.tree.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	less := lessTree{Tree: in.tree, id: queue.TreeID(queue.DigestOf(append([]string{"less", string(in.tree.ID())}, files...)...))}
+	var gone []conflict.FileChange
+	for _, e := range all {
+		if _, without := slices.BinarySearch(files, e.Path); without {
+			gone = append(gone, conflict.FileChange{Path: e.Path, From: e})
+		} else {
+			less.files = append(less.files, e)
+		}
+	}
+	return conflict.Advance(ctx, in.analyzer, in.Config.Analysis, in.Snapshot, less, gone)
+}
+
+// Declaring describes the tree of the commit as if its configuration declared
+// more inputs. The hashes are comparable among themselves alone.
+func (in *Inspected) Declaring(ctx context.Context, more []queue.Inputs) (*conflict.Description, error) {
+	s := in.Config.Analysis
+	s.Inputs = slices.Concat(s.Inputs, more)
+	return conflict.Describe(ctx, in.analyzer, s, in.tree)
+}
+
+// lessTree is a tree without some of its files.
+type lessTree struct {
+	conflict.Tree
+	id    queue.TreeID
+	files []conflict.Entry
+}
+
+// ID implements conflict.Tree.
+func (t lessTree) ID() queue.TreeID { return t.id }
+
+// Files implements conflict.Tree.
+func (t lessTree) Files(context.Context) ([]conflict.Entry, error) { return t.files, nil }
+
+// Blobs implements conflict.BatchTree.
+func (t lessTree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
+	return conflict.Blobs(ctx, t.Tree, oids)
 }
 
 // Change is a head on the base as the queue judges it.

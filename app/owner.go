@@ -24,6 +24,7 @@ type OwnerOptions struct {
 	Follow    bool   // nobody chose the branch, it is the repository's own: where it is renamed, the queue goes along
 	Name      string // of this server, unique among those that share the store; the same after a restart, if it can be
 	Store     queue.Store
+	Archive   queue.Archive // of the same store; nil: Store itself, where it is one, else passes expire though they are used
 	Forge     forge.Forge
 	Mirror    *forge.Mirror
 	Workers   workers.Controller
@@ -35,6 +36,7 @@ type OwnerOptions struct {
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
+	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 }
 
@@ -71,6 +73,9 @@ const (
 func NewOwner(o OwnerOptions) *Owner {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
+	}
+	if a, is := o.Store.(queue.Archive); is && o.Archive == nil {
+		o.Archive = a
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
@@ -190,6 +195,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	do := newPerformer(ctx, o)
+	do.token = token
 	defer func() {
 		cancel() // before waiting: an action may be far from done
 		do.wait()
@@ -206,6 +212,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
 	wg.Go(func() { o.watchMissed(ctx, do.locate) })
 	wg.Go(func() { o.keepUp(ctx) })
+	wg.Go(func() { do.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
@@ -244,7 +251,9 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		}
 	}
 	o.branchIn(&s.Main)
-	return speculation.New(s), version, nil
+	core := speculation.New(s)
+	core.NotAfter(queue.At(o.Now()))
+	return core, version, nil
 }
 
 func (o *Owner) renew(ctx context.Context, lost chan<- error) {

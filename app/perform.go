@@ -37,6 +37,7 @@ type performer struct {
 	*Owner
 	ctx    context.Context
 	wg     sync.WaitGroup
+	token  int64 // fencing token of the ownership
 	git    chan struct{}
 	forge  chan struct{}
 	asks   chan struct{}
@@ -200,6 +201,10 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.observe(work, a.Key, t) })
 	case queue.Survey:
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.survey(work, a.Key, t) })
+	case queue.Trace:
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.trace(work, a.Key, t) })
+	case queue.Watch:
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.watch(work, a.Key, t) })
 	case queue.Meet:
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.meet(work, a.Key, t) })
 	case queue.Land:

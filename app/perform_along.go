@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -14,8 +14,8 @@ import (
 // on its branch. So the branch of its pull request is moved to that commit in the
 // very push that moves main, where it is a branch of the same repository: then the
 // head is on main, and the forge shows the pull request as merged. Where others use
-// that branch, or the move is refused, main moves alone, and the pull request is closed with a word and a
-// label (finish).
+// that branch, or nobody can tell (branchFacts), or the move is refused, main moves
+// alone, and the pull request is closed with a word and a label (finish).
 
 // holding says of the commits on main's line that are no merges which of them are
 // what landing the change that they name makes.
@@ -81,42 +81,48 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.
 			}
 		}
 	})
-	if len(all) > 0 {
-		house, err := p.houseOf(ctx, f)
-		if err != nil && (isTransient(err) || ctx.Err() != nil) {
-			return nil, nil, err
-		}
-		if err != nil || p.branch() != house.Default {
-			return nil, nil, nil
-		}
+	if err != nil || len(all) == 0 {
+		return nil, nil, err
+	}
+	house, err := p.houseOf(ctx, f)
+	if err != nil && (isTransient(err) || ctx.Err() != nil) {
+		return nil, nil, err
+	}
+	if err != nil || p.branch() != house.Default {
+		return nil, nil, nil
 	}
 	for _, b := range all {
-		free, err := p.free(ctx, f, b.Branch, b.number)
-		switch {
-		case err != nil && (isTransient(err) || ctx.Err() != nil):
-			return nil, nil, err
-		case err == nil && free:
-			moves, whose = append(moves, b.Move), append(whose, b.change)
+		facts, err := p.factsOf(ctx, f, b.Branch)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
 		}
+		use := facts.use(b.Branch, b.number)
+		if err != nil {
+			use = "it is not known what else it is used for: " + err.Error()
+		}
+		if use != "" {
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", oneLine(b.Branch, 100), "reason", use)
+			continue
+		}
+		moves, whose = append(moves, b.Move), append(whose, b.change)
 	}
-	return moves, whose, err
+	return moves, whose, nil
 }
 
-// free reports whether a branch of the repository is there for one pull request
-// alone, so that it may be moved or deleted with that. We may be let past what
-// protects a branch, and would then rewrite one that others build on.
-func (p *performer) free(ctx context.Context, f forge.Closer, branch string, number int) (bool, error) {
-	house, err := p.houseOf(ctx, f)
-	stacker, ok := p.Forge.(forge.Stacker)
-	if err != nil || !ok || branch == p.branch() || branch == house.Default {
-		return false, err
+// owning asks the store, right before a push, if the queue is still ours, and gives
+// the push a context that ends when it is not: an owner that has stood still finds
+// another one, which knows of landings that it does not.
+func (p *performer) owning(ctx context.Context) (_ context.Context, stop func(), err error) {
+	token, err := p.Store.Acquire(ctx, p.Queue, p.Name, leaseTTL)
+	switch {
+	case errors.Is(err, queue.ErrNotOwner), err == nil && token != p.token:
+		return nil, nil, fmt.Errorf("%w: another server owns it by now", errNotOwning)
+	case err != nil:
+		return nil, nil, fmt.Errorf("asking if the queue is still ours: %w", err)
 	}
-	protection, err := p.Forge.Protection(ctx, branch)
-	if err != nil || protection.Protected {
-		return false, err
-	}
-	from, err := stacker.OpenFrom(ctx, branch)
-	return !slices.ContainsFunc(from, func(o forge.PullRequest) bool { return o.Number != number }), err
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(p.ctx, func() { cancel(errNotOwning) })
+	return ctx, func() { forget(); cancel(nil) }, nil
 }
 
 // pushMain moves main, and the branches along with it where the forge lets us. It
@@ -126,6 +132,11 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 	if err != nil {
 		return forge.PushOutcome{}, nil, err
 	}
+	ctx, stop, err := p.owning(ctx)
+	if err != nil {
+		return forge.PushOutcome{}, nil, err
+	}
+	defer stop()
 	if len(moves) > 0 {
 		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
 		if err == nil && outcome.Moved {

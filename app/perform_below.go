@@ -9,10 +9,6 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// belowLooks bounds how far back on main the heads are looked for that a pull
-// request may stand on.
-const belowLooks = 300
-
 // below returns the latest commit among a pull request's own whose content is on
 // main in another commit, because it was the head of one that landed by squash or
 // rebase; "" where there is none. own are the pull request's commits, the oldest
@@ -21,7 +17,7 @@ func (p *performer) below(ctx context.Context, own []forge.OwnCommit, tip queue.
 	if len(own) < 2 {
 		return "", nil // whoever stands on another has its commits, too
 	}
-	line, err := p.Mirror.LandedHeads(ctx, tip, belowLooks)
+	line, err := p.Mirror.LandedHeads(ctx, tip, own[:len(own)-1])
 	if err != nil {
 		return "", err
 	}

@@ -171,8 +171,8 @@ func (p *performer) houseOf(ctx context.Context, f forge.Closer) (forge.House, e
 }
 
 // deleteBranch deletes the branch of a pull request that is merged or closed, as
-// long as it is where it landed from. Who is on top of it asks for the queue's
-// branch first; a branch that somebody else uses stays.
+// long as it is where it landed from. Those in the queue that are on top of it ask
+// for the queue's branch first; a branch that anything else uses stays.
 func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.Change) error {
 	branch := ""
 	if err := p.facts(func(c *speculation.Core) {
@@ -203,22 +203,27 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	if !ok {
 		return nil
 	}
-	if free, err := p.free(ctx, f, branch, ch.Number); err != nil || !free {
-		return err
-	}
-	onTop, err := f.OpenInto(ctx, branch)
+	facts, err := p.factsOf(ctx, f, branch)
 	if err != nil {
 		return err
+	}
+	onTop, err := p.waitOn(branch, facts.Into)
+	if err != nil {
+		return err
+	}
+	alone := facts
+	alone.Into = slices.DeleteFunc(slices.Clone(facts.Into), func(n int) bool { return slices.Contains(onTop, n) })
+	if use := alone.use(branch, ch.Number); use != "" {
+		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Queue, "pull", ch.Number, "branch", oneLine(branch, 100), "reason", use)
+		return nil
 	}
 	for _, n := range onTop {
 		if err := stacker.Retarget(ctx, n, p.branch()); err != nil {
 			return err
 		}
 	}
-	if len(onTop) > 0 {
-		if onTop, err = f.OpenInto(ctx, branch); err != nil || len(onTop) > 0 {
-			return err
-		}
+	if facts, err = p.factsOf(ctx, f, branch); err != nil || facts.use(branch, ch.Number) != "" {
+		return err
 	}
 	remote, err := p.Forge.Remote(ctx)
 	if err != nil {

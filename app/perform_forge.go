@@ -89,7 +89,10 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin
-	if len(out.Protected) > 0 {
+	if err = p.facts(func(c *speculation.Core) { out.Guarded = c.Protected(t.Number) }); err != nil {
+		return nil, err
+	}
+	if len(out.Protected)+len(out.Guarded) > 0 {
 		if out.Approved, err = p.approved(ctx, pr, level); err != nil {
 			return nil, err
 		}
@@ -117,7 +120,11 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 	if merged[0].Clean() {
 		on = merged[0].Commit
 	}
-	steps := [][2]queue.CommitID{{now.tip, on}}
+	globs := now.config.Permissions.Protected
+	out, err := p.protects(ctx, globs, now.tip, on)
+	if err != nil {
+		return nil, err
+	}
 	if byCommit, err := p.byCommit(t); err != nil {
 		return nil, err
 	} else if byCommit {
@@ -127,28 +134,41 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 		}
 		for _, c := range own {
 			if len(c.Parents) > 0 {
-				steps = append(steps, [2]queue.CommitID{c.Parents[0], c.Commit})
+				paths, err := p.protects(ctx, globs, c.Parents[0], c.Commit)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, paths...)
 			}
 		}
 	}
-	var out []string
-	for _, step := range steps {
-		paths, err := p.Mirror.ChangedPaths(ctx, step[0], step[1])
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), queue.ProtectedMost)], nil
+}
+
+// protects returns the paths among those of some globs that one of several commits
+// changes on the one before it, in order; at most queue.ProtectedMost.
+func (p *performer) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
+	for i := 1; i < len(commits) && len(globs) > 0; i++ {
+		paths, err := p.Mirror.ChangedPaths(ctx, commits[i-1], commits[i])
 		if err != nil {
 			return nil, err
 		}
 		for _, path := range paths {
-			if !slices.Contains(out, path) && slices.ContainsFunc(now.config.Permissions.Protected, func(glob string) bool {
+			if !slices.Contains(out, path) && slices.ContainsFunc(globs, func(glob string) bool {
 				ok, err := doublestar.Match(glob, path)
 				return err == nil && ok
 			}) {
 				out = append(out, path)
 			}
-			if len(out) == 10 {
+			if len(out) == queue.ProtectedMost {
+				slices.Sort(out)
 				return out, nil
 			}
 		}
 	}
+	slices.Sort(out)
 	return out, nil
 }
 

@@ -122,11 +122,11 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 		return nil, err
 	}
 	keys := conflict.Keys(nil, j.snapshot, nil, j.steps.Steps)
-	known, err := p.Store.Known(ctx, p.Queue, keys)
+	known, err := p.known(ctx, keys, j.steps)
 	if err != nil {
 		return nil, err
 	}
-	passed := map[queue.Digest]bool{}
+	passed := p.inState(keys)
 	for _, e := range known {
 		passed[e.ID] = true
 	}
@@ -156,6 +156,12 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 	var refs []forge.HeadRef
 	seen := map[queue.CommitID]bool{}
 	for _, k := range picks {
+		if k.Revert != "" { // it is on main
+			if err := p.hold(ctx, k.Revert); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if !seen[k.Head] {
 			seen[k.Head] = true
 			refs = append(refs, forge.HeadRef{Ref: k.HeadRef, Want: k.Head})
@@ -176,6 +182,7 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 
 func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
 	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
+		Revert: k.Revert,
 		Squash: k.Method == queue.MethodSquash, Author: k.Wording.Author, Below: k.Below,
 		Rebase: k.Method == queue.MethodRebase, FastForward: k.Method == queue.MethodFastForward}
 }
@@ -209,7 +216,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		merged = append(merged, more...)
 	}
 	now.by = t.Analyzer
-	out := resolving{queue.Resolved{Action: a.Key}, now}
+	out := resolving{queue.Resolved{Action: a.Key, Guard: t.Guard()}, now, t.Protected}
 	parent := t.Base
 	var keys []queue.Key
 	for i, m := range merged {
@@ -231,7 +238,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 		}
 		keys, out.Links = append(keys, l.Keys...), append(out.Links, l)
 	}
-	known, err := p.Store.Known(ctx, p.Queue, keys)
+	known, err := p.known(ctx, keys, out.Steps...)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +265,8 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first for
 // resolving is a path whose links are being judged.
 type resolving struct {
 	queue.Resolved
-	now inForce
+	now   inForce
+	globs []string // of protected paths
 }
 
 func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent queue.CommitID, m forge.Merged) (queue.Link, error) {
@@ -268,10 +276,7 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 		l.Outcome = queue.MergeNothing
 		return l, nil
 	case !m.Clean():
-		l.Outcome, l.Conflicts = queue.MergeFailed, m.Conflicts
-		if m.Refused != "" {
-			l.Conflicts = []string{m.Refused}
-		}
+		l.Outcome, l.Conflicts, l.Refused = queue.MergeFailed, m.Conflicts, m.Refused
 		return l, nil
 	}
 	l, err := p.merged(ctx, r, l, m)
@@ -304,7 +309,8 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)
 	l.Gone = conflict.Gone(before.snapshot, after.snapshot)
 	r.Steps = append(r.Steps, after.steps)
-	return l, nil
+	l.Protected, err = p.protects(ctx, r.globs, append(append([]queue.CommitID{l.Parent}, m.Between...), m.Commit)...)
+	return l, err
 }
 
 // land pushes the chain of the state's push, with a lease on where main was.
@@ -366,7 +372,8 @@ func wantsCheck(refused string) bool {
 func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
 	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
-		if errors.Is(err, forge.ErrForbidden) {
+		if errors.Is(err, forge.ErrForbidden) { // what it says may be about what the commits hold
+			refused.Refused += "\n" + err.Error()
 			return refused, nil, nil
 		}
 		return refused, nil, err

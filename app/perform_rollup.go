@@ -21,10 +21,7 @@ func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick
 	case err != nil:
 		return l, err
 	case m.Empty || !m.Clean():
-		l.Outcome, l.Conflicts = queue.MergeFailed, m.Conflicts
-		if m.Refused != "" {
-			l.Conflicts = []string{m.Refused}
-		}
+		l.Outcome, l.Conflicts, l.Refused = queue.MergeFailed, m.Conflicts, m.Refused
 		return l, nil
 	}
 	return p.merged(ctx, r, l, m)

@@ -61,7 +61,7 @@ func (p *performer) translate(ctx context.Context, x crossing, open []queue.Key)
 		_, yes := wanted[what{k.Step, k.Target}]
 		return !yes
 	})
-	known, err := p.Store.Known(ctx, p.Queue, former)
+	known, err := p.known(ctx, former, before.steps)
 	if err != nil {
 		return nil, err
 	}

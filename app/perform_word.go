@@ -24,6 +24,9 @@ func mergeMessage(k queue.Pick) string {
 	if text == "" {
 		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
 	}
+	if k.Revert != "" {
+		return text
+	}
 	if k.Method == queue.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
 	}

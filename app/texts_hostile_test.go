@@ -29,7 +29,12 @@ func TestHostileTexts(t *testing.T) {
 		}
 		why := func(label string) queue.Reason {
 			return queue.Reason{Code: rapid.SampledFrom(hostileCodes).Draw(t, label), Names: list(label + " name"), Detail: hostile(label + " detail"),
-				Unmet: []queue.Requirement{{Kind: rapid.SampledFrom(hostileKinds).Draw(t, label+" kind"), Names: list(label + " unmet")}}}
+				Unmet: []queue.Requirement{{Kind: rapid.SampledFrom(hostileKinds).Draw(t, label+" kind"), Names: list(label + " unmet")}},
+				Culprits: []queue.Culprit{{HuntCommit: queue.HuntCommit{Commit: queue.CommitID(hostile(label)), Subject: hostile(label), Author: hostile(label), Number: 7},
+					Targets: list(label + " target"), Names: list(label + " step"), Failed: queue.Probe{Build: queue.BuildID(hostile(label)), Commit: queue.CommitID(hostile(label)), Tries: 2},
+					Later: []queue.Later{{HuntCommit: queue.HuntCommit{Subject: hostile(label), Author: hostile(label)}, Paths: list(label + " path")}},
+					Revert: &queue.Revert{State: rapid.SampledFrom([]queue.HuntProof{queue.RevertProven, queue.RevertFails, queue.RevertConflict, queue.RevertUnknown}).Draw(t, label+" revert"),
+						Conflicts: list(label + " conflict"), Failed: list(label + " failed"), Trouble: hostile(label)}}}}
 		}
 		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"), Branch: hostile("branch"),
 			Author: hostile("author"), Requester: hostile("requester"), URL: "https://x.example/" + hostile("url") + "/42",
@@ -74,13 +79,13 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
+var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsControl, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
-	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
+	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonShut, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
 	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq",
 	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,
-	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil}
+	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame}
 
 var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
 	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireMerge, "zq"}

@@ -55,8 +55,12 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "the target branch is being built first"
 	case queue.ReasonWaitsUpgrade:
 		return "waiting for another version of the analyzer"
+	case queue.ReasonWaitsControl:
+		return "it has failed; the target branch is run without it"
 	case queue.ReasonPaused:
 		return "landings are paused"
+	case queue.ReasonShut:
+		return "the " + w.o.Words.host() + " refuses every push"
 	case queue.ReasonRenamed:
 		return "the target branch was renamed"
 	case queue.ReasonLanding:
@@ -94,6 +98,10 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "its builds are used up"
 	case queue.ReasonRedMain:
 		return "the target branch itself is red"
+	case queue.ReasonCulprit:
+		return "it turned the target branch red"
+	case queue.ReasonBlame:
+		return "Who turned the target branch red"
 	case queue.ReasonProtected:
 		return "the " + w.o.Words.host() + " refused the push"
 	case queue.ReasonStuck:
@@ -141,6 +149,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "nobody else may land it"
 	case queue.ReasonNowQuota:
 		return "too many emergencies in one day"
+	case queue.ReasonForgotten:
+		return "as much as is remembered has been forgotten lately"
 	case queue.ReasonBadUntil:
 		return "this is no end of a freeze"
 	case queue.ReasonExplain:
@@ -186,11 +196,16 @@ func (w voice) reason(r queue.Reason) string {
 		return "The target branch has commits that the queue did not make; they are being built first."
 	case queue.ReasonWaitsUpgrade:
 		return "It is proven. The rest of the target branch is being built under a newer version of the analyzer; landings wait for that until " + w.clockText(r.Until) + " at the latest."
+	case queue.ReasonWaitsControl:
+		return "It has failed" + w.in(r.Names) + ". The same is run on the target branch without it: only if that passes is the failure its own."
 	case queue.ReasonPaused:
 		if r.Until != 0 {
 			return "Landings are frozen until " + w.clockText(r.Until) + w.by(r) + w.because(r.Detail) + " They go on by themselves then; builds go on meanwhile."
 		}
 		return "Landings are paused" + w.by(r) + w.because(r.Detail) + " " + "They go on after " + w.resume() + "; builds go on meanwhile."
+	case queue.ReasonShut:
+		return "Landings are paused: the " + w.o.Words.host() + " refuses every push to the target branch" + w.because(r.Detail) +
+			" From time to time one change is pushed all the same, and when it gets through, landings go on by themselves; so they do after " + w.resume() + ". Builds go on meanwhile."
 	case queue.ReasonRenamed:
 		return "The target branch was renamed" + w.renamedTo(r.Names) + ". Everything keeps its place; landings go on when whoever runs the queue serves the new name (" +
 			w.command("--branch") + "), or when the branch has its old name again."
@@ -198,6 +213,9 @@ func (w voice) reason(r queue.Reason) string {
 		return "It is being pushed to the target branch."
 	case queue.ReasonLanded:
 		return "It has landed."
+	}
+	if r.Code == queue.ReasonCulprit || r.Code == queue.ReasonBlame {
+		return w.blame(r)
 	}
 	if text := w.planned(r); text != "" {
 		return text
@@ -222,6 +240,9 @@ func (w voice) reasonEnd(r queue.Reason) string {
 		return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + again +
 			" If you believe that it failed by chance, " + w.retry() + " runs it again."
 	case queue.ReasonMergeConflict:
+		if r.Detail != "" {
+			return "It cannot be " + w.put(w.method) + w.because(r.Detail) + " Then " + again
+		}
 		return "It does not merge with the target branch" + w.in(r.Names) + ". " + w.reconcile() + ", then " + again
 	case queue.ReasonAlready:
 		return "Merging it changes nothing: its content is on the target branch already, or was there and has been reverted. To land it again, revert the revert."
@@ -257,6 +278,16 @@ func (w voice) reasonEnd(r queue.Reason) string {
 	return ""
 }
 
+// refused has the words for a change that the forge does not take.
+func (w voice) refused(r queue.Reason) string {
+	again := ""
+	if r.Until != 0 {
+		again = " By itself it is tried again at " + w.clockText(r.Until) + ", behind the others."
+	}
+	return "It is proven, but the " + w.o.Words.host() + " refuses to take it" + w.because(r.Detail) + " Others land meanwhile. " +
+		"Push what the rule lets pass, or have it lifted, or the permission granted; then " + w.retry() + " tries at once." + again
+}
+
 // reasonParked has the words for what is not the author's fault.
 func (w voice) reasonParked(r queue.Reason) string {
 	switch r.Code {
@@ -270,12 +301,9 @@ func (w voice) reasonParked(r queue.Reason) string {
 	case queue.ReasonBuildCap:
 		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.retry() + " grants it another round."
 	case queue.ReasonRedMain:
-		return "It fails only where the target branch itself is red" + w.in(r.Names) + ". It comes back when the target branch is green again."
+		return "It fails only where the target branch itself is red" + w.in(r.Names) + "." + w.drifts(r.Drift) + " It comes back when the target branch is green again."
 	case queue.ReasonProtected:
-		if w.o.Words.Local {
-			return "It is proven, but the repository refused the push" + w.last(r.Detail) + ". When its hooks let the queue push, it comes back after " + w.resume() + "."
-		}
-		return "It is proven, but the forge refused the push" + w.last(r.Detail) + ". When the queue has the right to push, it comes back after " + w.resume() + "."
+		return w.refused(r)
 	case queue.ReasonStuck:
 		return "Something that the queue does for it failed too often" + w.last(r.Detail) + ". It is tried again by itself; the operator's log says more."
 	case queue.ReasonRequirements:
@@ -301,6 +329,8 @@ func (w voice) reasonRefused(r queue.Reason) string {
 			return "Somebody else may land it now."
 		case queue.ReasonNowQuota:
 			return "There have been as many emergencies as one day has room for."
+		case queue.ReasonForgotten:
+			return "As much as is remembered has been forgotten lately. Forget a whole step instead: submitqueue ledger forget --step NAME."
 		case queue.ReasonBadUntil:
 			return "This is no end of a freeze. Name a moment of the next 90 days, in UTC: 2h, 18:00 or 2026-12-24 18:00."
 		case queue.ReasonHelp:
@@ -383,6 +413,8 @@ func (w voice) reasonRefused(r queue.Reason) string {
 			text += " There is room again at " + w.clockText(r.Until) + "."
 		}
 		return text + " " + w.command("/land") + " lands it in its turn."
+	case queue.ReasonForgotten:
+		return "As much as is remembered has been forgotten lately. A whole step can be forgotten instead: " + w.command("/queue forget step=NAME") + "."
 	case queue.ReasonBadUntil:
 		text := "This is no end of a freeze"
 		if len(r.Names) > 0 {

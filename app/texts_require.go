@@ -81,6 +81,14 @@ func (w voice) lack(q queue.Requirement) string {
 	case queue.RequireReady:
 		return "The " + w.o.Words.Noun() + " is a draft. Mark it ready for review."
 	case queue.RequireAdministrator:
+		if q.Merged {
+			on := "Merged into the target branch"
+			if len(q.On) > 0 {
+				on = "Merged on top of " + w.refs(texts(q.On))
+			}
+			return on + ", it would change protected paths" + w.in(q.Names) + ", which it does not touch by itself: files were moved there. Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+				w.land() + "."
+		}
 		return "It changes protected paths" + w.in(q.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " +
 			w.land() + "."
 	case queue.RequireMerge:

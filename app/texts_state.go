@@ -25,7 +25,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 			return "⏳", place
 		}
 		icon = "⏳"
-		if v.Waits[0].Code == queue.ReasonPaused {
+		if slices.Contains([]queue.ReasonCode{queue.ReasonPaused, queue.ReasonShut}, v.Waits[0].Code) {
 			icon = "⏸️"
 		}
 		if why = w.short(v.Waits[0].Code); why == "" {

@@ -54,7 +54,7 @@ func (w voice) tried(c queue.Change) []string {
 	case queue.ReasonBuildCap:
 		return []string{"The cap on builds for one change is reached" + w.atCount(c.Reason.Names) + ". " + w.retry() + " tries again."}
 	case queue.ReasonRedMain:
-		return []string{"It fails only where the target branch itself is red" + w.in(c.Reason.Names) + "."}
+		return []string{"It fails only where the target branch itself is red" + w.in(c.Reason.Names) + "." + w.drifts(c.Reason.Drift)}
 	}
 	return []string{w.reason(c.Reason)}
 }

@@ -113,7 +113,7 @@ func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 		if f.Run != "" {
 			text += ". It runs " + codeSpan(f.Run, mostCommand)
 		}
-		text += w.ranOn(c, f) + w.pages(f.Pages)
+		text += w.ranOn(c, f) + w.passedOnMain(f) + w.pages(f.Pages)
 	}
 	tail := f.Output()
 	if strings.TrimSpace(tail) == "" {

@@ -45,8 +45,14 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 		return "in case " + v.flips(x) + "; it would be long before that is known"
 	case queue.WorthTry:
 		return "only tried, in a slot that nobody else wants"
+	case queue.WorthHunt:
+		return "a commit of the target branch that may have turned it red"
 	case queue.WorthUpgrade:
 		return "the target branch under a newer version of the analyzer, in a slot that nobody else wants"
+	case queue.WorthControl:
+		return "what has failed with a change, on the target branch without it"
+	case queue.WorthWatch:
+		return "the target branch itself, because that was proven long ago, in a slot that nobody else wants"
 	case queue.WorthSpare:
 		return "in case " + v.flips(x) + ", in a slot that nobody else wants"
 	}
@@ -145,7 +151,9 @@ func fixedPart(kind queue.WorthKind) string {
 		return "chance that it fails there, for each that would follow it"
 	case queue.WorthTogether:
 		return "what all of them are worth"
-	case queue.WorthUpgrade, queue.WorthTry:
+	case queue.WorthHunt:
+		return "before those of changes: the target branch is red"
+	case queue.WorthUpgrade, queue.WorthTry, queue.WorthWatch:
 		return "behind all others"
 	}
 	return "before all others"

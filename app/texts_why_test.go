@@ -24,21 +24,23 @@ func TestWhyTexts(t *testing.T) {
 	flip := []queue.Assumption{{Change: "12.aa", Chance: 0.3, Flipped: true}}
 	two := []queue.Assumption{{Change: "12.aa", Lands: true, Chance: 0.3, Flipped: true}, {Change: "14.bb", Chance: 0.4, Flipped: true}}
 	for want, x := range map[string]queue.Worth{
-		"the target branch itself is not proven":                                                    {Kind: queue.WorthMain},
-		"last check before it lands, on the commit that lands":                                      {Kind: queue.WorthTrain},
-		"on the target branch as it is; nothing is ahead of it":                                     {Kind: queue.WorthAlone},
-		"on the likeliest future: none of those ahead lands":                                        {Kind: queue.WorthLikeliest, Fails: 2},
-		"on the likeliest future: #12 lands first":                                                  {Kind: queue.WorthLikeliest, Lands: 1, Assumes: assumes(0.9, "12.aa")},
-		"on the likeliest future: #12 and #14 land first, and 1 more probably not":                  {Kind: queue.WorthLikeliest, Lands: 2, Fails: 1, Assumes: assumes(0.9, "12.aa", "14.bb")},
-		"on the likeliest future: 40 changes land ahead of it":                                      {Kind: queue.WorthLikeliest, Lands: 40, Assumes: assumes(0.9, "12.aa", "14.bb")},
-		"in case #12 does not land":                                                                 {Kind: queue.WorthFlip, Assumes: flip},
-		"in case #12 does not land; it would be long before that is known":                          {Kind: queue.WorthLate, Assumes: flip},
-		"in case #12 lands and #14 does not land, in a slot that nobody else wants":                 {Kind: queue.WorthSpare, Assumes: two},
-		"the target branch under a newer version of the analyzer, in a slot that nobody else wants": {Kind: queue.WorthUpgrade},
-		"as one merge of #12, #14 and #15":                                                          {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
-		"on the target branch as it is; nothing is ahead of it, for #12 and #14":                    {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
-		"in case another future comes":                                                              {Kind: queue.WorthFlip},
-		"of tomorrow":                                                                               {Kind: "of tomorrow"},
+		"the target branch itself is not proven":                                                       {Kind: queue.WorthMain},
+		"last check before it lands, on the commit that lands":                                         {Kind: queue.WorthTrain},
+		"on the target branch as it is; nothing is ahead of it":                                        {Kind: queue.WorthAlone},
+		"on the likeliest future: none of those ahead lands":                                           {Kind: queue.WorthLikeliest, Fails: 2},
+		"on the likeliest future: #12 lands first":                                                     {Kind: queue.WorthLikeliest, Lands: 1, Assumes: assumes(0.9, "12.aa")},
+		"on the likeliest future: #12 and #14 land first, and 1 more probably not":                     {Kind: queue.WorthLikeliest, Lands: 2, Fails: 1, Assumes: assumes(0.9, "12.aa", "14.bb")},
+		"on the likeliest future: 40 changes land ahead of it":                                         {Kind: queue.WorthLikeliest, Lands: 40, Assumes: assumes(0.9, "12.aa", "14.bb")},
+		"in case #12 does not land":                                                                    {Kind: queue.WorthFlip, Assumes: flip},
+		"in case #12 does not land; it would be long before that is known":                             {Kind: queue.WorthLate, Assumes: flip},
+		"in case #12 lands and #14 does not land, in a slot that nobody else wants":                    {Kind: queue.WorthSpare, Assumes: two},
+		"the target branch under a newer version of the analyzer, in a slot that nobody else wants":    {Kind: queue.WorthUpgrade},
+		"what has failed with a change, on the target branch without it":                               {Kind: queue.WorthControl},
+		"the target branch itself, because that was proven long ago, in a slot that nobody else wants": {Kind: queue.WorthWatch},
+		"as one merge of #12, #14 and #15":                                                             {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
+		"on the target branch as it is; nothing is ahead of it, for #12 and #14":                       {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
+		"in case another future comes":                                                                 {Kind: queue.WorthFlip},
+		"of tomorrow":                                                                                  {Kind: "of tomorrow"},
 	} {
 		for _, local := range []bool{false, true} {
 			if got := (app.Words{Local: local}).Why(x, "not this"); got != want {

@@ -79,6 +79,8 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 		return v.lacks(r)
 	case r.Code == queue.ReasonParent && len(r.Names) > 0:
 		return "waits for " + v.numbered(r.Names[0]) + ", which it is on top of"
+	case r.Code == queue.ReasonMergeConflict && r.Detail != "":
+		return "cannot be " + v.put(v.method) + ": " + v.long(r.Detail)
 	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:
 		return "does not merge: " + v.codes(r.Names)
 	}
@@ -163,6 +165,11 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "Emergency: put before all others", strings.TrimPrefix(v.by(n.Reason)+": "+detail, " ")
 	case "frozen":
 		return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+detail, ": "), " ")
+	case "forgot":
+		if len(n.Reason.Names) > 1 {
+			return "Passes forgotten: " + oneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; what rests on them is verified again"
+		}
+		return "Passes forgotten", ""
 	case "delegated":
 		if len(n.Reason.Names) > 1 {
 			return "Delegated to " + v.code(n.Reason.Names[0]), "by " + v.code(n.Reason.Names[1])
@@ -217,6 +224,16 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "The target branch got commits that the queue did not make", ""
 	case "main-proven":
 		return "The target branch is proven", ""
+	case "main-red":
+		return "The target branch is red", strings.TrimPrefix(v.in(n.Reason.Names), ": ")
+	case "culprit":
+		return "It was found who turned the target branch red", v.culpritNote(n)
+	case "acquitted":
+		return "It passes after all what had failed on it", v.culpritNote(n)
+	case "hunt-over":
+		return "The search for who turned the target branch red is over", huntEnd(n.Reason.Names)
+	case "drift", "drift-over":
+		return v.driftNote(n)
 	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
 		return upgradeNote(n)
 	case "away":

@@ -43,6 +43,8 @@ func doing(t queue.Task) string {
 		return "reading the branch"
 	case queue.Survey:
 		return "comparing the branch with what has passed"
+	case queue.Watch:
+		return "reading what the branch has of what is run again"
 	case queue.Inspect:
 		if t.Number == 0 {
 			return fmt.Sprintf("reading what %s may do", t.User)

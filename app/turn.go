@@ -83,6 +83,10 @@ func (t *turns) untilWake() time.Duration {
 // for the next one.
 func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) error {
 	began := time.Now()
+	now := queue.At(t.Now())
+	for i := range events { // a replica's clock may run ahead, and time does not go back
+		events[i].At = min(events[i].At, now)
+	}
 	t.mu.Lock()
 	turn := speculation.Step(t.core, events)
 	write, err := t.encode(turn, eaten)
@@ -203,7 +207,7 @@ func (t *turns) count(turn speculation.Turn) {
 		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
 			what, more := upgradeNote(n)
 			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
-		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed":
+		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over":
 			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
 	}

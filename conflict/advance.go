@@ -65,12 +65,17 @@ func newSuccessor(near *Snapshot, tree queue.TreeID) *successor {
 func (n *successor) apply(s *queue.Analysis, p *Patch, files []FileChange) bool {
 	n.snap.memo = p.Memo
 	n.files = n.near.filing.edit(s)
-	targets := make([]Target, 0, len(p.Targets)+len(p.Gone))
-	targets = append(targets, p.Targets...)
+	rules := rulesOf(s)
+	targets := make([]Target, 0, len(p.Targets)+len(p.Gone)+len(rules))
+	for i := range p.Targets {
+		targets = append(targets, readingInputs(rules, p.Targets[i]))
+	}
+	targets = append(targets, n.files.input(rules, files)...)
+	there := len(targets)
 	for _, name := range p.Gone {
 		targets = append(targets, Target{Name: name})
 	}
-	news := n.diff(targets, len(p.Targets))
+	news := n.diff(targets, there)
 	if !n.replace(news) || !n.files.move(files) {
 		return false
 	}

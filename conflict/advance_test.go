@@ -170,7 +170,7 @@ func drawSmallEdit(t *rapid.T, tree *conflicttest.Tree) *conflicttest.Tree {
 func TestAdvanceIsAnalyze(t *testing.T) {
 	followed, looked := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := queue.Analysis{Ignore: []string{"**/*.md"}}
+		s := queue.Analysis{Ignore: []string{"**/*.md"}, Inputs: drawInputs(t)}
 		if rapid.Bool().Draw(t, "target") {
 			s.Unowned = queue.UnownedTarget
 		}

@@ -47,6 +47,8 @@ type analysis struct {
 	targets  []Target // the graph's and the one of unowned files
 	parts    parts
 	files    int // of the tree
+	rules    []rule
+	inputs   []inputs // of the rules
 }
 
 func analyze(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree) (analysis, error) {
@@ -94,7 +96,9 @@ func failed(tree queue.TreeID, id string, err error) *Snapshot {
 
 func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
 	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo}
-	b := builder{snapshot: snap, near: near, sources: follows, targets: g.Targets}
+	rules := rulesOf(s)
+	declared := inputsOf(rules, files)
+	b := builder{snapshot: snap, near: near, sources: follows, targets: withInputs(rules, declared, g.Targets)}
 	b.number()
 	b.reach()
 	claims, extra := b.claims(), extraOf(g)
@@ -118,10 +122,10 @@ func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g 
 	}
 	b.build(defs)
 	if follows {
-		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned}
+		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned, inputs: declared}
 		snap.size += snap.filing.size()
 	}
-	return analysis{snap, g, b.targets, p, len(files)}
+	return analysis{snap, g, b.targets, p, len(files), rules, declared}
 }
 
 // definition digests a definition node.

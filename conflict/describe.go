@@ -35,6 +35,7 @@ func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Descr
 	if err != nil {
 		return nil, err
 	}
+	declared := v.declared()
 	d := &Description{Snapshot: v.snapshot, Barrier: v.parts.barrier, Unowned: v.parts.unowned, Ignored: v.parts.ignored, Files: v.files,
 		settings: settingsSum(v.snapshot.Analyzer, s), index: make(map[string]int, len(v.targets))}
 	if v.graph == nil {
@@ -44,6 +45,9 @@ func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Descr
 	d.Nodes = make([]Node, 0, len(v.targets))
 	for _, t := range v.targets {
 		id, _ := d.names.find(t.Name)
+		if list, ok := declared[t.Name]; ok {
+			t.Inputs = list
+		}
 		t.Sources, t.Inputs = canonical(t.Sources), canonical(t.Inputs)
 		t.Deps, t.Reads = canonicalNames(t.Deps), canonicalNames(t.Reads)
 		d.Nodes = append(d.Nodes, Node{t, d.hash(id)})
@@ -70,6 +74,41 @@ func (n *Node) Holds(path string) bool { return holds(n.Sources, path) || holds(
 func holds(list []Entry, path string) bool {
 	_, ok := slices.BinarySearchFunc(list, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
 	return ok
+}
+
+// FilesOf returns the paths of the files whose content is in a target's hash:
+// those of its own record and of all that it depends on, and those that are in
+// every hash. What an analyzer has read in a file and put into a hash by
+// meaning, such as the module path of a go.mod, is not among them. Nil where
+// the tree is one target, which has every file.
+func (d *Description) FilesOf(target string) map[string]bool {
+	if d.Nodes == nil {
+		return nil
+	}
+	files := map[string]bool{}
+	add := func(list []Entry) {
+		for _, e := range list {
+			files[e.Path] = true
+		}
+	}
+	add(d.Snapshot.barrier)
+	seen := map[string]bool{target: true}
+	for todo := []string{target}; len(todo) > 0; {
+		n := d.Node(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
+		if n == nil {
+			continue
+		}
+		add(n.Sources)
+		add(n.Inputs)
+		for _, dep := range n.Deps {
+			if !seen[dep] {
+				seen[dep] = true
+				todo = append(todo, dep)
+			}
+		}
+	}
+	return files
 }
 
 // Holding returns the names of the nodes that have a file in their own record,

@@ -51,6 +51,14 @@
 //     `unowned: ignore` there must be globs in `ignore`, and what they do not
 //     name is in the salt: nothing is left out that nobody has written down.
 //
+// Targets may read files that no analyzer sees them read: a test that reads
+// README.md, or another package's sources. `inputs` declares them: each entry is
+// an internal node over the files that it names, on which the targets that it
+// names depend. So the files are in these targets' hashes as well, and in those
+// of whatever depends on them; nothing leaves a hash by it, and an ignored file
+// stays ignored for everybody else. `submitqueue audit inputs` finds what is
+// read and in no hash.
+//
 // A tree whose graph cannot be computed is the one target queue.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in
 // the salt, too.

@@ -14,6 +14,7 @@ type filing struct {
 	claims  layered[int32]    // how many reached targets own a file
 	dirs    layered[[]string] // the names in a directory; none: no such directory
 	unowned []Entry           // sorted
+	inputs  []inputs          // of each rule of the settings
 }
 
 // filedBytes is roughly what a path takes in a filing.
@@ -21,11 +22,18 @@ const filedBytes = 80
 
 // size returns roughly how many bytes it does not share with the filing that it
 // was made from.
-func (f *filing) size() int { return (f.claims.own + f.dirs.own) * filedBytes }
+func (f *filing) size() int {
+	n := (f.claims.own + f.dirs.own) * filedBytes
+	for i := range f.inputs {
+		n += f.inputs[i].size()
+	}
+	return n
+}
 
 // refiling is a filing that is being made from another.
 type refiling struct {
 	*filing
+	inputs  []inputs
 	s       *queue.Analysis
 	claimed map[string]int32 // new counts
 	entries map[string]Entry // of files that are as they were, where known
@@ -35,7 +43,7 @@ type refiling struct {
 }
 
 func (f *filing) edit(s *queue.Analysis) *refiling {
-	return &refiling{filing: f, s: s, claimed: map[string]int32{}, entries: map[string]Entry{},
+	return &refiling{filing: f, inputs: f.inputs, s: s, claimed: map[string]int32{}, entries: map[string]Entry{},
 		names: map[string][]string{}, came: map[string]Entry{}}
 }
 
@@ -134,7 +142,7 @@ func (r *refiling) enlist(path string, in bool) {
 
 // done returns the new filing, and whether the unowned files are other ones.
 func (r *refiling) done() (f *filing, unowned bool) {
-	f = &filing{extra: r.extra, unowned: r.filing.unowned}
+	f = &filing{extra: r.extra, unowned: r.filing.unowned, inputs: r.inputs}
 	f.claims, f.dirs = r.claims.with(r.claimed), r.dirs.with(r.names)
 	if len(r.gone)+len(r.came) == 0 {
 		return f, false

@@ -77,7 +77,7 @@ func definitional(name string) bool {
 
 // reserved reports whether an analyzer may not give this name to a target.
 func reserved(name string) bool {
-	return name == "" || name == queue.TargetTree || name == queue.TargetUnowned || definitional(name)
+	return name == "" || name == queue.TargetTree || name == queue.TargetUnowned || definitional(name) || isInputs(name)
 }
 
 // check refuses a graph that breaks the rules of Graph.

@@ -19,6 +19,18 @@ func (l *layered[V]) get(key string) V {
 	return l.base[key]
 }
 
+// each calls f with every entry, in no order.
+func (l *layered[V]) each(f func(key string, v V)) {
+	for key, v := range l.over {
+		f(key, v)
+	}
+	for key, v := range l.base {
+		if _, ok := l.over[key]; !ok {
+			f(key, v)
+		}
+	}
+}
+
 // with returns the map with some values replaced. It takes the argument over.
 func (l *layered[V]) with(edits map[string]V) layered[V] {
 	if len(edits) == 0 {

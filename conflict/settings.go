@@ -25,7 +25,18 @@ func Validate(s queue.Analysis) error {
 	if err := validGlobs("analysis.ignore", s.Ignore); err != nil {
 		return err
 	}
-	return validGlobs("analysis.barrier", s.Barrier)
+	if err := validGlobs("analysis.barrier", s.Barrier); err != nil {
+		return err
+	}
+	for _, r := range rulesOf(&s) {
+		if err := validGlobs(r.node+".targets", r.Targets); err != nil {
+			return err
+		}
+		if err := validGlobs(r.node+".files", r.Files); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func validGlobs(field string, globs []string) error {
@@ -45,6 +56,9 @@ func settingsSum(id string, s queue.Analysis) sum {
 	f.count(len(s.Areas))
 	for _, a := range s.Areas {
 		f.text(a.Name).texts(a.Files).texts(a.Needs)
+	}
+	for _, r := range rulesOf(&s) { // nothing where there are none, so that hashes without them stay
+		f.text(r.node).text(r.part).texts(r.Targets).texts(r.Files)
 	}
 	return f.done()
 }

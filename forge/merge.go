@@ -29,6 +29,8 @@ type Pick struct {
 	// Below is a commit whose content is on Parent in other commits, so that what
 	// Head brings is what it adds to Below, too. "": there is none.
 	Below queue.CommitID
+	// Revert is a commit of Parent's line that is taken back, whatever Head is.
+	Revert queue.CommitID
 }
 
 // Merged is what came of a Pick.
@@ -71,18 +73,46 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 	if err != nil {
 		return nil, err
 	}
+	known, pairs, hard, err := m.contents(ctx, infos, picks, func(i int) bool { _, made := lines[i]; return made })
+	if err != nil {
+		return nil, err
+	}
 	rules := m.rules()
-	known := make(map[pair]merged, len(picks))
-	var unknown []pair
-	pairs := make([]pair, len(picks))
+	made := make([]Merged, len(picks))
 	for i, p := range picks {
-		if _, made := lines[i]; made {
+		if one, ok := lines[i]; ok {
+			made[i] = one
+			continue
+		}
+		at := pairs[i]
+		result := known[at]
+		if made[i], err = m.finish(ctx, p, infos[p.Parent], &result); err != nil {
+			return nil, err
+		}
+		known[at] = result
+		m.merges.put(mergeKey{at, rules}, result, 1)
+	}
+	if hard || m.fresh.full() {
+		err = m.Flush(ctx) // the attributes that git merged by may change
+	}
+	return made, err
+}
+
+// contents merges the heads of picks into their parents, other than those to skip,
+// and says between which commits each merge is. hard: git was asked.
+func (m *Mirror) contents(ctx context.Context, infos map[queue.CommitID]commitInfo, picks []Pick, skip func(int) bool) (known map[pair]merged, pairs []pair, hard bool, err error) {
+	rules := m.rules()
+	known = make(map[pair]merged, len(picks))
+	var unknown []pair
+	pairs = make([]pair, len(picks))
+	for i, p := range picks {
+		if skip(i) {
 			continue
 		}
 		at := pair{p.Parent, p.Head}
 		if p.Below != "" {
 			if at.ours, err = m.shadow(ctx, infos, p); err != nil {
-				return nil, err
+				return nil, nil, false, err
 			}
 		}
 		pairs[i] = at
@@ -98,47 +128,30 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 		}
 		known[at] = result
 	}
-	var hard []pair // for git
+	var difficult []pair // for git
 	for _, at := range unknown {
 		result, ok, err := m.mergeHere(ctx, at, infos[at.ours], infos[at.theirs])
 		if err != nil {
-			return nil, err
+			return nil, nil, false, err
 		}
 		if !ok {
-			hard = append(hard, at)
+			difficult = append(difficult, at)
 		}
 		known[at] = result
 	}
-	if len(hard) > 0 {
+	if len(difficult) > 0 {
 		if err := m.Flush(ctx); err != nil {
-			return nil, err
+			return nil, nil, false, err
 		}
-		results, err := m.merger.merge(ctx, hard)
+		results, err := m.merger.merge(ctx, difficult)
 		if err != nil {
-			return nil, err
+			return nil, nil, false, err
 		}
-		for i, at := range hard {
+		for i, at := range difficult {
 			known[at] = results[i]
 		}
 	}
-	made := make([]Merged, len(picks))
-	for i, p := range picks {
-		if one, ok := lines[i]; ok {
-			made[i] = one
-			continue
-		}
-		at := pairs[i]
-		result := known[at]
-		if made[i], err = m.finish(ctx, p, infos[p.Parent], &result); err != nil {
-			return nil, err
-		}
-		known[at] = result
-		m.merges.put(mergeKey{at, rules}, result, 1)
-	}
-	if len(hard) > 0 || m.fresh.full() {
-		err = m.Flush(ctx) // the attributes that git merged by may change
-	}
-	return made, err
+	return known, pairs, len(difficult) > 0, nil
 }
 
 // MergeChain merges the heads one after the other, each into what the one

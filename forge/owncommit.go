@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -118,29 +119,53 @@ func (m *Mirror) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commit
 	return out, nil
 }
 
-// LandedHeads returns the commits of a branch's latest first-parent line that are
-// no merges and name a head in their trailers, the newest first. Anybody can
-// write trailers.
-func (m *Mirror) LandedHeads(ctx context.Context, tip queue.CommitID, most int) ([]LineCommit, error) {
+// LandedHeads returns those commits of a branch's first-parent line that are no merges
+// and name one of some heads in their trailers, the newest first. own are the commits,
+// as Own returns them, that the heads are of: what has landed one of them is on the
+// line behind all that they stand on, however long ago that was. Anybody can write
+// trailers.
+func (m *Mirror) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
+	if len(own) == 0 || !isID(string(tip)) {
+		return nil, nil
+	}
+	wanted := map[queue.CommitID]bool{}
+	for _, c := range own {
+		wanted[c.Commit] = true
+	}
+	args := []string{"rev-list", "--first-parent", "--no-merges", "--fixed-strings"}
+	forks := []string{}
+	for _, c := range own {
+		args = append(args, "--grep=Head: "+string(c.Commit))
+		for _, p := range c.Parents {
+			if !wanted[p] && !slices.Contains(forks, string(p)) {
+				forks = append(forks, string(p))
+			}
+		}
+	}
+	if err := m.Flush(ctx); err != nil {
+		return nil, err
+	}
+	args = append(args, string(tip))
+	if len(forks) > 1 { // what is behind all of them
+		out, err := m.git(ctx, append([]string{"merge-base", "--octopus"}, forks...)...)
+		var failed *GitError
+		if err != nil && !(errors.As(err, &failed) && failed.ExitCode == 1) {
+			return nil, fmt.Errorf("finding where %s begins: %w", own[len(own)-1].Commit, err)
+		}
+		forks = strings.Fields(string(out))
+	}
+	for _, f := range forks {
+		args = append(args, "^"+f)
+	}
+	out, err := m.git(ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("looking for landings on %s: %w", tip, err)
+	}
 	var ids []queue.CommitID
-	for at := tip; len(ids) < most; {
-		info, err := m.info(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		if len(info.parents) == 0 {
-			break
-		}
-		if all := trailers(info.message); len(info.parents) == 1 && len(all) > 0 && all[0].Head != "" {
-			ids = append(ids, at)
-		} else if most--; most <= 0 {
-			break
-		}
-		at = info.parents[0]
+	for id := range strings.FieldsSeq(string(out)) {
+		ids = append(ids, queue.CommitID(id))
 	}
 	line, err := m.line(ctx, ids)
-	for i, j := 0, len(line)-1; i < j; i, j = i+1, j-1 {
-		line[i], line[j] = line[j], line[i]
-	}
-	return line, err
+	slices.Reverse(line)
+	return slices.DeleteFunc(line, func(l LineCommit) bool { return !wanted[l.Head] || len(l.Merged) > 0 || l.Parent == "" }), err
 }

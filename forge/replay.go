@@ -21,6 +21,8 @@ func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 	for i, p := range picks {
 		land := m.replay
 		switch {
+		case p.Revert != "":
+			land = m.revert
 		case p.FastForward:
 			land = m.fastForward
 		case !p.Rebase:
@@ -39,13 +41,18 @@ func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 // one before it: author, date and message stay. Merges among them are left out, as
 // are commits whose content is there already. The last one carries the trailers of
 // Message; the others have none, whatever their authors wrote.
+//
+// What is made holds what the merge of the head holds, or it is refused: a merge
+// commit may have content of its own, which is in none of the others.
 func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 	var not []queue.CommitID
 	if p.Below != "" {
 		not = append(not, p.Below)
 	}
 	own, err := m.Own(ctx, p.Parent, p.Head, not...)
+	all := len(own)
 	own = slices.DeleteFunc(own, func(c OwnCommit) bool { return len(c.Parents) != 1 })
+	linear := len(own) == all
 	switch {
 	case errors.Is(err, ErrTooMany), err == nil && len(own) > ReplayMost:
 		return Merged{Refused: fmt.Sprintf("it has more than %d commits of its own, and each would have to be verified; land it by squash or merge", ReplayMost)}, nil
@@ -72,11 +79,14 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 		case err != nil:
 			return Merged{}, err
 		case result.refused != "" || len(result.conflicts) > 0:
-			return Merged{Conflicts: result.conflicts, Refused: result.refused}, nil
+			return m.unlike(ctx, p, linear, Merged{Conflicts: result.conflicts, Refused: result.refused})
 		case result.tree != at:
 			at = result.tree
 			steps = append(steps, step{at, c})
 		}
+	}
+	if loss, err := m.unlike(ctx, p, linear, Merged{Tree: at}); err != nil || loss.Tree == "" {
+		return loss, err
 	}
 	if len(steps) == 0 || at == parent.tree {
 		contained, err := m.IsAncestor(ctx, p.Head, p.Parent)
@@ -104,6 +114,64 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 	}
 	m.nearby.put(out.Tree, parent.tree, 1)
 	return out, nil
+}
+
+// unlike compares what a replay ends at, a tree or why there is none, with the merge
+// of the whole head onto Parent, and returns what came of the replay, or why it is
+// not to be used.
+//
+// Where that merge has conflicts, a head without merge commits stands as it was
+// replayed: of a commit that is on Parent already in another commit, the replay
+// knows and the merge does not.
+func (m *Mirror) unlike(ctx context.Context, p Pick, linear bool, replayed Merged) (Merged, error) {
+	whole, err := m.whole(ctx, p)
+	if err != nil {
+		return Merged{}, err
+	}
+	clean := whole.refused == "" && len(whole.conflicts) == 0
+	switch {
+	case clean && whole.tree == replayed.Tree, linear && (!clean || replayed.Tree == ""):
+		return replayed, nil
+	case !clean:
+		return Merged{Conflicts: whole.conflicts, Refused: whole.refused}, nil
+	case replayed.Tree == "":
+		return Merged{Refused: unsafe("its commits do not apply one by one, because a merge commit of the branch settles their conflicts", replayed.Conflicts)}, nil
+	}
+	paths, _, err := m.Touched(ctx, replayed.Tree, whole.tree)
+	if err != nil {
+		return Merged{}, err
+	}
+	if linear {
+		return Merged{Refused: unsafe("its commits, applied one by one, would take back what is on the target branch", paths)}, nil
+	}
+	return Merged{Refused: unsafe("the branch holds a merge commit with changes of its own", paths)}, nil
+}
+
+// unsafe says why commits cannot be made anew one by one, and what to do.
+func unsafe(why string, paths []string) string {
+	const most = 5
+	named := strings.Join(paths[:min(len(paths), most)], ", ")
+	if more := len(paths) - most; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	if named != "" {
+		why += " (" + named + ")"
+	}
+	return why + ": land it by squash or merge, or rebase the branch"
+}
+
+// whole merges all that a head brings onto Parent, or what it adds to Below.
+func (m *Mirror) whole(ctx context.Context, p Pick) (merged, error) {
+	infos, err := m.infos(ctx, []queue.CommitID{p.Parent, p.Head})
+	if err != nil {
+		return merged{}, err
+	}
+	known, pairs, _, err := m.contents(ctx, infos, []Pick{p}, func(int) bool { return false })
+	if err != nil {
+		return merged{}, err
+	}
+	m.merges.put(mergeKey{pairs[0], m.rules()}, known[pairs[0]], 1)
+	return known[pairs[0]], nil
 }
 
 // replayed is the message of a commit made anew. Trailers that are the queue's to

@@ -48,6 +48,17 @@ type Survey struct {
 	Former   string   `json:"former,omitempty"`   // version whose passes are looked through, too; set where Analyzer is not in force
 }
 
+// Watch computes main's keys of some steps and targets, or, with Before, those keys of
+// main that were last seen to pass before that, the oldest first. Result: Controlled.
+type Watch struct {
+	Commit   CommitID `json:"commit"`
+	Analyzer string   `json:"analyzer,omitempty"` // version to judge it by
+	Epoch    int      `json:"epoch"`              // the stretch of main's line that Commit is on
+	Aims     []Aim    `json:"aims,omitempty"`
+	Before   Instant  `json:"before,omitempty"`
+	Most     int      `json:"most,omitempty"` // with Before: no more keys than these
+}
+
 // Inspect asks the forge about a pull request and the user who gave a command.
 // Result: Inspected.
 type Inspect struct {
@@ -91,6 +102,8 @@ type Pick struct {
 	Wording Wording  `json:"wording,omitzero"`
 	Skip    bool     `json:"skip,omitempty"`  // as in Change
 	Below   CommitID `json:"below,omitempty"` // as in Change
+
+	Revert CommitID `json:"revert,omitempty"` // as in Change
 }
 
 // Resolve makes the commits of a path by trial merges and computes their keys.
@@ -106,6 +119,19 @@ type Resolve struct {
 
 	Analyzer string `json:"analyzer,omitempty"` // version that Base is judged by; each pick by the one below it, where its settings have that
 	Former   string `json:"former,omitempty"`   // version whose passes are looked through, too
+
+	Protected []string `json:"protected,omitempty"` // globs of the paths that need an administrator's approval
+}
+
+// Guard names the globs of the task; "" where there are none.
+func (t Resolve) Guard() Digest { return GuardOf(t.Protected) }
+
+// GuardOf names globs of protected paths; "" where there are none.
+func GuardOf(globs []string) Digest {
+	if len(globs) == 0 {
+		return ""
+	}
+	return DigestOf(append([]string{"guard1"}, globs...)...)[:16]
 }
 
 // Run builds. The build's id names the run; a controller that already runs it
@@ -152,6 +178,18 @@ func (t Survey) Name() (string, string) {
 		subject += "+" + string(DigestOf("version1", t.Analyzer)[:12])
 	}
 	return "survey", subject
+}
+
+// Name implements Task.
+func (t Watch) Name() (string, string) {
+	if t.Before != 0 {
+		return "watch", string(t.Commit)
+	}
+	fields := []string{"control1"}
+	for _, a := range t.Aims {
+		fields = append(fields, a.Step, a.Target)
+	}
+	return "watch", string(t.Commit) + "+" + string(DigestOf(fields...)[:12])
 }
 
 // Name implements Task.

@@ -34,6 +34,7 @@ type Build struct {
 	Worth     Worth         `json:"worth,omitzero"`      // why it was started, and the parts of Value
 	Why       string        `json:"why,omitempty"`       // the same as a sentence, in records of older versions
 	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
+	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
 	Same      CommitID      `json:"same,omitempty"`      // the head of the change, where its tree is that of Commit and it was looked at
 }
 
@@ -43,6 +44,8 @@ type Job struct {
 	Step Step  `json:"step"`
 	Keys []Key `json:"keys"`
 	Done bool  `json:"done,omitempty"`
+
+	Clouded bool `json:"clouded,omitempty"` // when the build was asked for, main itself was not proven in the step
 }
 
 // Targets returns the names of the job's targets, in the order of its keys.

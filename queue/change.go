@@ -73,6 +73,7 @@ type Change struct {
 	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+	Revert    CommitID      `json:"revert,omitempty"`    // of a try that no pull request has: the commit of main that it takes back
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
@@ -84,9 +85,12 @@ type Change struct {
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
 	Until     Instant       `json:"until,omitempty"` // parked: looked at again then
 	Verdict   *Verdict      `json:"verdict,omitempty"`
+	Refused   *Refused      `json:"refused,omitempty"` // what the forge has against landing it
 
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
+
+	Approved bool `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
 }
 
 // Would is what would become of a pull request that is not in the queue.
@@ -130,6 +134,9 @@ type Evidence struct {
 	Tail     string   `json:"tail"`               // last lines of the log; hostile text
 	Timeout  bool     `json:"timeout,omitempty"`
 	Pages    []Page   `json:"pages,omitempty"` // of those who ran it last
+
+	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: it has nothing of it, or an older version wrote this
+	Control BuildID `json:"control,omitempty"` // that showed it, where it was run again for this
 }
 
 // Output returns the tail without the lines in which the runner says what Step
@@ -164,30 +171,32 @@ type ReasonCode string
 
 // The reasons.
 const (
-	ReasonInspecting    ReasonCode = "inspecting"    // asking the forge about the pull request
-	ReasonAnalyzing     ReasonCode = "analyzing"     // computing its footprint; Detail: what came of the attempt before
-	ReasonWaitsResolve  ReasonCode = "resolving"     // its trial merge is being made
-	ReasonWaitsBuild    ReasonCode = "building"      // Names: builds under way
-	ReasonWaitsSlot     ReasonCode = "slot"          // no free runner; Names: its place among the builds that wait for one, how many these are
-	ReasonWaitsWindow   ReasonCode = "window"        // too far back to be planned for; Names: how many are
-	ReasonWaitsShared   ReasonCode = "shared"        // builds of others verify what it would; Names: the changes whose they are
-	ReasonWaitsUnlikely ReasonCode = "unlikely"      // its build is worth too little; Names: its value, the threshold; Until: when waiting lifts it
-	ReasonWaitsTime     ReasonCode = "early"         // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
-	ReasonWaitsCap      ReasonCode = "cap"           // its builds on assumptions are used up; Names: builds, limit
-	ReasonWaitsHour     ReasonCode = "hour"          // the builds of this hour are used up; Names: limit; Until
-	ReasonWaitsKnown    ReasonCode = "known"         // nothing is left to build on its likeliest future; Names: what it has shown there
-	ReasonWaitsQuota    ReasonCode = "quota"         // Names: the quota, its builds at one time, when it binds
-	ReasonWaitsAhead    ReasonCode = "ahead"         // Names: undecided conflicting changes ahead
-	ReasonWaitsTrain    ReasonCode = "train"         // proven; waits for the push that is under way
-	ReasonWaitsUpgrade  ReasonCode = "upgrade"       // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
-	ReasonWaitsMain     ReasonCode = "main-unproven" // main itself is being built first; Names: its red targets, which wait for a repair
-	ReasonUnanalyzed    ReasonCode = "unanalyzed"    // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
-	ReasonPaused        ReasonCode = "paused"        // Detail: who paused and why
-	ReasonRenamed       ReasonCode = "renamed"       // the target branch has another name; Names: the old one, the new one
-	ReasonLanding       ReasonCode = "landing"       // being pushed
+	ReasonInspecting    ReasonCode = "inspecting"     // asking the forge about the pull request
+	ReasonAnalyzing     ReasonCode = "analyzing"      // computing its footprint; Detail: what came of the attempt before
+	ReasonWaitsResolve  ReasonCode = "resolving"      // its trial merge is being made
+	ReasonWaitsBuild    ReasonCode = "building"       // Names: builds under way
+	ReasonWaitsSlot     ReasonCode = "slot"           // no free runner; Names: its place among the builds that wait for one, how many these are
+	ReasonWaitsWindow   ReasonCode = "window"         // too far back to be planned for; Names: how many are
+	ReasonWaitsShared   ReasonCode = "shared"         // builds of others verify what it would; Names: the changes whose they are
+	ReasonWaitsUnlikely ReasonCode = "unlikely"       // its build is worth too little; Names: its value, the threshold; Until: when waiting lifts it
+	ReasonWaitsTime     ReasonCode = "early"          // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
+	ReasonWaitsCap      ReasonCode = "cap"            // its builds on assumptions are used up; Names: builds, limit
+	ReasonWaitsHour     ReasonCode = "hour"           // the builds of this hour are used up; Names: limit; Until
+	ReasonWaitsKnown    ReasonCode = "known"          // nothing is left to build on its likeliest future; Names: what it has shown there
+	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
+	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
+	ReasonWaitsTrain    ReasonCode = "train"          // proven; waits for the push that is under way
+	ReasonWaitsUpgrade  ReasonCode = "upgrade"        // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
+	ReasonWaitsMain     ReasonCode = "main-unproven"  // main itself is being built first; Names: its red targets, which wait for a repair
+	ReasonWaitsControl  ReasonCode = "control"        // it has failed; the same is run on main without it before that counts. Names: steps
+	ReasonUnanalyzed    ReasonCode = "unanalyzed"     // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
+	ReasonPaused        ReasonCode = "paused"         // Detail: who paused and why
+	ReasonShut          ReasonCode = "branch-refuses" // landings are paused: the forge refuses every push; Detail: the rule
+	ReasonRenamed       ReasonCode = "renamed"        // the target branch has another name; Names: the old one, the new one
+	ReasonLanding       ReasonCode = "landing"        // being pushed
 	ReasonLanded        ReasonCode = "landed"
 	ReasonFailed        ReasonCode = "failed"         // a real build failed
-	ReasonMergeConflict ReasonCode = "merge-conflict" // Names: paths
+	ReasonMergeConflict ReasonCode = "merge-conflict" // Names: paths; Detail: why it cannot be merged by its method, where that is no conflict
 	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there
 	ReasonCancelled     ReasonCode = "cancelled"      // Names: by whom
 	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
@@ -201,7 +210,9 @@ const (
 	ReasonNoCheck   ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
 	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up
 	ReasonRedMain   ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
-	ReasonProtected ReasonCode = "protection"     // parked: the forge refused the push; Detail: the rule
+	ReasonCulprit   ReasonCode = "culprit"        // said of a commit of main: it has turned main red; Names: the commit, the step, the targets; Culprits
+	ReasonBlame     ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
+	ReasonProtected ReasonCode = "protection"     // parked: the forge refused to take it, pushed alone; Detail: the rule; Until: it is tried again then
 	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
 	ReasonParent    ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
 
@@ -230,6 +241,7 @@ const (
 	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
 	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back
 	ReasonNowQuota     ReasonCode = "now-quota"   // refused: Names: the limit of a day; Until: when there is room again
+	ReasonForgotten    ReasonCode = "forgotten"   // refused: as much as is remembered has been forgotten lately. Names: what was to be
 	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: what was read of an end of a freeze
 	ReasonForge        ReasonCode = "forge"       // the forge could not be asked; Detail: its error
 )
@@ -242,4 +254,7 @@ type Reason struct {
 	Until  Instant    `json:"until,omitempty"`  // looked at again then
 
 	Unmet []Requirement `json:"unmet,omitempty"` // ReasonRequirements: all that is not met
+
+	Culprits []Culprit `json:"culprits,omitempty"` // ReasonCulprit, ReasonBlame: who has turned main red
+	Drift    []Drift   `json:"drift,omitempty"`    // ReasonRedMain: of Names, what has drifted
 }

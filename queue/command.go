@@ -26,6 +26,7 @@ const (
 	CommandDelegate   Verb = "delegate"   // lets User land it
 	CommandUndelegate Verb = "undelegate" // takes that back, from everybody where no User is named
 	CommandFreeze     Verb = "freeze"     // a pause that ends by itself; Text: until when, and why
+	CommandForget     Verb = "forget"     // takes passes back; Text: which (ParseForgotten)
 )
 
 // Command is one command of a comment.
@@ -137,6 +138,10 @@ func parseCommand(line string) (Command, bool) {
 				return Command{Verb: CommandPause, Text: clip(strings.Join(words[2:], " "), 200)}, true
 			case "resume":
 				return Command{Verb: CommandResume}, true
+			case "forget":
+				if f, ok := ParseForgotten(strings.Join(words[2:], " ")); ok {
+					return Command{Verb: CommandForget, Text: f.String()}, true
+				}
 			case "freeze":
 				if _, _, ok := ParseUntil(words[2:], 0); ok {
 					return Command{Verb: CommandFreeze, Text: clip(strings.Join(words[2:], " "), 200)}, true

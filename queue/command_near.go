@@ -8,7 +8,7 @@ import (
 // verbs returns the words that may follow a command's first one.
 func verbs(head string) []string {
 	if head == "/queue" {
-		return []string{"pause", "resume", "freeze"}
+		return []string{"pause", "resume", "freeze", "forget"}
 	}
 	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandExplain), string(CommandNow),
 		string(CommandDelegate), string(CommandUndelegate), string(CommandHelp)}
@@ -44,6 +44,8 @@ func rightly(words []string) string {
 			line = "/land delegate @user"
 		case fixed[0] == "/queue" && fixed[1] == "freeze":
 			return "/queue freeze UNTIL"
+		case fixed[0] == "/queue" && fixed[1] == "forget":
+			return "/queue forget TARGET"
 		}
 	}
 	if c, ok := parseCommand(line); ok && c.Verb != CommandUnknown {

@@ -46,6 +46,16 @@ type Analysis struct {
 	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
 	// Barrier are globs of files that every target depends on, beside the built-in ones. Default none.
 	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
+	// Inputs are files that targets read beyond what the analyzer sees of them. They are in the hashes of these targets, too, and take no file out of another hash. Default none.
+	Inputs []Inputs `json:"inputs,omitempty" yaml:"inputs,omitempty" jsonschema:"minItems=1,maxItems=200"`
+}
+
+// Inputs says of some files that some targets read them.
+type Inputs struct {
+	// Targets are globs of target names, e.g. ./cmd/*; a leading "./" may be left out, and ** is all of them.
+	Targets []string `json:"targets" yaml:"targets" jsonschema:"required,minItems=1"`
+	// Files are globs, from the repository's root, of the files that they read; those that ignore names, too.
+	Files []string `json:"files" yaml:"files" jsonschema:"required,minItems=1"`
 }
 
 // Area is one target of the analyzer paths: the files that match Files.
@@ -140,8 +150,10 @@ type Rules struct {
 	Messages Messages `json:"messages,omitzero" yaml:"messages,omitempty"`
 	// External says what a commit that the queue did not make does to landings: hold (they wait until it is proven) or trust. Default hold where the branch is protected, else trust.
 	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
-	// Retries are the runs that must fail again before a failure decides. Default 0.
-	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=0"`
+	// VerifyMain is after how long what has passed on the branch is run there again, in slots that nothing else wants: a duration from 10m to 8760h, or off. Default 24h.
+	VerifyMain string `json:"verify_main,omitempty" yaml:"verify_main,omitempty" jsonschema:"minLength=1,maxLength=16,default=24h"`
+	// Retries are the runs that must fail again before a failure decides. Default 1.
+	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=1"`
 	// InfraRetries are the infrastructure errors in a row before a change is parked. Default 3.
 	InfraRetries int `json:"infra_retries,omitempty" yaml:"infra_retries,omitempty" jsonschema:"minimum=1,maximum=20,default=3"`
 	// BuildsPerChange caps the builds of one change; speculation stops at half of it. Default 20.
@@ -201,7 +213,7 @@ type Permissions struct {
 	Delegate Who `json:"delegate,omitempty" yaml:"delegate,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Now is who may say /land now, which lands before all others. Default admin.
 	Now Who `json:"now,omitempty" yaml:"now,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
-	// Queue is who may say /queue pause, /queue freeze and /queue resume. Default maintain.
+	// Queue is who may say /queue pause, /queue freeze, /queue resume and /queue forget. Default maintain.
 	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
 	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
 	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100"`

@@ -46,6 +46,7 @@ func checkConfig(r *configReader, c *Config) {
 	checkUnowned(r, c.Analysis)
 	r.globs("analysis.ignore", c.Analysis.Ignore)
 	r.globs("analysis.barrier", c.Analysis.Barrier)
+	checkInputs(r, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
 	r.globs("permissions.protected_paths", c.Permissions.Protected)
 	for i, b := range c.Permissions.Bots {
 		path := fmt.Sprintf("permissions.bots[%d]", i)
@@ -56,6 +57,7 @@ func checkConfig(r *configReader, c *Config) {
 	checkQueue(r, c)
 	checkBatch(r, c)
 	checkMethods(r, &c.Queue)
+	checkVerify(r, &c.Queue)
 	checkSkips(r, c)
 	for i, x := range c.Queue.Off {
 		if !slices.Contains(Ingredients(), x) {

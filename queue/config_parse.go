@@ -50,9 +50,16 @@ func ParseConfig(file string, data []byte) (*Config, error) {
 	if err := r.result(); err != nil {
 		return nil, err
 	}
+	if _, written := reader.at["queue.retries"]; !written {
+		c.Queue.Retries = DefaultRetries
+	}
 	c.Defaults()
 	return c, nil
 }
+
+// DefaultRetries is Rules.Retries where the file does not say it: nobody is
+// rejected for what has happened once.
+const DefaultRetries = 1
 
 // parseYAML returns the one document of the file, or nil when there is none or
 // an error was reported.
@@ -206,7 +213,8 @@ func DefaultProtected() []string {
 }
 
 // Defaults fills in the documented default of each field that is not set. Rules.External
-// stays empty: its default depends on the branch's protection.
+// stays empty: its default depends on the branch's protection. Rules.Retries stays what
+// it is: 0 is a value that means something.
 func (c *Config) Defaults() {
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -228,6 +236,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)
+	orDefault(&q.VerifyMain, "24h")
 	orDefault(&q.Margin, 0.4)
 	orDefault(&q.LaneMaxWait, 2*time.Hour)
 	orDefault(&q.RequireChecks, ChecksWait)

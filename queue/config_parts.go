@@ -62,7 +62,7 @@ func checkParts(r *configReader, c *Config) {
 			continue
 		}
 		checkPart(r, at, p, names)
-		needs[i] = needing{p.name(), p.Needs}
+		needs[i] = needing{p.PartName(), p.Needs}
 	}
 	for i, p := range a.Analyzers {
 		for j, need := range p.Needs {
@@ -81,14 +81,14 @@ func checkParts(r *configReader, c *Config) {
 func (a Analysis) partNames() []string {
 	names := make([]string, len(a.Analyzers))
 	for i, p := range a.Analyzers {
-		names[i] = p.name()
+		names[i] = p.PartName()
 	}
 	return names
 }
 
 func checkPart(r *configReader, at string, p SubAnalysis, names map[string]int) {
 	path := at + ".name"
-	switch name := p.name(); {
+	switch name := p.PartName(); {
 	case r.bad[path]:
 	case !regexp.MustCompile(stepNamePattern).MatchString(name):
 		r.report(path, "%s must be made of letters, digits, \".\", \"_\" and \"-\", found %s", path, quoted(name))
@@ -103,6 +103,7 @@ func checkPart(r *configReader, at string, p SubAnalysis, names map[string]int) 
 	}
 	r.folder(at+".under", p.Under)
 	r.globs(at+".barrier", p.Barrier)
+	checkInputs(r, at, p.Inputs, true)
 	checkAreas(r, at, p.Analysis())
 	checkTools(r, at, p.Analysis())
 }
@@ -156,9 +157,9 @@ func checkVerified(r *configReader, c *Config) {
 		at := fmt.Sprintf("analysis.analyzers[%d]", i)
 		if !slices.ContainsFunc(c.Steps, func(s Step) bool {
 			found, ok := c.Analysis.part(s)
-			return s.Scope == ScopeRepository || ok && found.name() == p.name()
+			return s.Scope == ScopeRepository || ok && found.PartName() == p.PartName()
 		}) {
-			r.report(at, "no step verifies the targets of %s: changes to them would land untested; add a step with analyzer: %s, or one with scope: repository", quoted(p.name()), p.name())
+			r.report(at, "no step verifies the targets of %s: changes to them would land untested; add a step with analyzer: %s, or one with scope: repository", quoted(p.PartName()), p.PartName())
 		}
 	}
 }

@@ -111,6 +111,9 @@ func TestConfigRoundTrip(t *testing.T) {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		want.Defaults()
+		if want.Queue.Retries == 0 { // and so not written
+			want.Queue.Retries = queue.DefaultRetries
+		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("(-want +got):\n%s in\n%s", d, text)
 		}
@@ -171,11 +174,20 @@ func drawConfig(t *rapid.T) *queue.Config {
 	}
 	c.Analysis = queue.Analysis{Analyzer: analyzer, Ignore: globs("ignore"), Barrier: globs("barrier"),
 		Unowned: rapid.SampledFrom([]queue.Unowned{"", queue.UnownedAll, queue.UnownedTarget}).Draw(t, "unowned")}
+	inputs := func(label string) (list []queue.Inputs) {
+		for range rapid.IntRange(0, 2).Draw(t, label) {
+			list = append(list, queue.Inputs{Targets: []string{glob.Draw(t, "of")}, Files: []string{glob.Draw(t, "reads")}})
+		}
+		return list
+	}
+	if analyzer != "" && analyzer != "none" {
+		c.Analysis.Inputs = inputs("inputs")
+	}
 	if len(parts) > 0 {
 		c.Analysis.Analyzer = ""
 		for i, name := range parts {
 			p := queue.SubAnalysis{Analyzer: rapid.SampledFrom([]string{"go", "cargo", "node"}).Draw(t, "kind"), Name: "x-" + name,
-				Under: rapid.SampledFrom([]string{"", "a", "a b/c", "é"}).Draw(t, "under"), Barrier: globs("part barrier")}
+				Under: rapid.SampledFrom([]string{"", "a", "a b/c", "é"}).Draw(t, "under"), Barrier: globs("part barrier"), Inputs: inputs("part inputs")}
 			if i > 0 && rapid.Bool().Draw(t, "part needs?") {
 				p.Needs = []string{"x-" + parts[i-1]}
 			}
@@ -207,6 +219,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 			Retries:  rapid.IntRange(0, 5).Draw(t, "retries"), InfraRetries: rapid.IntRange(1, 20).Draw(t, "infra"),
 			BuildsPerChange: rapid.IntRange(1, 1000).Draw(t, "change"), BuildsPerHour: rapid.IntRange(0, 1000000).Draw(t, "hour"),
 			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
+			VerifyMain:    rapid.SampledFrom([]string{"", "10m", "24h", queue.VerifyOff}).Draw(t, "verify"),
 			Threshold:     rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
 			RequireChecks: queue.ChecksEnter, RequireResolved: queue.ResolveAlways, BlockingLabels: []string{"do not merge"}}
 		drawLanes(t, c)

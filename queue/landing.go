@@ -62,6 +62,8 @@ type Main struct {
 	Broken     string       `json:"broken,omitempty"`     // why the present one is not used, with line and column
 	Paused     *Pause       `json:"paused,omitempty"`
 	Nows       []Emergency  `json:"nows,omitempty"`    // of the last day, the oldest first
+	Took       Instant      `json:"took,omitempty"`    // when the branch last took a push of ours
+	Split      []ChangeID   `json:"split,omitempty"`   // of the latest push that was refused with several changes, in order: they are pushed in parts
 	Again      bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
 	Retry      Instant      `json:"retry,omitempty"`   // red keys are run again then
 	Backoff    int          `json:"backoff,omitempty"` // how often they were
@@ -70,6 +72,12 @@ type Main struct {
 	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for
 	FormerTo Instant  `json:"former_to,omitempty"`
 	Next     *Upgrade `json:"next,omitempty"` // the proof under a newer version, or nil
+
+	Forgotten []Forgotten `json:"forgotten,omitempty"` // passes that were taken back
+	Control   LinkID      `json:"control,omitempty"`   // root link of what Controls have run again
+	Watch     LinkID      `json:"watch,omitempty"`     // root link of what was proven long ago and is run again (verify_main)
+	Watched   Instant     `json:"watched,omitempty"`   // what was proven long ago is looked for again then
+	Drift     []Drift     `json:"drift,omitempty"`     // keys of the present tip that fail by now, the first first
 }
 
 // Pause stops landings until a maintainer resumes.
@@ -80,6 +88,8 @@ type Pause struct {
 	Code   ReasonCode `json:"code,omitempty"` // set when the queue paused itself
 
 	Until Instant `json:"until,omitempty"` // it is a freeze: ends then, and lets emergencies pass
+	Probe Instant `json:"probe,omitempty"` // ReasonProtected: one change is pushed then, to see whether the branch takes it; 0: only somebody ends it
+	Tries int     `json:"tries,omitempty"` // and how often the branch has refused since
 }
 
 // Emergency is a change that somebody has put before all others.

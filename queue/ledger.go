@@ -17,20 +17,56 @@ type Entry struct {
 	By       BuildID   `json:"by,omitempty"`       // the build that passed it
 	Change   ChangeID  `json:"change,omitempty"`   // whose build it was; empty: main's
 	Commit   CommitID  `json:"commit,omitempty"`   // on which it ran
+	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
+	Machine  string    `json:"machine,omitempty"`  // that it passed on
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included
+
+	Confirmed Instant `json:"confirmed,omitempty"` // the latest pass, where that came after Passed
+	Began     Instant `json:"began,omitempty"`     // when the run began that passed it first, on Commit; 0: an older version wrote it
+	Lost      Instant `json:"lost,omitempty"`      // its pass is revoked: when it was last seen to pass
+
+	// Opaque says that the entry is of a set, also where that has one key: of runs
+	// of Step that named no target.
+	Opaque bool `json:"opaque,omitempty"`
 }
+
+// IsSet reports whether the entry is of a set of keys that one command verified
+// together, and not of one key.
+func (e *Entry) IsSet() bool { return e.Opaque || len(e.Keys) > 1 }
+
+// Good returns when the entry was last seen to pass, or 0.
+func (e *Entry) Good() Instant { return max(e.Passed, e.Confirmed) }
 
 // Failure is one failing run.
 type Failure struct {
 	At      Instant `json:"at"`
 	Build   BuildID `json:"build"`
 	Machine string  `json:"machine,omitempty"`
+	Host    string  `json:"host,omitempty"`  // as in JobDone; empty: not known
+	Alone   bool    `json:"alone,omitempty"` // as in JobDone
+	Tool    bool    `json:"tool,omitempty"`  // the runner could not run the command: evidence against both the commit and the host
 	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
 	Timeout bool    `json:"timeout,omitempty"`
 	Pages   []Page  `json:"pages,omitempty"` // of those who ran it
+
+	Began   Instant `json:"began,omitempty"`   // when the run began; 0: an older version wrote it
+	Since   Line    `json:"since,omitzero"`    // where on main's line the chain of what ran begins
+	Clouded bool    `json:"clouded,omitempty"` // meanwhile main itself was not proven in the step
 }
+
+// Start returns when the run began, or, where that is not known, when it ended.
+func (f Failure) Start() Instant {
+	if f.Began == 0 {
+		return f.At
+	}
+	return f.Began
+}
+
+// OpaqueID names what is known of a set of keys that failed together, whichever of
+// them is to blame. It is never a key's name, also where the set has one key.
+func OpaqueID(keys []Key) Digest { return setID(keys) }
 
 // SetID names the set of the given keys, whatever their order; the set of one
 // key is the key.
@@ -38,6 +74,10 @@ func SetID(keys []Key) Digest {
 	if len(keys) == 1 {
 		return keys[0].ID()
 	}
+	return setID(keys)
+}
+
+func setID(keys []Key) Digest {
 	ids := make([]string, 0, len(keys)+1)
 	for _, k := range keys {
 		ids = append(ids, string(k.ID()))
@@ -56,28 +96,65 @@ const (
 )
 
 // Decisive reports whether the entry's failures decide at a moment: more than
-// `retries` failing runs by different builds that have not expired (time-outs
-// count only once there are TimeoutsNeeded), and no pass.
+// `retries` failing runs by different builds that have not expired, on two hosts
+// where there are two, and no pass. Time-outs count only once there are
+// TimeoutsNeeded. What a runner could not run counts only once that has happened on
+// two hosts, or on the only one.
 func (e *Entry) Decisive(now Instant, retries int) bool {
 	if e.Passed != 0 {
 		return false
 	}
-	failed, timeouts := 0, 0
+	var failed, timeouts, tools, counted []Failure
 	for i, f := range e.Failures {
 		sameBuild := func(later Failure) bool { return later.Build == f.Build }
 		switch {
 		case now.Sub(f.At) >= FailureExpiry:
 		case f.Build != "" && slices.ContainsFunc(e.Failures[i+1:], sameBuild): // a build counts once
 		case f.Timeout:
-			timeouts++
+			timeouts = append(timeouts, f)
+		case f.Tool:
+			tools = append(tools, f)
 		default:
-			failed++
+			failed = append(failed, f)
 		}
 	}
-	if timeouts >= TimeoutsNeeded {
-		failed += timeouts
+	counted = failed
+	if len(timeouts) >= TimeoutsNeeded {
+		counted = append(counted, timeouts...)
 	}
-	return failed > retries
+	if agreed(tools) {
+		counted = append(counted, tools...)
+	}
+	return len(counted) > retries && agreed(counted)
+}
+
+// agreed reports whether some failing runs are not the doing of one host as far as
+// that can be told: they were on two hosts, or the last one was on the only host
+// there was, or on one that nobody knows.
+func agreed(runs []Failure) bool {
+	if len(runs) == 0 {
+		return false
+	}
+	last := runs[0]
+	for _, f := range runs {
+		if f.At >= last.At {
+			last = f
+		}
+	}
+	elsewhere := func(f Failure) bool { return f.Host != "" && f.Host != last.Host }
+	return last.Host == "" || last.Alone || slices.ContainsFunc(runs, elsewhere)
+}
+
+// FailedOn returns the hosts on which an entry has failed and which count, sorted.
+func (e *Entry) FailedOn(now Instant) []string {
+	var hosts []string
+	for _, f := range e.Failures {
+		if f.Host != "" && now.Sub(f.At) < FailureExpiry {
+			hosts = append(hosts, f.Host)
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }
 
 // Expires returns when the entry's oldest counted failure stops to count, or 0.

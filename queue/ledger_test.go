@@ -1,8 +1,10 @@
 package queue_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +91,46 @@ func TestDecisive(t *testing.T) {
 	}
 }
 
+// A failure that decides was seen on two hosts where there are two.
+func TestDecisiveHosts(t *testing.T) {
+	for _, test := range []struct {
+		failures string // host of each, "!" after it: alone, "*": the tool's, "-": not known
+		retries  int
+		want     bool
+	}{
+		{"m1", 0, false},
+		{"m1!", 0, true},
+		{"-", 0, true},
+		{"m1 m1 m1", 1, false},
+		{"m1 m2", 1, true},
+		{"m1 m2", 2, false},
+		{"m1! m1", 1, false}, // there is another one by now
+		{"m1 m1!", 1, true},
+		{"- m1", 1, false}, // perhaps the same one
+		{"m1 -", 1, true},
+		{"m1 m2 m2", 2, true},
+
+		{"m1*", 0, false},
+		{"m1* m1*", 1, false},
+		{"m1* m2*", 1, true},
+		{"m1*!", 0, true},
+		{"m1* m2", 0, false}, // one failure on m2; what m1 could not run is nobody's
+		{"m1* m2 m3", 1, true},
+		{"m1* m2!", 0, true},
+		{"m1* m2!", 1, false},
+	} {
+		var e queue.Entry
+		for i, f := range strings.Fields(test.failures) {
+			host := strings.Trim(f, "!*-")
+			e.Failures = append(e.Failures, queue.Failure{At: minute(i), Build: queue.BuildID(fmt.Sprint(i)), Host: host,
+				Alone: strings.Contains(f, "!"), Tool: strings.Contains(f, "*")})
+		}
+		if got := e.Decisive(minute(10), test.retries); got != test.want {
+			t.Errorf("%q with %d retries: decisive %v", test.failures, test.retries, got)
+		}
+	}
+}
+
 func TestDecisiveWithoutBuilds(t *testing.T) {
 	e := queue.Entry{Failures: []queue.Failure{{At: 1}, {At: 2}}}
 	if !e.Decisive(3, 1) {
@@ -153,6 +195,9 @@ func TestSetID(t *testing.T) {
 			t.Errorf("%v and %v have one id", set, other)
 		}
 		seen[id] = set
+		if got := queue.OpaqueID(set); got == id != (len(set) != 1) {
+			t.Errorf("%v fails together as %s and is named %s", set, got, id)
+		}
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		keys := rapid.SliceOfN(rapid.Make[queue.Key](), 0, 8).Draw(r, "keys")

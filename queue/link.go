@@ -21,6 +21,9 @@ func LinkOf(parent CommitID, changes ...ChangeID) LinkID {
 	return LinkID(id)
 }
 
+// ProtectedMost bounds the protected paths that are named.
+const ProtectedMost = 10
+
 // LinkOutcome is what came of merging a change onto its parent.
 type LinkOutcome string
 
@@ -49,12 +52,16 @@ type Link struct {
 	Keys      []Key       `json:"keys,omitempty"`      // what the parent does not have
 	Gone      []string    `json:"gone,omitempty"`      // targets that the parent has and the commit has not
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
+	Refused   string      `json:"refused,omitempty"`   // why there is no merge by the change's method, where that is no conflict; hostile text
 	Attempts  int         `json:"attempts,omitempty"`  // builds started on it
 	At        Instant     `json:"at"`
 	Analyzer  string      `json:"analyzer,omitempty"` // version that Commit is judged by; Keys are without those of Parent under Before
 	Before    string      `json:"before,omitempty"`   // version that Parent is judged by
 	Since     Line        `json:"since,omitzero"`     // where on main's line the chain of this link begins
 	Chain     []ChangeID  `json:"chain,omitempty"`    // the changes between there and Parent, in order
+
+	Guard     Digest   `json:"guard,omitempty"`     // of the globs that Protected was told by (Resolve.Guard)
+	Protected []string `json:"protected,omitempty"` // protected paths that Commit changes on Parent, or one of Between on the one before it; at most ProtectedMost
 
 	Between []CommitID `json:"between,omitempty"` // where the change lands as several commits: those from Parent to Commit, in order
 	Parts   []Halfway  `json:"parts,omitempty"`   // the last of Keys, which one of these commits adds to the one before it and Commit does not add to Parent

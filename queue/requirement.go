@@ -31,6 +31,9 @@ const (
 type Requirement struct {
 	Kind  RequirementKind `json:"kind"`
 	Names []string        `json:"names,omitempty"` // hostile text
+
+	Merged bool       `json:"merged,omitempty"` // RequireAdministrator: it does not change them itself; its merge does
+	On     []ChangeID `json:"on,omitempty"`     // where it is merged on top of these
 }
 
 // Stirred says that something has happened on which it may rest what a pull

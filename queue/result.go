@@ -39,6 +39,18 @@ type Surveyed struct {
 	Unknown  string  `json:"unknown,omitempty"`  // why its targets could not be told; hostile text
 }
 
+// Controlled says which keys main has of what was asked for, and when each was last
+// seen to pass.
+type Controlled struct {
+	Action   string   `json:"action"`
+	Commit   CommitID `json:"commit"`
+	Tree     TreeID   `json:"tree"`
+	Steps    StepSet  `json:"steps"`
+	Analyzer string   `json:"analyzer,omitempty"` // version that the commit was judged by
+	Found    []Aimed  `json:"found,omitempty"`    // an aim that is not in it, main does not have
+	Passed   []Entry  `json:"passed,omitempty"`   // of these keys
+}
+
 // Inspected is a pull request and its requester as the forge shows them now.
 type Inspected struct {
 	Action     string   `json:"action"`
@@ -57,6 +69,7 @@ type Inspected struct {
 	Draft      bool     `json:"draft,omitempty"`
 	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
+	Guarded    []string `json:"guarded,omitempty"`   // protected paths that merges of its change would change, as the queue has said
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
 	Below      CommitID `json:"below,omitempty"`     // as in Change, where what it is on top of has landed
 	Wording    Wording  `json:"wording,omitzero"`    // of what it would land as, by the method that the request asks for
@@ -91,6 +104,7 @@ type Resolved struct {
 	Steps  []StepSet `json:"steps"`            // the step sets that the links name
 	Passed []Entry   `json:"passed,omitempty"` // what the ledger's archive knows of the links' keys
 	Proven []Entry   `json:"proven,omitempty"` // of these keys, what is proven by what has passed under another version
+	Guard  Digest    `json:"guard,omitempty"`  // of the task (Resolve.Guard): by which globs the links' protected paths were told
 }
 
 // BuildStarted says that a runner has begun a build.
@@ -114,7 +128,8 @@ const (
 // JobDone is the result of one step of a build. A report that names targets
 // fills Passed and Failed; a target in neither stays unknown. One that does not
 // leaves both empty: then JobPassed passes every asked key, and JobFailed fails
-// the asked set and no single key.
+// the asked set and no single key. JobInfra is no result; with Tool it is written
+// down for the asked set, and fails it once another host says the same.
 type JobDone struct {
 	Build     BuildID                  `json:"build"`
 	Step      Digest                   `json:"step"`
@@ -125,6 +140,10 @@ type JobDone struct {
 	PerTarget map[string]time.Duration `json:"per_target,omitempty"`
 	Machine   string                   `json:"machine"`
 	Tail      string                   `json:"tail,omitempty"` // last lines of the log, at most 4 KiB
+
+	Host  string `json:"host,omitempty"`  // the computer that Machine is a slot of, under the name people know it by; empty: not known, or not one of ours
+	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
+	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
 
 	Again int    `json:"again,omitempty"` // how often it was run again before it passed
 	Pages []Page `json:"pages,omitempty"` // of those who ran it, for people
@@ -194,6 +213,7 @@ type Tick struct{}
 
 func (Observed) event()     {}
 func (Surveyed) event()     {}
+func (Controlled) event()   {}
 func (Inspected) event()    {}
 func (Analyzed) event()     {}
 func (Met) event()          {}

@@ -19,13 +19,15 @@ type State struct {
 	Steps      map[Digest]*StepSet
 	Builds     map[BuildID]*Build
 	Ledger     map[Digest]*Entry
+	Controls   map[string]*Control // by Aim.ID
 	Durations  map[string]*Duration
 	Beliefs    map[ChangeID]*Belief
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
-	Push       *Push      // the landing that is under way, or nil
-	Spent      []Instant  // when the builds of the last hour were started; kept only under builds_per_hour
-	Train      []ChangeID // changes chosen to land next, in this order; sticky, so that their tree keys can be verified
+	Hunts      map[string]*Hunt // for what turned main red
+	Push       *Push            // the landing that is under way, or nil
+	Spent      []Instant        // when the builds of the last hour were started; kept only under builds_per_hour
+	Train      []ChangeID       // changes chosen to land next, in this order; sticky, so that their tree keys can be verified
 }
 
 // NewState returns the state of a queue that nobody has used yet.
@@ -40,9 +42,11 @@ func NewState(branch string) *State {
 		Steps:      map[Digest]*StepSet{},
 		Builds:     map[BuildID]*Build{},
 		Ledger:     map[Digest]*Entry{},
+		Controls:   map[string]*Control{},
 		Durations:  map[string]*Duration{},
 		Beliefs:    map[ChangeID]*Belief{},
 		Actions:    map[string]*Action{},
+		Hunts:      map[string]*Hunt{},
 	}
 }
 
@@ -106,15 +110,17 @@ const (
 	KindSteps     Kind = "steps"
 	KindBuild     Kind = "build"
 	KindEntry     Kind = "entry"
+	KindControl   Kind = "control"
 	KindDuration  Kind = "duration"
 	KindBelief    Kind = "belief"
 	KindAction    Kind = "action"
+	KindHunt      Kind = "hunt"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl}
 }
 
 // Ref names a record.
@@ -194,12 +200,16 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Builds, BuildID(r.ID))
 	case KindEntry:
 		return find(s.Ledger, Digest(r.ID))
+	case KindControl:
+		return find(s.Controls, r.ID)
 	case KindDuration:
 		return find(s.Durations, r.ID)
 	case KindBelief:
 		return find(s.Beliefs, ChangeID(r.ID))
 	case KindAction:
 		return find(s.Actions, r.ID)
+	case KindHunt:
+		return find(s.Hunts, r.ID)
 	}
 	return nil, false
 }
@@ -249,12 +259,16 @@ func (s *State) Load(r Record) error {
 		err = load(s.Builds, r, func(v *Build) BuildID { return v.ID })
 	case KindEntry:
 		err = load(s.Ledger, r, func(v *Entry) Digest { return v.ID })
+	case KindControl:
+		err = load(s.Controls, r, func(v *Control) string { return v.ID() })
 	case KindDuration:
 		err = load(s.Durations, r, func(v *Duration) string { return v.ID })
 	case KindBelief:
 		err = load(s.Beliefs, r, func(v *Belief) ChangeID { return v.Change })
 	case KindAction:
 		err = load(s.Actions, r, func(v *Action) string { return v.Key })
+	case KindHunt:
+		err = load(s.Hunts, r, func(v *Hunt) string { return v.ID })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

@@ -35,6 +35,8 @@ func drawState(r *rapid.T) *queue.State {
 		s.Changes[change.ID], s.Requests[id], s.Links[link.ID], s.Steps[steps.ID] = &change, &request, &link, &steps
 		s.Builds[build.ID], s.Ledger[entry.ID], s.Durations[id], s.Actions[id] = &build, &entry, &duration, &action
 		s.Footprints[change.ID] = &footprint
+		control := filled(r, queue.Control{})
+		s.Controls[control.ID()] = &control
 		belief := filled(r, queue.Belief{})
 		belief.Change = change.ID
 		s.Beliefs[change.ID] = &belief
@@ -55,7 +57,7 @@ func refsOf(s *queue.State) []queue.Ref {
 	}
 	for kind, m := range map[queue.Kind]any{
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
-		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger,
+		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
@@ -134,7 +136,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 12 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 14 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

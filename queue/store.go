@@ -50,12 +50,9 @@ type Turn struct {
 	Put     []Record // actions among them
 	Delete  []Ref
 	Eaten   []string // cursors of the inbox
-	Archive []Entry  // passes to keep beyond the state, under queue and key id, for ArchiveTTL
+	Archive []Entry  // passes to keep beyond the state, under queue and key id, for ArchiveTTL; one that is Lost is taken out
 	Notes   []Note   // history
 }
-
-// ArchiveTTL is how long the archive keeps a pass.
-const ArchiveTTL = 30 * 24 * time.Hour
 
 // Note is one line of a queue's history.
 type Note struct {

@@ -20,6 +20,8 @@ type SubAnalysis struct {
 	Needs []string `json:"needs,omitempty" yaml:"needs,omitempty"`
 	// Barrier are globs, from the repository's root, of files that every target of this analyzer depends on. Default none.
 	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
+	// Inputs are files that targets of this analyzer read beyond what it sees of them, as in analysis.inputs: targets by their names within this analyzer, files from the repository's root. Default none.
+	Inputs []Inputs `json:"inputs,omitempty" yaml:"inputs,omitempty" jsonschema:"minItems=1,maxItems=200"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
 	// Command is the shell command of the analyzer command, as in analysis.command.
@@ -37,8 +39,8 @@ func (p SubAnalysis) Analysis() Analysis {
 	return Analysis{Analyzer: p.Analyzer, Areas: p.Areas, Command: p.Command, Program: p.Program, Definitions: p.Definitions, Timeout: p.Timeout}
 }
 
-// name is what the part is called before Defaults has filled it in.
-func (p SubAnalysis) name() string {
+// PartName is what the part is called, before Defaults has filled that in, too.
+func (p SubAnalysis) PartName() string {
 	if p.Name == "" {
 		return p.Analyzer
 	}
@@ -67,7 +69,7 @@ func (a Analysis) HasTargets() bool {
 // one that it names, or the only one.
 func (a Analysis) part(s Step) (SubAnalysis, bool) {
 	i := slices.IndexFunc(a.Analyzers, func(p SubAnalysis) bool {
-		return p.name() == s.Analyzer || s.Analyzer == "" && len(a.Analyzers) == 1
+		return p.PartName() == s.Analyzer || s.Analyzer == "" && len(a.Analyzers) == 1
 	})
 	if i < 0 || s.Scope == ScopeRepository {
 		return SubAnalysis{}, false

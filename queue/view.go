@@ -62,5 +62,7 @@ type QueueView struct {
 	Unproven   int      // keys of main that no build has passed
 	Red        []string // targets of main whose failure is decisive
 	MainBuilds []BuildView
+	Blame      Reason       // who has turned main red (ReasonBlame)
+	Hunts      []Hunt       // what is, and lately was, looked for on main; those that go on first
 	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven
 }

@@ -99,7 +99,7 @@ func (p Permissions) For(v Verb) Who {
 		return or(p.Delegate, land)
 	case CommandNow:
 		return or(p.Now, "admin")
-	case CommandPause, CommandResume, CommandFreeze:
+	case CommandPause, CommandResume, CommandFreeze, CommandForget:
 		return or(p.Queue, "maintain")
 	}
 	return ""

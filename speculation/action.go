@@ -32,7 +32,7 @@ func (c *Core) patience(t queue.Task) time.Duration {
 			}
 		}
 		return limit
-	case queue.Survey, queue.Analyze, queue.Resolve:
+	case queue.Survey, queue.Trace, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
 			limit += 2 * m.Analysis.ToolTime() // of the tree before, and of the one after
@@ -97,6 +97,8 @@ func (c *Core) began(a *queue.Action) {
 	switch t := a.Task.(type) {
 	case queue.Observe:
 		c.observing = a.Key
+	case queue.Watch:
+		c.watching++
 	case queue.Analyze:
 		c.analyzing[t.Change]++
 	case queue.Meet:
@@ -123,6 +125,8 @@ func (c *Core) ended(a *queue.Action) {
 		if c.observing == a.Key {
 			c.observing = ""
 		}
+	case queue.Watch:
+		c.watching--
 	case queue.Analyze:
 		if c.analyzing[t.Change]--; c.analyzing[t.Change] <= 0 {
 			delete(c.analyzing, t.Change)
@@ -252,6 +256,11 @@ func (c *Core) idle(t queue.Task) bool {
 	case queue.Survey:
 		n := c.s.Main.Next
 		return t.Commit != c.s.Main.Tip || t.Former != "" && (n == nil || n.Analyzer != t.Analyzer)
+	case queue.Trace:
+		h := c.s.Hunts[t.Hunt]
+		return h == nil || h.Over != 0 || len(h.Line) > 0
+	case queue.Watch:
+		return t.Before != 0 || t.Commit != c.s.Main.Tip || len(c.s.Controls) == 0
 	case queue.Inspect:
 		return c.s.Requests[t.Request] == nil
 	case queue.Analyze:
@@ -299,7 +308,7 @@ func (c *Core) failed(f queue.Failed) {
 
 func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Publish, queue.Stop:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)

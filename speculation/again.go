@@ -41,10 +41,11 @@ func (c *Core) againAt(f *queue.Footprint) queue.Instant {
 // has had.
 func (c *Core) repeated(t queue.Task) bool {
 	switch t := t.(type) {
-	case queue.Observe:
+	case queue.Observe, queue.Watch:
 		return true
 	case queue.Survey:
-		return t.Former != "" || c.s.Main.Former != "" // an answer may be of another version
+		return t.Former != "" || c.s.Main.Former != "" || // an answer may be of another version
+			len(c.s.Main.Forgotten) > 0 || len(c.s.Main.Drift) > 0 // or of before something was forgotten, or a pass revoked
 	case queue.Analyze:
 		f := c.s.Footprints[t.Change]
 		return f != nil && f.Main == t.Main

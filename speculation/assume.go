@@ -66,15 +66,15 @@ type assumptions struct {
 	by     map[queue.ChangeID]*affects
 	known  map[mark]*known
 	seen   map[queue.ChangeID]*sighting
-	commit map[queue.CommitID]*queue.Link
-	latest map[queue.ChangeID]*queue.Link // taken in of each change and not forgotten
-	losses int                            // how often somebody has gone, or come back, whom links rest on
-	stale  bool                           // a footprint has changed: all is made again
+	commit map[queue.CommitID][]*queue.Link // that make a commit, by id: one head may be asked for by several changes
+	latest map[queue.ChangeID]*queue.Link   // taken in of each change and not forgotten
+	losses int                              // how often somebody has gone, or come back, whom links rest on
+	stale  bool                             // a footprint has changed: all is made again
 }
 
 func newAssumptions() assumptions {
 	a := assumptions{losses: 1, numbers: map[string]int{}, by: map[queue.ChangeID]*affects{}, known: map[mark]*known{},
-		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
+		seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID][]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
 	a.number("") // everything
 	return a
 }
@@ -225,7 +225,7 @@ func (c *Core) origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	if parent == c.s.Main.Tip {
 		return c.s.Main.Line, nil
 	}
-	if p := c.assumed.commit[parent]; p != nil {
+	if p := c.linkTo(parent); p != nil {
 		return p.Since, append(slices.Clone(p.Chain), p.Changes()...)
 	}
 	for _, id := range slices.Backward(c.assumed.line) { // of a rollup the last

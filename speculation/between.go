@@ -14,7 +14,7 @@ func (c *Core) between(ch *queue.Change, l *queue.Link) []queue.ChangeID {
 	var at queue.Instant
 	for _, f := range c.info(l).facts {
 		if e := f.entry; e != nil && e.Change == ch.ID && e.Passed > at {
-			if x := c.assumed.commit[e.Commit]; x != nil {
+			if x := c.linkTo(e.Commit); x != nil {
 				built, at = x, e.Passed
 			}
 		}

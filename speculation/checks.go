@@ -55,14 +55,16 @@ func (c *Core) ranAgain(j *queue.Job, r queue.JobDone) {
 		return
 	}
 	for _, k := range j.Keys {
-		c.entry([]queue.Key{k}).Tries += r.Again
+		c.entry(k).Tries += r.Again
 	}
 }
 
 // passTree takes a pass of a step that covers the tree for every key that the
 // step has on the commit: those of the links that it is made of, each target as
-// the uppermost of them has it, down to what is unproven on main.
-func (c *Core) passTree(j *queue.Job, b *queue.Build) {
+// the uppermost of them has it, down to what is unproven on main. A link's keys of
+// commits on the way to its own (queue.Halfway) are of other trees: a pass tells
+// nothing of them.
+func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 	if j.Step.Counts != queue.CountsTree || j.Step.Scope == queue.ScopeRepository {
 		return
 	}
@@ -72,15 +74,16 @@ func (c *Core) passTree(j *queue.Job, b *queue.Build) {
 	}
 	step, seen := j.Step.Digest(), map[string]bool{}
 	take := func(l *queue.Link) {
-		for _, k := range l.Keys {
+		own := l.OwnKeys()
+		for _, k := range own {
 			if k.Step != step || seen[k.Target] {
 				continue
 			}
 			if f := c.facts[k.ID()]; f == nil || !f.passed() {
-				c.pass(k, b)
+				c.pass(k, b, r)
 			}
 		}
-		for _, k := range l.Keys {
+		for _, k := range own {
 			seen[k.Target] = true // under another step it has another digest, but the same content
 		}
 		for _, t := range l.Gone {
@@ -99,15 +102,4 @@ func (c *Core) passTree(j *queue.Job, b *queue.Build) {
 			}
 		}
 	}
-}
-
-// linkTo returns the link that made a commit, if it is known.
-func (c *Core) linkTo(commit queue.CommitID) *queue.Link {
-	var found *queue.Link
-	for _, l := range c.s.Links {
-		if l.Change != "" && l.Outcome == queue.Merged && l.Commit == commit && (found == nil || l.ID < found.ID) {
-			found = l
-		}
-	}
-	return found
 }

@@ -22,7 +22,7 @@ type Core struct {
 	outstanding  map[string]string                            // "kind/subject" of a task → its action's key
 	facts        map[queue.Digest]*fact                       // by key id
 	failing      map[*fact]bool                               // those whose failures decide
-	failingSets  map[queue.Digest]bool                        // failed sets that decide
+	failingSets  map[queue.Digest]queue.Instant               // failed sets, and when the oldest failure of each fades
 	red          reds                                         // of main
 	links        map[*queue.Link]*linkInfo                    // what is derived of links
 	linksOf      map[queue.ChangeID]map[*queue.Link]bool      // by change
@@ -50,6 +50,7 @@ type Core struct {
 	open         map[queue.ChangeID]*queue.Change    // those without a verdict
 	stacked      map[queue.ChangeID]*queue.Change    // of these, those on top of another
 	told         map[int]told                        // what each pull request's comment is to say
+	watching     int                                 // readings of main's keys under way (queue.Watch)
 	observing    string                              // key of the action that reads main, or ""
 	model        predict.Model                       // of changes that nothing is known of yet
 	assumed      assumptions                         // what targets would be like on futures of main
@@ -123,7 +124,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		outstanding: map[string]string{},
 		facts:       map[queue.Digest]*fact{},
 		failing:     map[*fact]bool{},
-		failingSets: map[queue.Digest]bool{},
+		failingSets: map[queue.Digest]queue.Instant{},
 		links:       map[*queue.Link]*linkInfo{},
 		linksOf:     map[queue.ChangeID]map[*queue.Link]bool{},
 		live:        map[*queue.Build]*liveBuild{},
@@ -190,6 +191,12 @@ func latest(s *queue.State) queue.Instant {
 	for _, b := range s.Builds {
 		at = max(at, b.At, b.Started)
 	}
+	for _, f := range s.Main.Forgotten {
+		at = max(at, f.At+1) // what is asked for is asked for after it
+	}
+	for _, h := range s.Hunts {
+		at = max(at, h.Began, h.Red, h.Over)
+	}
 	for _, e := range s.Ledger {
 		at = max(at, e.Passed)
 		for _, f := range e.Failures {
@@ -218,6 +225,7 @@ func Step(c *Core, events []queue.Event) Turn {
 
 func (c *Core) beforePlan(events []queue.Event) {
 	c.begin(events)
+	c.rewind()
 	for _, e := range events {
 		c.fold(e)
 	}
@@ -237,6 +245,9 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.meetings()
 	c.settle()
 	c.settleTries()
+	c.controls()
+	c.watch()
+	c.hunts()
 	c.land()
 }
 

@@ -221,3 +221,26 @@ func TestA10TwoRepairs(t *testing.T) {
 	}
 	w.audit.final()
 }
+
+// A pass that covers the tree tells of one commit. Of three that a change lands as,
+// the second is red, and CI is green on the last: none of them may land.
+func TestAPassOfTheTreeTellsNothingOfTheCommitsOnTheWay(t *testing.T) {
+	for _, counts := range []string{"asked", "tree"} {
+		for _, external := range []queue.External{queue.ExternalHold, queue.ExternalTrust} {
+			w := quiet(t, "ci:exit-code:targets:test:"+counts, queue.Rules{External: external, Method: queue.MethodRebase, Methods: []queue.Method{queue.MethodRebase}},
+				rule{target: "a", all: []string{"bad"}, unless: "heal"})
+			p := w.open(w.main, edit{"a/code": "one", "b/code": "one"})
+			for _, e := range []edit{{"a/code": "bad"}, {"a/code": "heal"}} {
+				p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
+			}
+			w.step(w.say(p, "dev", "/land"))
+			w.waitOut()
+			if ch := w.mustBe(p, queue.Rejected); len(ch.Verdict.Failures) != 1 || !slices.Equal(ch.Verdict.Failures[0].Targets, []string{"a"}) {
+				t.Errorf("%s, %s: rejected for %+v", counts, external, ch.Verdict.Failures)
+			}
+			if n := w.onMain(p); n != 0 {
+				t.Errorf("%s, %s: it is on main %d times", counts, external, n)
+			}
+		}
+	}
+}

@@ -76,6 +76,9 @@
 //	base.go      what a pull request asks for: our branch, or that of what it is on top of
 //	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
+//	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
+//	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
+//	clock.go     a clock that ran ahead does not stop the queue's time
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
@@ -100,6 +103,28 @@
 //	fold.go      which event goes where
 //	tidy.go      what is forgotten, and what must not be yet
 //	publish.go   when people are told; view.go: what they are shown
+//
+// # An hour in which main is broken, here and elsewhere
+//
+// LUCI CV runs whole builders, and retries a failed one from a quota that weighs
+// time-outs, failures and transient ones (luci-go, cv/internal/tryjob/execute/retry.go;
+// what was reused from another run costs none of it). It does not ask whether main
+// fails as well: Chromium's own recipes do that inside the builder, by running the
+// failing suites again "(without patch)". For the rest a tree is closed, by people or
+// by a watcher: verified changes wait until it is open (cv/internal/tree/tree.go).
+// bors tests one merge at a time on the latest main (rust-lang/bors, docs/design.md),
+// so that while main is broken each change in turn fails, and must be retried by hand;
+// maintainers close the tree for what is below a priority. Mergify splits a failed batch
+// and removes the last suspect, which "is never retested: it already failed with the
+// others" (docs.mergify.com/merge-queue/batches/failures); a broken base looks like a
+// broken change, and people pause the queue.
+//
+// Here what is wrong is a key, not a tree. A failure that main shares parks, and
+// comes back by itself; it rejects nobody. Under external: trust what does not touch
+// the red keys lands meanwhile; under external: hold what repairs main goes first.
+// The commit that broke it is hunted by builds of main's own line (hunt.go). It costs
+// builds of main, which CV pays inside each builder and for each change and the others
+// not at all, and some patience: a failure is given as a verdict only when main is known.
 //
 // # Questions
 //

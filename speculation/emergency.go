@@ -111,16 +111,15 @@ func (c *Core) thaw() {
 	case c.now < p.Until:
 		c.wakeAt(p.Until)
 	default:
-		c.resume("submitqueue")
+		c.goOn("submitqueue")
 	}
 }
 
 // paused reports whether a pause, or the switch to another version of the
 // analyzer, keeps a link from landing.
 func (c *Core) paused(l *queue.Link) bool {
-	p := c.s.Main.Paused
-	if p == nil && !c.changing() {
+	if (c.s.Main.Paused == nil || c.probing()) && !c.changing() {
 		return false
 	}
-	return p != nil && p.Until == 0 || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
+	return c.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
 }

@@ -94,6 +94,8 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 		c.undelegate(r)
 	case queue.CommandFreeze:
 		c.freeze(r)
+	case queue.CommandForget:
+		c.takeBack(r)
 	case queue.CommandPause:
 		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.now}
 		c.touchMain()

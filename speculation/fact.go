@@ -73,11 +73,11 @@ func (c *Core) weighFailures(f *fact) bool {
 	return f.decisive != was
 }
 
-// weighSet remembers a failed set that decides, so that it fades. Entries of one
-// key are no sets.
+// weighSet remembers when the oldest failure of a set fades. Entries of one key are
+// no sets.
 func (c *Core) weighSet(id queue.Digest, e *queue.Entry) {
-	if len(e.Keys) > 1 && e.Decisive(c.now, c.rules().Retries) {
-		c.failingSets[id] = true
+	if at := e.Expires(c.now); e.IsSet() && at != 0 {
+		c.failingSets[id] = at
 	}
 }
 
@@ -95,15 +95,16 @@ func (c *Core) fade() {
 	for _, f := range over {
 		c.changed(f)
 	}
-	for id := range c.failingSets {
+	for id, at := range c.failingSets {
 		e := c.s.Ledger[id]
-		if e != nil && e.Decisive(c.now, c.rules().Retries) {
-			c.wakeAt(e.Expires(c.now))
+		if e != nil && at > c.now {
+			c.wakeAt(at)
 			continue
 		}
 		delete(c.failingSets, id)
 		if e != nil {
-			c.learned(id, e)
+			c.learned(id, e) // which remembers the next of its failures
+			c.wakeAt(c.failingSets[id])
 		}
 	}
 }
@@ -117,7 +118,7 @@ func (c *Core) learned(id queue.Digest, e *queue.Entry) {
 	} else if c.s.Ledger[id] != nil {
 		c.spare[id] = true
 	}
-	if e == nil || len(e.Keys) < 2 {
+	if e == nil || !e.IsSet() {
 		return
 	}
 	if c.s.Ledger[id] != nil {
@@ -230,8 +231,12 @@ func (c *Core) useKeys(l *queue.Link) []*fact {
 // forgetLink gives up what is derived of a link.
 func (c *Core) forgetLink(l *queue.Link) {
 	c.unassume(l)
-	if c.assumed.commit[l.Commit] == l {
-		delete(c.assumed.commit, l.Commit)
+	if made := c.assumed.commit[l.Commit]; slices.Contains(made, l) {
+		if made = slices.DeleteFunc(made, func(x *queue.Link) bool { return x == l }); len(made) > 0 {
+			c.assumed.commit[l.Commit] = made
+		} else {
+			delete(c.assumed.commit, l.Commit)
+		}
 	}
 	if i := c.links[l]; i != nil {
 		for _, f := range i.facts {
@@ -266,8 +271,54 @@ func (c *Core) indexLink(l *queue.Link) {
 	c.info(l)
 	c.serial++
 	if l.Outcome == queue.Merged && l.Change != "" {
-		c.assumed.commit[l.Commit] = l
+		made := c.assumed.commit[l.Commit]
+		at, _ := slices.BinarySearchFunc(made, l.ID, func(x *queue.Link, id queue.LinkID) int { return compareIDs(x.ID, id) })
+		c.assumed.commit[l.Commit] = slices.Insert(made, at, l)
 	}
+}
+
+// linkTo returns the link that makes a commit; nil: none is known. A fast-forward makes
+// the same head on several parents, and for several changes: of these links the one
+// with the soundest ground is taken, and of alike ones the first by id. A link is kept
+// while a build runs on it, though main has left the line that it stands on; what is
+// made on the commit stands on main all the same, if another link leads there.
+func (c *Core) linkTo(commit queue.CommitID) *queue.Link {
+	made := c.assumed.commit[commit]
+	if len(made) == 0 {
+		return nil
+	}
+	best := made[0]
+	for _, l := range made[1:] {
+		if c.groundOf(l) > c.groundOf(best) {
+			best = l
+		}
+	}
+	return best
+}
+
+// ground is how well a link stands on main.
+type ground int
+
+const (
+	lostGround    ground = iota // on a line that main has left, or nobody knows on what
+	refutedGround               // on main's line, with a change that has been turned down
+	sideGround                  // with changes that may still land, but not on main as it is
+	tipGround                   // on a chain from main's tip that may still land
+)
+
+// groundOf says how a link stands by what is known at this moment; tidy remembers part
+// of it for its own time (footing).
+func (c *Core) groundOf(l *queue.Link) ground {
+	line := c.s.Main.Line
+	switch gap := line.Seq - l.Since.Seq; {
+	case l.Since.Epoch != line.Epoch, slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return c.s.Footprints[id] == nil }):
+		return lostGround
+	case slices.ContainsFunc(l.Chain, c.turnedDown), slices.ContainsFunc(l.Changes(), c.turnedDown):
+		return refutedGround
+	case gap < 0, line.Seq > len(c.assumed.line), !c.reached(l):
+		return sideGround
+	}
+	return tipGround
 }
 
 // linksTo returns the changes whose link it is; a root link is that of "".
@@ -309,6 +360,9 @@ func (c *Core) indexBuild(b *queue.Build) {
 // takeKeys takes in that a build verifies its keys.
 func (c *Core) takeKeys(b *liveBuild) {
 	for _, k := range b.Keys() {
+		if c.forgotten(k, b.Build) {
+			continue // what it shows of that is not heard
+		}
 		f := c.use(k.ID())
 		b.facts = append(b.facts, f)
 		c.busied(f, b.Build)

@@ -51,6 +51,10 @@ func (c *Core) fold(e queue.Event) {
 		c.observed(b)
 	case queue.Surveyed:
 		c.surveyed(b)
+	case queue.Traced:
+		c.traced(b)
+	case queue.Controlled:
+		c.controlled(b)
 	case queue.Inspected:
 		c.inspected(b)
 	case queue.Analyzed:
@@ -305,5 +309,5 @@ func PickOf(ch *queue.Change) queue.Pick { return pickOf(ch) }
 
 func pickOf(ch *queue.Change) queue.Pick {
 	return queue.Pick{Change: ch.ID, Number: ch.Number, Head: ch.Head, HeadRef: ch.HeadRef, Title: ch.Title,
-		Author: ch.Author, Arrival: ch.Arrival, Method: ch.Method, Wording: ch.Wording, Skip: ch.Skip, Below: ch.Below}
+		Author: ch.Author, Arrival: ch.Arrival, Method: ch.Method, Wording: ch.Wording, Skip: ch.Skip, Below: ch.Below, Revert: ch.Revert}
 }

@@ -166,7 +166,7 @@ func below(b *queue.Build) []queue.ChangeID {
 func (c *Core) under(l *queue.Link) (queue.CommitID, []queue.ChangeID) {
 	var chain []queue.ChangeID
 	at := l.Parent
-	for before := c.assumed.commit[at]; before != nil; before = c.assumed.commit[at] {
+	for before := c.linkTo(at); before != nil; before = c.linkTo(at) {
 		all := before.Changes()
 		slices.Reverse(all)
 		chain = append(chain, all...)

@@ -2,6 +2,32 @@ package speculation
 
 import "github.com/submitqueue/submitqueue/queue"
 
+// # What the gate trusts
+//
+// Gate is a few lines, and its only yes comes from the ledger. A red commit gets past
+// it through what it is told; so these files are as critical as it is, and a test
+// (cmd/submitqueue/doors_test.go) holds which functions may write a pass, have a ref
+// moved, or give a verdict.
+//
+//   - Which keys a commit has: a target whose hash does not change is not run again.
+//     queue/key.go, queue/step.go, queue/step_checks.go and queue/link.go say what a
+//     key is; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
+//     conflict/keys.go and the analyzer of the repository hash what it reads;
+//     app/judge.go, app/perform_git.go, app/perform_halfway.go and
+//     app/perform_rollup.go ask them about the very commits that are to land.
+//   - Which commits these are: forge/merge.go and forge/replay.go make them.
+//   - What a build has shown: workers/verdict.go, workers/gotest.go, workers/job.go and
+//     workers/split.go read runners, workers/forgeci/judge.go and
+//     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
+//     all that it was asked for, or that was run on another commit, must not pass.
+//   - What is written of it: speculation/result.go for the keys that were asked for,
+//     speculation/checks.go for those that a pass covers besides; queue/ledger.go says
+//     how much failing decides. queue/redisstore/archive.go keeps passes, and
+//     app/perform_translate.go carries them over to another version of the analyzer.
+//   - Where main is, and what is unproven there: speculation/tip.go and
+//     app/perform_git.go. forge/push.go and forge/along.go move it, with the lease on
+//     what the gate was asked about.
+
 // Gate is the only way onto main. It says whether main may move from a commit
 // along a chain of links, and returns the keys that are in the way: the chain
 // may be pushed if and only if the result is empty and ok is true.

@@ -12,13 +12,14 @@ import (
 )
 
 // drawLanes draws the lanes of a queue, with waits of up to a few hours.
-func drawLanes(rt *rapid.T) queue.Rules {
+func drawLanes(pick dice) queue.Rules {
 	var r queue.Rules
-	for i := range rapid.IntRange(1, 4).Draw(rt, "lanes") {
+	for i := range 1 + pick(4, "lanes") {
 		r.Lanes = append(r.Lanes, queue.Lane{Name: fmt.Sprint("lane", i), Benefit: []float64{3, 1, 0.5}[i%3], Least: "write",
-			MaxWait: time.Duration(rapid.IntRange(1, 3*3600).Draw(rt, "max_wait")) * time.Second})
+			MaxWait: time.Duration(1+pick(3*3600, "max_wait")) * time.Second})
 	}
-	r.DefaultLane = rapid.SampledFrom(r.LaneNames()).Draw(rt, "default lane")
+	names := r.LaneNames()
+	r.DefaultLane = names[pick(len(names), "default lane")]
 	return r
 }
 
@@ -44,7 +45,7 @@ func allowance(r queue.Rules, ahead, behind string) time.Duration {
 // long.
 func TestLanesAreBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		r := drawLanes(rt)
+		r := drawLanes(shrinking(rt))
 		r.MaxOvertake = time.Duration(rapid.Int64Range(1, int64(8*time.Hour)).Draw(rt, "max_overtake"))
 		r.Order = rapid.SampledFrom([]queue.Order{queue.OrderFinish, queue.OrderArrival}).Draw(rt, "order")
 		bound := r.MaxOvertake
@@ -82,7 +83,7 @@ func TestLanesAreBounded(t *testing.T) {
 // The lanes of a queue in which nobody names one change nothing.
 func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		r := drawLanes(rt)
+		r := drawLanes(shrinking(rt))
 		c := New(queue.NewState("main"))
 		c.s.Main.Config = &queue.Config{Queue: rulesOf(r)}
 		ch := &queue.Change{Lane: r.DefaultLane, Arrival: 1e6, Predicted: time.Minute}

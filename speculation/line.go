@@ -152,7 +152,7 @@ func (c *Core) treeStatus(l *queue.Link) status {
 // clean reports whether what a link stands on passes the steps on the whole tree:
 // main, or a commit where they have passed.
 func (c *Core) clean(l *queue.Link) bool {
-	below := c.assumed.commit[l.Parent]
+	below := c.linkTo(l.Parent)
 	return below == nil || c.s.Changes[below.Change] == nil || c.s.Changes[below.Change].Phase == queue.Landed ||
 		c.treeStatus(below) == verified
 }

@@ -169,6 +169,16 @@ func (c *Core) newCost(t int) {
 	}
 }
 
+// reweigh has all futures looked at again where failures that name no target are
+// known: they count on what they stood on (setFails), and part of that has just landed.
+func (c *Core) reweigh() {
+	if len(c.sets) > 0 {
+		for _, n := range c.nodes {
+			n.shape, n.dealt = false, false
+		}
+	}
+}
+
 // newRules takes in that the configuration has changed.
 func (c *Core) newRules() {
 	clear(c.costs)
@@ -373,7 +383,10 @@ func (c *Core) setFails(f *future) bool {
 	for _, id := range open {
 		for _, sid := range c.sets[id] {
 			e := c.s.Ledger[sid]
-			if e == nil || !e.Decisive(c.now, c.rules().Retries) {
+			if e == nil {
+				continue
+			}
+			if e = filtered(e, func(x queue.Failure) bool { return !x.Clouded && c.restsOn(x, c.takenBy(f)) }); !c.decides(e) {
 				continue
 			}
 			if !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !held[k.ID()] }) {
@@ -383,6 +396,9 @@ func (c *Core) setFails(f *future) bool {
 	}
 	return false
 }
+
+// takenBy returns the changes that are assumed to land on a future.
+func (c *Core) takenBy(f *future) []queue.ChangeID { return taken(f.n.edges, f.takes) }
 
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {

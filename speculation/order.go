@@ -262,6 +262,9 @@ func (c *Core) seek(id queue.ChangeID, max int) []queue.ChangeID {
 func (c *Core) virtual(ch *queue.Change) queue.Instant {
 	r := c.rules()
 	from := ch.Arrival.Add(-c.headStart(ch))
+	if ch.Refused != nil {
+		from = max(ch.Arrival, ch.Refused.Back).Add(-c.headStart(ch))
+	}
 	if r.Order == queue.OrderArrival {
 		return from
 	}

@@ -27,12 +27,12 @@ type linkState struct {
 	status  status
 	missing []queue.Key    // keys without a pass that have not decisively failed
 	tree    []queue.Key    // of these, the ones on the whole tree
-	broken  []*queue.Entry // decisive failures, of keys and of sets
+	broken  []*queue.Entry // decisive failures, of keys and of sets as they weigh against the link
+	shaken  []*queue.Entry // the same, decisive or not yet
 }
 
-// state judges a link by the ledger alone. A set of keys that one command
-// failed together counts against a link only if the link has all of them: then
-// one of its own keys fails, whichever it is.
+// state judges a link by the ledger, and by what main is where runs that name no
+// target are concerned (weighed).
 func (c *Core) state(l *queue.Link) *linkState {
 	i := c.info(l)
 	if i.at != c.version {
@@ -61,18 +61,9 @@ func (c *Core) judge(l *queue.Link, facts []*fact) linkState {
 			}
 		}
 	}
-	seen := map[queue.Digest]bool{}
-	for _, f := range facts {
-		if f.passed() {
-			continue
-		}
-		for _, sid := range f.sets {
-			e := c.s.Ledger[sid]
-			if e == nil || seen[sid] {
-				continue
-			}
-			seen[sid] = true
-			if e.Decisive(c.now, c.rules().Retries) && holdsAll(facts, e) {
+	if st.shaken = c.shaken(l, facts); len(st.shaken) > 0 {
+		for _, e := range st.shaken {
+			if e.IsSet() && c.decides(e) {
 				st.broken = append(st.broken, e)
 			}
 		}
@@ -265,6 +256,6 @@ func (c *Core) resolve() {
 			picks = append(picks, pickOf(c.s.Changes[id]))
 		}
 		version, _ := c.versionAt(w.base)
-		c.ask(queue.Resolve{Base: w.base, Picks: picks, Together: w.together, Analyzer: version, Former: c.former()})
+		c.ask(queue.Resolve{Base: w.base, Picks: picks, Together: w.together, Analyzer: version, Former: c.former(), Protected: c.permissions().Protected})
 	}
 }

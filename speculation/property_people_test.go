@@ -28,7 +28,7 @@ func (h *history) edit(t tree) edit {
 	if h.draw != nil {
 		return h.draw(t)
 	}
-	return edits()[h.pick(len(edits()), "edit")]
+	return h.smuggle(edits()[h.pick(len(edits()), "edit")])
 }
 
 // person is something that people do.
@@ -47,8 +47,10 @@ func (h *history) person() {
 		h.pushHead()
 	case n < 82:
 		h.closePull()
-	case n < 87:
+	case n < 85:
 		h.pause()
+	case n < 87:
+		h.takeBack()
 	case n < 92:
 		h.refuses = !h.refuses
 		h.logf("## protection refuses: %t", h.refuses)
@@ -128,11 +130,11 @@ func (h *history) again() {
 	}
 	user := []string{"dev", "boss", "stranger"}[h.pick(3, "user")]
 	if h.chance(20, "label") {
-		h.tell(queue.Labeled{Number: p.number, Label: "land", Actor: user, On: h.chance(70, "on")})
+		h.step(h.label(p, "land", user))
 		return
 	}
 	if h.chance(20, "lane label") {
-		h.tell(queue.Labeled{Number: p.number, Label: "land:lane" + fmt.Sprint(h.pick(4, "lane")), Actor: user, On: h.chance(70, "on")})
+		h.step(h.label(p, "land:lane"+fmt.Sprint(h.pick(4, "lane")), user))
 		return
 	}
 	e := h.say(p, user, []string{"/land" + h.lane() + h.method(), "/land cancel", "/land retry" + h.lane(), "/land status", "/land\n/land", "/lnad", "/land try", "/land now it burns", "/land delegate @stranger", "/land undelegate", "/land explain"}[h.pick(11, "words")])
@@ -140,6 +142,14 @@ func (h *history) again() {
 	if h.chance(20, "twice") {
 		h.step(e)
 	}
+}
+
+// label sets a label of a pull request, or takes it off, and returns the event that
+// tells of it.
+func (h *history) label(p *pull, name, user string) queue.Event {
+	e := h.event(queue.Labeled{Number: p.number, Label: name, Actor: user, On: h.chance(70, "on")})
+	p.commands = append(p.commands, e)
+	return e
 }
 
 func (h *history) pushHead() {
@@ -194,6 +204,20 @@ func (h *history) pause() {
 		return
 	}
 	h.step(h.say(p, "boss", []string{"/queue pause because", "/queue resume", "/queue freeze 10m"}[h.pick(3, "pause")]))
+}
+
+// takeBack has what is known of a target, a step or a key forgotten.
+func (h *history) takeBack() {
+	h.Helper()
+	p := h.somePull()
+	if p == nil {
+		return
+	}
+	what := []string{"a", "b", "step=unit", "step=lint", "c step=unit", queue.TargetTree}[h.pick(6, "forgotten")]
+	if ids := sorted(h.core.State().Ledger); len(ids) > 0 && h.chance(30, "a key") {
+		what = "key=" + string(ids[h.pick(min(len(ids), 20), "key")])[:16]
+	}
+	h.step(h.say(p, "boss", "/queue forget "+what))
 }
 
 // outside moves main without the queue.

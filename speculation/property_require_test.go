@@ -15,7 +15,7 @@ import (
 // lands of which it was not seen shortly before that it may.
 func TestAnyHistoryWithRequirements(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHistory(rt)
+		h := newHistory(rt, shrinking(rt))
 		defer func() {
 			if rt.Failed() {
 				for _, x := range h.log {

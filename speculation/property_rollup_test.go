@@ -15,7 +15,7 @@ import (
 func TestAnyHistoryOfRollups(t *testing.T) {
 	together := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHistory(rt)
+		h := newHistory(rt, shrinking(rt))
 		defer func() {
 			if rt.Failed() {
 				for _, x := range h.log {

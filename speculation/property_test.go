@@ -18,11 +18,10 @@ import (
 // change has one verdict or is parked, and nothing is stuck. The audit of the
 // world holds what exactly is checked, at each turn.
 //
-// A longer run: go test ./speculation -run AnyHistory -rapid.checks=100000
-// -rapid.shrinktime=2m; SUBMITQUEUE_SOAK=1 makes the histories longer, too.
+// SUBMITQUEUE_SOAK=1 makes the histories longer. TestHistories makes many more of them.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHistory(rt)
+		h := newHistory(rt, shrinking(rt))
 		defer func() {
 			if rt.Failed() {
 				for _, x := range h.log {
@@ -30,40 +29,50 @@ func TestAnyHistory(t *testing.T) {
 				}
 			}
 		}()
-		h.begin(rapid.IntRange(1, 6).Draw(rt, "slots"))
 		events := 40
 		if os.Getenv("SUBMITQUEUE_SOAK") != "" {
 			events = 160
 		}
-		for range rapid.IntRange(5, events).Draw(rt, "events") {
-			h.happen()
-		}
-		h.calm()
+		h.live(events)
 		h.audit.final()
 	})
+}
+
+// live begins, lets things happen, at most so many, and comes to rest.
+func (h *history) live(events int) {
+	h.Helper()
+	h.begin(1 + h.pick(6, "slots"))
+	for range 5 + h.pick(events-4, "events") {
+		h.happen()
+	}
+	h.calm()
 }
 
 // history draws what happens in a world.
 type history struct {
 	*world
-	rt     *rapid.T
-	flaked map[queue.Digest]int
-	timed  map[queue.Digest]int
-	good   tree
-	draw   func(t tree) edit // instead of edits
-	even   bool              // nothing is likelier than the rest; else small numbers are, which shrink well
-	stacky int               // percent of the pull requests that are opened on top of others
+	pick     dice
+	flaked   map[queue.Digest]int
+	timed    map[queue.Digest]int
+	good     tree
+	draw     func(t tree) edit // instead of edits
+	stacky   int               // percent of the pull requests that are opened on top of others
+	smuggled int               // percent of the changes that bring what the forge refuses
+	drifting bool              // main drifts, and then nothing fails by chance: what does both cannot be told apart
 }
 
-func (h *history) chance(percent int, what string) bool {
-	return h.pick(100, what) >= 100-percent
+// dice draws a number from 0 to n-1, for what is named.
+type dice func(n int, what string) int
+
+// shrinking are dice of a property that rapid checks: small numbers are likelier
+// than others, which shrinks well.
+func shrinking(rt *rapid.T) dice {
+	return func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(rt, what) }
 }
 
-func (h *history) pick(n int, what string) int {
-	if h.even {
-		return rapid.SampledFrom(hundred[:n]).Draw(h.rt, what)
-	}
-	return rapid.IntRange(0, n-1).Draw(h.rt, what)
+// even are dice of a property that rapid checks: nothing is likelier than the rest.
+func even(rt *rapid.T) dice {
+	return func(n int, what string) int { return rapid.SampledFrom(hundred[:n]).Draw(rt, what) }
 }
 
 var hundred = func() []int {
@@ -74,14 +83,22 @@ var hundred = func() []int {
 	return list
 }()
 
-func newHistory(rt *rapid.T) *history {
+func (h *history) chance(percent int, what string) bool {
+	return h.pick(100, what) >= 100-percent
+}
+
+func newHistory(t tb, pick dice) *history {
 	l := law{targets: []string{"a", "b", "c", "d"}, needs: map[string][]string{}}
-	h := &history{rt: rt, flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
+	h := &history{pick: pick, flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
 	if h.chance(50, "deps") {
 		l.needs = map[string][]string{"b": {"a"}, "d": {"c"}}
 	}
 	files := tree{stepsFile: unit, barrier: "go1", unowned: "data"}
-	switch h.pick(5, "steps") {
+	switch h.pick(9, "steps") {
+	case 7:
+		files[stepsFile] = shard + " vet:exit-code:targets:vet"
+	case 8:
+		files[stepsFile] = shard + " lint:exit-code:repository:lint"
 	case 1:
 		files[stepsFile] = "unit:exit-code:targets:test"
 	case 2:
@@ -90,6 +107,10 @@ func newHistory(rt *rapid.T) *history {
 		files[stepsFile] = "unit:exit-code:targets:test vet:go-test-json:targets:vet"
 	case 4:
 		files[stepsFile] = unit + " lint:exit-code:repository:lint seal:exit-code:repository:seal"
+	case 5:
+		files[stepsFile] = "ci:exit-code:targets:test:tree"
+	case 6:
+		files[stepsFile] = "ci:exit-code:targets:test:tree vet:go-test-json:targets:vet"
 	}
 	for _, n := range l.targets {
 		files[fileOf(n)], files["x/"+n] = "base", "text"
@@ -109,9 +130,10 @@ func newHistory(rt *rapid.T) *history {
 	r := rulesOf(queue.Rules{
 		Retries: h.pick(3, "retries"), BuildsPerChange: []int{20, 4, 8}[h.pick(3, "cap")],
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
+		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
 	if h.chance(50, "lanes") {
-		lanes := drawLanes(rt)
+		lanes := drawLanes(pick)
 		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane
 	}
 	if h.chance(50, "quotas") {
@@ -134,10 +156,13 @@ func newHistory(rt *rapid.T) *history {
 	if h.chance(50, "hold") {
 		r.External = queue.ExternalHold
 	}
-	h.world = newWorld(rt, l, files, r)
+	h.world = newWorld(t, l, files, r)
+	h.everything, h.drifting = h.chance(40, "everything"), h.chance(25, "drifting")
 	h.good, h.textual = files, h.chance(50, "textual")
+	h.drawHosts()
 	h.stacky = []int{0, 20, 60, 90}[h.pick(4, "stacks")]
 	h.relation(h.pick(4, "relation"))
+	h.forbids()
 	if h.chance(50, "predictor") {
 		h.core.model = anyModel{}
 	} else if h.chance(50, "trust") {
@@ -202,6 +227,9 @@ func (h *history) faulty() {
 	}
 	bounded := func(seen map[queue.Digest]int, limit int, what string) func([]queue.Key) bool {
 		return func(keys []queue.Key) bool {
+			if h.drifting {
+				return false
+			}
 			for _, k := range keys {
 				if seen[id(k)] >= limit {
 					return false
@@ -216,7 +244,11 @@ func (h *history) faulty() {
 			return true
 		}
 	}
-	h.flake = bounded(h.flaked, h.rules.Retries, "flake")
+	flakes := h.rules.Retries
+	if h.hosts.broken != "" {
+		flakes = 0 // one more failure on a sound host would be the second one on two hosts
+	}
+	h.flake = bounded(h.flaked, flakes, "flake")
 	h.timeout = bounded(h.timed, 1, "timeout")
 	h.infra = func(*queue.Build) (bool, bool) {
 		if !h.chance(6, "infra") {
@@ -238,9 +270,13 @@ func (h *history) faulty() {
 func (h *history) calm() {
 	h.Helper()
 	h.faults = faults{footless: h.footless}
-	h.refuses = false
+	h.refuses, h.hosts.broken = false, ""
 	h.logf("##### calm")
 	h.quiesce()
+	if len(h.drifts) > 0 {
+		h.drift()
+		h.waitOut()
+	}
 	h.mend()
 	h.tell(queue.MainMoved{Branch: "main"}, queue.Capacity{Slots: 4})
 	h.quiesce()
@@ -291,11 +327,17 @@ func (h *history) happen() {
 	case n < 76:
 		h.mustRestart()
 	case n < 78:
-		h.mustLose(1 + h.pick(keptTurns, "turns lost"))
+		if !h.drifting { // what builds say again has no time, and may be of before main has healed
+			h.mustLose(1 + h.pick(keptTurns, "turns lost"))
+		}
 	case n < 82:
 		h.outside()
 	case n < 84:
 		h.quiesce()
+	case n < 91 && h.drifting:
+		h.drift()
+	case n < 87 && h.everything:
+		h.redden()
 	default:
 		h.person()
 	}
@@ -379,6 +421,9 @@ func (h *history) pass() {
 	h.Helper()
 	d := []time.Duration{time.Second, time.Minute, 10 * time.Minute, 61 * time.Minute, 0}[h.pick(5, "time")]
 	if d == 0 && h.wake > h.now {
+		if h.wake.Sub(h.now) > time.Hour {
+			h.store.before = nil // what was stored so long ago is not lost
+		}
 		h.now = h.wake
 	} else {
 		h.now = h.now.Add(d)

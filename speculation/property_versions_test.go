@@ -21,7 +21,7 @@ func TestEveryHashOfMainWasVerifiedUnderAnyVersion(t *testing.T) {
 		{"go/3", "go/2", "go/1", "rs/2", "rs/1"}, {"go/3", "go/2", "rs/2"}, {"go/1", "go/2", "rs/1", "rs/2"}}
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHistory(rt)
+		h := newHistory(rt, shrinking(rt))
 		defer logging(rt, h.world)
 		v := &versionProof{history: h, seen: seen, ran: map[string][]tree{}, told: map[string]bool{}}
 		h.passes, h.audit.arrives, h.audit.looks = v.passed, v.lands, v.look

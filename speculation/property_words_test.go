@@ -67,7 +67,7 @@ type proof struct {
 }
 
 func newProof(rt *rapid.T, seen map[string]int) *proof {
-	h := &history{rt: rt, even: true, flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
+	h := &history{pick: even(rt), flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
 	places := conflicttest.Places{Barrier: []string{barrier, stepsFile}, Ignore: []string{"docs/"}, Unowned: queue.UnownedAll}
 	if h.chance(50, "unowned target") {
 		places.Unowned = queue.UnownedTarget

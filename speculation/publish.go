@@ -218,10 +218,27 @@ func (f *factWriter) reason(r queue.Reason) {
 		f.text(n)
 	}
 	f.text(r.Detail)
+	for _, x := range r.Culprits {
+		f.culprit(x)
+	}
 	for _, q := range r.Unmet {
 		f.text(string(q.Kind))
 		for _, n := range q.Names {
 			f.text(n)
 		}
+	}
+}
+
+func (f *factWriter) culprit(x queue.Culprit) {
+	f.text(string(x.Commit))
+	for _, n := range slices.Concat(x.Names, x.Targets) {
+		f.text(n)
+	}
+	f.number(len(x.Later))
+	if r := x.Revert; r != nil {
+		f.text(string(r.State))
+		f.number(r.Number)
+		f.yes(r.Landing)
+		f.text(r.Trouble)
 	}
 }

@@ -60,7 +60,7 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 // to land, or to try again. It reports whether they are met; else it waits.
 func (c *Core) admit(ch *queue.Change, b queue.Inspected) bool {
 	ch.Vouched = ch.Vouched || b.Vouched
-	if lacks := wanting(b, ch.Vouched); len(lacks) > 0 {
+	if lacks := c.lacking(ch, b, ch.Vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return false
 	}
@@ -72,7 +72,7 @@ func (c *Core) admit(ch *queue.Change, b queue.Inspected) bool {
 func (c *Core) stay(ch *queue.Change, b queue.Inspected) {
 	// One that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
-	if lacks := wanting(b, vouched); len(lacks) > 0 {
+	if lacks := c.lacking(ch, b, vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return
 	}
@@ -105,7 +105,9 @@ func (c *Core) await(ch *queue.Change, lacks []queue.Requirement) {
 }
 
 func sameRequirements(a, b []queue.Requirement) bool {
-	return slices.EqualFunc(a, b, func(x, y queue.Requirement) bool { return x.Kind == y.Kind && slices.Equal(x.Names, y.Names) })
+	return slices.EqualFunc(a, b, func(x, y queue.Requirement) bool {
+		return x.Kind == y.Kind && x.Merged == y.Merged && slices.Equal(x.Names, y.Names) && slices.Equal(x.On, y.On)
+	})
 }
 
 // nextLook is when a change that waits is asked about if nobody hears of it: the

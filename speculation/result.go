@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -16,13 +17,13 @@ func (c *Core) resolved(b queue.Resolved) {
 	}
 	for i := range b.Links {
 		l := b.Links[i]
-		if !c.fits(&l) {
-			break // a late answer, under a version that its parent is not judged by
+		if !c.fits(&l) || b.Guard != c.guard() {
+			break // a late answer, under a version that its parent is not judged by, or former globs
 		}
 		if c.s.Links[l.ID] != nil {
 			continue
 		}
-		l.At = c.now
+		l.At, l.Guard = c.now, b.Guard
 		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
@@ -35,6 +36,11 @@ func (c *Core) resolved(b queue.Resolved) {
 				ch.Stuck = 0
 				c.touchChange(ch)
 			}
+		}
+	}
+	for i := range b.Links {
+		if l := c.s.Links[b.Links[i].ID]; l != nil {
+			c.stopUncleared(l)
 		}
 	}
 	for _, e := range b.Passed {
@@ -52,11 +58,11 @@ func (c *Core) putSteps(s queue.StepSet) {
 
 // remember takes a pass back in from the archive.
 func (c *Core) remember(e queue.Entry) {
-	if e.Passed == 0 || len(e.Keys) != 1 {
+	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
 		return
 	}
-	if old := c.s.Ledger[e.ID]; old != nil && old.Passed != 0 {
-		return
+	if old := c.s.Ledger[e.ID]; old != nil && (old.Passed != 0 || old.Lost != 0 && e.Good() <= old.Lost) {
+		return // known, or revoked since
 	}
 	e.Failures = nil
 	c.s.Ledger[e.ID] = &e
@@ -64,11 +70,35 @@ func (c *Core) remember(e queue.Entry) {
 	c.learned(e.ID, &e)
 }
 
-func (c *Core) entry(keys []queue.Key) *queue.Entry {
-	id := queue.SetID(keys)
+func (c *Core) entry(k queue.Key) *queue.Entry {
+	id := k.ID()
 	e := c.s.Ledger[id]
 	if e == nil {
-		e = &queue.Entry{ID: id, Keys: keys}
+		e = &queue.Entry{ID: id, Keys: []queue.Key{k}}
+		c.s.Ledger[id] = e
+	}
+	c.touch(queue.KindEntry, string(id))
+	return e
+}
+
+// opaqueID names the entry of what a step fails together without naming it. What is
+// said of a whole tree is said of its one key: its hash is the tree.
+func opaqueID(keys []queue.Key) queue.Digest {
+	if len(keys) == 1 && keys[0].Target == queue.TargetTree {
+		return keys[0].ID()
+	}
+	return queue.OpaqueID(keys)
+}
+
+// opaque returns the entry of a set that a step fails together.
+func (c *Core) opaque(keys []queue.Key, step string) *queue.Entry {
+	id := opaqueID(keys)
+	if id == keys[0].ID() {
+		return c.entry(keys[0])
+	}
+	e := c.s.Ledger[id]
+	if e == nil {
+		e = &queue.Entry{ID: id, Keys: keys, Opaque: true, Step: step}
 		c.s.Ledger[id] = e
 		c.indexSet(id, e)
 	}
@@ -76,9 +106,9 @@ func (c *Core) entry(keys []queue.Key) *queue.Entry {
 	return e
 }
 
-// indexSet takes in an entry of the ledger that is about several keys.
+// indexSet takes in an entry of the ledger that is of a set.
 func (c *Core) indexSet(id queue.Digest, e *queue.Entry) {
-	if len(e.Keys) < 2 {
+	if !e.IsSet() {
 		return
 	}
 	c.spare[id] = true
@@ -104,7 +134,7 @@ func (c *Core) dropEntry(id queue.Digest) {
 	delete(c.s.Ledger, id)
 	delete(c.spare, id)
 	c.touch(queue.KindEntry, string(id))
-	if e != nil && len(e.Keys) > 1 {
+	if e != nil && e.IsSet() {
 		for _, k := range e.Keys {
 			kid := k.ID()
 			c.setsOf(kid, slices.DeleteFunc(slices.Clone(c.sets[kid]), func(s queue.Digest) bool { return s == id }))
@@ -113,29 +143,59 @@ func (c *Core) dropEntry(id queue.Digest) {
 	c.learned(id, e)
 }
 
-func (c *Core) pass(k queue.Key, b *queue.Build) {
-	e := c.entry([]queue.Key{k})
+func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) {
+	if c.forgotten(k, b) {
+		return // it was asked for before
+	}
+	e := c.entry(k)
 	e.Tries++
 	if e.Passed != 0 {
+		e.Confirmed = c.now
+		c.turn.Archive = append(c.turn.Archive, *e)
 		return
 	}
+	e.Lost, e.Confirmed, e.Began = 0, 0, began(b)
 	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, c.ownerOf(b, k), b.Commit
+	e.Step, e.Machine = stepIn(b, k.Step).Name, r.Machine
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 }
 
-func (c *Core) fail(keys []queue.Key, b *queue.Build, r queue.JobDone, tail string) {
-	e := c.entry(keys)
+func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
 	if slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
 		return // the same run, reported twice
 	}
 	e.Tries++
-	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Ran: ranOn(b), Tail: tail,
-		Timeout: r.Outcome == queue.JobTimeout, Pages: r.Pages})
+	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
+		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
+		Began: began(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step)})
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
 	c.learned(e.ID, e)
+}
+
+// began returns when a build began; where nobody has said that it has, when it was
+// asked for.
+func began(b *queue.Build) queue.Instant { return cmp.Or(b.Started, b.At) }
+
+// since returns where on main's line the chain of what a build runs begins.
+func (c *Core) since(b *queue.Build) queue.Line {
+	if l := c.s.Links[b.Link]; l != nil {
+		return l.Since
+	}
+	return queue.Line{}
+}
+
+// isClouded reports whether main was not proven in a step when a build began, or is
+// not by now that it has ended.
+func (c *Core) isClouded(b *queue.Build, step queue.Digest) bool {
+	for _, j := range b.Jobs {
+		if j.Step.Digest() == step {
+			return b.Change != "" && (j.Clouded || c.clouded(j.Step.Name))
+		}
+	}
+	return false
 }
 
 // jobDone writes what one step of a build has shown into the ledger: for the
@@ -156,6 +216,11 @@ func (c *Core) jobDone(r queue.JobDone) {
 	}
 	switch r.Outcome {
 	case queue.JobPassed, queue.JobFailed, queue.JobTimeout:
+	case queue.JobInfra:
+		if r.Tool {
+			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
+		}
+		return
 	default:
 		return // no result: the keys stay unknown
 	}
@@ -170,7 +235,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
-			c.fail([]queue.Key{k}, b, r, f.Tail)
+			c.fail(c.entry(k), b, r, f.Tail)
 			if e := c.s.Ledger[k.ID()]; e.Decisive(c.now, c.rules().Retries) {
 				failed = append(failed, f.Target)
 			}
@@ -179,7 +244,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	}
 	for _, t := range r.Passed {
 		if k, ok := named[t]; ok {
-			c.pass(k, b)
+			c.pass(k, b, r)
 			passed = append(passed, t)
 		}
 	}
@@ -187,16 +252,21 @@ func (c *Core) jobDone(r queue.JobDone) {
 	switch {
 	case byName:
 	case r.Outcome != queue.JobPassed:
-		c.fail(j.Keys, b, r, r.Tail)
-		if e := c.s.Ledger[queue.SetID(j.Keys)]; e.Decisive(c.now, c.rules().Retries) {
+		e := c.opaque(j.Keys, j.Step.Name)
+		c.fail(e, b, r, r.Tail)
+		if l := c.s.Links[b.Link]; !e.IsSet() && c.decides(e) || e.IsSet() && l != nil && c.decides(c.weighed(e, l)) {
 			failed = j.Targets()
 		}
 	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			c.pass(k, b)
+			c.pass(k, b, r)
 		}
 		passed = j.Targets()
-		c.passTree(j, b)
+		c.passTree(j, b, r)
+	}
+	c.shownOnMain(b, j, passed)
+	if r.Outcome != queue.JobPassed {
+		c.drifted(b, j, namesOf(r.Failed))
 	}
 	c.acquit(b, passed)
 	for _, t := range passed {
@@ -215,6 +285,14 @@ func (c *Core) jobDone(r queue.JobDone) {
 			c.touchChange(ch)
 		}
 	}
+}
+
+func namesOf(failed []queue.TargetFailure) []string {
+	names := make([]string, len(failed))
+	for i, f := range failed {
+		names[i] = f.Target
+	}
+	return names
 }
 
 // failedOnMain returns the targets of those of some keys that are unproven on
@@ -251,7 +329,7 @@ func (c *Core) hasFailed(f *fact) bool {
 
 // heard reports whether a build has told something of a job's keys.
 func (c *Core) heard(j *queue.Job, b *queue.Build) bool {
-	ids := []queue.Digest{queue.SetID(j.Keys)}
+	ids := []queue.Digest{opaqueID(j.Keys)}
 	for _, k := range j.Keys {
 		ids = append(ids, k.ID())
 	}
@@ -313,13 +391,13 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	c.drop(queue.Stop{Build: b.ID})
 	c.removeBuild(b)
 	outcome := r.Outcome
-	if b.Cancel && outcome == queue.JobInfra {
-		outcome = queue.JobStopped // nobody waits for it
-	}
 	if why := silent(b); outcome != queue.JobStopped && outcome != queue.JobInfra && why != "" {
 		outcome, r.Detail = queue.JobInfra, why
 	} else if outcome != queue.JobStopped && outcome != queue.JobInfra && c.unreported(b) != "" {
 		outcome, r.Detail = queue.JobInfra, c.unreported(b)
+	}
+	if b.Cancel && outcome == queue.JobInfra {
+		outcome = queue.JobStopped // nobody waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	if outcome != queue.JobInfra {
@@ -333,7 +411,19 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		}
 		return
 	}
-	if b.Change == "" {
+	if b.Worth.Kind == queue.WorthHunt {
+		if h := c.huntOf(b.Link); h != nil && h.Over == 0 {
+			c.lostProbe(h, b.Commit)
+		}
+		return
+	}
+	switch {
+	case b.Change == "" && b.Worth.Kind == queue.WorthControl:
+		return // its next run waits (Control.Retry)
+	case b.Change == "" && b.Worth.Kind == queue.WorthWatch:
+		c.watchLater()
+		return
+	case b.Change == "":
 		m := &c.s.Main
 		m.Backoff++
 		m.Retry = c.now.Add(backoff(m.Backoff))
@@ -396,19 +486,28 @@ func silent(b *queue.Build) string {
 	return ""
 }
 
-// unreported names an asked key of a finished build that no report has named.
+// unreported names an asked key of a finished build that no report has named, where
+// no failure of the step explains why.
 func (c *Core) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
-		if c.reported(queue.SetID(j.Keys), b) {
+		if c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
 		}
 		for _, k := range j.Keys {
-			if !c.reported(k.ID(), b) {
+			if !c.reported(k.ID(), b) && !c.forgotten(k, b) {
 				return "the report of step " + j.Step.Name + " does not name " + k.Target
 			}
 		}
 	}
 	return ""
+}
+
+// namedFailure reports whether a build has failed one of a job's keys by name.
+func (c *Core) namedFailure(j *queue.Job, b *queue.Build) bool {
+	return slices.ContainsFunc(j.Keys, func(k queue.Key) bool {
+		e := c.s.Ledger[k.ID()]
+		return e != nil && slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID })
+	})
 }
 
 // reported reports whether an entry has passed or has failed in a build.

@@ -280,6 +280,7 @@ func (s *script) create(words []string) {
 		rules = filled.Queue
 	}
 	s.world = newWorld(s.t, l, files, rules)
+	s.audit.flaky = true
 	once := func(what string) func([]queue.Key) bool {
 		return func([]queue.Key) bool {
 			if s.faulted[what] == 0 {

@@ -124,7 +124,7 @@ func (c *Core) agrees(l *queue.Link, want status) bool {
 	switch want {
 	case failed, conflicting:
 		if st.status == failed {
-			own, _ := c.blame(st.broken)
+			own, _ := c.blame(l, st.broken)
 			return own != nil
 		}
 		return st.status == conflicting
@@ -155,7 +155,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	}
 	switch st.status {
 	case conflicting:
-		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts},
+		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts, Detail: l.Refused},
 			&queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts, Against: c.landedOver(ch.ID, l.Conflicts)})
 		return true
 	case empty:
@@ -165,13 +165,16 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return false // whether main is to blame is not known yet
 	}
-	own, red := c.blame(st.broken)
+	own, red := c.blame(l, st.broken)
 	if own == nil {
 		if len(red) > 0 {
-			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red}, 0)
+			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red, Drift: c.driftOf(red)}, 0)
 			return true
 		}
 		return false
+	}
+	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.mainCleared(l, e) }); len(own) == 0 {
+		return false // main may be to blame: a control will tell
 	}
 	if !c.mainSeen() {
 		return false
@@ -188,25 +191,41 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	return true
 }
 
-// blame splits decisive failures into the change's own and those that rest on
-// targets of main that are not proven: of the latter it names the red ones. A
-// set counts as resting on main as soon as one of its keys does.
-func (c *Core) blame(broken []*queue.Entry) (own []*queue.Entry, red []string) {
+// blame splits decisive failures against a link into the change's own and those that
+// rest on what of main is not proven: of the latter it names the red targets. What
+// names its target rests on main where that target does; what names none, as soon as
+// any key of the step does.
+func (c *Core) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	for _, e := range broken {
-		excused := false
-		for _, k := range e.Keys {
-			unproven, bad := c.mainOn(k.Target)
-			excused = excused || unproven
-			if bad {
-				red = append(red, k.Target)
-			}
-		}
-		if !excused {
+		unproven, bad := c.mainAt(l, e)
+		if red = append(red, bad...); !unproven {
 			own = append(own, e)
 		}
 	}
 	slices.Sort(red)
 	return own, slices.Compact(red)
+}
+
+// mainAt reports whether main is not proven in what an entry is about, and which of
+// its targets there are red.
+func (c *Core) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []string) {
+	step, ok := c.step(l, e.Keys[0])
+	if e.IsSet() && ok {
+		unproven, red = c.mainIn(step.Name)
+	}
+	for _, k := range e.Keys {
+		some, bad := c.mainOn(k.Target)
+		if unproven = unproven || some; bad {
+			red = append(red, k.Target)
+		}
+	}
+	return unproven, red
+}
+
+// excused reports whether main is not proven in what an entry is about.
+func (c *Core) excused(l *queue.Link, e *queue.Entry) bool {
+	unproven, _ := c.mainAt(l, e)
+	return unproven
 }
 
 // reds says which keys of a root link have decisively failed: a cache, because
@@ -235,7 +254,7 @@ func (c *Core) redOn(root *queue.Link) *reds {
 			held, known := whole[sid]
 			if !known {
 				e := c.s.Ledger[sid]
-				held = e != nil && e.Decisive(c.now, c.rules().Retries) && holdsAll(facts, e)
+				held = e != nil && holdsAll(facts, e) && c.decides(c.weighed(e, root))
 				whole[sid] = held
 			}
 			red = held
@@ -257,6 +276,7 @@ func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 		if st, ok := c.step(l, e.Keys[0]); ok {
 			ev.Step, ev.Run = st.Name, clipRun(st.Command())
 		}
+		c.against(&ev, l, e)
 		for _, k := range e.Keys {
 			ev.Targets = append(ev.Targets, k.Target)
 		}
@@ -286,6 +306,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	c.decisions++
 	if phase != queue.Landed {
 		c.turned = append(c.turned, ch.ID) // others may have counted on it
+		defer c.releaseFrom(ch.ID)
 	}
 	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
 	c.touchChange(ch)
@@ -330,6 +351,8 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 		c.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
+	c.version++ // what had failed on top of it may count now
+	c.reweigh()
 	ch.Line = c.s.Main.Line
 	c.touchMain()
 	if line := c.assumed.line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
@@ -376,6 +399,9 @@ func (c *Core) unpark() {
 		end := ch.Decided.Add(limit)
 		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
 			end = ch.Stuck.Add(limit)
+		}
+		if ch.Reason.Code == queue.ReasonProtected && ch.Refused != nil {
+			end = ch.Refused.Since.Add(limit)
 		}
 		switch {
 		case limit > 0 && c.now >= end:
@@ -432,6 +458,7 @@ func (c *Core) unparkNow(ch *queue.Change) {
 		return
 	}
 	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0
+	c.replace(ch)
 	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
 	c.touchChange(ch)
 	if f := c.s.Footprints[ch.ID]; f != nil && c.grounded(ch) {

@@ -214,6 +214,10 @@ func (p *planning) take() {
 			p.answerOf(cand, answer{code: queue.ReasonWaitsShared})
 			continue
 		}
+		if !p.mayRun(cand.link) {
+			p.answerOf(cand, answer{code: queue.ReasonWaitsResolve}) // an approval, or its merge anew, is on its way
+			continue
+		}
 		if !p.affordable(cand) {
 			continue
 		}
@@ -367,6 +371,7 @@ func (p *planning) start(cand candidate) {
 		b.Also = cand.also
 	}
 	b.Predicted = p.spanOf(b.For(), cand.keys)
+	b.Avoid = p.failedOn(cand.keys)
 	for _, st := range p.s.Steps[set].Steps {
 		d := st.Digest()
 		var keys []queue.Key
@@ -376,7 +381,7 @@ func (p *planning) start(cand candidate) {
 			}
 		}
 		if len(keys) > 0 {
-			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys})
+			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys, Clouded: l.Change != "" && p.clouded(st.Name)})
 		}
 	}
 	p.s.Builds[b.ID] = b
@@ -388,7 +393,12 @@ func (p *planning) start(cand candidate) {
 		ch.Builds++
 		p.touch(queue.KindChange, string(id)) // it stays where it is in the order
 	}
-	if m := &p.s.Main; l.Change == "" && l == p.nextRoot() {
+	if h := p.huntOf(l.ID); h != nil {
+		h.Builds++
+		p.touchHunt(h)
+	} else if m := &p.s.Main; p.aside(l) {
+		p.ranControls(cand.keys)
+	} else if l.Change == "" && l == p.nextRoot() {
 		if p.state(l).status == failed && m.Next.Retry <= p.now {
 			m.Next.Backoff++
 			m.Next.Retry = p.now.Add(backoff(m.Next.Backoff))

@@ -41,6 +41,7 @@ func (c *Core) tidy() {
 		c.tidyLinks(id)
 	}
 	if c.sweep {
+		c.tidyHunts()
 		c.tidySteps()
 		c.tidyLedger()
 	}
@@ -137,7 +138,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 			c.unassume(l) // what was assumed there is not known any more
 		}
 		switch {
-		case l.ID == c.s.Main.Root || l == c.nextRoot() || c.evidence(ch, l):
+		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.nextRoot() || c.evidence(ch, l) || c.probed(l):
 		case ch != nil && ch.Phase == queue.Trying && l.Parent == ch.On:
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
@@ -214,6 +215,11 @@ func (c *Core) tidySteps() {
 			used[p.Steps] = true
 		}
 	}
+	for _, h := range c.s.Hunts {
+		for _, x := range h.Line {
+			used[x.Steps] = used[x.Steps] || h.Over == 0
+		}
+	}
 	for _, id := range sorted(c.s.Steps) {
 		if !used[id] {
 			delete(c.s.Steps, id)
@@ -229,13 +235,13 @@ func (c *Core) tidyLedger() {
 	for id := range c.spare {
 		e := c.s.Ledger[id]
 		switch {
-		case e == nil, len(e.Keys) == 1 && c.facts[id] != nil:
+		case e == nil, !e.IsSet() && c.facts[id] != nil:
 			delete(c.spare, id)
 			continue
-		case len(e.Keys) > 1 && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts[k.ID()] != nil }):
+		case e.IsSet() && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts[k.ID()] != nil }):
 			continue
 		}
-		if e.Passed != 0 && c.now.Sub(e.Passed) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
+		if e.Passed != 0 && c.now.Sub(e.Good()) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
 			continue
 		}
 		c.dropEntry(id)

@@ -104,3 +104,47 @@ func TestForgettingPairsIsDeterministic(t *testing.T) {
 		}
 	}
 }
+
+// A head that is fast-forwarded stands on main's tip, and by another link on a commit
+// that main's line has left, which a build still runs on. What is made on the head
+// stands on main, whichever of the two links is the first by id, and is kept: it would
+// be asked for again at once, and so for ever.
+func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
+	for _, left := range []queue.CommitID{"a-left", "z-left"} {
+		s := queue.NewState("main")
+		step := queue.Step{Name: "unit", Scope: queue.ScopeTargets, Run: "test"}
+		set := queue.NewStepSet([]queue.Step{step})
+		s.Steps[set.ID] = &set
+		s.Main.Tip, s.Main.Line = "m", queue.Line{Epoch: 2}
+		s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
+		for n, id := range []queue.ChangeID{"below", "above"} {
+			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: queue.Instant(n + 1)}
+			s.Footprints[id] = &queue.Footprint{Main: "m", Write: []string{"t"}, Affected: []string{"t"}}
+		}
+		link := func(parent queue.CommitID, id queue.ChangeID, commit queue.CommitID) queue.Link {
+			return queue.Link{ID: queue.LinkOf(parent, id), Parent: parent, Change: id, Outcome: queue.Merged, Commit: commit,
+				Steps: set.ID, Keys: []queue.Key{{Step: step.Digest(), Target: "t", Hash: queue.Digest(commit)}}}
+		}
+		here, lost := link("m", "below", "head"), link(left, "below", "head")
+		here.Since, lost.Since = s.Main.Line, queue.Line{Epoch: -1}
+		s.Links[here.ID], s.Links[lost.ID] = &here, &lost
+		s.Builds["b"] = &queue.Build{ID: "b", Change: "below", Link: lost.ID, Commit: "head", Jobs: []queue.Job{{Step: step, Keys: lost.Keys}}}
+
+		c := New(s)
+		c.begin(nil)
+		c.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.guard()})
+		c.untidy["below"] = true
+		c.tidy()
+		if s.Links[lost.ID] == nil {
+			t.Fatal("a link is forgotten while a build runs on it")
+		}
+		l := s.Links[queue.LinkOf("head", "above")]
+		if l == nil {
+			t.Errorf("main has left %s: the merge on the head is forgotten as soon as it is made", left)
+			continue
+		}
+		if l.Since != s.Main.Line || !slices.Equal(l.Chain, []queue.ChangeID{"below"}) {
+			t.Errorf("main has left %s: the merge on the head stands on %+v with %v", left, l.Since, l.Chain)
+		}
+	}
+}

@@ -47,6 +47,7 @@ func (c *Core) observed(b queue.Observed) {
 	}
 	c.seen = !late
 	c.configure(b)
+	c.reguard()
 	if b.Tip == m.Tip {
 		if p := c.s.Push; p != nil && p.Unsure && !late {
 			c.lost()
@@ -66,6 +67,9 @@ func (c *Core) observed(b queue.Observed) {
 		m.Paused = &queue.Pause{By: "submitqueue", At: c.now, Code: queue.ReasonForced,
 			Reason: "the branch was force-pushed from " + string(old) + " to " + string(b.Tip)}
 		c.note(queue.Note{What: "forced", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonForced, Names: []string{string(old), string(b.Tip)}}})
+	}
+	if b.Forced {
+		c.abandonHunts()
 	}
 	outside := first || b.Forced
 	if outside {
@@ -87,6 +91,7 @@ func (c *Core) observed(b queue.Observed) {
 		c.lost()
 	} else if p != nil {
 		c.setPush(nil)
+		c.took(p)
 	}
 	if outside {
 		if !first {
@@ -95,7 +100,7 @@ func (c *Core) observed(b queue.Observed) {
 		m.Surveyed = ""
 		c.restale(func(*queue.Change) bool { return true })
 	} else {
-		if l := c.assumed.commit[m.Tip]; l != nil {
+		if l := c.linkTo(m.Tip); l != nil {
 			m.Analyzer = l.Analyzer
 		}
 		if proven {
@@ -124,10 +129,27 @@ func (c *Core) mainSeen() bool {
 // the commit is one that the gate has let pass, as far as the state knows.
 func (c *Core) recognise(l queue.LineCommit) bool {
 	all := true
+	if ch := c.forwarded(l); ch != nil {
+		return c.recogniseOne(queue.LineCommit{Commit: l.Commit, Holds: true}, queue.Carried{Change: ch.ID, Head: ch.Head})
+	}
 	for _, x := range l.Carries() {
 		all = c.recogniseOne(l, x) && all
 	}
 	return all
+}
+
+// forwarded returns the change that has landed by fast-forward where its head itself
+// is on main's line, which bears no trailers of ours; nil: there is none.
+func (c *Core) forwarded(l queue.LineCommit) *queue.Change {
+	if c.s.Changes[l.Change] != nil {
+		return nil
+	}
+	for _, id := range sorted(c.open) {
+		if ch := c.open[id]; ch.Head == l.Commit && ch.Method == queue.MethodFastForward && ch.Phase != queue.Trying {
+			return ch
+		}
+	}
+	return nil
 }
 
 func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
@@ -151,6 +173,8 @@ func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 // from those after it is not known.
 func (c *Core) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
+	c.version++
+	c.endControls()
 	c.assumed.stale = true
 	c.touchMain()
 }
@@ -220,15 +244,22 @@ func (c *Core) surveyed(b queue.Surveyed) {
 		}
 		c.judgeBy(b.Analyzer)
 	}
-	m.Surveyed, m.Root, m.Retry, m.Backoff = b.Commit, "", 0, 0
+	m.Surveyed, m.Root = b.Commit, ""
+	c.version++
 	c.untidy[""] = true
 	c.touchMain()
+	c.endDrift(func(d queue.Drift) bool {
+		return !slices.ContainsFunc(b.Unproven, func(k queue.Key) bool { return k.ID() == d.Key })
+	})
+	if len(b.Unproven) == 0 || len(m.Drift) < len(b.Unproven) { // else what has drifted waits as long as it did, wherever main is
+		m.Retry, m.Backoff = 0, 0
+	}
 	if len(b.Unproven) == 0 {
 		return
 	}
 	c.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
-		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer}
+		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	if old := c.s.Links[root.ID]; old != nil {
 		root.Attempts = old.Attempts
 		c.forgetLink(old)
@@ -261,8 +292,10 @@ func (c *Core) proveMain() {
 		return
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
+	c.version++
 	c.untidy[""] = true
 	c.touchMain()
+	c.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
 }
 
@@ -295,7 +328,7 @@ func (c *Core) pushed(b queue.Pushed) {
 	case b.Moved:
 		m := &c.s.Main
 		proven := c.provenMain()
-		if l := c.assumed.commit[p.Tip()]; l != nil {
+		if l := c.linkTo(p.Tip()); l != nil {
 			m.Analyzer = l.Analyzer
 		}
 		m.Tip = p.Tip()
@@ -315,20 +348,12 @@ func (c *Core) pushed(b queue.Pushed) {
 			}
 		}
 		c.setPush(nil)
+		c.took(p)
 		c.reroot()
 		c.survey()
 		c.observe() // for its configuration and attributes
 	case b.Refused != "":
-		c.setPush(nil)
-		c.assumed.stale = true
-		why := queue.Reason{Code: queue.ReasonProtected, Detail: b.Refused}
-		for _, id := range p.Changes {
-			c.unland(id)
-			c.park(c.s.Changes[id], why, 0)
-		}
-		c.s.Main.Paused = &queue.Pause{By: "submitqueue", Reason: b.Refused, At: c.now, Code: queue.ReasonProtected}
-		c.touchMain()
-		c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
+		c.refused(p, b.Refused)
 	default:
 		// Main is somewhere else: perhaps behind what an earlier attempt pushed.
 		c.unsure(p.ID)
@@ -382,11 +407,17 @@ func (c *Core) setPush(p *queue.Push) {
 	c.touch(queue.KindMeta, queue.MetaPush)
 }
 
-// resume lets landings go on and brings back what a refusal parked.
-func (c *Core) resume(user string) {
+// goOn lets landings go on.
+func (c *Core) goOn(user string) {
 	c.s.Main.Paused = nil
 	c.touchMain()
 	c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{user}}})
+}
+
+// resume lets landings go on and brings back what refusals have parked, because
+// somebody says so.
+func (c *Core) resume(user string) {
+	c.goOn(user)
 	for _, ch := range c.parked() {
 		if ch.Reason.Code == queue.ReasonProtected {
 			c.unparkNow(ch)

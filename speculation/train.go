@@ -26,7 +26,7 @@ func (c *Core) land() {
 	if c.changing() {
 		c.wakeAt(m.Next.Hold)
 	}
-	if c.s.Push == nil && (m.Paused == nil || m.Paused.Until != 0) && c.push() {
+	if c.s.Push == nil && !c.halted() && c.push() {
 		c.formTrain() // behind those that have left
 	}
 }
@@ -73,6 +73,8 @@ func (c *Core) members() []queue.ChangeID {
 			i++ // what was seen to fail has its verdict when main is there
 		case c.doubtful(at, id):
 			i++ // it is tried beside the train
+		case l != nil && !c.cleared(l):
+			i++ // it waits for an approval of what it would change here
 		case l == nil && c.meets(line, id, c.waitsOn):
 			i++ // it is being built on less than this
 		case l == nil:
@@ -141,6 +143,7 @@ func (c *Core) ready() []queue.ChangeID {
 	}
 	c.first(out)
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
+	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return c.refusals(a) - c.refusals(b) })
 	if c.held() {
 		at, repairs := c.front(), map[queue.ChangeID]int{}
 		for _, id := range out {
@@ -231,7 +234,7 @@ func (c *Core) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at, by := m.Tip, m.Analyzer
-	if c.trying(at) {
+	if c.trying(at) || c.readingMain() {
 		return false
 	}
 	boarded, unsure := map[queue.ChangeID]bool{}, false // unsure: a pull request is being looked at again
@@ -242,7 +245,7 @@ func (c *Core) push() bool {
 		}
 		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
-		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.mainAllows(l) || c.paused(l) {
+		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.cleared(l) || !c.mainAllows(l) || c.paused(l) {
 			break
 		}
 		for _, id := range l.Changes() {
@@ -251,6 +254,9 @@ func (c *Core) push() bool {
 				c.check(ch)
 				unsure = true
 			}
+		}
+		if !c.joins(chain, l) {
+			break
 		}
 		if !unsure {
 			chain = append(chain, l)
@@ -304,18 +310,22 @@ func (c *Core) awaited(at queue.CommitID) bool {
 }
 
 // mainAllows reports whether a change may land on main as it is: always on a
-// proven one; under `external: hold` only a repair on one that is not.
+// proven one, and on one that has only drifted; under `external: hold` only a repair on
+// another.
 func (c *Core) mainAllows(l *queue.Link) bool {
 	m := c.s.Main
-	if c.external() == queue.ExternalTrust || m.Surveyed == m.Tip && c.root() == nil {
+	if c.external() == queue.ExternalTrust {
 		return true
 	}
-	return m.Surveyed == m.Tip && c.repairs(l)
+	return m.Surveyed == m.Tip && (!c.held() || c.repairs(l))
 }
 
 // held reports whether main lets nothing but repairs land until what is unproven
 // on it has passed.
-func (c *Core) held() bool { return c.external() == queue.ExternalHold && c.root() != nil }
+func (c *Core) held() bool {
+	root := c.root()
+	return c.external() == queue.ExternalHold && root != nil && !c.onlyDrift(root)
+}
 
 // repairs reports whether a link mends what is red on main: it replaces such a
 // key by one that has passed, takes its target away, or replaces the step of a

@@ -59,6 +59,7 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 // asItWouldLand has a try made as landing would make it.
 func (c *Core) asItWouldLand(ch *queue.Change, method queue.Method, b queue.Inspected) {
 	ch.Method, ch.Wording, ch.Below = method, b.Wording, b.Below
+	ch.Approved, ch.Vouched = b.Approved, b.Vouched
 	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && method.ByCommit()
 }
 
@@ -176,7 +177,7 @@ func (c *Core) settleTries() {
 		}
 		switch st := c.state(l); st.status {
 		case conflicting:
-			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts}, &queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
+			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts, Detail: l.Refused}, &queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
 		case empty:
 			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
 		case verified:
@@ -198,9 +199,12 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return // whether main is to blame is not known yet
 	}
-	own, red := c.blame(st.broken)
+	own, red := c.blame(l, st.broken)
 	if own == nil {
-		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRedMain, Names: red}, nil)
+		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRedMain, Names: red, Drift: c.driftOf(red)}, nil)
+		return
+	}
+	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.mainCleared(l, e) }); len(own) == 0 {
 		return
 	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l), Failures: c.failures(l, own)}

@@ -97,6 +97,7 @@ func (c *Core) takeOver(version string) {
 		m.Former, m.FormerTo = m.Analyzer, c.now.Add(formerFor)
 	}
 	m.Analyzer = version
+	c.endControls()
 	c.dropNext()
 	for _, id := range sorted(c.s.Links) {
 		c.dropLink(c.s.Links[id])
@@ -150,7 +151,7 @@ func (c *Core) versionAt(commit queue.CommitID) (version string, known bool) {
 	if commit == c.s.Main.Tip {
 		return c.s.Main.Analyzer, true
 	}
-	if l := c.assumed.commit[commit]; l != nil {
+	if l := c.linkTo(commit); l != nil {
 		return l.Analyzer, true
 	}
 	return "", false
@@ -265,7 +266,7 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 // version: the archive keeps it, the state where something has the key.
 func (c *Core) prove(proven []queue.Entry) {
 	for _, e := range proven {
-		if e.Passed == 0 || len(e.Keys) != 1 || c.passed(e.Keys[0]) {
+		if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) || c.passed(e.Keys[0]) {
 			continue
 		}
 		e.Failures = nil

@@ -119,6 +119,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 		}
 	}
 	q.Red = c.redTargets()
+	q.Blame, q.Hunts = c.Blame(), c.Hunts()
 	return q
 }
 
@@ -171,13 +172,18 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if m.Renamed != "" {
 		out = append(out, queue.Reason{Code: queue.ReasonRenamed, Names: []string{m.Branch, m.Renamed}})
 	}
-	if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
+	if c.shut() {
+		out = append(out, queue.Reason{Code: queue.ReasonShut, Detail: m.Paused.Reason})
+	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
 	}
 	proven := c.verified[ch.ID]
-	held := proven && !(m.Surveyed == m.Tip && c.root() == nil) && c.external() == queue.ExternalHold
+	held := proven && (m.Surveyed != m.Tip && c.external() == queue.ExternalHold || c.held())
 	if held {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
+	}
+	if steps := c.underControl(ch); len(steps) > 0 {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsControl, Names: steps})
 	}
 	if proven && ch.Now == nil && c.changing() {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsUpgrade, Until: m.Next.Hold})

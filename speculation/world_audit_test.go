@@ -23,11 +23,14 @@ type audit struct {
 	removed  map[queue.ChangeID]bool // landed, and taken out by a forced push
 	off      bool                    // benchmarks only: nothing is checked
 	lossy    bool                    // the store has lost something
+	mute     bool                    // nothing is logged
 	brief    bool                    // turns are made once, and nothing is compared with a core made anew
 	arrives  func(c *commit)         // asked of each commit that is about to land
 	looks    func()                  // called after each turn
 	on       map[queue.ChangeID]int  // what stacked changes were on top of, as the queue last knew
 	moved    map[int]bool            // pull requests that somebody has given another base
+	flaky    bool                    // accusations are not checked: flakes go beyond the retries
+	drifting bool                    // nor are they where main has drifted: a hunt takes what was green an hour ago to be green
 	trusting bool                    // rejections are not checked: flakes go beyond the retries
 }
 
@@ -165,12 +168,15 @@ func (a *audit) check(t Turn) {
 		return
 	}
 	a.verdicts(t)
+	a.forgotten()
 	if a.looks != nil {
 		a.looks()
 	}
 	a.budget()
 	a.quotas()
 	a.stacks(t)
+	a.refusals()
+	a.culprits()
 	a.owners(t)
 	if !a.brief {
 		a.caches()
@@ -210,6 +216,28 @@ func (a *audit) caches() {
 	}
 }
 
+// forgotten demands that nothing rests on a pass that was taken back, and that no
+// build is waited for that cannot show anything.
+func (a *audit) forgotten() {
+	a.w.Helper()
+	c := a.w.core
+	for id, e := range c.s.Ledger {
+		if e.Passed != 0 && c.void(e) {
+			a.w.Fatalf("the pass %s of %v was forgotten at %v, and counts", id, e.Keys, c.s.Main.Forgotten)
+		}
+		if r := a.w.runs[e.By]; e.Passed != 0 && r != nil && queue.Covered(c.s.Main.Forgotten, e.Keys[0], e.Step, r.build.At) {
+			a.w.Fatalf("%v has passed in %s, which was asked for before it was forgotten at %v", e.Keys, e.By, c.s.Main.Forgotten)
+		}
+	}
+	for _, b := range c.building {
+		for _, f := range b.facts {
+			if k := slices.IndexFunc(b.Keys(), func(k queue.Key) bool { return k.ID() == f.id }); k < 0 || c.forgotten(b.Keys()[k], b.Build) {
+				a.w.Fatalf("build %s is taken to verify a key that was forgotten", b.ID)
+			}
+		}
+	}
+}
+
 func (a *audit) verdicts(t Turn) {
 	w, s := a.w, a.w.core.State()
 	w.Helper()
@@ -237,6 +265,9 @@ func (a *audit) verdicts(t Turn) {
 		}
 		switch ch.Phase {
 		case queue.Landed:
+			if c := w.commits[ch.Head]; ch.Method == queue.MethodFastForward && ch.Verdict.Commit == c.id && a.ours[c.id] == nil && slices.Contains(w.line(w.main), c) {
+				a.ours[c.id], c.taken = []queue.ChangeID{id}, id // somebody else has pushed its head
+			}
 			if !slices.Contains(a.ours[ch.Verdict.Commit], id) {
 				w.Fatalf("%s is called landed as %s, which was not pushed", id, ch.Verdict.Commit)
 			}
@@ -263,18 +294,23 @@ func (a *audit) rejected(ch *queue.Change) {
 	}
 	red := map[string]bool{}
 	for _, k := range w.law.keysOf(main.tree) {
-		if !w.green(main.tree, k) {
+		if !w.runsGreen(main.tree, k) {
 			red[k.Target] = true
 		}
 	}
 	way := []queue.CommitID{c.id}
 	if !pickOf(ch).Skip {
-		way = append(slices.Clone(c.between), c.id) // each is verified as if it landed alone
+		way = append(slices.Clone(w.way(main.id, pickOf(ch), c)), c.id) // each is verified as if it landed alone
+	}
+	named := map[string]bool{} // main's steps: of another one main cannot be asked
+	for _, st := range stepsOf(main.tree) {
+		named[st.Name] = true
 	}
 	for _, id := range way {
 		t := w.commits[id].tree
+		set := queue.NewStepSet(stepsOf(t))
 		for _, k := range w.law.newKeys(main.tree, t) {
-			if !w.green(t, k) && !red[k.Target] {
+			if st, _ := set.Step(k.Step); !w.runsGreen(t, k) && (!red[k.Target] || a.drifting && !named[st.Name]) {
 				return
 			}
 		}
@@ -309,6 +345,9 @@ func (a *audit) budget() {
 			continue
 		}
 		for _, k := range b.Keys() {
+			if w.core.forgotten(k, b) {
+				continue // what it shows of that is not heard
+			}
 			if other, twice := asked[k]; twice {
 				w.Fatalf("builds %s and %s are both asked for %s", other, id, short([]queue.Key{k}))
 			}
@@ -422,7 +461,10 @@ func (a *audit) landing(p *queue.Push) {
 	for i, id := range p.Commits {
 		c := w.commits[id]
 		var changes []queue.ChangeID
-		if c != nil {
+		forward := w.forwarded(p, i)
+		if forward != nil {
+			changes = []queue.ChangeID{forward.ID}
+		} else if c != nil {
 			for _, x := range c.carries() {
 				changes = append(changes, x.Change)
 			}
@@ -430,13 +472,19 @@ func (a *audit) landing(p *queue.Push) {
 		if c == nil || !slices.Equal(changes, p.Of(i)) {
 			w.Fatalf("push %s is not a chain of its changes", p.ID)
 		}
-		from := at
-		for _, between := range c.between {
+		from, way := at, c.between
+		if forward != nil {
+			way = w.way(at.id, pickOf(forward), c)
+		}
+		skip := len(changes) == 1 && pickOf(w.core.State().Changes[changes[0]]).Skip
+		for _, between := range way {
 			x := w.commits[between]
 			if x.parent != at.id {
 				w.Fatalf("push %s is not a chain of its changes", p.ID)
 			}
-			a.green(at, x)
+			if !skip {
+				a.green(at, x)
+			}
 			at = x
 		}
 		if c.parent != at.id {
@@ -445,7 +493,11 @@ func (a *audit) landing(p *queue.Push) {
 		if len(changes) > 1 && w.rules.Batch != queue.BatchRollup {
 			w.Fatalf("%v land together, and nobody has asked for that", changes)
 		}
-		a.green(at, c)
+		if skip {
+			a.green(from, c)
+		} else {
+			a.green(at, c)
+		}
 		if a.arrives != nil {
 			a.arrives(c)
 		}
@@ -497,6 +549,8 @@ func (a *audit) final() {
 			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
 		case landed && a.lossy && ch.Phase == queue.NothingToLand:
 			// Everything was lost with it: it was found there at the first reading.
+		case landed && a.lossy && w.commits[commit].taken == id && ch.Phase == queue.Cancelled:
+			// The like, and the commit does not say that it is a landing.
 		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
 			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
 		case !landed && ch.Phase == queue.Landed && !a.removed[id]:
@@ -507,6 +561,9 @@ func (a *audit) final() {
 		w.Fatalf("left over: push %+v, requests %v, builds %v", s.Push, sorted(s.Requests), sorted(s.Builds))
 	}
 	for _, n := range sorted(w.pulls) {
+		if a.lossy {
+			break // what was published in the lost turns is shown until there is news
+		}
 		v, ok := w.core.PullView(n)
 		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
 			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)

@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// How the world lands by squash and rebase.
+// How the world lands by squash, rebase and fast-forward.
 
 // standing is the past that a parent and a head have in common: with the content
 // of what the head is on top of on the parent, that one.
@@ -51,18 +51,62 @@ func (r *repository) replay(parent queue.CommitID, p queue.Pick) (*commit, []str
 	return r.put(commit{parent: on, tree: at, head: p.Head, change: p.Change, lone: true, between: between}), nil
 }
 
+// forward takes a head as it is, where it stands on the parent.
+func (r *repository) forward(parent queue.CommitID, p queue.Pick) (*commit, []string) {
+	if slices.ContainsFunc(r.line(parent), func(c *commit) bool { return c.id == p.Head || slices.Contains(c.merged(), p.Head) }) {
+		return r.commits[parent], nil
+	}
+	if !slices.ContainsFunc(r.line(p.Head), func(c *commit) bool { return c.id == parent }) {
+		return nil, []string{"it does not stand on the branch"}
+	}
+	c := r.commits[p.Head]
+	if !slices.Contains(c.stands, p.Change) {
+		c.stands = append(c.stands, p.Change)
+	}
+	return c, nil
+}
+
+// way returns the commits from a parent to what a pick has made on it, in order.
+func (r *repository) way(parent queue.CommitID, p queue.Pick, c *commit) []queue.CommitID {
+	if p.Method != queue.MethodFastForward {
+		return c.between
+	}
+	var out []queue.CommitID
+	for at := c.parent; at != parent && at != ""; at = r.commits[at].parent {
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// forwarded returns the change that a commit of a push lands as it is, if one does.
+func (w *world) forwarded(p *queue.Push, i int) *queue.Change {
+	of := p.Of(i)
+	if len(of) != 1 {
+		return nil
+	}
+	if ch := w.core.State().Changes[of[0]]; ch != nil && ch.Method == queue.MethodFastForward && ch.Head == p.Commits[i] {
+		return ch
+	}
+	return nil
+}
+
 // partsOf fills in the keys that the commits on the way to a link's add.
-func (w *world) partsOf(l *queue.Link, c *commit, out *queue.Resolved) {
-	if len(c.between) == 0 {
+func (w *world) partsOf(l *queue.Link, p queue.Pick, c *commit, out *queue.Resolved) {
+	way := w.way(l.Parent, p, c)
+	if len(way) == 0 {
 		return
 	}
-	l.Between = c.between
+	l.Between = way
+	if p.Skip {
+		return
+	}
 	known := map[queue.Key]bool{}
 	for _, k := range l.Keys {
 		known[k] = true
 	}
 	at, by := l.Parent, l.Before
-	for _, id := range append(slices.Clone(c.between), c.id) {
+	for _, id := range append(slices.Clone(way), c.id) {
 		t := w.commits[id].tree
 		on := w.version(l.Before, t)
 		set := queue.NewStepSet(stepsOf(t))
@@ -115,10 +159,13 @@ func (h *history) methods(r *queue.Rules) {
 	if !h.chance(50, "methods") {
 		return
 	}
-	r.Methods = []queue.Method{queue.MethodSquash, queue.MethodRebase}
+	r.Methods = []queue.Method{queue.MethodSquash, queue.MethodRebase, queue.MethodFastForward}
 	if h.chance(50, "method") {
-		r.Method = []queue.Method{queue.MethodSquash, queue.MethodRebase}[h.pick(2, "method")]
+		r.Method = r.Methods[h.pick(3, "method")]
 		r.Methods = append(r.Methods, queue.MethodMerge)
+	}
+	if h.chance(10, "skip") {
+		r.Intermediate = queue.IntermediateSkip
 	}
 }
 
@@ -127,5 +174,5 @@ func (h *history) method() string {
 	if len(h.rules.Methods) == 0 || h.chance(40, "no method") {
 		return ""
 	}
-	return " method=" + []string{"merge", "squash", "rebase", "octopus"}[h.pick(4, "method")]
+	return " method=" + []string{"merge", "squash", "rebase", "fast-forward", "octopus"}[h.pick(5, "method")]
 }

@@ -40,6 +40,7 @@ type pull struct {
 // run is a build as the world's controller knows it.
 type run struct {
 	build queue.Build
+	host  string
 	jobs  int // done so far
 	over  bool
 	said  []queue.Body
@@ -63,12 +64,16 @@ type world struct {
 	law
 	repository
 	faults
-	rules     queue.Rules
-	protected bool
-	textual   bool     // footprints name the touched paths
-	versions  []string // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
-	refuses   bool     // main's protection refuses pushes
-	requires  bool     // the forge asks things of pull requests
+	hosts      hosts
+	rules      queue.Rules
+	protected  bool
+	textual    bool                     // footprints name the touched paths
+	versions   []string                 // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
+	refuses    bool                     // main's protection refuses pushes
+	refusesIf  func(*queue.Push) string // the rule that refuses a push for what is in it; "": it may pass
+	requires   bool                     // the forge asks things of pull requests
+	everything bool                     // steps that name no target run everything, whatever they are asked for
+	rule       string                   // in the words of which it does so
 
 	roles       map[string]string // of users, besides boss and dev
 	permissions queue.Permissions // besides what world.config says
@@ -82,12 +87,14 @@ type world struct {
 
 	real   *analyst                       // in the place of the world's own hashes and footprints
 	passes func(t tree, keys []queue.Key) // told of what a build has shown of its tree
+	took   map[string]time.Duration       // how long targets take; others share a minute
 
 	core  *Core
 	store store
 	wake  queue.Instant
 	audit audit
 	next  int
+	turns int
 	log   []string
 }
 
@@ -130,7 +137,7 @@ func rulesOf(r queue.Rules) queue.Rules {
 }
 
 func (w *world) logf(format string, args ...any) {
-	if w.audit.off {
+	if w.audit.off || w.audit.mute {
 		return
 	}
 	line := fmt.Sprintf("%s ", w.now.Time().Format("15:04:05")) + fmt.Sprintf(format, args...)
@@ -149,6 +156,7 @@ func (w *world) step(events ...queue.Event) Turn {
 		events[i].At = w.now
 		w.logf("<- %s %+v", queue.EventName(events[i].Body), events[i].Body)
 	}
+	w.turns++
 	turn := w.audit.step(events)
 	w.store.commit(w, turn)
 	w.wake, w.by = turn.Wake, w.core.State().Main.Analyzer
@@ -195,6 +203,10 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		return []queue.Body{w.observe(a.Key, t)}
 	case queue.Survey:
 		return []queue.Body{w.survey(a.Key, t)}
+	case queue.Trace:
+		return []queue.Body{w.trace(a.Key, t)}
+	case queue.Watch:
+		return []queue.Body{w.controlled(a.Key, t)}
 	case queue.Inspect:
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
@@ -322,7 +334,7 @@ func (w *world) meet(key string, t queue.Meet) queue.Body {
 }
 
 func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
-	out := queue.Resolved{Action: key}
+	out := queue.Resolved{Action: key, Guard: t.Guard()}
 	at, by := t.Base, t.Analyzer
 	single := t.Picks[:len(t.Picks)-t.Together]
 	for i, p := range t.Picks[:min(len(t.Picks), len(single)+1)] {
@@ -352,8 +364,8 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			l.Keys = w.crossKeys(w.commits[at].tree, by, c.tree, l.Analyzer)
 			l.Gone = w.gone(w.commits[at].tree, c.tree)
 			out.Steps = append(out.Steps, set)
-			if len(single) > i && !p.Skip {
-				w.partsOf(&l, c, &out)
+			if len(single) > i {
+				w.partsOf(&l, p, c, &out)
 			}
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {
@@ -382,6 +394,9 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 	case w.now >= a.Deadline:
 		return queue.Failed{Action: a.Key, Error: "the deadline has passed"}
 	case w.main == p.Tip():
+		if w.audit.ours[p.Tip()] == nil {
+			w.arrived(p) // somebody else has moved main to the very commit, which is a pull request's head
+		}
 		return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
 	}
 	w.rebased(p) // before it is known how the push ends
@@ -389,10 +404,25 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 	case w.main != p.Expected:
 		return queue.Pushed{Action: a.Key, Push: p.ID, Lost: true}
 	case w.refuses:
-		return queue.Pushed{Action: a.Key, Push: p.ID, Refused: "required check missing"}
+		return queue.Pushed{Action: a.Key, Push: p.ID, Refused: `Required status check "ci" is expected.`}
 	}
-	w.audit.landing(p)
+	if w.refusesIf != nil {
+		if rule := w.refusesIf(p); rule != "" {
+			return queue.Pushed{Action: a.Key, Push: p.ID, Refused: rule}
+		}
+	}
+	w.arrived(p)
 	w.main = p.Tip()
 	w.logf("== main is %s", w.main)
 	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
+}
+
+// arrived judges a push that moves main.
+func (w *world) arrived(p *queue.Push) {
+	w.audit.landing(p)
+	for i, id := range p.Commits {
+		if ch := w.forwarded(p, i); ch != nil {
+			w.commits[id].taken = ch.ID
+		}
+	}
 }

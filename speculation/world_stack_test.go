@@ -101,13 +101,20 @@ func (a *audit) whole(at queue.CommitID, picks []queue.Pick, what string) {
 		}
 		return nil
 	}
-	empty := func(at queue.CommitID, low *queue.Change) bool {
-		made, conflicts := w.merge(at, pickOf(low))
-		return len(conflicts) == 0 && made.id == at
+	empty := func(at queue.CommitID, low *queue.Change) bool { // there, or where its place was
+		for _, c := range w.line(at) {
+			if made, conflicts := w.merge(c.id, pickOf(low)); len(conflicts) == 0 && made.id == c.id {
+				return true
+			}
+			if c.id == w.main {
+				break
+			}
+		}
+		return false
 	}
 	for _, step := range w.line(at) {
 		for i, x := range step.carries() {
-			before := append(a.before(step.parent), carried(step)[:i]...)
+			before := append(a.before(step.parent), carried(step)[:len(step.stands)+i]...)
 			if low := missing(x.Change); low != nil && !slices.Contains(before, low.ID) && !empty(step.parent, low) {
 				w.Fatalf("%s: %s has %s without %s, which it is on top of", what, step.id, x.Change, low.ID)
 			}
@@ -122,8 +129,10 @@ func (a *audit) whole(at queue.CommitID, picks []queue.Pick, what string) {
 	}
 }
 
+// carried returns the changes that a commit has and its parent has not: those that
+// land as it is, and those that it merges.
 func carried(c *commit) []queue.ChangeID {
-	var out []queue.ChangeID
+	out := slices.Clone(c.stands)
 	for _, x := range c.carries() {
 		out = append(out, x.Change)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +53,9 @@ func (s *store) commit(w *world, t Turn) {
 		}
 	}
 	for _, e := range t.Archive {
-		s.archive[e.ID] = e
+		if s.archive[e.ID] = e; e.Passed == 0 {
+			delete(s.archive, e.ID)
+		}
 	}
 }
 
@@ -89,9 +92,11 @@ func refsOf(s *queue.State) []queue.Ref {
 	out = refs(out, queue.KindSteps, s.Steps)
 	out = refs(out, queue.KindBuild, s.Builds)
 	out = refs(out, queue.KindEntry, s.Ledger)
+	out = refs(out, queue.KindControl, s.Controls)
 	out = refs(out, queue.KindDuration, s.Durations)
 	out = refs(out, queue.KindBelief, s.Beliefs)
 	out = refs(out, queue.KindAction, s.Actions)
+	out = refs(out, queue.KindHunt, s.Hunts)
 	for _, name := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
 		ref := queue.Ref{Kind: queue.KindMeta, ID: name}
 		if _, ok, _ := s.Encode(ref); ok && (name != queue.MetaMain || s.Main.Tip != "") && (name != queue.MetaSlots || s.Slots != 0) {
@@ -160,7 +165,7 @@ func (w *world) mustLose(turns int) {
 		if !p.open {
 			again = append(again, w.event(queue.Closed{Number: n}))
 		}
-		if k := len(p.commands); k > 0 {
+		if k := len(p.commands); k > 0 && w.now.Sub(p.commands[k-1].At) < 24*time.Hour {
 			again = append(again, p.commands[k-1])
 		}
 	}

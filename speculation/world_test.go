@@ -114,12 +114,17 @@ type commit struct {
 	also   []queue.Carried // merged with it, in order after it
 
 	lone    bool             // it is no merge: main has the head's content, not the head
+	stands  []queue.ChangeID // those that land as it is, by fast-forward
+	taken   queue.ChangeID   // of these, the one that has
 	between []queue.CommitID // of several commits, those before this one
 }
 
 // carries returns the changes that the commit merges, in order.
 func (c *commit) carries() []queue.Carried {
-	if c.change == "" {
+	switch {
+	case c.taken != "":
+		return []queue.Carried{{Change: c.taken, Head: c.id}}
+	case c.change == "":
 		return nil
 	}
 	return append([]queue.Carried{{Change: c.change, Head: c.head}}, c.also...)
@@ -188,8 +193,11 @@ func (r *repository) mergeBase(at, head queue.CommitID) *commit {
 
 // merge makes the commit of a change on a parent.
 func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []string) {
-	if p.Method == queue.MethodRebase {
+	switch p.Method {
+	case queue.MethodRebase:
 		return r.replay(parent, p)
+	case queue.MethodFastForward:
+		return r.forward(parent, p)
 	}
 	base, ours, theirs := r.standing(parent, p), r.commits[parent], r.commits[p.Head]
 	merged, conflicts := merge3(base.tree, ours.tree, theirs.tree)
@@ -235,6 +243,7 @@ type law struct {
 	targets []string
 	needs   map[string][]string
 	rules   []rule
+	drifts  []rule // what is red by now though nothing in any tree has changed: a certificate that has expired
 	built   *built // where trees say themselves what their targets are
 
 	by    string          // version of the analyzer that hashes are of; "": there is one
@@ -357,11 +366,43 @@ func (w *law) green(t tree, k queue.Key) bool {
 	return true
 }
 
-// stepOf reads a step from its token: name:report:scope:command. A command that
-// begins with "broken" fails for every target.
+// runsGreen is what a run of one key shows by now: the truth of the tree, and what
+// has drifted since.
+func (w *law) runsGreen(t tree, k queue.Key) bool {
+	if !w.green(t, k) {
+		return false
+	}
+	st, _ := queue.NewStepSet(stepsOf(t)).Step(k.Step)
+	have := w.reads(t, k.Target)
+	return !slices.ContainsFunc(w.drifts, func(r rule) bool {
+		return r.target == k.Target && (r.step == "" || r.step == st.Name) && !slices.ContainsFunc(r.all, func(x string) bool { return !have[x] })
+	})
+}
+
+// redIn returns which of the keys that a job was asked for are red by now; where the
+// step names no targets and its CI runs everything, as one must whose pass covers the
+// tree, all of them as soon as any key of the step on the tree is.
+func (w *world) redIn(t tree, j queue.Job) []queue.Key {
+	red := func(keys []queue.Key) []queue.Key {
+		return slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return w.runsGreen(t, k) })
+	}
+	if whole := w.everything || j.Step.Counts == queue.CountsTree; whole && j.Step.Report != queue.ReportGoTestJSON {
+		if len(red(j.Step.Keys(t.id(), w.hashes(t)))) > 0 {
+			return j.Keys
+		}
+	}
+	return red(j.Keys)
+}
+
+// stepOf reads a step from its token: name:report:scope:command, and :tree where its
+// passes cover the tree. A command that begins with "broken" fails for every target.
 func stepOf(token string) queue.Step {
 	f := strings.Split(token, ":")
-	return queue.Step{Name: f[0], Report: queue.Report(f[1]), Scope: queue.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
+	s := queue.Step{Name: f[0], Report: queue.Report(f[1]), Scope: queue.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
+	if len(f) > 4 {
+		s.Counts = queue.Counts(f[4])
+	}
+	return s
 }
 
 // configOf reads the steps of a tree; the token "?" makes the file unreadable.

@@ -53,7 +53,7 @@ func (w *world) survey(key string, t queue.Survey) queue.Body {
 	out.Total = len(keys)
 	out.Passed = w.translate(t.Former, keys)
 	for _, k := range keys {
-		if !w.store.archived(k) && !slices.ContainsFunc(out.Passed, func(e queue.Entry) bool { return e.ID == k.ID() }) {
+		if !w.knows(k) && !slices.ContainsFunc(out.Passed, func(e queue.Entry) bool { return e.ID == k.ID() }) {
 			out.Unproven = append(out.Unproven, k)
 		}
 	}
@@ -70,7 +70,7 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 	for _, k := range keys {
 		for _, id := range sorted(w.store.archive) {
 			e := w.store.archive[id]
-			if !w.store.archived(k) && e.Keys[0].Step == k.Step && e.Keys[0].Target == k.Target && w.hasKey(w.commits[e.Commit].tree, k) {
+			if !w.knows(k) && w.valid(e) && e.Keys[0].Step == k.Step && e.Keys[0].Target == k.Target && w.hasKey(w.commits[e.Commit].tree, k) {
 				e.ID, e.Keys = k.ID(), []queue.Key{k}
 				out = append(out, e)
 				break
@@ -78,6 +78,17 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 		}
 	}
 	return out
+}
+
+// knows reports whether the archive has a pass of a key that nobody has had
+// forgotten; survey and resolve go by that.
+func (w *world) knows(k queue.Key) bool {
+	e, ok := w.store.archive[k.ID()]
+	return ok && w.valid(e)
+}
+
+func (w *world) valid(e queue.Entry) bool {
+	return !queue.Void(w.core.State().Main.Forgotten, &e, e.Step)
 }
 
 // hasKey reports whether a tree has a key, under the version of k where the tree

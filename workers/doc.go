@@ -41,8 +41,10 @@
 // # What is a failure and what is not
 //
 // A failure is what the step's own command says: its exit status, or its report.
-// That includes 126 and 127 (the command names something that is not there) and
-// the signals that a program raises by its own fault (SEGV, ABRT and the like).
+// That includes the signals that a program raises by its own fault (SEGV, ABRT and the
+// like). 126 and 127 (a command that is not there, or cannot be run) may be the host's
+// fault as well as the change's: an infrastructure error, which the ledger takes for a
+// failure once a second host has said the same, or the only one there is.
 // An infrastructure error is what the command did not say: the commit cannot be
 // checked out, the shell cannot be started, the disk is full, the agent is lost
 // or panics, and an end by SIGKILL, SIGTERM, SIGHUP, SIGINT or SIGQUIT that did

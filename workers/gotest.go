@@ -12,12 +12,15 @@ type goTest struct {
 	packages map[string]*goPackage // by import path: those that were asked for
 	builds   map[string]*tail      // output of the compiler, by the import path of the build
 	stray    bool                  // a package that was not asked for has failed
+	mark     string                // a line that the command prints before its last part, which is the one that reports
+	last     bool                  // that part has begun
 }
 
 // goPackage is what has been read of one asked package.
 type goPackage struct {
 	target  string
 	passed  bool
+	late    bool // passed in the part that reports
 	failed  bool // stays: a later pass does not take it back
 	elapsed time.Duration
 	output  tail
@@ -50,6 +53,10 @@ func newGoTest(packages map[string]string) *goTest {
 // line takes one line of output and returns the lines it says to people: the
 // line itself where it is no event.
 func (g *goTest) line(line string, tidy func(string) string) []string {
+	if g.mark != "" && line == g.mark {
+		g.last = true
+		return nil
+	}
 	e, ok := parseGoEvent(line)
 	if !ok {
 		text := tidy(line)
@@ -99,7 +106,7 @@ func (g *goTest) result(e goEvent) {
 	if e.Action == "fail" {
 		p.failed, p.broken = true, e.FailedBuild
 	} else {
-		p.passed = true
+		p.passed, p.late = true, p.late || g.last
 	}
 	if e.Elapsed > 0 && e.Elapsed < 1e6 {
 		p.elapsed = max(p.elapsed, time.Duration(e.Elapsed*float64(time.Second)))

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	var report *goTest
 	if step.Report == queue.ReportGoTestJSON {
 		report = newGoTest(t.packages)
+		t.job.Step = announcing(step, report)
 	}
 	text := newTranscript(t.log, r.o.LogLimit, report, r.mask)
 	text.notice(fmt.Sprintf("step %s: %s", step.Name, step.Run))
@@ -48,6 +50,8 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 		done.Outcome, detail = queue.JobInfra, "killed from outside: "+how(e)
 	case e.code != 0 && lowDisk != "":
 		done.Outcome, detail = queue.JobInfra, lowDisk
+	case e.code == notExecutable || e.code == notFound:
+		done.Outcome, done.Tool, detail = queue.JobInfra, true, how(e)+": a command is not there, or cannot be run; it counts as a failure when another runner says the same"
 	}
 	if e.left > 0 {
 		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", step.Name, "left", e.left)
@@ -72,6 +76,21 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	}
 	done.Tail = text.finish()
 	return done, detail
+}
+
+// announcing returns a step whose command says when its last part begins, where that is
+// the one that reports, and has the report know it.
+func announcing(step queue.Step, report *goTest) queue.Step {
+	before, last, ok := step.Reporter()
+	switch {
+	case !ok:
+	case before == "":
+		report.last = true
+	default:
+		report.mark = "submitqueue-" + rand.Text()
+		step.Run = before + " && echo " + report.mark + " && " + last
+	}
+	return step
 }
 
 // shell runs the step's command.
@@ -123,6 +142,12 @@ func (r *Runner) lowDisk() string {
 	}
 	return ""
 }
+
+// What the shell ends with where it cannot run a command.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
 
 // lost says whether a command was ended by somebody else: by a signal that
 // programs do not raise by their own fault, seen by us or by the shell.

@@ -47,7 +47,7 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 		case ctx.Err() != nil:
 			return Assignment{}, ctx.Err()
 		}
-		if e := p.pick(a); e != nil && m.busy == nil {
+		if e := p.pick(a, time.Now()); e != nil && m.busy == nil {
 			return p.assign(e, m), nil
 		}
 		change := p.change
@@ -61,14 +61,31 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 }
 
 // pick returns the waiting build of the highest value that the agent can run.
-func (p *Pool) pick(a Agent) *entry {
+func (p *Pool) pick(a Agent, now time.Time) *entry {
 	var best *entry
 	for _, e := range p.waiting {
-		if (best == nil || e.build.Value > best.build.Value) && missing(a, e.build) == "" {
+		if (best == nil || e.build.Value > best.build.Value) && missing(a, e.build) == "" && !p.leaves(a, e, now) {
 			best = e
 		}
 	}
 	return best
+}
+
+// leaves reports whether an agent leaves a build that avoids its host to another one.
+// The bound keeps a build from waiting for ever for a host that is never free.
+func (p *Pool) leaves(a Agent, e *entry, now time.Time) bool {
+	return slices.Contains(e.build.Avoid, a.host()) && now.Sub(e.since) < p.o.Apart &&
+		p.elsewhere(e.build, append(slices.Clone(e.build.Avoid), a.host()))
+}
+
+// elsewhere reports whether an agent on none of some hosts can run a build.
+func (p *Pool) elsewhere(b queue.Build, hosts []string) bool {
+	for _, m := range p.members {
+		if !slices.Contains(hosts, m.agent.host()) && missing(m.agent, b) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // assign hands a build to an agent.
@@ -108,6 +125,8 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	}
 	if r.Job != nil {
 		if done, ok := e.admit(*r.Job); ok {
+			done.Host = e.agent.agent.host()
+			done.Alone = !p.elsewhere(e.build, []string{done.Host})
 			p.tell(e, done)
 		}
 	}
@@ -187,6 +206,7 @@ func (p *Pool) expire(now time.Time) {
 		delete(p.members, name)
 	}
 	p.reportSlots()
+	p.wake() // a host that a build avoids may take it by now
 	for _, e := range slices.Clone(p.waiting) {
 		if why := p.noRunner(e.build); why != "" {
 			p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})

@@ -21,6 +21,7 @@ type PoolOptions struct {
 	Name     string        // prefix of the agents' names; default the host's
 	Tags     []string      // of the agents in this process
 	Runner   RunnerOptions // of the agents in this process; the pool sets Dir, Machine and Log
+	Apart    time.Duration // a build waits so long for a host that it does not avoid; default 5 min
 	Lease    time.Duration // an agent that is silent for so long is lost; default 90 s
 	LogFiles int           // logs of ended builds that are kept; default 2000
 	LogBytes int64         // and their size together; default 2 GiB
@@ -30,7 +31,8 @@ type PoolOptions struct {
 // Pool is a Controller whose builds are pulled by agents: some in this process,
 // others through whatever carries the Source. A build goes to one agent that
 // offers what all its steps ask for, the build of the highest value first, among
-// equals the one that has waited longest. One for which there is no such agent
+// equals the one that has waited longest; to one on a host that the build avoids only
+// where there is no other host, or none was free in time. One for which there is no such agent
 // ends at once with NoRunner, and so does one that waits when the last such
 // agent leaves.
 type Pool struct {
@@ -67,6 +69,7 @@ type entry struct {
 	lease    Lease
 	agent    *member
 	heard    time.Time // of the lease
+	since    time.Time // when it was asked for
 	stop     chan struct{}
 	stopping bool
 	results  []queue.Body // BuildStarted and JobDone that were reported
@@ -85,6 +88,7 @@ func NewPool(o PoolOptions) (*Pool, error) {
 	}
 	setDefault(&o.Name, "local")
 	setDefault(&o.Lease, 90*time.Second)
+	setDefault(&o.Apart, 5*time.Minute)
 	setDefault(&o.LogFiles, 2000)
 	setDefault(&o.LogBytes, 2<<30)
 	logs, err := OpenLogs(filepath.Join(o.Dir, "logs"), o.LogFiles, o.LogBytes)
@@ -102,7 +106,7 @@ func NewPool(o PoolOptions) (*Pool, error) {
 			return nil, err
 		}
 		workers[i] = Worker{
-			Agent:   Agent{Name: ro.Machine, OS: runtime.GOOS, Arch: runtime.GOARCH, Tags: o.Tags},
+			Agent:   Agent{Name: ro.Machine, Host: o.Name, OS: runtime.GOOS, Arch: runtime.GOARCH, Tags: o.Tags},
 			Builder: runner,
 			Log:     o.Log,
 		}
@@ -153,7 +157,7 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 		e.action = action
 		return nil
 	}
-	e := &entry{build: b, action: action, stop: make(chan struct{})}
+	e := &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}
 	p.builds[b.ID] = e
 	if why := p.noRunner(b); why != "" {
 		p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})

@@ -326,8 +326,8 @@ func TestResultsOfAnAgentAreChecked(t *testing.T) {
 		t.Errorf("a build that leaves out a step: %+v", d)
 	}
 	want := []queue.JobDone{
-		{Build: "b1", Step: s1.Digest(), Outcome: queue.JobFailed, Machine: "liar", Passed: []string{"./a"}, Failed: []queue.TargetFailure{{Target: "./b"}}},
-		{Build: "b1", Step: s2.Digest(), Outcome: queue.JobInfra, Machine: "liar", Passed: []string{}},
+		{Build: "b1", Step: s1.Digest(), Outcome: queue.JobFailed, Machine: "liar", Host: "liar", Alone: true, Passed: []string{"./a"}, Failed: []queue.TargetFailure{{Target: "./b"}}},
+		{Build: "b1", Step: s2.Digest(), Outcome: queue.JobInfra, Machine: "liar", Host: "liar", Alone: true, Passed: []string{}},
 	}
 	got := eventsOf[queue.JobDone](rec)
 	for i := range got {
@@ -398,5 +398,39 @@ func TestInstant(t *testing.T) {
 	}
 	if err := c.Run(t.Context(), build("none"), "x"); !errors.Is(err, ErrNoJobs) {
 		t.Error(err)
+	}
+}
+
+// A build that has failed on a host goes to another one, while there is one that can
+// run it and for a bounded time; what is said of it tells whether there was one.
+func TestBuildAvoidsAHost(t *testing.T) {
+	agent := func(name, host, os string) *member { return &member{agent: Agent{Name: name, Host: host, OS: os}} }
+	now := time.Now()
+	for _, test := range []struct {
+		name    string
+		members []*member
+		waited  time.Duration
+		want    bool // m1 takes it
+		alone   bool // on m1
+	}{
+		{"no other host", []*member{agent("m1-1", "m1", "linux"), agent("m1-2", "m1", "linux")}, 0, true, true},
+		{"another host", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, 0, false, false},
+		{"another host, not free in time", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, time.Minute, true, false},
+		{"another host that cannot run it", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "darwin")}, 0, true, true},
+	} {
+		s := step("true")
+		s.OS = "linux"
+		b := build("b1", job(s, "./a"))
+		b.Avoid = []string{"m1"}
+		p := &Pool{o: PoolOptions{Apart: time.Minute}, members: map[string]*member{}, waiting: []*entry{{build: b, since: now.Add(-test.waited)}}}
+		for _, m := range test.members {
+			p.members[m.agent.Name] = m
+		}
+		if got := p.pick(test.members[0].agent, now) != nil; got != test.want {
+			t.Errorf("%s: m1 takes it: %v", test.name, got)
+		}
+		if got := !p.elsewhere(b, []string{"m1"}); got != test.alone {
+			t.Errorf("%s: m1 is alone: %v", test.name, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Source interface {
 // Agent is what a runner says of itself when it asks for work.
 type Agent struct {
 	Name string   // unique within the pool; the machine in results
+	Host string   // the computer that it is a slot of; default Name
 	OS   string   // as runtime.GOOS
 	Arch string   // as runtime.GOARCH
 	Tags []string // what steps may ask for
@@ -55,6 +57,9 @@ type End struct {
 	Outcome queue.JobOutcome // passed, failed, infrastructure or cancelled
 	Detail  string           // one sentence for people; empty when it passed
 }
+
+// host returns the computer of the agent.
+func (a Agent) host() string { return cmp.Or(a.Host, a.Name) }
 
 // Offers says whether the agent has what a step asks for. No agent of this
 // package offers images.

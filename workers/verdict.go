@@ -24,12 +24,12 @@ type verdict struct {
 //	0     none failed                passed, for each that is named
 //	0     none of the asked named    infrastructure: nothing is known
 //	0     some failed                failed, per package
-//	else  some failed                failed, per package; those that passed count
+//	else  some failed                failed, per package; those that passed count if all of the command was run for them
 //	else  none failed                failed as a set: it was something else (vet, say); no pass counts
 //
-// A pass counts whatever the command would have done after `go test`, so that
-// should be its last part. A target that is no package (the whole tree, the
-// unowned files) passes by exit status 0 when no package at all has failed.
+// All of a failed command was run for each package if its last part is the one that
+// reports, and that began (Step.Reporter). A target that is no package (the whole tree,
+// the unowned files) passes by exit status 0 when no package at all has failed.
 func judge(code int, step queue.Step, asked []string, g *goTest) verdict {
 	if g == nil {
 		if code == 0 {
@@ -56,7 +56,7 @@ func judge(code int, step queue.Step, asked []string, g *goTest) verdict {
 		switch {
 		case p != nil && p.failed:
 			v.failed = append(v.failed, queue.TargetFailure{Target: target, Tail: lastBytes(g.tailOf(p), limit)})
-		case p != nil && p.passed, !isDir && code == 0 && failures == 0 && !g.stray:
+		case p != nil && p.passed && (code == 0 || p.late), !isDir && code == 0 && failures == 0 && !g.stray:
 			v.passed = append(v.passed, target)
 		default:
 			v.unknown = append(v.unknown, target)

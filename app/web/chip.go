@@ -36,7 +36,7 @@ func chipOf(v queue.View) chip {
 		return chip{"calm", "tried"}
 	}
 	for _, w := range v.Waits {
-		if w.Code == queue.ReasonPaused {
+		if w.Code == queue.ReasonPaused || w.Code == queue.ReasonShut {
 			return chip{"warn", "paused"}
 		}
 	}

@@ -34,6 +34,9 @@ type Words interface {
 	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
 	// without its end.
 	Upgrade(u *queue.UpgradeView) string
+	// Drift says what of the target branch fails by now though nothing in it has
+	// changed, in a sentence without its end.
+	Drift(d queue.Drift) string
 	// OnTop returns what a change is on top of; "" where that is nothing.
 	OnTop(c queue.Change) string
 	// Conflict returns why two changes may influence each other, as it stands

@@ -124,6 +124,9 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		if pause.Until != 0 {
 			out = append(out, alert{Tone: "warn", Title: "Frozen by " + clean(pause.By) + " until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
 				Text: strings.TrimSpace(text + " Builds go on, and nothing but emergencies lands until then.")})
+		} else if pause.Probe != 0 {
+			out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
+				Text: strings.TrimSpace(text + " Builds go on. From time to time one change is pushed, and when it gets through, landings go on by themselves. " + p.words.Resume())})
 		} else {
 			out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
 				Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
@@ -144,6 +147,10 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		}
 		out = append(out, a)
 	}
+	for _, d := range v.Main.Drift {
+		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
+			Text: clean(p.words.Drift(d)) + ". What fails on it waits; what does not touch it lands as usual."})
+	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))
 		for _, n := range v.Red {
@@ -151,6 +158,9 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		}
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " itself is red",
 			Text: "These targets fail without any change of the queue. Changes that repair them land as usual.", Names: names})
+		if len(v.Blame.Culprits) > 0 || len(v.Blame.Names) > 0 {
+			out = append(out, alert{Tone: "bad", Title: p.words.Short(queue.Change{}, v.Blame), Text: clean(p.words.Reason(queue.Change{}, v.Blame))})
+		}
 	}
 	return out
 }

@@ -98,7 +98,7 @@ func (w *benchWorld) carryOut(c *speculation.Core, a queue.Action) {
 
 func (w *benchWorld) resolve(key string, t queue.Resolve) queue.Body {
 	set := queue.NewStepSet(w.config.Steps)
-	out := queue.Resolved{Action: key, Steps: []queue.StepSet{set}}
+	out := queue.Resolved{Action: key, Steps: []queue.StepSet{set}, Guard: t.Guard()}
 	at := t.Base
 	for _, p := range t.Picks {
 		id := w.merge(at, p)

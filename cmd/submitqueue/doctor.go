@@ -21,7 +21,7 @@ type doctorCommand struct {
 	githubFlags
 	Repo   string `arg:"" placeholder:"OWNER/REPO" help:"Repository on GitHub."`
 	Branch string `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: the repository's own)." placeholder:"NAME"`
-	Public string `env:"SUBMITQUEUE_URL" help:"URL under which GitHub reaches the server." placeholder:"URL"`
+	Public string `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which GitHub reaches the server." placeholder:"URL"`
 	Data   string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 	Redis  string `default:"auto" env:"REDIS_URL" help:"Redis of the server, as given to serve."`
 	JSON   bool   `help:"Print JSON."`

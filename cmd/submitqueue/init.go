@@ -64,7 +64,8 @@ func (c *initCommand) Run(ctx context.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("the file cannot be written: %w", err), os.Remove(path))
 	}
-	_, err = fmt.Fprintf(c.out, "%s: %s\nRead it, then see what it makes of the repository: submitqueue targets. Commit it to the target branch.\n", path, what)
+	_, err = fmt.Fprintf(c.out, "%s: %s\nRead it, then see what it makes of the repository: submitqueue targets. Commit it to the target branch. "+
+		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n", path, what)
 	return err
 }
 
@@ -131,7 +132,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	if len(list) == 1 && list[0].under == "" {
 		f := list[0]
 		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.analyzer)
-		b.WriteString(ignoreHint(f.analyzer) + "steps:\n")
+		b.WriteString(t.ignoreHint(f.analyzer) + "steps:\n")
 		step(&b, "test", "", f)
 		words = append(words, "analyzer "+f.analyzer)
 		if f.analyzer == "none" {
@@ -153,7 +154,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		if len(list) > 1 {
 			b.WriteString("    # Analyzers do not see one another: where one reads files of another, say needs: [NAME] in it.\n")
 		}
-		b.WriteString(ignoreHint("") + "steps:\n")
+		b.WriteString(t.ignoreHint("") + "steps:\n")
 		for i, f := range list {
 			step(&b, called[i], called[i], f)
 		}
@@ -165,13 +166,6 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		}
 	}
 	return b.Bytes(), strings.Join(words, "; "), nil
-}
-
-func ignoreHint(analyzer string) string {
-	if analyzer == "none" {
-		return ""
-	}
-	return "  # ignore: [\"docs/**\", \"**/*.md\"]    # files that no step reads: who edits only them builds nothing\n"
 }
 
 func step(b *bytes.Buffer, name, analyzer string, f found) {

@@ -21,9 +21,12 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/*.txtar: sessions at a terminal, with a server on a
 // plain repository in the background.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata")) }
+
+// scripts are the scripts of a folder, with the commands that they may use.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{
 				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1",
@@ -67,6 +70,17 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("%v ends with %d, want %s", args[1:], status, args[0])
 				}
 			},
+			// gitonly FOLDER puts git, and this program as $SUBMITQUEUE, where nothing else is.
+			"gitonly": func(ts *testscript.TestScript, neg bool, args []string) {
+				git, err := exec.LookPath("git")
+				if err == nil {
+					err = os.Symlink(git, filepath.Join(ts.MkAbs(args[0]), "git"))
+				}
+				ts.Check(err)
+				self, err := exec.LookPath("submitqueue")
+				ts.Check(err)
+				ts.Setenv("SUBMITQUEUE", self)
+			},
 			// awaited FILE waits until a file is there.
 			"awaited": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) != 1 {
@@ -77,7 +91,7 @@ func TestScripts(t *testing.T) {
 				}
 			},
 		},
-	})
+	}
 }
 
 // appears waits for a file.

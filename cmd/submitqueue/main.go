@@ -22,7 +22,9 @@ type cli struct {
 	Status    statusCommand    `cmd:"" help:"Show a server's queue, or one change of it."`
 	Cancel    cancelCommand    `cmd:"" help:"Take a change out of a server's queue."`
 	Pause     pauseCommand     `cmd:"" help:"Hold landings, saying why; builds go on."`
+	Blame     blameCommand     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
 	Resume    resumeCommand    `cmd:"" help:"Let landings go on."`
+	Ledger    ledgerCommand    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Doctor    doctorCommand    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
 	Init      initCommand      `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
 	Validate  validateCommand  `cmd:"" help:"Check a .submitqueue.yml."`
@@ -30,6 +32,7 @@ type cli struct {
 	Targets   targetsCommand   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
 	Affected  affectedCommand  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
 	Conflicts conflictsCommand `cmd:"" help:"Say which branches would wait for one another, and why."`
+	Audit     auditCommand     `cmd:"" help:"Find what the steps read and no hash has."`
 	Bench     benchCommand     `cmd:"" help:"Measure this build of the queue."`
 	Simulate  simulateCommand  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 	Version   versionCommand   `cmd:"" help:"Print which version this is."`

@@ -64,6 +64,9 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if c.LogJSON {
 		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	}
+	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
+		return usageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
+	}
 	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Log: log}
 	var err error
 	var late *lateApp // nil: nothing is left to do

@@ -168,6 +168,12 @@ func (s *setup) show(w http.ResponseWriter, status int, f web.SetupForm) {
 	s.page(w, status, func(b io.Writer) error { return s.pages.SetupForm(b, f) })
 }
 
+// isAddress reports whether people and GitHub may be sent to a server under a URL.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+}
+
 func loopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
@@ -188,11 +194,10 @@ func (s *setup) start(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	site, api, err := github.Site(f.Site)
-	server, bad := url.Parse(f.Server)
 	switch {
 	case err != nil:
 		f.Problem = "The address of GitHub is not one: " + err.Error() + "."
-	case bad != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" || server.RawQuery != "" || server.Fragment != "" || server.User != nil:
+	case !isAddress(f.Server):
 		f.Problem = "The address of this server is not one: write https://HOST."
 	case strings.ContainsAny(f.Organization, "/?#% "):
 		f.Problem = "The organization is called by its name in URLs, such as acme."

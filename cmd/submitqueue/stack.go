@@ -255,6 +255,8 @@ func (s *stack) close() error {
 // lateSource is the queues, which are made after the server has its address.
 type lateSource struct{ s *stack }
 
+var _ app.Ledgers = lateSource{}
+
 func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
 func (l lateSource) Queue(n string) (queue.QueueView, bool) { return l.s.queues.Queue(n) }
 func (l lateSource) Change(n, id string) (queue.View, bool) { return l.s.queues.Change(n, id) }
@@ -267,4 +269,10 @@ func (l lateSource) History(ctx context.Context, n string, max int) ([]queue.Not
 }
 func (l lateSource) Submit(ctx context.Context, n string, e queue.Event) error {
 	return l.s.queues.Submit(ctx, n, e)
+}
+func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (app.LedgerView, error) {
+	return l.s.queues.Ledger(ctx, n, what, most)
+}
+func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (app.ForgetView, error) {
+	return l.s.queues.Forgetting(ctx, n, f)
 }

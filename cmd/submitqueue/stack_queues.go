@@ -84,7 +84,7 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	return &served{stackQueue: q, mirror: mirror, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
 		Queue: q.name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: time.Now, Metrics: set.metrics, Log: o.Log,
-		Moved:  set.s.moved(q.Repository),
+		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
 		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 	})}, nil
 }
@@ -172,6 +172,20 @@ func (set *queueSet) find(repository string) []string {
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	return set.routes[repository]
+}
+
+// targets returns the branches that the queues of a repository land on: as they are
+// configured, and as they are called by now.
+func (set *queueSet) targets(repository string) (out []string) {
+	set.mu.Lock()
+	queues := slices.Clone(set.queues)
+	set.mu.Unlock()
+	for _, q := range queues {
+		if strings.EqualFold(q.Repository, repository) {
+			out = append(out, q.Branch, q.owner.Target())
+		}
+	}
+	return out
 }
 
 // all returns the table of webhooks.

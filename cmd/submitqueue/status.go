@@ -127,6 +127,9 @@ func (p sheet) queue(q app.APIQueue) {
 	if q.Upgrade != nil {
 		p.text(q.Upgrade.Text, "")
 	}
+	for _, d := range q.Drift {
+		p.text(q.Branch+" has drifted: "+d.Text, "")
+	}
 	if q.Paused {
 		how := "Paused by " + q.PausedBy
 		if !q.PausedUntil.IsZero() {

@@ -168,7 +168,11 @@ func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) 
 }
 
 func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow {
-	row := targetRow{Name: n.Name, Kind: n.Kind, Alias: n.Alias, Files: len(n.Sources), Dependencies: orEmpty(n.Deps), Hash: n.Hash, Steps: steps, needs: n.Deps}
+	files := len(n.Sources)
+	if n.Internal && files == 0 {
+		files = len(n.Inputs) // it stands for files of others, as a declared input does
+	}
+	row := targetRow{Name: n.Name, Kind: n.Kind, Alias: n.Alias, Files: files, Dependencies: orEmpty(n.Deps), Hash: n.Hash, Steps: steps, needs: n.Deps}
 	if half := halfOf(d, n); half != nil {
 		row.Files += len(half.Sources)
 		row.needs = slices.DeleteFunc(slices.Concat(n.Deps, half.Deps), func(dep string) bool { return dep == half.Name })

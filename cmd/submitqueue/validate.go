@@ -33,13 +33,35 @@ func (c *validateCommand) Run() error {
 	}
 	if len(config.Analysis.Analyzers) == 0 {
 		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(config.Steps), "step"), config.Analysis.Analyzer)
+		fmt.Print(ignoreText(config) + reportText(config))
 		return nil
 	}
 	fmt.Printf("%s is valid: %s, %s\n", c.File, counted(len(config.Steps), "step"), counted(len(config.Analysis.Analyzers), "analyzer"))
 	for _, a := range config.Analysis.Analyzers {
 		fmt.Println("  " + partText(config, a))
 	}
+	fmt.Print(ignoreText(config) + reportText(config))
 	return nil
+}
+
+// reportText names the steps of whose failed runs no pass counts, and says what helps.
+func reportText(c *queue.Config) string {
+	text := ""
+	for _, s := range c.Steps {
+		if _, _, ok := s.Reporter(); !ok && s.Report == queue.ReportGoTestJSON {
+			text += "  step " + s.Name + ": when it fails, no package of that run has passed, since the rest of its command may not have run for it; " +
+				"end the command with go test -json, after && (go vet {targets} && go test -json {targets})\n"
+		}
+	}
+	return text
+}
+
+// ignoreText says what to look at where files are left out of all hashes.
+func ignoreText(c *queue.Config) string {
+	if len(c.Analysis.Ignore) == 0 {
+		return ""
+	}
+	return "  ignore: a change to these files runs no step; whether a step reads one of them, submitqueue audit inputs says\n"
 }
 
 // partText says what one of several analyzers does, and who verifies it.

@@ -15,7 +15,8 @@ type Places struct {
 	Barrier []string
 	Ignore  []string
 	Unowned queue.Unowned
-	Lean    bool // as of Words
+	Lean    bool                // as of Words
+	Reads   map[string][]string // places that a target reads, whoever claims them
 }
 
 // Analyzer is the one whose targets Contents writes out.
@@ -36,6 +37,9 @@ func (p Places) Settings() queue.Analysis {
 	s := queue.Analysis{Barrier: globs(p.Barrier), Ignore: globs(p.Ignore), Unowned: p.Unowned}
 	if p.Lean {
 		s.Ignore = append(s.Ignore, "**/BUILD", "rules/*", "flags")
+	}
+	for _, target := range slices.Sorted(maps.Keys(p.Reads)) {
+		s.Inputs = append(s.Inputs, queue.Inputs{Targets: []string{target}, Files: globs(p.Reads[target])})
 	}
 	return s
 }
@@ -90,10 +94,11 @@ func (p Places) Nobodys(files map[string]string) []string {
 	for _, dir := range packages(files) {
 		parts[dir] = made(files, dir)
 	}
-	claimed := map[string]bool{}
+	claimed, claiming := map[string]bool{}, p
+	claiming.Reads = nil
 	for name, m := range parts {
 		if !m.internal {
-			maps.Copy(claimed, set(p.written(files, parts, name).Files))
+			maps.Copy(claimed, set(claiming.written(files, parts, name).Files))
 		}
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(f string) bool {
@@ -115,6 +120,16 @@ func (p Places) written(files map[string]string, parts map[string]making, name s
 	var c Content
 	var text strings.Builder
 	seen := map[string]bool{}
+	for n := range below {
+		if m, ok := parts[n]; !ok || m.internal {
+			continue
+		}
+		for f := range files {
+			seen[f] = seen[f] || in(p.Reads[n], f)
+		}
+	}
+	maps.DeleteFunc(seen, func(_ string, read bool) bool { return !read })
+	fmt.Fprintf(&text, "reads\n%s", show(files, slices.Sorted(maps.Keys(seen))))
 	for _, n := range slices.Sorted(maps.Keys(below)) {
 		m, ok := parts[n]
 		if !ok {

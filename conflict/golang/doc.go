@@ -64,12 +64,13 @@
 //
 // A plain file or test data of a package is its own. When the test of another
 // package reads it, through ../config/prod.yaml, that is written nowhere, and
-// an edit of the file does not run that test. Where such tests exist, name
-// the files in `barrier`:
+// an edit of the file does not run that test. `submitqueue audit inputs` finds
+// such tests; declare what they read in `inputs`:
 //
 //	analysis:
 //	  analyzer: go
-//	  barrier: [config/*.yaml]
+//	  inputs:
+//	    - {targets: [./deploy], files: ["config/*.yaml"]}
 //
 // The same holds for tests that read other packages' Go files. A file in a
 // directory without Go files needs no such care: it is unowned, and in every

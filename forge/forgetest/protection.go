@@ -71,6 +71,9 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 	if strings.HasPrefix(m.ref, "refs/pull/") || strings.HasPrefix(m.ref, "refs/forgetest/") {
 		return &refusal{reason: "deny updating a hidden ref"}
 	}
+	if no := r.screened(ctx, who, m); no != nil {
+		return no
+	}
 	branch, isBranch := strings.CutPrefix(m.ref, "refs/heads/")
 	r.s.mu.Lock()
 	guard, guarded := r.guards[branch]

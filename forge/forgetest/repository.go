@@ -28,6 +28,7 @@ type Repository struct {
 	renamed   map[string]string // branches: name before → after
 	guards    map[string]Protection
 	rulesetID int64
+	screen    Screen
 	numbers   int
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation

@@ -136,8 +136,7 @@ func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Faul
 // late gives the right answer when it may, or cuts the connection when whoever
 // asked gives up.
 func late(w http.ResponseWriter, r *http.Request, next http.Handler, until <-chan struct{}) {
-	whole := &recorder{ResponseWriter: discard{w.Header()}, status: http.StatusOK, keep: true}
-	next.ServeHTTP(whole, r)
+	whole := answered(w, r, next)
 	select {
 	case <-until:
 	case <-r.Context().Done():
@@ -147,10 +146,16 @@ func late(w http.ResponseWriter, r *http.Request, next http.Handler, until <-cha
 	w.Write(whole.body)
 }
 
-// truncated answers with the first half of the right body.
-func truncated(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// answered carries a request out, and keeps the body of its answer back.
+func answered(w http.ResponseWriter, r *http.Request, next http.Handler) *recorder {
 	whole := &recorder{ResponseWriter: discard{w.Header()}, status: http.StatusOK, keep: true}
 	next.ServeHTTP(whole, r)
+	return whole
+}
+
+// truncated answers with the first half of the right body.
+func truncated(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	whole := answered(w, r, next)
 	w.Header().Set("Content-Length", strconv.Itoa(len(whole.body)))
 	w.WriteHeader(whole.status)
 	w.Write(whole.body[:len(whole.body)/2])

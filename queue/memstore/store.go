@@ -18,7 +18,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-var _ queue.Store = (*Store)(nil)
+var (
+	_ queue.Store   = (*Store)(nil)
+	_ queue.Archive = (*Store)(nil)
+)
 
 // historyMax is how many notes of a queue are kept.
 const historyMax = 10_000

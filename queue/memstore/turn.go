@@ -30,14 +30,18 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 	}
 	passed := map[queue.KeyID][]byte{}
 	for _, e := range t.Archive {
+		if e.Passed == 0 && e.Lost == 0 || len(e.Keys) != 1 {
+			continue
+		}
 		if e.Passed == 0 {
+			passed[e.Keys[0].ID()] = nil
 			continue
 		}
 		data, err := json.Marshal(e)
 		if err != nil {
 			return fmt.Errorf("memstore: entry %s: %w", e.ID, err)
 		}
-		passed[queue.SetID(e.Keys)] = data
+		passed[e.Keys[0].ID()] = data
 	}
 
 	s.mu.Lock()
@@ -83,9 +87,13 @@ func checkKinds(t queue.Turn) error {
 }
 
 // archive keeps entries; now and then it drops the expired ones, so that each
-// costs a constant.
+// costs a constant. One without data is taken out.
 func (q *shelf) archive(passed map[queue.KeyID][]byte, until, now time.Time) {
 	for id, data := range passed {
+		if data == nil {
+			delete(q.known, id)
+			continue
+		}
 		q.known[id] = archived{data: data, until: until}
 	}
 	if len(q.known) <= q.sweepAt {

@@ -29,6 +29,8 @@ func (k keys) version() string             { return k.prefix + "version" }
 func (k keys) lease() string               { return k.prefix + "lease" }
 func (k keys) fence() string               { return k.prefix + "fence" }
 func (k keys) history() string             { return k.prefix + "history" }
+func (k keys) index() string               { return k.prefix + "index" }
+func (k keys) kept() string                { return k.prefix + "kept" }
 func (k keys) kind(kind queue.Kind) string { return k.prefix + string(kind) }
 func (k keys) seen(event string) string    { return k.prefix + "seen:" + event }
 func (k keys) known(id queue.KeyID) string { return k.prefix + "known:" + string(id) }

@@ -58,12 +58,14 @@ end
 return 1`)
 
 // commitScript writes one turn.
-// KEYS: fence, version, inbox, history, the hash of each kind, then the archive
-// key of each archived entry.
-// ARGV: token, version, next version, notes kept, archive ttl (ms); then the
-// counts of puts, deletes, eaten events, notes and archived entries; then
-// (key, id, data) per put, (key, id) per delete, and one value per each of the
-// others, where key is a place in KEYS.
+// KEYS: fence, version, inbox, history, the archive's index and kept, the hash of
+// each kind, then the archive key of each archived entry.
+// ARGV: token, version, next version, notes kept, archive ttl (ms), expired ids
+// taken out of the index beside one for each that is added; then the counts of
+// puts, deletes, eaten events, notes and archived entries; then (key, id, data)
+// per put, (key, id) per delete, one value per event and note, and (name by id,
+// name by target, data) per archived entry, where key is a place in KEYS and an entry
+// without data is taken out.
 var commitScript = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return -1
@@ -72,8 +74,8 @@ if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[2] then
   return -2
 end
 local puts, deletes, eaten, notes, archived =
-  tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local at = 11
+  tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local at = 12
 for _ = 1, puts do
   redis.call('HSET', KEYS[tonumber(ARGV[at])], ARGV[at + 1], ARGV[at + 2])
   at = at + 3
@@ -90,9 +92,48 @@ for _ = 1, notes do
   redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[4], '*', 'n', ARGV[at])
   at = at + 1
 end
-for i = 1, archived do
-  redis.call('SET', KEYS[#KEYS - archived + i], ARGV[at], 'PX', ARGV[5])
-  at = at + 1
+if archived > 0 then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local over = '(' .. string.format('%.0f', now - tonumber(ARGV[5]))
+  local gone = redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', over, 'LIMIT', 0, archived + tonumber(ARGV[6]))
+  for _, name in ipairs(gone) do
+    redis.call('ZREM', KEYS[5], name, 'i' .. string.sub(name, -64) .. string.sub(name, -80, -65))
+    redis.call('ZREM', KEYS[6], name)
+  end
+  now = string.format('%.0f', now)
+  local last = #KEYS - archived
+  local index, kept = {}, {}
+  for i = 1, archived do
+    if ARGV[at + 2] == '' then
+      redis.call('DEL', KEYS[last + i])
+    else
+      redis.call('SET', KEYS[last + i], ARGV[at + 2], 'PX', ARGV[5])
+    end
+    index[#index + 1], index[#index + 2], index[#index + 3], index[#index + 4] = '0', ARGV[at], '0', ARGV[at + 1]
+    kept[#kept + 1], kept[#kept + 2] = now, ARGV[at + 1]
+    if #kept == 1000 or i == archived then
+      redis.call('ZADD', KEYS[5], unpack(index))
+      redis.call('ZADD', KEYS[6], unpack(kept))
+      index, kept = {}, {}
+    end
+    at = at + 3
+  end
 end
 redis.call('SET', KEYS[2], ARGV[3])
+return 1`)
+
+// renewScript keeps passes that are still there for the archive's whole time.
+// KEYS: index, kept, then the archive key of each pass.
+// ARGV: archive ttl (ms), then (name by id, name by target) of each.
+var renewScript = redis.NewScript(`
+local clock = redis.call('TIME')
+local now = string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000))
+for i = 3, #KEYS do
+  local at = 2 * i - 4
+  if redis.call('PEXPIRE', KEYS[i], ARGV[1]) == 1 then
+    redis.call('ZADD', KEYS[1], '0', ARGV[at], '0', ARGV[at + 1])
+    redis.call('ZADD', KEYS[2], now, ARGV[at + 1])
+  end
+end
 return 1`)

@@ -32,15 +32,15 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 // the script fail half-way.
 func encodeTurn(t queue.Turn) (names []string, args []any, err error) {
 	k := keysOf(t.Queue)
-	names = []string{k.fence(), k.version(), k.inbox(), k.history()}
+	names = []string{k.fence(), k.version(), k.inbox(), k.history(), k.index(), k.kept()}
 	place := map[queue.Kind]int{}
 	for _, kind := range queue.Kinds() {
 		names = append(names, k.kind(kind))
 		place[kind] = len(names)
 	}
 	archive := passesOf(t.Archive)
-	args = make([]any, 0, 10+3*len(t.Put)+2*len(t.Delete)+len(t.Eaten)+len(t.Notes)+len(archive))
-	args = append(args, t.Token, t.Version, t.Version+1, historyMax, queue.ArchiveTTL.Milliseconds(),
+	args = make([]any, 0, 11+3*len(t.Put)+2*len(t.Delete)+len(t.Eaten)+len(t.Notes)+3*len(archive))
+	args = append(args, t.Token, t.Version, t.Version+1, historyMax, queue.ArchiveTTL.Milliseconds(), expiredSome,
 		len(t.Put), len(t.Delete), len(t.Eaten), len(t.Notes), len(archive))
 	for _, r := range t.Put {
 		if place[r.Kind] == 0 {
@@ -68,17 +68,20 @@ func encodeTurn(t queue.Turn) (names []string, args []any, err error) {
 		args = append(args, data)
 	}
 	for _, e := range archive {
-		data, err := json.Marshal(e)
-		if err != nil {
-			return nil, nil, fmt.Errorf("redisstore: entry %s: %w", e.ID, err)
+		data := []byte(nil)
+		if e.Passed != 0 {
+			if data, err = json.Marshal(e); err != nil {
+				return nil, nil, fmt.Errorf("redisstore: entry %s: %w", e.ID, err)
+			}
 		}
-		names = append(names, k.known(queue.SetID(e.Keys)))
-		args = append(args, data)
+		byID, byTarget := indexed(e)
+		names, args = append(names, k.known(e.Keys[0].ID())), append(args, byID, byTarget, data)
 	}
 	return names, args, nil
 }
 
-// passesOf leaves out what has not passed: the archive is for passes.
+// passesOf leaves out sets and what has not passed, but for passes that are revoked:
+// the archive is for passes of keys.
 func passesOf(entries []queue.Entry) []queue.Entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e queue.Entry) bool { return e.Passed == 0 })
+	return slices.DeleteFunc(slices.Clone(entries), func(e queue.Entry) bool { return e.Passed == 0 && e.Lost == 0 || len(e.Keys) != 1 })
 }

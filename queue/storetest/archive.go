@@ -39,6 +39,21 @@ func archiveKnown(t *testing.T, h Harness) {
 	if len(got) != 1 || got[0].By != "later" {
 		t.Errorf("after a later pass: %v", got)
 	}
+	// A pass that is revoked is known no more, and one that comes after that is.
+	lost := pass("t0")
+	lost.Passed, lost.Lost = 0, 7
+	h.mustCommit(t, queue.Turn{Queue: main, Token: token, Version: 2, Archive: []queue.Entry{lost, pass("t1")}})
+	got, err = h.Store.Known(t.Context(), main, []queue.Key{key("t0"), key("t1")})
+	h.must(t, err)
+	if diff := cmp.Diff([]queue.Entry{pass("t1")}, got); diff != "" {
+		t.Errorf("after t0 was revoked: %s", diff)
+	}
+	h.mustCommit(t, queue.Turn{Queue: main, Token: token, Version: 3, Archive: []queue.Entry{later}})
+	got, err = h.Store.Known(t.Context(), main, keys[1:2])
+	h.must(t, err)
+	if len(got) != 1 {
+		t.Errorf("passed again after it was revoked: %v", got)
+	}
 }
 
 func archivePassesOnly(t *testing.T, h Harness) {

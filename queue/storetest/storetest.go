@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of queue.Store. Every store passes
-// it; what it does not ask for is not promised.
+// Package storetest is the conformance suite of queue.Store and queue.Archive.
+// Every store passes it; what it does not ask for is not promised.
 package storetest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Harness is a store under test, empty at first.
+// Harness is a store under test, empty at first. It is a queue.Archive, too.
 type Harness struct {
 	Store queue.Store
 	// Other is a second client of the same data, as another replica has it. Nil:
@@ -60,6 +60,9 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 		{"archive/known", archiveKnown},
 		{"archive/passes only", archivePassesOnly},
 		{"archive/expiry", archiveExpiry},
+		{"archive/find", archiveFind},
+		{"archive/find many", archiveFindMany},
+		{"archive/renew", archiveRenew},
 		{"history/order", historyOrder},
 		{"history/trimmed", historyTrimmed},
 	} {

@@ -117,7 +117,7 @@ func (f *forest) observe(key string, t queue.Observe, config *queue.Config) queu
 
 // resolve merges: everything merges here, as far as git goes.
 func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
-	out := queue.Resolved{Action: key, Steps: []queue.StepSet{f.steps}}
+	out := queue.Resolved{Action: key, Steps: []queue.StepSet{f.steps}, Guard: t.Guard()}
 	at, parent := f.spot(t.Base), t.Base
 	hash := map[int]uint64{} // by target, where the stack has changed it
 	of := func(target int) uint64 {
@@ -295,7 +295,9 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 // Cold implements predict.Model.
 func (m *model) Cold() bool { return false }
 
-// rulesOf reads the settings of the queue section. What is wrong with them it
+// rulesOf reads the settings of the queue section, over those that a server has
+// where nothing is set. In a world without flakes nothing is run again: the
+// strategies that ours is compared with do not, and there it could only cost. What is wrong with them it
 // says on one line, without the places in a file that nobody has written.
 func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	all := map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": "0"}

@@ -62,6 +62,7 @@ type driver struct {
 	runs   map[queue.BuildID]*run
 	ends   runs
 	ids    map[queue.ChangeID]int
+	passed map[queue.Digest]queue.Entry // the archive
 	arrive int
 	pushes int
 	serial int
@@ -96,7 +97,7 @@ func span(minutes float64) time.Duration { return time.Duration(minutes * float6
 
 func newDriver(w *World, o Options, rules queue.Rules) *driver {
 	d := &driver{w: w, o: o, out: &Outcome{}, rules: rules, now: epoch, runs: map[queue.BuildID]*run{},
-		ids: map[queue.ChangeID]int{}, tries: make([]int, len(w.Changes)), onMain: make([]int, len(w.Changes))}
+		ids: map[queue.ChangeID]int{}, passed: map[queue.Digest]queue.Entry{}, tries: make([]int, len(w.Changes)), onMain: make([]int, len(w.Changes))}
 	d.steps = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: 24 * time.Hour}}
 	if w.Opaque {
 		d.steps[0].Report = queue.ReportExitCode
@@ -172,6 +173,9 @@ func (d *driver) turn() {
 		turn := speculation.Step(d.core, mail)
 		d.out.Plans = append(d.out.Plans, time.Since(began))
 		d.wake = turn.Wake
+		for _, e := range turn.Archive {
+			d.passed[e.ID] = e
+		}
 		for _, n := range turn.Notes {
 			d.decided(n)
 		}
@@ -195,6 +199,8 @@ func (d *driver) carryOut(a *queue.Action) {
 			Permissions: queue.Permissions{Land: "write", Queue: "maintain"}}))
 	case queue.Survey:
 		d.tell(queue.Surveyed{Action: a.Key, Commit: t.Commit, Steps: queue.NewStepSet(d.steps)})
+	case queue.Watch:
+		d.tell(d.watch(a.Key, t))
 	case queue.Inspect:
 		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: "dev", Open: true, Permission: "admin",
 			ConfigAt: d.core.State().Main.ConfigAt})
@@ -247,6 +253,10 @@ func (d *driver) tellLater(b queue.Body) {
 func (d *driver) start(id queue.BuildID) {
 	b := d.core.State().Builds[id]
 	if b == nil || d.runs[id] != nil {
+		return
+	}
+	if b.Change == "" {
+		d.startOnMain(b)
 		return
 	}
 	d.serial++

@@ -33,13 +33,45 @@
 // siblings of a failed job are often cancelled before its failure is heard of. A
 // check that has not appeared in time is looked for once more, and then named.
 //
+// # When a pass is the whole truth
+//
+// A name says nothing of how many checks bear it: a push may start several workflows,
+// and a job appears only when those that it needs have ended. So checks that have all
+// ended without a failure make a result only when the ref is quiet:
+//
+//   - no run on the ref is queued or under way, and none of the checks in a run is;
+//   - that was read from the forge, the runs first and then the results, at least
+//     Options.Grace after the push (a push starts all its runs at once, within seconds),
+//     and after the last webhook that said something new of the build.
+//
+// Until then a failure under one of the names is the result. A run that is not over
+// after the step's appear and timeout makes the build an infrastructure error, which
+// names the workflow. A workflow with slow jobs that the queue does not need belongs on
+// other branches than the queue's.
+//
+// Ended is ended, however: a cancelled or superseded run is waited for no longer, and
+// its cancelled or skipped checks are no result, as above. A run that is started again
+// is under way again. A run started by workflow_run is on the default branch, not on
+// the ref; it can only post statuses, and is not waited for. Neither are suites of
+// other Apps, which may be queued for ever; their check runs of the names are. A step
+// whose checks all name another App waits for no runs. Where the App may not see runs
+// (actions: read), unfinished check runs stand for them, and the pass is read Grace
+// after the last one that has ended; a job that takes longer to appear is missed there.
+//
+// For example: the workflows ci and nightly both have a job test, that of nightly needs
+// setup. Webhooks tell that test of ci has passed and that the run of ci is over. The
+// build lists the runs: nightly is under way. When the webhook of its end comes (or
+// after a minute), the runs are listed and the results read again: test of nightly has
+// failed, and so has the step.
+//
 // # Worked example
 //
 // Build ab12 of a step with checks [test] is asked for. Its commit is pushed to
 // submitqueue/main/ab12 with all others that wait for a push. The workflow starts;
 // the webhooks check_run created and completed come through News, and fold and
-// judge make BuildStarted, JobDone and BuildDone of them, without one request.
-// When workflow_run completed has come too, nothing runs on the ref, and the next
+// judge make BuildStarted and, of a failure, JobDone and BuildDone of them. Of a pass
+// they do when workflow_run completed has come, too, and one look has found no other
+// run and no other check. Nothing runs on the ref then, and the next
 // push deletes it with its side ref. Were no webhook to come, watch would ask,
 // with conditional requests, after a minute and at each deadline.
 //

@@ -48,8 +48,11 @@ func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out
 	if !s.CountsEarlier() {
 		return nil
 	}
-	pushed := map[int64]bool{}
+	pushed, open := map[int64]bool{}, (&job{Job: queue.Job{Step: s}}).byRuns()
 	for _, r := range runs {
+		if r.Push && !r.Done && open {
+			return nil // it may bring another check of one of the names
+		}
 		pushed[r.Suite] = r.Push && r.Done
 	}
 	for _, check := range s.Checks {

@@ -35,6 +35,8 @@ type entry struct {
 	foreign   map[int64]bool // suites of runs that are not on the ref, though they name it
 	heard     time.Time      // the last news
 	polled    time.Time      // the last time its results were read
+	sure      time.Time      // the last time its runs, and then its results, were read
+	blind     bool           // its runs may not be seen
 	listed    time.Time      // and its runs, to run something again
 	look      bool           // there is a reason to look
 	reading   bool           // logs are to be read
@@ -271,11 +273,15 @@ func (e *entry) missing() bool {
 // far as is known, or nothing.
 func (e *entry) running(skew time.Duration) string {
 	suites := map[int64]bool{}
-	for _, r := range e.runs {
-		if !r.Done {
+	for _, id := range slices.Sorted(maps.Keys(e.runs)) {
+		r := e.runs[id]
+		switch suites[r.Suite] = true; {
+		case r.Done:
+		case r.Name != "":
+			return fmt.Sprintf("run %d of the workflow %q", r.ID, r.Name)
+		default:
 			return fmt.Sprintf("run %d", r.ID)
 		}
-		suites[r.Suite] = true
 	}
 	for _, r := range e.results {
 		if r.Bound && !r.State.Ended() && !suites[r.Suite] && e.ours(r, skew) {

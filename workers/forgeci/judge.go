@@ -21,6 +21,7 @@ type finding struct {
 	list    []forge.CIResult
 	again   bool // failed, and to be run again first
 	look    bool // to be decided, but for one more look at the forge
+	hush    bool // all checks have ended, and what else may bring one of their names is waited for
 	due     time.Time
 }
 
@@ -28,6 +29,8 @@ type finding struct {
 type moment struct {
 	now    time.Time
 	skew   time.Duration
+	grace  time.Duration // how long a CI may take to begin after a push
+	pause  time.Duration // how long the webhooks of one thing may come after one another
 	prefix string
 }
 
@@ -84,11 +87,10 @@ func (e *entry) judge(j *job, at moment) finding {
 	if len(waiting) > 0 {
 		return e.judgeWaiting(j, f, waiting, at)
 	}
-	if len(none) > 0 {
+	f = e.judgeEnded(j, f, at)
+	if f.outcome == queue.JobPassed && len(none) > 0 {
 		f.outcome, f.detail = queue.JobInfra, fmt.Sprintf("the check %q ended as %s, which is no result", none[0].Name, none[0].Word)
-		return f
 	}
-	f.outcome = queue.JobPassed
 	return f
 }
 

@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 		return forge.CIResult{ID: id, Status: true, Name: "TEST", Commit: commit, State: s, At: start.Add(at)}
 	}
 	// The workflow was run a second time, three seconds after the build was asked for.
-	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second)}
+	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second), Done: true}
 	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
 	pull := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1, Pull: true}
 	both := []queue.Check{{Name: "test"}, {Name: "lint"}}
@@ -162,6 +162,7 @@ func TestJudge(t *testing.T) {
 			}
 			e.jobs[0].running = start
 			at := after(c.at)
+			e.sure = at.now // the runs on the ref were looked at
 			if c.looked {
 				e.polled = at.now
 			}
@@ -254,7 +255,7 @@ func TestJudgeByTheClockOfTheForge(t *testing.T) {
 		e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
 		e.fold(forge.CIResult{ID: 1, Status: true, Name: "test", Commit: commit, State: forge.CIFailed, At: start.Add(skew - 10*time.Second)})
 		at := after(0)
-		at.skew = skew
+		at.skew, e.sure = skew, at.now
 		if f := e.judge(e.jobs[0], at); f.outcome != "" {
 			t.Errorf("skew %s: a status from before counts: %+v", skew, f)
 		}

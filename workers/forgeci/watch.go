@@ -96,7 +96,11 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 // poll reads what is reported on a build's commit.
 func (c *Controller) poll(ctx context.Context, e *entry) {
 	began := c.o.Now()
-	got, err := c.o.CI.CIResults(ctx, e.build.Commit)
+	listed, blind, err := c.listRuns(ctx, e)
+	var got forge.CIResults
+	if err == nil {
+		got, err = c.o.CI.CIResults(ctx, e.build.Commit)
+	}
 	if errors.Is(err, forge.ErrNotFound) {
 		err = nil // it is not known there yet
 	}
@@ -115,6 +119,9 @@ func (c *Controller) poll(ctx context.Context, e *entry) {
 		return
 	}
 	e.polled, e.look = began, false
+	if listed {
+		e.sure, e.blind = began, blind
+	}
 	for _, r := range got.List {
 		e.fold(r)
 	}

@@ -52,7 +52,12 @@ func (r *report) config(f Facts) {
 		r.add(Blocks, "config", "the server refuses it: "+strings.Join(strings.Split(err.Error(), "\n"), "; "), "put it right; submitqueue validate checks it")
 		return
 	}
-	r.fine("config", "%s is valid: %s", queue.ConfigPath, counted(len(c.Steps), "step"))
+	note := ""
+	if n := len(c.Analysis.Ignore); n > 0 {
+		note = fmt.Sprintf("; a change to what %s of ignore %s runs no step: whether a step reads such a file, submitqueue audit inputs says in a clone",
+			counted(n, "glob"), map[bool]string{true: "names", false: "name"}[n == 1])
+	}
+	r.fine("config", "%s is valid: %s%s", queue.ConfigPath, counted(len(c.Steps), "step"), note)
 }
 
 // method is how changes land, as far as the configuration can be read.

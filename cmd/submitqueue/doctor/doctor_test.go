@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		}, doctor.Blocks, "permission", "contents: write is missing", "accept it on the installation: https://github.com/organizations/acme/settings/installations/1"},
 		{"optional permission", func(f *doctor.Facts) {
 			f.App.Permissions, f.Installation.Permissions = without(f.App.Permissions, "workflows"), without(f.App.Permissions, "workflows")
-		}, doctor.Warns, "permission", "changes of .github/workflows cannot land", "https://github.com/organizations/acme/settings/apps/acme-queue/permissions"},
+		}, doctor.Warns, "permission", "changes of .github/workflows will be parked when they are pushed", "https://github.com/organizations/acme/settings/apps/acme-queue/permissions"},
 		{"too much", func(f *doctor.Facts) { f.Installation.Permissions["secrets"] = "read" }, doctor.Warns, "permission", "more than it needs: secrets", "take it away"},
 		{"event", func(f *doctor.Facts) { f.App.Events = f.App.Events[1:] }, doctor.Blocks, "event", "not told of issue_comment", "subscribe"},
 		{"no hook", func(f *doctor.Facts) { f.Hook.URL = "" }, doctor.Blocks, "webhook", "no webhook address", "/webhook"},
@@ -136,6 +136,15 @@ func TestFaults(t *testing.T) {
 			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [{name: c, app: circle}, {name: d, app: github-actions}], scope: repository}\n")
 			workflow("on: push\njobs: {b: {}}\n")(f)
 		}, doctor.Warns, "checks", `"d", and no workflow here reports it`, "mend the name"},
+		{"a check of two workflows", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [b], scope: repository}\n")
+			workflow("on: push\njobs: {b: {}}\n")(f)
+			f.Workflows = append(f.Workflows, github.WorkflowFile{Path: ".github/workflows/second.yml", Data: []byte("on: push\njobs: {c: {name: b}}\n")})
+		}, doctor.Warns, "checks", `the check "b", which ci.yml, second.yml all report`, "names of their own"},
+		{"a check behind another job", func(f *doctor.Facts) {
+			f.Config = []byte("version: 1\nsteps:\n  - {name: ci, checks: [b], scope: repository}\n")
+			workflow("on: push\njobs: {setup: {}, b: {needs: setup}}\n")(f)
+		}, doctor.Warns, "checks", `whose job in ci.yml needs setup first`, "name these"},
 		{"merge group", workflow("on: [merge_group]\njobs: {b: {}}\n"), doctor.Warns, "workflows", "merge_group", "submitqueue/**"},
 		{"bad workflow", workflow("on: [push\n"), doctor.Warns, "workflows", "ci.yml: this is no YAML", "Actions page"},
 		{"memory", func(f *doctor.Facts) { f.Redis.Memory = true }, doctor.Warns, "redis", "a restart empties it", "redis-server"},
@@ -174,6 +183,22 @@ func without(m map[string]string, name string) map[string]string {
 }
 
 // What the App may bypass is no fault.
+// TestIgnoreIsMentioned holds that the doctor says how to find out whether
+// what is ignored is read.
+func TestIgnoreIsMentioned(t *testing.T) {
+	f := healthy()
+	f.Config = []byte("version: 1\nanalysis: {analyzer: go, ignore: [\"docs/**\"]}\nsteps:\n  - {name: test, run: \"go test {targets}\"}\n")
+	for _, found := range doctor.Judge(f) {
+		if found.About == "config" {
+			if found.Level != doctor.Fine || !strings.Contains(found.Says, "1 glob of ignore names runs no step") || !strings.Contains(found.Says, "submitqueue audit inputs") {
+				t.Errorf("%+v", found)
+			}
+			return
+		}
+	}
+	t.Error("nothing is said of the configuration")
+}
+
 func TestBypass(t *testing.T) {
 	f := healthy()
 	for _, kind := range []string{"required_signatures", "required_linear_history", "merge_queue", "required_status_checks", "code_scanning"} {

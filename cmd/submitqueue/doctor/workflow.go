@@ -22,9 +22,17 @@ type Workflow struct {
 	Pulls  bool     // pull requests start it
 	Merges bool     // it runs for GitHub's own merge queue
 	Checks []string // the checks it reports; those that cannot be told end in "*"
+	Needs  []Need   // jobs that begin when others have passed
 	Stops  bool     // a later run in the same group stops the earlier one, whatever the branch
 	Parts  []string // commands that choose what to verify by comparing commits
 	Err    error    // it could not be read
+}
+
+// Need is a job that begins when others of its workflow have passed, and is skipped
+// when one of them fails.
+type Need struct {
+	Check  string   // as in Checks
+	Others []string // theirs
 }
 
 // maxWorkflow bounds the size of a workflow that is read.
@@ -56,9 +64,11 @@ func ReadWorkflow(name string, data []byte) (w Workflow) {
 	for id, j := range in.Jobs {
 		job, _ := j.(map[string]any)
 		w.Checks = append(w.Checks, checkOf(id, job))
+		w.need(id, job, in.Jobs)
 		w.Stops = w.Stops || stops(job["concurrency"])
 	}
 	slices.Sort(w.Checks)
+	slices.SortFunc(w.Needs, func(a, b Need) int { return strings.Compare(a.Check, b.Check) })
 	w.Parts = partial(string(data))
 	return w
 }
@@ -132,6 +142,25 @@ func checkOf(id string, job map[string]any) string {
 		return name + "*" // "name (a, b)", "name / job"
 	}
 	return name
+}
+
+// need notes what a job waits for, unless it runs whatever becomes of that.
+func (w *Workflow) need(id string, job, jobs map[string]any) {
+	others, ok := job["needs"].([]any)
+	if one, single := job["needs"].(string); single {
+		others, ok = []any{one}, true
+	}
+	if condition := fmt.Sprint(job["if"]); !ok || strings.Contains(condition, "always()") || strings.Contains(condition, "cancelled()") {
+		return
+	}
+	n := Need{Check: checkOf(id, job)}
+	for _, other := range others {
+		name := fmt.Sprint(other)
+		low, _ := jobs[name].(map[string]any)
+		n.Others = append(n.Others, checkOf(name, low))
+	}
+	slices.Sort(n.Others)
+	w.Needs = append(w.Needs, n)
 }
 
 // stops says whether runs of different branches stop one another.
@@ -255,6 +284,8 @@ func (r *report) awaited(f Facts, all []Workflow) {
 			}
 			check := c.Name
 			starts, elsewhere := "", ""
+			r.twice(step, check, all)
+			r.skipped(step, check, all)
 			for _, w := range all {
 				name := path.Base(w.Path)
 				switch {
@@ -277,6 +308,40 @@ func (r *report) awaited(f Facts, all []Workflow) {
 					fmt.Sprintf("add to it: on: push: branches: ['%s**']", github.BuildBranch))
 			default:
 				r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or mend the name", github.BuildBranch))
+			}
+		}
+	}
+}
+
+// twice tells of a check that several workflows report for one build: it has passed
+// when it has in all of them.
+func (r *report) twice(step queue.Step, check string, all []Workflow) {
+	var names []string
+	for _, w := range all {
+		if w.Starts && w.reports(check) {
+			names = append(names, path.Base(w.Path))
+		}
+	}
+	if len(names) > 1 {
+		r.add(Warns, "checks", fmt.Sprintf("step %q waits for the check %q, which %s all report for a build: it has passed when all of their runs are over and none says otherwise", step.Name, check, strings.Join(names, ", ")),
+			"give the jobs names of their own, and name those that decide in checks")
+	}
+}
+
+// skipped tells of a check whose job is skipped when another one fails that the step
+// does not wait for: then nothing says that the build has failed.
+func (r *report) skipped(step queue.Step, check string, all []Workflow) {
+	for _, w := range all {
+		for _, n := range w.Needs {
+			if !w.Starts || !(Workflow{Checks: []string{n.Check}}).reports(check) {
+				continue
+			}
+			missing := slices.DeleteFunc(slices.Clone(n.Others), func(other string) bool {
+				return slices.ContainsFunc(step.Checks, func(c queue.Check) bool { return (Workflow{Checks: []string{other}}).reports(c.Name) })
+			})
+			if len(missing) > 0 {
+				r.add(Warns, "checks", fmt.Sprintf("step %q waits for the check %q, whose job in %s needs %s first: it appears late, and where one of these fails it is skipped, which is no result", step.Name, check, path.Base(w.Path), strings.Join(missing, ", ")),
+					"name these in the step's checks, too, or give the job if: always() and let it fail")
 			}
 		}
 	}

@@ -1,0 +1,139 @@
+// Command faults shows that the tests find known faults: it puts each fault of
+// this directory back into the source, one at a time, and demands that a test
+// fails because of it. The source on disk is never changed (go test -overlay).
+//
+//	go run ./.ci/faults               puts each fault back and runs its test
+//	go run ./.ci/faults -only a3      only the faults with a name that begins so
+//	go run ./.ci/faults -checks 1000  draws up to 1000 histories for a property
+//	go run ./.ci/faults -apply-check  only compiles each fault
+//	go run ./.ci/faults -list         only demands that each fault can be put back
+//
+// It prints a table and exits with 1 where a test does not find its fault, or
+// where a fault cannot be put back because the source has changed: then its file
+// is to be brought up to date, with the fault as it would be written today.
+//
+// # Fault files
+//
+// A fault is one txtar file; its name without .txt is the fault's. The comment
+// at its beginning has a line for each of
+//
+//	what: what is wrong, in one line
+//	test: go test PACKAGE... -run PATTERN (further flags of go test may follow)
+//	expect: what the output of the failing test contains
+//
+// and each part is named after a file of the repository. It holds a text that
+// the file contains exactly once, a line "====", and what stands in its place. Parts
+// of one name are applied one after the other.
+//
+// A fault is to be found by a property of random histories (pgregory.net/rapid)
+// within the histories that a plain go test draws. The table says how many were
+// drawn; "-" stands for a test that draws none.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// dir is where the fault files are, from the top of the repository.
+const dir = ".ci/faults"
+
+func main() {
+	var o options
+	only := flag.String("only", "", "only the faults whose names begin so")
+	flag.IntVar(&o.checks, "checks", 0, "histories to draw for each property; 0: as many as a plain go test")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the histories; 0: another one each time")
+	flag.IntVar(&o.jobs, "jobs", 2, "faults at a time")
+	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long a test may take")
+	flag.BoolVar(&o.compile, "apply-check", false, "compile each fault, and run nothing")
+	flag.BoolVar(&o.list, "list", false, "put each fault back in memory only, compile and run nothing")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *only, o); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+// options say how faults are put back.
+type options struct {
+	checks        int
+	seed          uint64
+	jobs          int
+	timeout       time.Duration
+	compile, list bool
+}
+
+// run puts back the faults whose names begin with a prefix and prints the table.
+// The error says how many of them were not found.
+func run(ctx context.Context, prefix string, o options) error {
+	paths, err := filepath.Glob(filepath.Join(dir, prefix+"*.txt"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("no file %s/%s*.txt: run from the top of the repository", dir, prefix)
+	}
+	temp, err := os.MkdirTemp("", "faults")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	results := make([]result, len(paths))
+	var g errgroup.Group
+	g.SetLimit(max(o.jobs, 1))
+	for i, path := range paths {
+		g.Go(func() error {
+			r := try(ctx, path, filepath.Join(temp, strconv.Itoa(i)), o)
+			results[i] = r
+			fmt.Fprintf(os.Stderr, "%s: %s\n", r.id, r.word())
+			return nil
+		})
+	}
+	g.Wait()
+	return report(results)
+}
+
+// word is the result in a word or two.
+func (r result) word() string {
+	if r.err != nil {
+		return "WRONG"
+	}
+	return r.outcome
+}
+
+// report prints the table, and what is wrong below it.
+func report(results []result) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FAULT\tTEST\tOUTCOME\tHISTORIES\tSECONDS")
+	missed := 0
+	for _, r := range results {
+		if r.err != nil {
+			missed++
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f\n", r.id, strings.TrimPrefix(r.test, "go test "), r.word(), r.histories, r.took.Seconds())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.err != nil {
+			fmt.Printf("\n%s (%s): %v\n", r.id, r.what, r.err)
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of %d are not as they should be", missed, len(results))
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// APIBlame says who has turned the branch red, by now and lately.
+type APIBlame struct {
+	Queue  string    `json:"queue"`
+	Branch string    `json:"branch"`
+	Tip    string    `json:"tip,omitempty"`
+	Text   string    `json:"text"` // of what is red now, in words
+	Hunts  []APIHunt `json:"hunts"`
+}
+
+// APIHunt is one search: those that go on first.
+type APIHunt struct {
+	Tip      string       `json:"tip"`           // where the red was seen
+	Began    time.Time    `json:"began"`         // the first failure
+	Red      time.Time    `json:"red,omitzero"`  // more than a flake since then
+	Over     time.Time    `json:"over,omitzero"` // it has ended
+	End      string       `json:"end,omitempty"` // why: repaired, flaky, forced
+	Builds   int          `json:"builds"`        // made for it
+	Trails   []APITrail   `json:"trails"`        // what fails
+	Culprits []APICulprit `json:"culprits"`      // what turned it red
+}
+
+// APITrail is a step on targets that fails, with who may have turned it red.
+type APITrail struct {
+	Step     string   `json:"step"`
+	Targets  []string `json:"targets"`
+	Suspects []string `json:"suspects,omitempty"` // commits, oldest first; one: that is it
+	Beyond   bool     `json:"beyond,omitempty"`   // it fails on every commit that was looked at
+	Passes   bool     `json:"passes,omitempty"`   // by now
+}
+
+// APICulprit is a commit that turned the branch red, with the evidence.
+type APICulprit struct {
+	Commit      string    `json:"commit"`
+	Subject     string    `json:"subject,omitempty"`
+	Author      string    `json:"author,omitempty"`
+	Number      int       `json:"number,omitempty"` // of its pull request
+	Change      string    `json:"change,omitempty"`
+	Steps       []string  `json:"steps"`
+	Targets     []string  `json:"targets"`
+	Found       time.Time `json:"found"`
+	FailedBuild string    `json:"failed_build"`
+	FailedAt    time.Time `json:"failed_at"`
+	Tail        string    `json:"tail,omitempty"` // of the log
+	Tries       int       `json:"tries,omitempty"`
+	GreenCommit string    `json:"green_commit,omitempty"`
+	GreenBuild  string    `json:"green_build,omitempty"`
+	GreenAt     time.Time `json:"green_at,omitzero"`
+	Among       []string  `json:"among,omitempty"` // commits that could not be built, of which it may be one
+	Text        string    `json:"text"`
+}
+
+func (s *Server) apiBlame(c echo.Context) error {
+	v, err := s.named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	return answer(c, s.apiBlameOf(v))
+}
+
+func (s *Server) apiBlameOf(v queue.QueueView) APIBlame {
+	out := APIBlame{Queue: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Text: s.o.Words.Reason(queue.Change{}, v.Blame), Hunts: []APIHunt{}}
+	for i := range v.Hunts {
+		h := &v.Hunts[i]
+		x := APIHunt{Tip: string(h.Tip), Began: moment(h.Began), Red: moment(h.Red), Over: moment(h.Over), End: string(h.End), Builds: h.Builds,
+			Trails: []APITrail{}, Culprits: []APICulprit{}}
+		for j := range h.Trails {
+			t := &h.Trails[j]
+			a := APITrail{Step: t.Step, Targets: t.Targets, Beyond: t.Beyond, Passes: t.Over != 0}
+			for _, p := range h.Suspects(t) {
+				a.Suspects = append(a.Suspects, string(p.Commit))
+			}
+			x.Trails = append(x.Trails, a)
+		}
+		for _, p := range h.Culprits {
+			x.Culprits = append(x.Culprits, s.apiCulpritOf(p))
+		}
+		out.Hunts = append(out.Hunts, x)
+	}
+	return out
+}
+
+func (s *Server) apiCulpritOf(p queue.Culprit) APICulprit {
+	out := APICulprit{Commit: string(p.Commit), Subject: p.Subject, Author: p.Author, Number: p.Number, Change: string(p.Change),
+		Steps: p.Names, Targets: p.Targets, Found: moment(p.Found), FailedBuild: string(p.Failed.Build), FailedAt: moment(p.Failed.At),
+		Tail: p.Failed.Tail, Tries: p.Failed.Tries, GreenCommit: string(p.Green.Commit), GreenBuild: string(p.Green.Build), GreenAt: moment(p.Green.At),
+		Text: s.o.Words.Reason(queue.Change{}, queue.Reason{Code: queue.ReasonBlame, Culprits: []queue.Culprit{p}})}
+	for _, id := range p.Among {
+		out.Among = append(out.Among, string(id))
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ForgetCommand takes passes back: what is a target, step=NAME, both, or key=ID.
+type ForgetCommand struct {
+	Queue string `json:"queue,omitempty"`
+	User  string `json:"user"` // needs the permission over the queue
+	What  string `json:"what"`
+}
+
+// APILedger is what is known of the keys that somebody has asked for.
+type APILedger struct {
+	Queue   string         `json:"queue"`
+	Kind    string         `json:"kind"` // key, target or change
+	Change  string         `json:"change,omitempty"`
+	Main    string         `json:"main,omitempty"` // the commit that on_main speaks of
+	Keys    []APILedgerKey `json:"keys"`           // those of main first, then the latest
+	More    bool           `json:"more,omitempty"` // there are others, which `max` has cut off
+	Unknown string         `json:"unknown,omitempty"`
+}
+
+// APILedgerKey is what is known of one key: a step on a target at a hash.
+type APILedgerKey struct {
+	ID        string             `json:"id"`
+	Step      string             `json:"step,omitempty"`
+	Target    string             `json:"target"`
+	Hash      string             `json:"hash"`
+	State     string             `json:"state"` // passed, failed, running, forgotten or unknown
+	Passed    time.Time          `json:"passed,omitzero"`
+	Build     string             `json:"build,omitempty"`   // that passed it
+	Change    string             `json:"change,omitempty"`  // whose build that was; empty: main's
+	Commit    string             `json:"commit,omitempty"`  // on which it ran
+	Machine   string             `json:"machine,omitempty"` // that it passed on
+	Tries     int                `json:"tries,omitempty"`   // builds that gave a result
+	Running   string             `json:"running,omitempty"` // the build that verifies it now
+	OnMain    bool               `json:"on_main,omitempty"`
+	Rests     []string           `json:"rests,omitempty"` // pending changes whose present merge has it
+	Failures  []APILedgerFailure `json:"failures,omitempty"`
+	Forgotten *APIForgotten      `json:"forgotten,omitempty"`
+}
+
+// APILedgerFailure is one failing run of a key, or of several that one command ran.
+type APILedgerFailure struct {
+	At      time.Time `json:"at"`
+	Build   string    `json:"build"`
+	Machine string    `json:"machine,omitempty"`
+	Timeout bool      `json:"timeout,omitempty"`
+	With    int       `json:"with,omitempty"` // so many keys failed together, and none was named; 0: this one was
+	Tail    string    `json:"tail,omitempty"` // hostile text
+}
+
+// APIForgotten says who took passes back, and when.
+type APIForgotten struct {
+	What string    `json:"what"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// APIForget is what forgetting would do, as things stand.
+type APIForget struct {
+	Queue   string   `json:"queue"`
+	What    string   `json:"what"`
+	Passes  int      `json:"passes"`            // that main or a pending change rests on
+	Main    []string `json:"main,omitempty"`    // targets of main that would be unproven
+	Changes []string `json:"changes,omitempty"` // that have some built again
+	Landing []string `json:"landing,omitempty"` // being pushed, and not affected
+}
+
+// Ledgers is a Source that can look into the ledger.
+type Ledgers interface {
+	// Ledger looks up what is known in a queue: see Owner.Ledger.
+	Ledger(ctx context.Context, name, what string, most int) (LedgerView, error)
+	// Forgetting says what forgetting would do in a queue: see Owner.Forgetting.
+	Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error)
+}
+
+var _ Ledgers = (*Queues)(nil)
+
+// Ledger looks up what is known in a queue: see Owner.Ledger.
+func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (LedgerView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Ledger(ctx, what, most)
+	}
+	return LedgerView{}, errNotOwned{}
+}
+
+// Forgetting says what forgetting would do in a queue.
+func (q *Queues) Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Forgetting(ctx, f)
+	}
+	return ForgetView{}, errNotOwned{}
+}
+
+// ledgerDefault is how many keys an answer has where nobody says.
+const ledgerDefault = 50
+
+func (s *Server) apiLedger(c echo.Context) error {
+	q, source, err := s.ledgerOf(c)
+	if err != nil {
+		return err
+	}
+	what, most := c.QueryParam("what"), ledgerDefault
+	if what == "" || len(what) > 1000 {
+		return &problem{http.StatusBadRequest, "Say what to look up: add &what= with a target, a key's id or how it begins, a change's id or a pull request's number."}
+	}
+	if text := c.QueryParam("max"); text != "" {
+		if most, err = strconv.Atoi(text); err != nil || most < 1 || most > LedgerMost {
+			return &problem{http.StatusBadRequest, "max is a number from 1 to " + strconv.Itoa(LedgerMost) + "."}
+		}
+	}
+	v, err := source.Ledger(c.Request().Context(), q.Name, what, most)
+	if err != nil {
+		return s.ledgerAway(q.Name, err)
+	}
+	out := APILedger{Queue: q.Name, Kind: v.Kind, Change: string(v.Change), Main: string(v.Main), Keys: []APILedgerKey{}, More: v.More, Unknown: v.Unknown}
+	for _, k := range v.Keys {
+		out.Keys = append(out.Keys, apiLedgerKeyOf(k))
+	}
+	return answer(c, out)
+}
+
+func (s *Server) ledgerOf(c echo.Context) (queue.QueueView, Ledgers, error) {
+	q, err := s.named(c.QueryParam("queue"))
+	if err != nil {
+		return q, nil, err
+	}
+	source, ok := s.o.Source.(Ledgers)
+	if !ok {
+		return q, nil, &problem{http.StatusNotFound, "This server has no ledger to look into."}
+	}
+	return q, source, nil
+}
+
+func (s *Server) ledgerAway(name string, err error) error {
+	if errors.As(err, &errNotOwned{}) {
+		return &problem{http.StatusServiceUnavailable, "Another server owns this queue now, or none does yet. Ask that one, or try again in a moment."}
+	}
+	s.log.Warn("the ledger cannot be read", "queue", name, "error", err)
+	return &problem{http.StatusServiceUnavailable, "The ledger cannot be read now. Try again in a moment; /readyz says what is wrong."}
+}
+
+func apiLedgerKeyOf(k LedgerKey) APILedgerKey {
+	e := k.Entry
+	out := APILedgerKey{ID: string(k.Key.ID()), Step: k.Step, Target: k.Key.Target, Hash: string(k.Key.Hash), State: "unknown",
+		Tries: e.Tries, Running: string(k.Build), OnMain: k.OnMain, Rests: texts(k.Rests)}
+	for _, f := range e.Failures {
+		out.Failures = append(out.Failures, apiLedgerFailureOf(f, 0))
+	}
+	for _, set := range k.Sets {
+		for _, f := range set.Failures {
+			out.Failures = append(out.Failures, apiLedgerFailureOf(f, len(set.Keys)))
+		}
+	}
+	switch {
+	case k.Forgotten.At != 0:
+		out.State = "forgotten"
+		out.Forgotten = &APIForgotten{What: k.Forgotten.String(), By: k.Forgotten.By, At: moment(k.Forgotten.At)}
+	case e.Passed != 0:
+		out.State = "passed"
+	case k.Build != "":
+		out.State = "running"
+	case len(out.Failures) > 0:
+		out.State = "failed"
+	}
+	if e.Passed != 0 {
+		out.Passed, out.Build, out.Change, out.Commit, out.Machine =
+			moment(e.Passed), string(e.By), string(e.Change), string(e.Commit), e.Machine
+	}
+	return out
+}
+
+func apiLedgerFailureOf(f queue.Failure, with int) APILedgerFailure {
+	machine := f.Machine
+	if f.Host != "" {
+		machine = f.Host
+	}
+	return APILedgerFailure{At: moment(f.At), Build: string(f.Build), Machine: machine, Timeout: f.Timeout, With: with, Tail: f.Tail}
+}
+
+func (s *Server) apiForgetting(c echo.Context) error {
+	q, source, err := s.ledgerOf(c)
+	if err != nil {
+		return err
+	}
+	f, ok := queue.ParseForgotten(c.QueryParam("what"))
+	if !ok {
+		return errWhatToForget
+	}
+	v, err := source.Forgetting(c.Request().Context(), q.Name, f)
+	if err != nil {
+		return s.ledgerAway(q.Name, err)
+	}
+	out := APIForget{Queue: q.Name, What: f.String(), Passes: v.Passes, Changes: texts(v.Changes), Landing: texts(v.Landing)}
+	for _, k := range v.Main {
+		if n := len(out.Main); n == 0 || out.Main[n-1] != k.Target {
+			out.Main = append(out.Main, k.Target)
+		}
+	}
+	return answer(c, out)
+}
+
+var errWhatToForget = &problem{http.StatusBadRequest,
+	"Say what to forget in `what`: a target, step=NAME, both, or key=ID with the first 12 digits of a key's id or more. A target whose name has spaces is forgotten by its keys."}
+
+func (s *Server) apiForget(c echo.Context) error {
+	var cmd ForgetCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	f, ok := queue.ParseForgotten(strings.TrimSpace(cmd.What))
+	if !ok {
+		return errWhatToForget
+	}
+	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue forget "+f.String())
+}

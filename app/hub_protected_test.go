@@ -1,0 +1,73 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// One change, approved by an administrator, moves a file to a protected place; another
+// edits that file where it was. Git's merge of the two edits the protected file: it is
+// built and lands once an administrator has approved the edit, too.
+func TestProtectedByRename(t *testing.T) {
+	for _, method := range []string{"merge", "squash", "rebase"} {
+		t.Run(method, func(t *testing.T) {
+			body := "name: ci\n" + strings.Repeat("jobs: one line of many\n", 30) + "end: 1\n"
+			files := methods("batch: off, methods: [squash, rebase]")
+			files["tools/ci.yml"] = body
+			h := newHub(t, hubOptions{files: files})
+			h.github.SetPermissions(map[string]string{"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write",
+				"metadata": "read", "actions": "write", "statuses": "read", "workflows": "write"})
+			h.github.ExpireTokens()
+			h.proven()
+			must(h.Commit("ada", forgetest.Commit{Branch: "move", Files: map[string]string{".github/workflows/ci.yml": body}, Delete: []string{"tools/ci.yml"}}))
+			must(h.Commit("ann", forgetest.Commit{Branch: "edit", Files: map[string]string{"tools/ci.yml": body + "evil: steal the secrets\n"}}))
+			move := must(h.OpenPull("ada", "move", "main", "Move the workflow"))
+			edit := must(h.OpenPull("ann", "edit", "main", "Edit the tool"))
+			h.paused(move)
+			h.Comment("ada", move, "/land")
+			h.boarded(move)
+			h.Comment("ann", edit, "/land method="+method)
+			h.until("the edit waits for an approval", func(c *speculation.Core) bool {
+				v, _ := c.PullView(edit)
+				return v.Change.Phase == queue.Parked && v.Change.Reason.Code == queue.ReasonRequirements
+			})
+			h.says(edit, "it would change protected paths: `.github/workflows/ci.yml`", "an administrator of the repository must approve this very commit")
+			h.seen()
+			h.Comment("max", move, "/queue resume")
+			h.landed(move)
+			has := func() bool {
+				text, _ := runIn(h.Dir(), "git", "show", "main:.github/workflows/ci.yml")
+				return strings.Contains(text, "evil")
+			}
+			if has() {
+				t.Error("the workflow on main has an edit that no administrator has approved")
+			}
+			for _, b := range h.notesOf("build-asked") {
+				text, _ := runIn(h.Dir(), "git", "--git-dir="+h.mirror.Dir(), "show", string(b.Commit)+":.github/workflows/ci.yml")
+				if strings.Contains(text, "evil") {
+					t.Errorf("build of %s holds the edit", b.Commit)
+				}
+			}
+			h.Review("ada", edit, "APPROVED", "", "")
+			h.landed(edit)
+			if !has() {
+				t.Error("approved, and not on main")
+			}
+		})
+	}
+}
+
+// notesOf returns the history's notes of a kind.
+func (h *hub) notesOf(what string) (out []queue.Note) {
+	h.Helper()
+	for _, n := range must(h.store.History(h.Context(), hubQueue, 1000)) {
+		if n.What == what {
+			out = append(out, n)
+		}
+	}
+	return out
+}

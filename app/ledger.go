@@ -1,0 +1,361 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// LedgerMost bounds the keys of one look into the ledger.
+const LedgerMost = 500
+
+// LedgerView is what is known of the keys that somebody has asked for: of a key, of
+// a target, or of a change as it stands.
+type LedgerView struct {
+	Kind    string         // key, target or change
+	Change  queue.ChangeID // where it is a change
+	Keys    []LedgerKey    // those of main first, then the latest
+	More    bool           // there are others, which the limit has cut off
+	Main    queue.CommitID // the commit that OnMain speaks of
+	Unknown string         // why nobody can say what main rests on; ""
+}
+
+// LedgerKey is what is known of one key.
+type LedgerKey struct {
+	Key       queue.Key
+	Step      string           // the step's name; "": not known any more
+	Entry     queue.Entry      // the pass, and what has failed; zero: nothing is known
+	Sets      []queue.Entry    // sets of keys that failed together, this one among them
+	Build     queue.BuildID    // that verifies it now; "": none does
+	OnMain    bool             // main's tip has it
+	Rests     []queue.ChangeID // pending changes whose present merge has it
+	Forgotten queue.Forgotten  // by which a pass of it was taken back; zero: none was
+}
+
+// ForgetView is what forgetting would do.
+type ForgetView struct {
+	What    queue.Forgotten
+	Passes  int              // of the keys that main or a pending change has
+	Main    []queue.Key      // of these, those of main: unproven until they pass again
+	Changes []queue.ChangeID // pending changes that have some built again
+	Landing []queue.ChangeID // being pushed: they are not affected
+}
+
+// ledger is one moment's view of a queue's keys.
+type ledger struct {
+	names  map[queue.Digest]string // of steps
+	state  map[queue.KeyID]queue.Entry
+	sets   map[queue.KeyID][]queue.Entry
+	builds map[queue.KeyID]queue.BuildID
+	rests  map[queue.KeyID][]queue.ChangeID
+	of     map[queue.ChangeID][]queue.Key // of each change's present merge
+	keys   map[queue.KeyID]queue.Key
+	main   map[queue.KeyID]bool
+	tip    queue.CommitID
+	void   []queue.Forgotten
+	push   []queue.ChangeID
+	open   []queue.ChangeID
+	lost   string // why it is not known what main rests on
+}
+
+// errNotOwned: another server owns the queue, or none does yet.
+type errNotOwned struct{}
+
+// Error implements error.
+func (errNotOwned) Error() string { return "this server does not own the queue now" }
+
+// Ledger looks up what is known: what is the id of a key or how it begins, a
+// target, or a change by its id or its pull request's number.
+func (o *Owner) Ledger(ctx context.Context, what string, most int) (LedgerView, error) {
+	l, err := o.readLedger(ctx)
+	if err != nil {
+		return LedgerView{}, err
+	}
+	most = min(max(most, 1), LedgerMost)
+	v := LedgerView{Main: l.tip, Unknown: l.lost}
+	if id, ok := o.changeOf(what); ok {
+		v.Kind, v.Change = "change", id
+		for _, k := range l.of[id] {
+			l.keys[k.ID()] = k
+			v.Keys = append(v.Keys, LedgerKey{Key: k})
+		}
+		return v, o.fill(ctx, l, &v, most)
+	}
+	search := queue.Search{Target: what, Max: most + 1}
+	v.Kind = "target"
+	if regexp.MustCompile(`^[0-9a-f]{6,64}$`).MatchString(what) {
+		if v.Keys = l.matching(func(k queue.Key) bool { return strings.HasPrefix(string(k.ID()), what) }); len(v.Keys) > 0 {
+			v.Kind = "key"
+		}
+		found, _, err := o.find(ctx, queue.Search{Prefix: what, Max: most + 1})
+		if err != nil {
+			return v, err
+		}
+		if len(found) > 0 || v.Kind == "key" {
+			v.Kind, search = "key", queue.Search{Prefix: what, Max: most + 1}
+		}
+	}
+	if v.Kind == "target" {
+		v.Keys = l.matching(func(k queue.Key) bool { return k.Target == what })
+	}
+	found, more, err := o.find(ctx, search)
+	if err != nil {
+		return v, err
+	}
+	v.More = more
+	for _, e := range found {
+		if _, known := l.keys[e.Keys[0].ID()]; !known {
+			l.keys[e.Keys[0].ID()] = e.Keys[0]
+			v.Keys = append(v.Keys, LedgerKey{Key: e.Keys[0], Entry: e})
+		}
+	}
+	return v, o.fill(ctx, l, &v, most)
+}
+
+func (o *Owner) find(ctx context.Context, s queue.Search) ([]queue.Entry, bool, error) {
+	if o.Archive == nil {
+		return nil, false, nil
+	}
+	return o.Archive.Find(ctx, o.Queue, s)
+}
+
+// changeOf returns the change that somebody names by its id or number.
+func (o *Owner) changeOf(what string) (id queue.ChangeID, ok bool) {
+	o.Read(func(c *speculation.Core) {
+		s := c.State()
+		if ch := s.Changes[queue.ChangeID(what)]; ch != nil {
+			id, ok = ch.ID, true
+			return
+		}
+		if n, err := strconv.Atoi(strings.TrimPrefix(what, "#")); err == nil && s.Pulls[n] != nil {
+			p := s.Pulls[n]
+			id = cmp.Or(p.Active, p.Last)
+			ok = id != ""
+		}
+	})
+	return id, ok
+}
+
+// readLedger reads what the state knows of keys, and what main's tip has.
+func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
+	l := &ledger{names: map[queue.Digest]string{}, state: map[queue.KeyID]queue.Entry{}, sets: map[queue.KeyID][]queue.Entry{},
+		builds: map[queue.KeyID]queue.BuildID{}, rests: map[queue.KeyID][]queue.ChangeID{}, of: map[queue.ChangeID][]queue.Key{},
+		keys: map[queue.KeyID]queue.Key{}, main: map[queue.KeyID]bool{}}
+	var now inForce
+	if !o.Read(func(c *speculation.Core) {
+		s := c.State()
+		now = inForce{s.Main.Config, s.Main.Tip, s.Main.Analyzer}
+		l.read(s)
+	}) {
+		return nil, errNotOwned{}
+	}
+	if now.tip == "" || now.config == nil {
+		l.lost = "main has not been read, or has no configuration that can be used"
+		return l, nil
+	}
+	j, err := o.judge.shared(ctx, now.tip, now, "")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		l.lost = "main's targets cannot be told: " + err.Error()
+		return l, nil
+	}
+	for _, st := range j.steps.Steps {
+		l.names[st.Digest()] = st.Name
+	}
+	for _, k := range conflict.Keys(nil, j.snapshot, nil, j.steps.Steps) {
+		l.keys[k.ID()], l.main[k.ID()] = k, true
+	}
+	return l, nil
+}
+
+// read copies what the state has: the answer is made without holding up a turn.
+func (l *ledger) read(s *queue.State) {
+	l.tip, l.void = s.Main.Tip, slices.Clone(s.Main.Forgotten)
+	for _, set := range s.Steps {
+		for _, st := range set.Steps {
+			l.names[st.Digest()] = st.Name
+		}
+	}
+	for _, e := range s.Ledger {
+		if len(e.Keys) == 1 && e.ID == e.Keys[0].ID() {
+			l.state[e.ID], l.keys[e.ID] = *e, e.Keys[0]
+			continue
+		}
+		for _, k := range e.Keys {
+			l.keys[k.ID()] = k
+			l.sets[k.ID()] = append(l.sets[k.ID()], *e)
+		}
+	}
+	for _, b := range s.Builds {
+		for _, k := range b.Keys() {
+			if !b.Cancel {
+				l.builds[k.ID()], l.keys[k.ID()] = b.ID, k
+			}
+		}
+	}
+	if s.Push != nil {
+		l.push = slices.Clone(s.Push.Changes)
+	}
+	latest := map[queue.ChangeID]*queue.Link{}
+	for _, link := range s.Links {
+		for _, id := range link.Changes() {
+			if old := latest[id]; link.Outcome == queue.Merged && (old == nil || present(link, old, s.Main.Tip)) {
+				latest[id] = link
+			}
+		}
+	}
+	for id, link := range latest {
+		l.of[id] = slices.Clone(link.Keys)
+		ch := s.Changes[id]
+		if ch == nil || ch.Phase.Final() {
+			continue
+		}
+		l.open = append(l.open, id)
+		for _, k := range link.Keys {
+			l.keys[k.ID()] = k
+			l.rests[k.ID()] = append(l.rests[k.ID()], id)
+		}
+	}
+	slices.Sort(l.open)
+}
+
+// present reports whether one merge of a change is more present than another: on
+// main's tip, or made later.
+func present(a, b *queue.Link, tip queue.CommitID) bool {
+	if on := a.Parent == tip; on != (b.Parent == tip) {
+		return on
+	}
+	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+func (l *ledger) matching(of func(queue.Key) bool) []LedgerKey {
+	var out []LedgerKey
+	for _, k := range l.keys {
+		if of(k) {
+			out = append(out, LedgerKey{Key: k})
+		}
+	}
+	return out
+}
+
+// fill completes the keys of an answer with what the state and the archive know, in
+// order, and cuts it.
+func (o *Owner) fill(ctx context.Context, l *ledger, v *LedgerView, most int) error {
+	var ask []queue.Key
+	for i := range v.Keys {
+		k := &v.Keys[i]
+		id := k.Key.ID()
+		if e, known := l.state[id]; known {
+			k.Entry = e
+		}
+		k.Step, k.Sets, k.Build, k.OnMain, k.Rests = cmp.Or(l.names[k.Key.Step], k.Entry.Step), l.sets[id], l.builds[id], l.main[id], l.rests[id]
+		slices.Sort(k.Rests)
+		slices.SortFunc(k.Sets, func(a, b queue.Entry) int { return cmp.Compare(a.ID, b.ID) })
+		if k.Entry.Passed == 0 {
+			ask = append(ask, k.Key)
+		}
+	}
+	known, err := o.Store.Known(ctx, o.Queue, ask)
+	if err != nil {
+		return err
+	}
+	passes := map[queue.KeyID]queue.Entry{}
+	for _, e := range known {
+		passes[e.ID] = e
+	}
+	for i := range v.Keys {
+		k := &v.Keys[i]
+		if e, is := passes[k.Key.ID()]; is && k.Entry.Passed == 0 {
+			e.Failures = append(slices.Clone(e.Failures), k.Entry.Failures...)
+			k.Entry, k.Step = e, cmp.Or(k.Step, e.Step)
+		}
+		for _, f := range l.void {
+			if at := cmp.Or(k.Entry.Passed, f.At); f.Covers(k.Key, k.Step) && at <= f.At {
+				k.Forgotten = f
+			}
+		}
+	}
+	slices.SortFunc(v.Keys, func(a, b LedgerKey) int {
+		return cmp.Or(order(b.OnMain, a.OnMain), cmp.Compare(latestOf(b), latestOf(a)), cmp.Compare(a.Key.Target, b.Key.Target),
+			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Key.ID(), b.Key.ID()))
+	})
+	if len(v.Keys) > most {
+		v.Keys, v.More = v.Keys[:most], true
+	}
+	return nil
+}
+
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// latestOf is when something was last learned of a key.
+func latestOf(k LedgerKey) queue.Instant {
+	at := k.Entry.Passed
+	for _, f := range k.Entry.Failures {
+		at = max(at, f.At)
+	}
+	return at
+}
+
+// Forgetting says what forgetting would do, as things stand.
+func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (ForgetView, error) {
+	l, err := o.readLedger(ctx)
+	if err != nil {
+		return ForgetView{}, err
+	}
+	v := ForgetView{What: f, Landing: l.push}
+	var covered []queue.Key
+	for id, k := range l.keys {
+		if (l.main[id] || len(l.rests[id]) > 0) && f.Covers(k, l.names[k.Step]) {
+			covered = append(covered, k)
+		}
+	}
+	known, err := o.Store.Known(ctx, o.Queue, covered)
+	if err != nil {
+		return v, err
+	}
+	passed := map[queue.KeyID]bool{}
+	for _, e := range known {
+		passed[e.ID] = !queue.Void(l.void, &e, l.names[e.Keys[0].Step])
+	}
+	again := map[queue.ChangeID]bool{}
+	for _, k := range covered {
+		id := k.ID()
+		if !passed[id] && l.state[id].Passed == 0 {
+			continue
+		}
+		v.Passes++
+		if l.main[id] {
+			v.Main = append(v.Main, k)
+		}
+		for _, ch := range l.rests[id] {
+			again[ch] = !slices.Contains(l.push, ch)
+		}
+	}
+	for id, yes := range again {
+		if yes {
+			v.Changes = append(v.Changes, id)
+		}
+	}
+	slices.Sort(v.Changes)
+	slices.SortFunc(v.Main, func(a, b queue.Key) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.ID(), b.ID()))
+	})
+	return v, nil
+}

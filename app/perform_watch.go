@@ -1,0 +1,88 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// watch says which keys main has of some steps and targets, or which of its keys were
+// seen to pass last before a moment, and what is known of them.
+func (p *performer) watch(ctx context.Context, key string, t queue.Watch) (queue.Body, error) {
+	now, err := p.inForce()
+	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
+		return nil, err
+	}
+	now.by = t.Analyzer
+	j, err := p.judge.shared(ctx, t.Commit, now, "")
+	if err != nil {
+		return nil, err
+	}
+	tr, err := p.Mirror.Tree(ctx, t.Commit)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps, Analyzer: j.snapshot.Analyzer}
+	all := aimed(j.steps, conflict.Keys(nil, j.snapshot, nil, j.steps.Steps))
+	if t.Before == 0 {
+		out.Found = among(all, t.Aims)
+		out.Passed, err = p.Store.Known(ctx, p.Queue, keysOf(out.Found))
+		return out, err
+	}
+	known, err := p.Store.Known(ctx, p.Queue, keysOf(all))
+	if err != nil {
+		return nil, err
+	}
+	known = slices.DeleteFunc(known, func(e queue.Entry) bool { return e.Good() >= t.Before })
+	slices.SortStableFunc(known, func(a, b queue.Entry) int { return cmp.Compare(a.Good(), b.Good()) })
+	out.Passed = known[:min(len(known), t.Most)]
+	old := map[queue.Digest]bool{}
+	for _, e := range out.Passed {
+		old[e.ID] = true
+	}
+	out.Found = slices.DeleteFunc(all, func(x queue.Aimed) bool { return !old[x.Key.ID()] })
+	return out, nil
+}
+
+// aimed names keys by their steps and targets.
+func aimed(steps queue.StepSet, keys []queue.Key) []queue.Aimed {
+	names := map[queue.Digest]string{}
+	for _, s := range steps.Steps {
+		names[s.Digest()] = s.Name
+	}
+	out := make([]queue.Aimed, len(keys))
+	for i, k := range keys {
+		out[i] = queue.Aimed{Aim: queue.Aim{Step: names[k.Step], Target: k.Target}, Key: k}
+	}
+	return out
+}
+
+// among returns of all keys those that are aimed at.
+func among(all []queue.Aimed, aims []queue.Aim) []queue.Aimed {
+	byAim := map[queue.Aim]queue.Aimed{}
+	for _, x := range all {
+		byAim[x.Aim] = x
+		if some := (queue.Aim{Step: x.Step}); byAim[some].Step == "" {
+			byAim[some] = queue.Aimed{Aim: some, Key: x.Key}
+		}
+	}
+	var out []queue.Aimed
+	for _, a := range aims {
+		if x, has := byAim[a]; has {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func keysOf(found []queue.Aimed) []queue.Key {
+	keys := make([]queue.Key, len(found))
+	for i, x := range found {
+		keys[i] = x.Key
+	}
+	return keys
+}

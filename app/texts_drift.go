@@ -1,0 +1,59 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Drift says in plain text what of the target branch fails by now though nothing in it
+// has changed, and since when.
+func (w Words) Drift(d queue.Drift) string {
+	return voice{o: TextOptions{Words: w}, plain: true}.drift(d)
+}
+
+func (w voice) drift(d queue.Drift) string {
+	text := w.code(d.Step)
+	if d.Target != "" && d.Target != queue.TargetTree {
+		text += " on " + w.code(d.Target)
+	}
+	if d.Good > 1 {
+		text += " passed there at " + w.clockText(d.Good) + " and"
+	}
+	return text + " fails there since " + w.clockText(d.Bad) + ", though nothing that it depends on in the repository has changed"
+}
+
+// drifts says so of each, as it follows another sentence.
+func (w voice) drifts(all []queue.Drift) string {
+	var b strings.Builder
+	for _, d := range all {
+		b.WriteString(" " + w.drift(d) + ".")
+	}
+	return b.String()
+}
+
+// passedOnMain says when the target branch itself was seen to pass what has failed.
+func (w voice) passedOnMain(f queue.Evidence) string {
+	switch {
+	case f.Good == 0:
+		return ""
+	case f.Control != "":
+		return "; run again without it, the target branch passed the same at " + w.clockText(f.Good)
+	}
+	return "; the target branch passed the same at " + w.clockText(f.Good)
+}
+
+func (w voice) driftNote(n queue.Note) (what, more string) {
+	names := n.Reason.Names
+	if len(names) == 0 {
+		return "The target branch has drifted", ""
+	}
+	more = "step " + w.code(names[0])
+	if len(names) > 1 {
+		more += " on " + w.codes(names[1:])
+	}
+	if n.What == "drift-over" {
+		return "The target branch has recovered", more + ", which had failed since " + w.clockText(n.Reason.Until)
+	}
+	return "The target branch has drifted", more + " fails since " + w.clockText(n.Reason.Until) + ", though nothing that it depends on in the repository has changed"
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/audit"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// print writes the report for people.
+func (c *auditInputsCommand) print(p sheet, r *auditReport) {
+	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), r.headline()))
+	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
+	switch {
+	case r.Unknown != "":
+		p.text("The tree cannot be analyzed, so it is one target that has every file: "+r.Unknown, "")
+		return
+	case r.NotAudited != "":
+		p.text("Not audited: "+r.NotAudited+".", "")
+	case r.Tracer != "":
+		p.text("Watched by "+r.Tracer+"; each step ran on each target alone.", "")
+	}
+	for _, s := range r.Skipped {
+		p.text(fmt.Sprintf("Step %s is not run: %s.", oneLine(s.Step), s.Why), "")
+	}
+	for _, a := range r.Results {
+		if a.Outcome != auditDone {
+			fmt.Fprintln(p.out)
+			p.text(fmt.Sprintf("%s, step %s: not audited as a whole, as %s", oneLine(a.Target), oneLine(a.Step), a.why()), "")
+		}
+		if a.Judged != nil && len(a.Findings) > 0 {
+			fmt.Fprintln(p.out)
+			p.text(fmt.Sprintf("%s, step %s: %s read and in none of its hashes", oneLine(a.Target), oneLine(a.Step), counted(len(a.Findings), "file")), "")
+			c.findings(p, a.Findings)
+		}
+	}
+	r.proposal(p)
+	if beside := r.beside(); beside != "" {
+		fmt.Fprintln(p.out)
+		p.text(beside, "")
+	}
+}
+
+// why says why a result is not an audit.
+func (a *auditResult) why() string {
+	if a.Outcome == auditFailed {
+		return "the step failed, and what it would have read after that is not known: " + oneLine(a.Detail)
+	}
+	return oneLine(a.Detail)
+}
+
+func (r *auditReport) headline() string {
+	files := map[string]bool{}
+	targets := map[string]bool{}
+	for _, a := range r.Results {
+		if a.Judged == nil {
+			continue
+		}
+		for _, f := range a.Findings {
+			files[f.File], targets[a.Target] = true, true
+		}
+	}
+	switch {
+	case r.Unknown != "":
+		return "not audited"
+	case len(targets) == 1:
+		return fmt.Sprintf("1 target reads %s beyond its hash", counted(len(files), "file"))
+	case len(targets) > 0:
+		return fmt.Sprintf("%d targets read %s beyond their hashes", len(targets), counted(len(files), "file"))
+	case !r.whole():
+		return "not audited as a whole; nothing was found in the rest"
+	case len(r.Results) == 0:
+		return "nothing to audit: every file is in the one key that there is"
+	}
+	return fmt.Sprintf("nothing is read beyond the hashes, in %s of a step on a target", counted(len(r.Results), "run"))
+}
+
+func (c *auditInputsCommand) findings(p sheet, list []audit.Finding) {
+	shown, more := some(list, c.Limit)
+	cells := [][]string{}
+	for i := range shown {
+		f := &shown[i]
+		cells = append(cells, []string{oneLine(f.File), oneLine(f.Why()), "read by " + examples(f.Programs, 2)})
+	}
+	p.grid(cells, "  ")
+	if more > 0 {
+		p.line(fmt.Sprintf("  and %d more (--limit 0 lists all)", more))
+	}
+}
+
+// proposal says what to write.
+func (r *auditReport) proposal(p sheet) {
+	if len(r.Inputs) == 0 {
+		return
+	}
+	fmt.Fprintln(p.out)
+	p.text("A change to one of these files lands without that the step has run. Declare them in "+queue.ConfigPath+", or take them out of ignore:", "")
+	fmt.Fprintln(p.out)
+	fmt.Fprint(p.out, printable(inputsText(r.Inputs)))
+	if len(r.Uncovered) > 0 {
+		fmt.Fprintln(p.out)
+		p.text("That leaves out "+examples(r.Uncovered, 4)+".", "")
+	}
+}
+
+// inputsText is what to write into the configuration.
+func inputsText(list []queue.Inputs) string {
+	var b strings.Builder
+	b.WriteString("analysis:\n  inputs:\n")
+	for _, in := range list {
+		fmt.Fprintf(&b, "    - {targets: [%s], files: [%s]}\n", flowList(in.Targets), flowList(in.Files))
+	}
+	return b.String()
+}
+
+func flowList(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = quotedFlow(s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// beside says what was seen beyond the findings.
+func (r *auditReport) beside() string {
+	partly, listed, tested := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	add := func(to map[string]bool, list []string) {
+		for _, s := range list {
+			to[s] = true
+		}
+	}
+	for _, a := range r.Results {
+		if a.Judged != nil {
+			add(partly, a.Partly)
+			add(listed, a.Listed)
+			add(tested, a.Tested)
+		}
+	}
+	var parts []string
+	if len(partly) > 0 {
+		parts = append(parts, counted(len(partly), "file")+" of which hashes have what the analyzer reads in them")
+	}
+	if len(listed) > 0 {
+		parts = append(parts, counted(len(listed), "folder")+" listed")
+	}
+	if len(tested) > 0 {
+		parts = append(parts, counted(len(tested), "file")+" looked up and not read")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Beside that, and no findings: " + strings.Join(parts, "; ") + ". --json lists them."
+}

@@ -1,0 +1,38 @@
+package queue
+
+import (
+	"context"
+	"time"
+)
+
+// ArchiveTTL is how long the archive keeps a pass after it was written or renewed.
+const ArchiveTTL = 30 * 24 * time.Hour
+
+// RenewAfter is how much of its time in the archive a pass must have used up
+// before Renew does anything: what is used all day is renewed once a day.
+const RenewAfter = 24 * time.Hour
+
+// Archive is what a store offers to people and to upkeep beside Store: the passes
+// that it keeps, by what is known of their keys. queue/memstore and
+// queue/redisstore pass one conformance suite (queue/storetest).
+type Archive interface {
+	// Find returns the passes that a search asks for, the latest first. more says
+	// that there are others, which the search's limit has cut off. A look-up costs
+	// what it returns, not what the archive holds.
+	Find(ctx context.Context, queue string, s Search) (found []Entry, more bool, err error)
+	// Renew keeps passes that Known or Find has returned for ArchiveTTL from now on.
+	// One of whose time less than RenewAfter is used up may keep the time it has;
+	// one that has expired meanwhile does not come back.
+	Renew(ctx context.Context, queue string, passes []Entry) error
+}
+
+// Search asks an archive for the passes of one target, or for those whose key's
+// id begins with some hexadecimal digits.
+type Search struct {
+	Target string // this or Prefix
+	Prefix string
+	Max    int // at the most so many; from 1 to SearchMost
+}
+
+// SearchMost bounds the entries of one answer.
+const SearchMost = 1000

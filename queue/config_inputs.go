@@ -1,0 +1,35 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// checkInputs checks the declared inputs of the analysis, or of one of its
+// parts, at a path.
+func checkInputs(r *configReader, at string, list []Inputs, targets bool) {
+	if len(list) > 0 && !targets && r.read("analysis") {
+		r.report(at+".inputs", "%s.inputs is for targets, and without an analyzer the tree is one target that has every file: set analysis.analyzer, or delete inputs", at)
+		return
+	}
+	for i, in := range list {
+		path := fmt.Sprintf("%s.inputs[%d]", at, i)
+		r.globs(path+".files", in.Files)
+		for j, g := range in.Targets {
+			sub := fmt.Sprintf("%s.targets[%d]", path, j)
+			switch {
+			case g == "" || r.bad[sub]:
+			case len(g) > maxGlob:
+				r.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
+			case strings.HasPrefix(g, "!"):
+				r.report(sub, "%s is %s: exclusions with \"!\" are not supported, list what is meant", sub, quoted(g))
+			case g == TargetTree || g == TargetUnowned:
+				r.report(sub, "%s is %s, which is no target of an analyzer: name targets, or take the files into analysis.barrier", sub, quoted(g))
+			case !doublestar.ValidatePattern(g):
+				r.report(sub, "%s is %s, which is not a valid glob", sub, quoted(g))
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package queue
+
+// Aim names a thing of main that is run again: a step, by its name, on a target.
+// An empty Target stands for any one that the step has.
+type Aim struct {
+	Step   string `json:"step"`
+	Target string `json:"target,omitempty"`
+}
+
+// ID names the aim among those of a queue.
+func (a Aim) ID() string { return a.Step + "\x00" + a.Target }
+
+// Aimed is the key that main has of an aim.
+type Aimed struct {
+	Aim
+	Key Key `json:"key"`
+}
+
+// Control is what is known of main itself in a matter in which changes have failed:
+// the same step on the same target, without any of them. It is kept as long as a
+// rejection rests on it, and is about one stretch of main's line (Line.Epoch).
+type Control struct {
+	Aim
+	Commit  CommitID `json:"commit,omitempty"`  // of main's line; what the others say is of it. Empty: not asked yet
+	Key     Key      `json:"key,omitzero"`      // main's, at Commit
+	Missing bool     `json:"missing,omitempty"` // main has no such step or target at Commit: it cannot be to blame
+	Good    Instant  `json:"good,omitempty"`    // when Key was last seen to pass, wherever
+	Began   Instant  `json:"began,omitempty"`   // when the latest run began that has passed it on a commit of main's line; 0: none has
+	Build   BuildID  `json:"build,omitempty"`   // that run
+	Since   Instant  `json:"since,omitempty"`   // only a run that began then, or later, is enough; 0: none is needed
+	Runs    int      `json:"runs,omitempty"`    // builds started for it
+	Retry   Instant  `json:"retry,omitempty"`   // no other is started before
+}
+
+// Drift is a key of main that had passed and fails now, though nothing that its hash
+// covers has changed: something outside the repository has.
+type Drift struct {
+	Aim
+	Key   KeyID   `json:"key"`
+	Good  Instant `json:"good,omitempty"`  // when it was last seen to pass; 0: not known
+	Bad   Instant `json:"bad"`             // when it was first seen to fail after that
+	Build BuildID `json:"build,omitempty"` // that shows the failure
+}

@@ -1,0 +1,421 @@
+package speculation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A control is the same step on main, without the change: a failure is a change's own
+// only as far as main passes what has failed. Main was proven when its commits landed,
+// and may be red by now at the same hashes (drift), or for a reason that no hash
+// covers. So a rejection rests on a control:
+//
+//   - of an opaque failure, on a run that has passed on a commit of main's line and
+//     began no earlier than the first failing run that counts;
+//   - of a failure that names its target, or whose target is the whole tree, on the
+//     same, unless main's key of the step and the target has been seen to pass within
+//     proofFresh of that run.
+//
+// The build of a change on the very commit that has landed is such a run, too.
+//
+// What main does not have, it cannot be to blame for. Controls begin when the first
+// failure is known, beside the runs that repeat it, and all rejections share them: of
+// one step on one target there is one record (queue.Control) and one run at a time.
+//
+// A control on an older commit of main's line is as good as one on its tip while no
+// commit of others has come since: what has landed meanwhile has passed the gate. So a
+// run that has begun goes on while main moves, and a main that never rests delays no
+// rejection. Commits of others end all controls (newEpoch).
+//
+// A control that fails is no verdict on anybody: it is run again, and when it has
+// failed as often as decides, main has drifted (drift.go).
+
+const (
+	proofFresh     = time.Hour        // how old a pass of main may be when a target fails by name
+	valueControl   = 10               // more than any first build's: a verdict waits for it
+	patienceToAsk  = 30 * time.Second // how long main stays for the answer to what it has
+	controlsAtOnce = 2                // runs of one control before it waits for the next
+)
+
+// need is what a rejection asks of a control.
+type need struct {
+	aim   queue.Aim
+	fresh queue.Instant // main's key, seen to pass then or later, is enough; 0: it is not
+	since queue.Instant // else a run that began then or later
+}
+
+// needs returns the controls that failing evidence against a link asks for.
+func (c *Core) needs(l *queue.Link, e *queue.Entry) []need {
+	step := e.Step
+	if st, ok := c.step(l, e.Keys[0]); ok {
+		step = st.Name
+	}
+	var first queue.Instant
+	for _, f := range e.Failures {
+		if c.now.Sub(f.At) < queue.FailureExpiry {
+			first = queue.Earliest(first, f.Start())
+		}
+	}
+	if !e.IsSet() {
+		return []need{{aim: queue.Aim{Step: step, Target: e.Keys[0].Target}, fresh: max(first.Add(-proofFresh), 1), since: first}}
+	}
+	var out []need
+	missing := true
+	for _, k := range e.Keys {
+		n := need{aim: queue.Aim{Step: step, Target: k.Target}, since: first}
+		at := c.s.Controls[n.aim.ID()]
+		missing = missing && at != nil && at.Missing
+		out = append(out, n)
+	}
+	if missing { // main has none of the targets, but perhaps others of the step
+		out = append(out, need{aim: queue.Aim{Step: step}, since: first})
+	}
+	return out
+}
+
+// met reports whether a control says that main is not to blame.
+func (n need) met(x *queue.Control) bool {
+	switch {
+	case x == nil || x.Commit == "":
+		return false
+	case x.Missing, x.Began >= n.since:
+		return true
+	}
+	return n.fresh != 0 && x.Good >= n.fresh
+}
+
+// mainCleared reports whether failing evidence against a link is known not to be main's
+// fault.
+func (c *Core) mainCleared(l *queue.Link, e *queue.Entry) bool {
+	return !slices.ContainsFunc(c.needs(l, e), func(n need) bool { return !n.met(c.s.Controls[n.aim.ID()]) })
+}
+
+// against says in a change's evidence when main was seen to pass what has failed.
+func (c *Core) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
+	for _, n := range c.needs(l, e) {
+		x := c.s.Controls[n.aim.ID()]
+		if x == nil || x.Missing {
+			continue
+		}
+		if ev.Good == 0 || x.Good < ev.Good {
+			ev.Good = x.Good
+		}
+		if x.Began >= n.since {
+			ev.Control = x.Build
+		}
+	}
+}
+
+// controls keeps the records of those controls that somebody's rejection needs, and
+// asks what main has of them. While a push is under way it is not known whose failures
+// will count.
+func (c *Core) controls() {
+	m := &c.s.Main
+	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
+		return
+	}
+	wanted := map[string]need{}
+	want := func(l *queue.Link) {
+		for _, e := range c.state(l).shaken {
+			if e.Expires(c.now) == 0 || c.excused(l, e) {
+				continue
+			}
+			for _, n := range c.needs(l, e) {
+				id := n.aim.ID()
+				old, has := wanted[id]
+				if n.met(c.s.Controls[id]) {
+					n.since = 0
+				}
+				if !has {
+					old = n
+				}
+				old.since = max(old.since, n.since)
+				wanted[id] = old
+			}
+		}
+	}
+	for _, l := range c.onTip.links {
+		if c.links[l] != nil {
+			want(l)
+		}
+	}
+	for _, ch := range c.tries() {
+		if l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]; l != nil && ch.Would == nil {
+			want(l)
+		}
+	}
+	for _, id := range sorted(c.s.Controls) {
+		if _, has := wanted[id]; !has {
+			delete(c.s.Controls, id)
+			c.touch(queue.KindControl, id)
+		}
+	}
+	for _, id := range sorted(wanted) {
+		n, x := wanted[id], c.s.Controls[id]
+		if x == nil {
+			x = &queue.Control{Aim: n.aim, Since: n.since}
+			c.s.Controls[id] = x
+			c.touch(queue.KindControl, id)
+		} else if x.Since != n.since {
+			x.Since = n.since
+			c.touch(queue.KindControl, id)
+		}
+	}
+	c.askControls()
+}
+
+// askControls asks for main's keys of the controls that nothing is known of, or that
+// are to be run on main as it is by now.
+func (c *Core) askControls() {
+	m := &c.s.Main
+	if len(c.s.Controls) == 0 {
+		if m.Control != "" {
+			m.Control = ""
+			c.untidy[""] = true
+			c.touchMain()
+		}
+		return
+	}
+	if c.watching > 0 {
+		return
+	}
+	var aims []queue.Aim
+	ask := false
+	for _, id := range sorted(c.s.Controls) {
+		x := c.s.Controls[id]
+		ask = ask || x.Commit == "" || x.Since != 0 && x.Commit != m.Tip && !c.controlRuns(x)
+		if x.Commit == "" || x.Since != 0 {
+			aims = append(aims, x.Aim)
+		}
+	}
+	if ask {
+		c.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
+	}
+}
+
+// readingMain reports whether it is being read, for the first time, what main has of what
+// has failed on it: main stays where it is for that moment, so that a verdict which
+// needs no run is given on the real main.
+func (c *Core) readingMain() bool {
+	if c.watching == 0 {
+		return false
+	}
+	for _, key := range sorted(c.s.Actions) {
+		a := c.s.Actions[key]
+		t, is := a.Task.(queue.Watch)
+		until := a.At.Add(patienceToAsk)
+		if !is || t.Before != 0 || a.Attempt > 1 || c.now >= until {
+			continue
+		}
+		if slices.ContainsFunc(t.Aims, func(aim queue.Aim) bool {
+			x := c.s.Controls[aim.ID()]
+			return x != nil && x.Commit == ""
+		}) {
+			c.wakeAt(until)
+			return true
+		}
+	}
+	return false
+}
+
+// controlRuns reports whether a build that runs verifies a control's key.
+func (c *Core) controlRuns(x *queue.Control) bool {
+	f := c.facts[x.Key.ID()]
+	return x.Key != queue.Key{} && f != nil && f.build != nil
+}
+
+// controlled takes in what main has of what was asked for.
+func (c *Core) controlled(b queue.Controlled) {
+	a := c.done(b.Action)
+	if a == nil {
+		return
+	}
+	t, ok := a.Task.(queue.Watch)
+	m := &c.s.Main
+	if !ok || t.Epoch != m.Line.Epoch {
+		return
+	}
+	if b.Analyzer != m.Analyzer { // which is in force will be said; until main moves nobody asks again
+		for _, aim := range t.Aims {
+			if x := c.s.Controls[aim.ID()]; x != nil {
+				x.Commit = b.Commit
+				c.touch(queue.KindControl, x.ID())
+			}
+		}
+		c.watchLater()
+		return
+	}
+	for _, e := range b.Passed {
+		c.remember(e)
+	}
+	known := map[queue.Digest]*queue.Entry{}
+	for i := range b.Passed {
+		known[b.Passed[i].ID] = &b.Passed[i]
+	}
+	if t.Before != 0 {
+		c.watched(t, b)
+		return
+	}
+	found := map[queue.Aim]queue.Key{}
+	var keys []queue.Key
+	for _, x := range b.Found {
+		if found[x.Aim] = x.Key; !slices.Contains(keys, x.Key) {
+			keys = append(keys, x.Key)
+		}
+	}
+	for _, aim := range t.Aims {
+		x := c.s.Controls[aim.ID()]
+		if x == nil {
+			continue
+		}
+		k, has := found[aim]
+		x.Commit, x.Key, x.Missing = b.Commit, k, !has
+		for _, e := range []*queue.Entry{known[k.ID()], c.s.Ledger[k.ID()]} {
+			if e == nil || !has || e.Passed == 0 {
+				continue
+			}
+			if x.Good = max(x.Good, e.Good()); e.Commit == b.Commit && e.Began > x.Began {
+				x.Began, x.Build = e.Began, e.By
+			}
+		}
+		c.touch(queue.KindControl, x.ID())
+	}
+	if old := c.s.Links[m.Control]; old != nil {
+		for _, k := range old.Keys { // of the others that the same commit was asked for
+			if old.Commit == b.Commit && !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	m.Control = c.putAside(b, "@control", keys)
+	c.touchMain()
+}
+
+// putAside makes a root link of keys of main that have passed, beside the one of what
+// main has unproven.
+func (c *Core) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
+	c.untidy[""] = true
+	if len(keys) == 0 {
+		return ""
+	}
+	c.putSteps(b.Steps)
+	l := &queue.Link{ID: queue.LinkOf(b.Commit, "") + name, Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree,
+		Steps: b.Steps.ID, Keys: keys, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: c.s.Main.Line}
+	if old := c.s.Links[l.ID]; old != nil {
+		l.At, l.Attempts = old.At, old.Attempts
+		c.s.Links[l.ID] = l
+		c.indexLink(l)
+		c.forgetLink(old)
+	} else {
+		c.s.Links[l.ID] = l
+		c.indexLink(l)
+	}
+	c.touch(queue.KindLink, string(l.ID))
+	return l.ID
+}
+
+// aside reports whether a link is of keys of main that are run again.
+func (c *Core) aside(l *queue.Link) bool {
+	return l.Change == "" && (l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch)
+}
+
+// shownOnMain takes in what a run on a commit of main's line has passed.
+func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string) {
+	l := c.s.Links[b.Link]
+	if b.Change != "" || len(passed) == 0 {
+		return
+	}
+	c.recovered(j, passed)
+	if l == nil || l.Since.Epoch != c.s.Main.Line.Epoch {
+		return
+	}
+	for _, k := range j.Keys {
+		if !slices.Contains(passed, k.Target) {
+			continue
+		}
+		for _, aim := range []queue.Aim{{Step: j.Step.Name, Target: k.Target}, {Step: j.Step.Name}} {
+			x := c.s.Controls[aim.ID()]
+			if x == nil || aim.Target == "" && x.Key != k {
+				continue
+			}
+			x.Good = c.now
+			if at := began(b); at > x.Began {
+				x.Began, x.Build = at, b.ID
+			}
+			c.touch(queue.KindControl, x.ID())
+		}
+	}
+}
+
+// endControls forgets what was shown of main before commits of others came to it, or
+// under another version of the analyzer.
+func (c *Core) endControls() {
+	for _, id := range sorted(c.s.Controls) {
+		delete(c.s.Controls, id)
+		c.touch(queue.KindControl, id)
+	}
+	c.s.Main.Control, c.s.Main.Watch, c.s.Main.Watched = "", "", 0
+	c.untidy[""] = true
+	c.touchMain()
+}
+
+// controls considers the runs that rejections wait for.
+func (p *planning) controls() {
+	l := p.s.Links[p.s.Main.Control]
+	var keys []queue.Key
+	for _, id := range sorted(p.s.Controls) {
+		x := p.s.Controls[id]
+		if x.Since == 0 || x.Began >= x.Since || x.Commit == "" || x.Missing || x.Key == (queue.Key{}) {
+			continue
+		}
+		if f := p.facts[x.Key.ID()]; f != nil && f.build != nil {
+			p.credit(f.build, valueControl)
+			continue
+		}
+		if x.Retry > p.now {
+			p.wakeAt(x.Retry)
+			continue
+		}
+		if l != nil && slices.Contains(l.Keys, x.Key) && !slices.Contains(keys, x.Key) {
+			keys = append(keys, x.Key)
+		}
+	}
+	if len(keys) > 0 {
+		p.consider(candidate{link: l, value: valueControl, aim: aim{kind: queue.WorthControl}, always: true}, keys)
+	}
+}
+
+// ranControls counts a run of controls: what it does not clear is soon run once more, and
+// then ever more rarely.
+func (p *planning) ranControls(keys []queue.Key) {
+	for _, id := range sorted(p.s.Controls) {
+		x := p.s.Controls[id]
+		if !slices.Contains(keys, x.Key) {
+			continue
+		}
+		if x.Runs++; x.Runs > controlsAtOnce {
+			x.Retry = p.now.Add(backoff(x.Runs - controlsAtOnce))
+		}
+		p.touch(queue.KindControl, id)
+	}
+}
+
+// underControl names the steps whose failures wait for a control before they count
+// against a change on main.
+func (c *Core) underControl(ch *queue.Change) []string {
+	l := c.s.Links[queue.LinkOf(c.s.Main.Tip, ch.ID)]
+	if l == nil || l.Outcome != queue.Merged {
+		return nil
+	}
+	var steps []string
+	own, _ := c.blame(l, c.state(l).broken)
+	for _, e := range own {
+		if st, ok := c.step(l, e.Keys[0]); ok && !c.mainCleared(l, e) {
+			steps = append(steps, st.Name)
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}

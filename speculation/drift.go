@@ -1,0 +1,166 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Main drifts where a key of it that has passed fails by now, at the same hash: a
+// certificate has expired, a service that a test talks to has changed, the runner's
+// image is another one. Controls and watch builds show it. When such a key has failed
+// as often as decides, its pass is revoked, here and in the archive, and main is
+// surveyed again: the key is in the link of what main has unproven, is run again like
+// any red key of main, and holds the rejections that it may excuse (blame). But it has
+// come with no commit, so it holds up nobody's landing, under `external: hold` either:
+// what passes beside it, and on top of it, has passed.
+
+// drifted revokes the passes that a run on main has refuted.
+func (c *Core) drifted(b *queue.Build, j *queue.Job, failed []string) {
+	if b.Change != "" || b.Worth.Kind == queue.WorthUpgrade || b.Worth.Kind == queue.WorthHunt {
+		return
+	}
+	again := b.Worth.Kind == queue.WorthControl || b.Worth.Kind == queue.WorthWatch
+	var gone []queue.Key
+	var evidence []queue.Failure
+	for _, k := range j.Keys {
+		e := c.s.Ledger[k.ID()]
+		good := queue.Instant(0)
+		if e != nil {
+			good = e.Good()
+		}
+		if e == nil || e.Passed == 0 {
+			if !again || c.isUnproven(k) {
+				continue // nobody took it to have passed
+			}
+		}
+		of := e
+		if !slices.Contains(failed, k.Target) {
+			of = c.s.Ledger[opaqueID(j.Keys)]
+		}
+		if of == nil {
+			continue
+		}
+		against := filtered(of, func(f queue.Failure) bool { return f.Ran.Change == "" && f.At > good })
+		if against == nil {
+			continue
+		}
+		now := *against
+		if now.Passed, now.Confirmed = 0, 0; c.decides(&now) {
+			gone, evidence = append(gone, k), now.Failures
+			c.unprove(k, j.Step.Name, now.Failures)
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	c.cloud(j.Step.Name)
+	var names []string
+	for _, k := range gone {
+		names = append(names, k.Target)
+	}
+	c.note(queue.Note{What: "drift", Build: b.ID, Commit: b.Commit,
+		Reason: queue.Reason{Code: queue.ReasonRedMain, Names: append([]string{j.Step.Name}, names[:min(len(names), 5)]...), Until: evidence[0].At}})
+	c.version++
+	c.s.Main.Surveyed = ""
+	c.touchMain()
+	c.renew(queue.Survey{Commit: c.s.Main.Tip, Analyzer: c.s.Main.Analyzer})
+}
+
+// unprove takes a pass of main back, here and in the archive.
+func (c *Core) unprove(k queue.Key, step string, against []queue.Failure) {
+	e := c.entry(k)
+	good := e.Good()
+	*e = queue.Entry{ID: e.ID, Keys: e.Keys, Tries: e.Tries, Lost: max(good, 1), Failures: e.Failures}
+	e.Failures = slices.DeleteFunc(slices.Clone(e.Failures), func(f queue.Failure) bool { return f.At <= good || f.Ran.Change != "" })
+	c.learned(e.ID, e)
+	c.turn.Archive = slices.DeleteFunc(c.turn.Archive, func(x queue.Entry) bool { return x.ID == e.ID })
+	c.turn.Archive = append(c.turn.Archive, *e)
+	m := &c.s.Main
+	last := against[len(against)-1]
+	m.Drift = append(slices.Clone(m.Drift), queue.Drift{Aim: queue.Aim{Step: step, Target: k.Target}, Key: e.ID, Good: good, Bad: against[0].At, Build: last.Build})
+	c.touchMain()
+}
+
+// cloud says of what has failed in a step, without naming targets, that main may have
+// been to blame.
+func (c *Core) cloud(step string) {
+	for _, id := range sorted(c.s.Ledger) {
+		e := c.s.Ledger[id]
+		if !e.IsSet() || e.Step != step {
+			continue
+		}
+		e.Failures = slices.Clone(e.Failures)
+		for i := range e.Failures {
+			if f := &e.Failures[i]; f.Ran.Change != "" && !f.Clouded {
+				f.Clouded = true
+				c.touch(queue.KindEntry, string(id))
+			}
+		}
+		c.learned(id, e)
+	}
+}
+
+// isUnproven reports whether main's root link has a key, so that nobody takes it to
+// have passed.
+func (c *Core) isUnproven(k queue.Key) bool {
+	root := c.root()
+	return root != nil && slices.Contains(root.Keys, k)
+}
+
+// recovered ends the drift of what has passed again.
+func (c *Core) recovered(j *queue.Job, passed []string) {
+	c.endDrift(func(d queue.Drift) bool {
+		return slices.ContainsFunc(j.Keys, func(k queue.Key) bool { return slices.Contains(passed, k.Target) && k.ID() == d.Key })
+	})
+}
+
+// endDrift forgets drift that is over.
+func (c *Core) endDrift(over func(queue.Drift) bool) {
+	m := &c.s.Main
+	var left []queue.Drift
+	for _, d := range m.Drift {
+		if !over(d) {
+			left = append(left, d)
+			continue
+		}
+		c.note(queue.Note{What: "drift-over", Commit: m.Tip, Reason: queue.Reason{Names: []string{d.Step, d.Target}, Until: d.Bad}})
+	}
+	if len(left) != len(m.Drift) {
+		m.Drift = left
+		c.version++
+		c.touchMain()
+	}
+}
+
+// isDrift reports whether a key of main has drifted.
+func (c *Core) isDrift(k queue.Key) bool {
+	if len(c.s.Main.Drift) == 0 {
+		return false
+	}
+	id := k.ID()
+	return slices.ContainsFunc(c.s.Main.Drift, func(d queue.Drift) bool { return d.Key == id })
+}
+
+// onlyDrift reports whether nothing of what a root link has unproven has come with a
+// commit.
+func (c *Core) onlyDrift(root *queue.Link) bool {
+	facts := c.info(root).facts
+	for i, k := range root.Keys {
+		if !facts[i].passed() && !c.isDrift(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// driftOf returns what of some targets of main has drifted.
+func (c *Core) driftOf(targets []string) []queue.Drift {
+	var out []queue.Drift
+	for _, d := range c.s.Main.Drift {
+		if slices.Contains(targets, d.Target) {
+			out = append(out, d)
+		}
+	}
+	return out[:min(len(out), 5)]
+}

@@ -1,0 +1,146 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Protected paths. What changes one of them may neither be built nor land before an
+// administrator has approved the very head that it comes from (DESIGN 16). What a
+// change does to them is told by its merges, and not by its head alone: where what is
+// below has moved a file to a protected place, git's merge takes an edit of that file
+// along. So each link says which protected paths its commits change, by the globs in
+// force (Link.Protected), and each way out asks here: the push right beside the gate,
+// a build where it is started.
+//
+// A change with such a link waits, parked, for the approval, and returns when it is
+// given, or when no merge that can still come about needs it.
+
+// approved reports whether an administrator vouches for the head of a change.
+func approved(ch *queue.Change) bool { return ch != nil && (ch.Approved || ch.Vouched) }
+
+// guard names the globs in force.
+func (c *Core) guard() queue.Digest { return queue.GuardOf(c.permissions().Protected) }
+
+// cleared reports whether a link changes no protected path without an
+// administrator's approval. One that was told by other globs than those in force
+// tells nothing.
+func (c *Core) cleared(l *queue.Link) bool {
+	if l.Change == "" {
+		return true // main itself
+	}
+	if l.Guard != c.guard() {
+		return false
+	}
+	return len(l.Protected) == 0 || !slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !approved(c.s.Changes[id]) })
+}
+
+// mayRun reports whether the commits of a link may be built: it is cleared, and so is
+// all that it stands on and that is not on main.
+func (c *Core) mayRun(l *queue.Link) bool {
+	for ; l != nil && l.Change != ""; l = c.linkTo(l.Parent) {
+		if ch := c.s.Changes[l.Change]; ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit {
+			return true
+		}
+		if !c.cleared(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// stopUncleared takes a change out of the order that has a link which is not cleared,
+// until it is approved; a rollup with one is given up, and each of its members goes on
+// by itself.
+func (c *Core) stopUncleared(l *queue.Link) {
+	ch := c.s.Changes[l.Change]
+	switch {
+	case l.Outcome != queue.Merged || c.cleared(l) || ch == nil || ch.Phase.Final():
+	case len(l.With) > 0:
+		c.dissolve(ch)
+	case ch.Phase == queue.Trying:
+		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonNeedsApprove, Names: l.Protected}, nil)
+	case ch.Phase != queue.Parked && ch.Phase != queue.Landing:
+		c.await(ch, []queue.Requirement{administrator(l)})
+		c.reconsider(ch) // nobody has asked yet if an administrator approves of it
+	}
+}
+
+func administrator(l *queue.Link) queue.Requirement {
+	return queue.Requirement{Kind: queue.RequireAdministrator, Names: l.Protected, Merged: true, On: l.Chain}
+}
+
+// uncleared returns the link of a change whose protected paths need an approval: of
+// those that can still come about, the one that stands on the least; nil: none does.
+func (c *Core) uncleared(id queue.ChangeID) *queue.Link {
+	var out *queue.Link
+	for l := range c.linksOf[id] {
+		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.turnedDown) {
+			continue
+		}
+		if out == nil || len(l.Chain) < len(out.Chain) || len(l.Chain) == len(out.Chain) && l.ID < out.ID {
+			out = l
+		}
+	}
+	return out
+}
+
+// Protected returns the protected paths that merges of a pull request's change would
+// change, besides those that it changes itself: an approval of its head is asked for
+// because of them, too.
+func (c *Core) Protected(number int) []string {
+	ch := c.active(number)
+	if ch == nil {
+		return nil
+	}
+	if l := c.uncleared(ch.ID); l != nil {
+		return l.Protected
+	}
+	return nil
+}
+
+// lacking returns what a change's pull request does not meet, by what the forge says
+// of it and by what its merges change.
+func (c *Core) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
+	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved {
+		ch.Approved = b.Approved
+		c.touch(queue.KindChange, string(ch.ID))
+	}
+	out := wanting(b, vouched)
+	l := c.uncleared(ch.ID)
+	if l == nil || approved(ch) || slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
+		return out
+	}
+	return append(out, administrator(l))
+}
+
+// releaseFrom has those looked at again that wait for an approval because of what they
+// would have stood on, when that has been turned down.
+func (c *Core) releaseFrom(id queue.ChangeID) {
+	for _, ch := range c.parked() {
+		if waitsOutside(ch) && slices.ContainsFunc(ch.Reason.Unmet, func(r queue.Requirement) bool { return slices.Contains(r.On, id) }) {
+			c.reconsider(ch)
+		}
+	}
+}
+
+// reguard forgets links that were told by other globs than those in force, and what is
+// asked by them.
+func (c *Core) reguard() {
+	if c.s.Push != nil {
+		return // its links say what main will be; no other is cleared meanwhile
+	}
+	guard := c.guard()
+	for _, id := range sorted(c.s.Links) {
+		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
+			c.dropLink(l)
+			c.trail, c.onTip = trail{}, tipLinks{}
+		}
+	}
+	for _, key := range sorted(c.s.Actions) {
+		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok && t.Guard() != guard {
+			c.done(key)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// failedOn returns the hosts on which some of the given keys have failed, alone or
+// with others, and not passed since: one more failure there would show less than one
+// elsewhere.
+func (c *Core) failedOn(keys []queue.Key) []string {
+	var hosts []string
+	seen := map[queue.Digest]bool{}
+	add := func(id queue.Digest) {
+		e := c.s.Ledger[id]
+		if e == nil || seen[id] {
+			return
+		}
+		seen[id] = true
+		if e = filtered(e, func(f queue.Failure) bool { return f.At > e.Good() }); e != nil {
+			hosts = append(hosts, e.FailedOn(c.now)...)
+		}
+	}
+	for _, k := range keys {
+		id := k.ID()
+		add(id)
+		for _, set := range c.sets[id] {
+			add(set)
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}

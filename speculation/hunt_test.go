@@ -1,0 +1,187 @@
+package speculation
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// redWorld is a world of two targets whose main is proven and then pushed to from
+// outside, once for each edit; all at one time.
+func redWorld(t *testing.T, steps string, retries, slots int, edits ...edit) (*world, []queue.CommitID) {
+	t.Helper()
+	files := tree{stepsFile: steps, barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}
+	l := law{targets: []string{"a", "b"}, needs: map[string][]string{}, rules: []rule{
+		{target: "a", all: []string{"bad"}, unless: "heal"},
+		{target: "b", all: []string{"worse"}},
+	}}
+	w := newWorld(t, l, files, rulesOf(queue.Rules{Retries: retries}))
+	w.begin(slots)
+	if !w.core.provenMain() {
+		t.Fatal("main is not proven")
+	}
+	var pushed []queue.CommitID
+	for _, e := range edits {
+		w.commitOutside(w.commits[w.main].tree.with(e))
+		pushed = append(pushed, w.main)
+	}
+	w.tell(queue.MainMoved{Branch: "main"})
+	return w, pushed
+}
+
+func (w *world) hunt() *queue.Hunt {
+	w.Helper()
+	var out []*queue.Hunt
+	for _, id := range sorted(w.core.s.Hunts) {
+		out = append(out, w.core.s.Hunts[id])
+	}
+	if len(out) != 1 {
+		w.Fatalf("%d hunts: %+v", len(out), out)
+	}
+	return out[0]
+}
+
+func culprits(h *queue.Hunt) []string {
+	var out []string
+	for _, x := range h.Culprits {
+		out = append(out, fmt.Sprint(x.Commit, x.Targets))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestCulpritOfSeveralPushes(t *testing.T) {
+	for retries := range 3 {
+		for _, steps := range []string{unit, "unit:exit-code:targets:test"} {
+			var edits []edit
+			for i := range 20 {
+				e := edit{"a/code": fmt.Sprint("v", i), "b/code": fmt.Sprint("v", i)}
+				if i == 13 {
+					e["a/code"] += " bad"
+				}
+				edits = append(edits, e)
+			}
+			w, pushed := redWorld(t, steps, retries, 4, edits...)
+			for range 60 {
+				w.settleDown()
+				if h := w.core.s.Hunts; len(h) > 0 && w.hunt().Settled() {
+					break
+				}
+				for _, r := range w.going() {
+					w.now = w.now.Add(minute)
+					w.tell(w.advance(r)...)
+				}
+			}
+			h := w.hunt()
+			if len(h.Culprits) != 1 || h.Culprits[0].Commit != pushed[13] {
+				t.Fatalf("retries %d, %s: culprits %v, want %s of %v", retries, steps, culprits(h), pushed[13], pushed)
+			}
+			if x := h.Culprits[0]; x.Green.Commit == "" || x.Failed.Build == "" || x.Failed.Commit != pushed[13] {
+				t.Errorf("retries %d, %s: evidence %+v", retries, steps, x)
+			}
+			t.Logf("retries %d, %s: %d builds", retries, steps, h.Builds)
+		}
+	}
+}
+
+func TestTwoCulprits(t *testing.T) {
+	w, pushed := redWorld(t, unit, 1, 4,
+		edit{"a/code": "1", "b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2", "b/code": "2"}, edit{"b/code": "worse"}, edit{"a/code": "3"})
+	w.quiesce()
+	want := []string{fmt.Sprint(pushed[1], []string{"a"}), fmt.Sprint(pushed[3], []string{"b"})}
+	if got := culprits(w.hunt()); !slices.Equal(got, want) {
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("culprits %v, want %v", got, want)
+		}
+	}
+}
+
+func TestAFlakeAccusesNobody(t *testing.T) {
+	w, _ := redWorld(t, unit, 1, 4, edit{"a/code": "1"}, edit{"a/code": "2"})
+	flakes := 1
+	w.flake = func(keys []queue.Key) bool { flakes--; return flakes >= 0 }
+	w.quiesce()
+	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
+		t.Fatalf("main proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
+	}
+}
+
+func TestRepairedMainEndsItsHunt(t *testing.T) {
+	w, pushed := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
+	w.quiesce()
+	if got := culprits(w.hunt()); len(got) != 1 || w.hunt().Culprits[0].Commit != pushed[1] {
+		t.Fatalf("culprits %v, want %s", got, pushed[1])
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "heal"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if h := w.hunt(); h.End != queue.HuntRepaired || len(h.Culprits) != 1 {
+		t.Fatalf("%+v", h)
+	}
+	w.now = w.now.Add(2 * queue.HuntKept)
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "new"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if len(w.core.s.Hunts) != 0 {
+		t.Fatalf("hunts are kept for ever: %v", w.core.s.Hunts)
+	}
+}
+
+func TestForcedPushEndsHunts(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "bad"})
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	first := w.hunt().ID
+	w.main = w.put(commit{parent: w.line(w.main)[2].id, tree: w.commits[w.main].tree.with(edit{"b/code": "other"})}).id
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.settleDown()
+	if h := w.core.s.Hunts[first]; h != nil && h.End != queue.HuntForced {
+		t.Fatalf("%+v", h)
+	}
+}
+
+// TestACommitThatCannotBeBuilt: what no build can tell from the culprit is named
+// with it.
+func TestACommitThatCannotBeBuilt(t *testing.T) {
+	w, pushed := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "2"}, edit{"a/code": "bad"})
+	w.infra = func(b *queue.Build) (bool, bool) { return b.Commit == pushed[1], false }
+	w.settleDown()
+	for range 40 {
+		w.quiesce()
+		if len(w.hunt().Culprits) > 0 {
+			break
+		}
+		w.now = max(w.now+1, w.wake)
+		w.tell(queue.Tick{})
+	}
+	x := w.hunt().Culprits[0]
+	if x.Commit != pushed[2] || !slices.Equal(x.Among, pushed[1:2]) {
+		t.Fatalf("%+v", x)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, x := range []struct {
+		n, room int
+		taken   []int
+		want    []int
+	}{
+		{n: 1, room: 1, want: []int{0}},
+		{n: 3, room: 1, want: []int{1}},
+		{n: 3, room: 9, want: []int{0, 1, 2}},
+		{n: 8, room: 2, want: []int{2, 5}},
+		{n: 255, room: 3, want: []int{63, 127, 191}},
+		{n: 7, room: 2, taken: []int{3}, want: []int{1, 5}},
+		{n: 7, room: 1, taken: []int{1}, want: []int{4}},
+		{n: 2, room: 2, taken: []int{0, 1}},
+		{n: 5, room: 0},
+	} {
+		if got := split(x.n, x.taken, x.room); !slices.Equal(got, x.want) {
+			t.Errorf("split(%d, %v, %d) = %v, want %v", x.n, x.taken, x.room, got, x.want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Hunts returns what is, and lately was, looked for on main: those that go on first,
+// of either the latest first.
+func (c *Core) Hunts() []queue.Hunt {
+	var out []queue.Hunt
+	for _, id := range sorted(c.s.Hunts) {
+		h := *c.s.Hunts[id]
+		h.Trails, h.Culprits = slices.Clone(h.Trails), slices.Clone(h.Culprits)
+		out = append(out, h)
+	}
+	slices.SortStableFunc(out, func(a, b queue.Hunt) int {
+		if a.Lives() != b.Lives() {
+			if a.Lives() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Began, a.Began)
+	})
+	return out
+}
+
+// Blame says who has turned main red, as it is by now; without a culprit, how far
+// the search is. Where main is not known to be red it names nothing.
+func (c *Core) Blame() queue.Reason {
+	r := queue.Reason{Code: queue.ReasonBlame}
+	var red []string
+	for _, h := range c.Hunts() {
+		if !h.Lives() || h.Red == 0 {
+			continue
+		}
+		for i := range h.Trails {
+			if t := &h.Trails[i]; t.Over == 0 && h.CulpritOf(t) == nil {
+				red = with(red, t.Targets...)
+			}
+		}
+		for _, x := range h.Culprits {
+			at := slices.IndexFunc(r.Culprits, func(o queue.Culprit) bool { return o.Commit == x.Commit })
+			if at < 0 {
+				r.Culprits = append(r.Culprits, x)
+				continue
+			}
+			o := &r.Culprits[at] // two hunts have found the same commit
+			o.Targets, o.Names = with(o.Targets, x.Targets...), with(o.Names, x.Names...)
+		}
+	}
+	if len(red) > 0 {
+		r.Names = append([]string{"searching"}, red...)
+	}
+	return r
+}
+
+// accuse has the culprit's pull request told, where the queue knows it.
+func (c *Core) accuse(x *queue.Culprit) {
+	if x.Told || x.Number == 0 || c.s.Pulls[x.Number] == nil {
+		return
+	}
+	x.Told = true
+	said := *x
+	said.Failed.Tail, said.Later = "", nil
+	p := c.pull(x.Number)
+	p.Notice, p.NoticeTo = queue.Reason{Code: queue.ReasonCulprit, Names: []string{string(x.Commit)}, Culprits: []queue.Culprit{said}}, ""
+}

@@ -1,0 +1,123 @@
+package speculation
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// drawnHistories says which histories TestHistories makes.
+var drawnHistories = flag.String("histories", "0:300", "seeds FROM:TO of the histories that TestHistories makes; TO is not among them")
+
+// TestHistories makes the histories of a range of seeds, on all cores, and holds
+// each against the world's own truth: no commit of main is red, nobody is rejected
+// who is sound, each change has one verdict, nothing lands twice, and nobody is stuck.
+// It leaves out what TestAnyHistory checks of turns (the same turn from what is
+// stored, caches made again), and so makes many more.
+//
+// The night's run: go test ./speculation -run 'TestHistories$' -histories 0:100000 -timeout 2h -v
+//
+// A history is the same whenever its seed is: what fails is told with the command
+// that makes just that one again, with all that happened in it.
+func TestHistories(t *testing.T) {
+	from, to := mustRange(t, *drawnHistories)
+	var next, done atomic.Int64
+	var events atomic.Int64
+	next.Store(from)
+	var mu sync.Mutex
+	bad := int64(-1) // the first that fails
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				seed := next.Add(1) - 1
+				mu.Lock()
+				over := bad >= 0 && seed > bad
+				mu.Unlock()
+				if seed >= to || over {
+					return
+				}
+				turns, why := soak(seed, nil)
+				events.Add(int64(turns))
+				if n := done.Add(1); n%1000 == 0 {
+					t.Logf("%d of %d histories, %.0f a second", n, to-from, float64(n)/time.Since(begin).Seconds())
+				}
+				if why == "" {
+					continue
+				}
+				mu.Lock()
+				if bad < 0 || seed < bad {
+					bad = seed
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	t.Logf("%d histories of %d turns in %s, %.0f a second", done.Load(), events.Load(), took.Round(time.Second/10), float64(done.Load())/took.Seconds())
+	if bad < 0 {
+		return
+	}
+	var log []string
+	_, why := soak(bad, &log)
+	t.Errorf("the history of seed %d fails, after %d that do not: %s\nTo make it again: go test ./speculation -run 'TestHistories$' -histories %d:%d\n%s",
+		bad, bad-from, why, bad, bad+1, strings.Join(log, "\n"))
+}
+
+func mustRange(t *testing.T, s string) (from, to int64) {
+	t.Helper()
+	a, b, ok := strings.Cut(s, ":")
+	from, err := strconv.ParseInt(a, 10, 64)
+	to, err2 := strconv.ParseInt(b, 10, 64)
+	if !ok || err != nil || err2 != nil || from < 0 || to <= from {
+		t.Fatalf("-histories %s is not FROM:TO", s)
+	}
+	return from, to
+}
+
+// soak makes the history of a seed. It returns how many turns that took, and why the
+// history fails, if it does. log takes what happened in it.
+func soak(seed int64, log *[]string) (turns int, why string) {
+	chance := rand.New(rand.NewPCG(uint64(seed), 0x5eed))
+	var h *history
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case failure:
+			why = string(x)
+		default:
+			why = fmt.Sprintf("panic: %v\n%s", x, debug.Stack())
+		}
+		if h != nil {
+			turns = h.turns
+			if log != nil {
+				*log = h.log
+			}
+		}
+	}()
+	h = newHistory(stopping{}, func(n int, _ string) int { return chance.IntN(n) })
+	h.audit.brief, h.audit.mute = true, log == nil
+	h.live(40)
+	h.audit.final()
+	return h.turns, ""
+}
+
+// failure is why a history fails.
+type failure string
+
+// stopping is a test that ends with the first failure, by a panic.
+type stopping struct{}
+
+func (stopping) Helper()                           {}
+func (stopping) Logf(string, ...any)               {}
+func (stopping) Fatalf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }

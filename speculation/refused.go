@@ -1,0 +1,216 @@
+package speculation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Refused pushes. A push is refused as a whole, though the forge may have something
+// against one of its commits only: a file that is too large, a secret, a workflow
+// file. So the changes of a refused push (Main.Split) are pushed again in parts,
+// each at most half of what was refused before, on the commits that have been
+// proven; what is refused alone is parked, and those behind it land without it, as
+// behind any change that leaves the order. A rollup is one commit, so that it is
+// given up first, and its members are proven one by one.
+//
+// What was refused alone comes back on a word (/land, retry, resume) or after a
+// time that grows with each refusal, since a permission may have been granted. It
+// comes back behind all others, and is pushed alone.
+//
+// When the forge says in known words that the branch takes nothing (queue.RefusalOf),
+// nobody is parked: landings are paused, and from time to time one change is pushed
+// to see whether that has ended. In words that nobody knows, branchRefusals different
+// pull requests that are refused alone, and nothing landed since the first of them,
+// accuse the branch: landings are called paused, each further change is tried alone,
+// once, so that an innocent one still lands, and as soon as one does those who were
+// parked since are back, too.
+
+const (
+	branchRefusals = 3              // pull requests refused alone, one after the other, that accuse the branch
+	refusedAgain   = time.Hour      // what was refused alone comes back after that, then twice that, and so on
+	refusedMost    = 24 * time.Hour // but at least once in that
+	probeAgain     = 10 * time.Minute
+	probeMost      = 4 * time.Hour
+)
+
+// refused takes in that the forge has refused a push for good.
+func (c *Core) refused(p *queue.Push, rule string) {
+	m := &c.s.Main
+	why := queue.Reason{Code: queue.ReasonProtected, Detail: rule}
+	c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
+	c.setPush(nil)
+	c.assumed.stale = true
+	for _, id := range p.Changes {
+		c.unland(id)
+	}
+	m.Split = nil
+	c.touchMain()
+	kind := queue.RefusalOf(rule)
+	switch {
+	case kind == queue.RefusalBranch:
+		c.closeBranch(rule, 0)
+	case len(p.Changes) > 1:
+		m.Split = slices.Clone(p.Changes)
+		if len(p.Commits) == 1 {
+			c.dissolve(c.s.Changes[p.Changes[0]])
+		}
+	default:
+		c.turnAway(c.s.Changes[p.Changes[0]], rule, kind)
+	}
+}
+
+// turnAway parks a change that was refused alone.
+func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
+	if ch == nil || ch.Phase.Final() {
+		return
+	}
+	r := queue.Refused{Since: c.now}
+	if ch.Refused != nil {
+		r = *ch.Refused
+		r.Own = r.At <= c.s.Main.Took
+	}
+	r.Rule, r.At, r.Times = rule, c.now, r.Times+1
+	r.Own = r.Own || kind == queue.RefusalContent
+	ch.Refused = &r
+	c.touchChange(ch)
+	until := c.now.Add(doubling(refusedAgain, r.Times, refusedMost))
+	c.park(ch, queue.Reason{Code: queue.ReasonProtected, Detail: rule, Until: until}, until)
+	if kind == queue.RefusalUnknown && len(c.accusers()) >= branchRefusals {
+		c.closeBranch(rule, c.now)
+	}
+}
+
+// accusers returns one change of each pull request that was refused alone since the
+// branch has taken something, where that may be the branch's fault; by id.
+func (c *Core) accusers() []*queue.Change {
+	var out []*queue.Change
+	for _, id := range sorted(c.open) {
+		ch := c.open[id]
+		if r := ch.Refused; r != nil && !r.Own && r.At > c.s.Main.Took {
+			out = append(out, ch)
+		}
+	}
+	return out
+}
+
+// closeBranch pauses landings because the branch takes nothing. One change at a time
+// is pushed all the same from a moment on.
+func (c *Core) closeBranch(rule string, probe queue.Instant) {
+	m := &c.s.Main
+	if m.Paused != nil && !c.shut() {
+		return // somebody has stopped landings meanwhile, and lets them go on
+	}
+	pause := queue.Pause{By: "submitqueue", Reason: rule, At: c.now, Code: queue.ReasonProtected, Tries: 1}
+	if m.Paused != nil {
+		pause.At, pause.Tries = m.Paused.At, m.Paused.Tries+1
+	}
+	if pause.Probe = probe; probe == 0 {
+		pause.Probe = c.now.Add(doubling(probeAgain, pause.Tries, probeMost))
+	}
+	m.Paused = &pause
+	c.touchMain()
+}
+
+// shut reports whether landings are paused because the branch takes nothing.
+func (c *Core) shut() bool {
+	p := c.s.Main.Paused
+	return p != nil && p.Code == queue.ReasonProtected
+}
+
+// probing reports whether it is time to push one change at a branch that took
+// nothing.
+func (c *Core) probing() bool {
+	p := c.s.Main.Paused
+	return c.shut() && p.Probe != 0 && c.now >= p.Probe
+}
+
+// halted reports whether nothing at all may be pushed.
+func (c *Core) halted() bool {
+	p := c.s.Main.Paused
+	if c.shut() && p.Probe != 0 {
+		c.wakeAt(p.Probe)
+	}
+	return p != nil && p.Until == 0 && !c.probing()
+}
+
+// took notes that the branch has taken a push of ours.
+func (c *Core) took(p *queue.Push) {
+	m := &c.s.Main
+	accused := c.accusers()
+	m.Took = c.now
+	m.Split = slices.DeleteFunc(slices.Clone(m.Split), func(id queue.ChangeID) bool { return slices.Contains(p.Changes, id) })
+	if c.shut() {
+		m.Paused = nil
+		c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{"submitqueue"}}})
+		for _, ch := range accused {
+			if ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonProtected {
+				c.unparkNow(ch)
+			}
+		}
+	}
+	c.touchMain()
+}
+
+// doubling is a time that doubles with each try, the first being 1, up to a limit.
+func doubling(first time.Duration, tries int, most time.Duration) time.Duration {
+	return min(first<<min(max(tries-1, 0), 16), most)
+}
+
+// joins reports whether a link may be pushed in one push with those before it, as
+// far as refusals go.
+func (c *Core) joins(chain []*queue.Link, l *queue.Link) bool {
+	if len(chain) == 0 {
+		return true
+	}
+	split := func(l *queue.Link) bool {
+		return slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return slices.Contains(c.s.Main.Split, id) })
+	}
+	in := split(chain[0])
+	switch {
+	case c.shut(), c.tainted(chain[0]), c.tainted(l), in != split(l), len(c.accusers()) > 0:
+		return false
+	case !in:
+		return true
+	}
+	n, all := len(l.Changes()), 0
+	for _, x := range chain {
+		n += len(x.Changes())
+	}
+	for _, id := range c.s.Main.Split {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
+			all++
+		}
+	}
+	return n <= (all+1)/2
+}
+
+// tainted reports whether a link holds a change that was refused alone.
+func (c *Core) tainted(l *queue.Link) bool {
+	return slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.refusals(id) > 0 })
+}
+
+// refusals is how often a change has been refused alone.
+func (c *Core) refusals(id queue.ChangeID) int {
+	if ch := c.s.Changes[id]; ch != nil && ch.Refused != nil {
+		return ch.Refused.Times
+	}
+	return 0
+}
+
+// replace puts a change that was refused alone behind those that are in the order
+// now: it holds nobody up who might land before it.
+func (c *Core) replace(ch *queue.Change) {
+	if ch.Refused == nil {
+		return
+	}
+	r := *ch.Refused
+	r.Back = c.now
+	ch.Refused = &r
+	if ch.Virtual != 0 {
+		ch.Virtual = max(ch.Virtual, c.virtual(ch))
+		c.staleAll()
+	}
+	c.touchChange(ch)
+}

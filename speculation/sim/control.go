@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// watch says which keys main has, as it is now, of what failed with changes. Nothing
+// in these worlds drifts, so nothing is looked for that was proven long ago; what a
+// control costs is measured all the same.
+func (d *driver) watch(key string, t queue.Watch) queue.Body {
+	out := queue.Controlled{Action: key, Commit: t.Commit, Steps: d.tree.steps}
+	for _, a := range t.Aims {
+		k, has := d.tree.keyOf(a)
+		if !has {
+			continue
+		}
+		out.Found = append(out.Found, queue.Aimed{Aim: a, Key: k})
+		if e, known := d.passed[k.ID()]; known {
+			out.Passed = append(out.Passed, e)
+		}
+	}
+	return out
+}
+
+// keyOf returns main's key of a step on a target.
+func (f *forest) keyOf(a queue.Aim) (queue.Key, bool) {
+	whole := queue.Digest(fmt.Sprintf("%016x", f.content(len(f.line), nil)))
+	for _, s := range f.steps.Steps {
+		if s.Name != a.Step {
+			continue
+		}
+		if s.Scope == queue.ScopeRepository || f.w.Opaque {
+			return queue.Key{Step: s.Digest(), Target: queue.TargetTree, Hash: whole}, true
+		}
+		if n, has := f.number[a.Target]; has {
+			return queue.Key{Step: s.Digest(), Target: a.Target, Hash: queue.Digest(fmt.Sprintf("%016x", f.main[n]))}, true
+		}
+	}
+	return queue.Key{}, false
+}
+
+// startOnMain begins a build of main itself, which passes: these worlds' main is red
+// nowhere that a control looks. It takes what its targets take in changes that affect
+// them; where nobody names targets, what some change takes.
+func (d *driver) startOnMain(b *queue.Build) {
+	d.serial++
+	r := &run{id: b.ID, serial: d.serial, change: -1, began: d.now, failing: map[int]bool{}}
+	took := 0.0
+	var like []int
+	for _, j := range b.Jobs {
+		if j.Step.Scope == queue.ScopeRepository {
+			r.whole = true
+			took += d.w.TreeStepMin
+			continue
+		}
+		if d.w.Opaque {
+			like = []int{len(d.w.Changes) / 2}
+			r.targets = slices.Clone(d.w.Changes[like[0]].Targets)
+			continue
+		}
+		for _, k := range j.Keys {
+			t := d.tree.number[k.Target]
+			r.targets = append(r.targets, t)
+			if at := slices.IndexFunc(d.w.Changes, func(c Change) bool { return slices.Contains(c.Targets, t) }); at >= 0 && !slices.Contains(like, at) {
+				like = append(like, at)
+			}
+		}
+	}
+	sortInts(r.targets)
+	if len(r.targets) > 0 {
+		took += d.w.BatchMinutes(like, r.targets)
+	}
+	r.end = d.now + max(1, queue.Instant(took*60000+0.5))
+	d.runs[b.ID] = r
+	d.out.Builds++
+	heap.Push(&d.ends, r)
+	d.tellLater(queue.BuildStarted{Build: b.ID, Machine: "worker"})
+}

@@ -1,0 +1,147 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A run that names no target says something of the step on the commit it ran on, and
+// nothing of any key: where CI runs everything on each push, what has failed may be
+// what was below the change. So its failure is kept under the asked set (an opaque
+// entry), and counts against a link only
+//
+//   - where it ran on the link's own commit, or
+//   - where the link has all keys of the set and what the run had below them is below
+//     the link, too, or on main by now;
+//
+// and never where main itself was not proven in the step meanwhile, unless main still
+// is not: then it says that the change waits for main, and no more.
+
+// weighed returns an opaque entry with those of its failures that count against a link;
+// nil where none does. What says that a root link is red ran on main itself.
+func (c *Core) weighed(e *queue.Entry, l *queue.Link) *queue.Entry {
+	at := l.Commit
+	if part := l.PartOf(e.Keys[0]); part != nil {
+		at = part.Commit
+	}
+	cloudy := -1
+	return filtered(e, func(f queue.Failure) bool {
+		if l.Change == "" {
+			return f.Ran.Change == "" && f.Since.Epoch == c.s.Main.Line.Epoch
+		}
+		if f.Ran.Commit != at && !c.restsOn(f, l.Chain) {
+			return false
+		}
+		if f.Clouded && cloudy < 0 {
+			if cloudy = 0; c.clouded(e.Step) {
+				cloudy = 1
+			}
+		}
+		return !f.Clouded || cloudy == 1
+	})
+}
+
+// filtered returns an entry with some of its failures, or nil.
+func filtered(e *queue.Entry, keep func(queue.Failure) bool) *queue.Entry {
+	n := 0
+	for _, f := range e.Failures {
+		if keep(f) {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case len(e.Failures):
+		return e
+	}
+	out := *e
+	out.Failures = nil
+	for _, f := range e.Failures {
+		if keep(f) {
+			out.Failures = append(out.Failures, f)
+		}
+	}
+	return &out
+}
+
+// restsOn reports whether all that a failing run took to be on main is there by now, or
+// is among the given changes. In another stretch of main's line nobody knows.
+func (c *Core) restsOn(f queue.Failure, chain []queue.ChangeID) bool {
+	if f.Since.Epoch != c.s.Main.Line.Epoch {
+		return false
+	}
+	return !slices.ContainsFunc(f.Ran.Chain, func(id queue.ChangeID) bool {
+		if slices.Contains(chain, id) {
+			return false
+		}
+		ch := c.s.Changes[id]
+		return ch == nil || ch.Phase != queue.Landed
+	})
+}
+
+// decides reports whether an entry's failures decide by now.
+func (c *Core) decides(e *queue.Entry) bool {
+	return e != nil && e.Decisive(c.now, c.rules().Retries)
+}
+
+// clouded reports whether main itself is not proven in a step, by the step's name:
+// what fails under it, and names no target, may be main's fault.
+func (c *Core) clouded(step string) bool {
+	if m := c.s.Main; m.Surveyed != m.Tip {
+		return true
+	}
+	unproven, _ := c.mainIn(step)
+	return unproven
+}
+
+// mainIn reports whether main has keys of a step, by its name, that are not proven,
+// and which of their targets are red.
+func (c *Core) mainIn(step string) (unproven bool, red []string) {
+	root := c.root()
+	if root == nil {
+		return false, nil
+	}
+	facts := c.info(root).facts
+	for i, k := range root.Keys {
+		if facts[i].passed() {
+			continue
+		}
+		if st, ok := c.step(root, k); ok && st.Name == step {
+			if unproven = true; c.redOn(root).keys[i] {
+				red = append(red, k.Target)
+			}
+		}
+	}
+	return unproven, red
+}
+
+// shaken returns the failing evidence against a link: entries of keys that have not
+// passed, and opaque entries as they weigh, none of them expired, decisive or not.
+func (c *Core) shaken(l *queue.Link, facts []*fact) []*queue.Entry {
+	var out []*queue.Entry
+	var seen []queue.Digest
+	for _, f := range facts {
+		if f.passed() {
+			continue
+		}
+		if f.entry != nil && len(f.entry.Failures) > 0 {
+			out = append(out, f.entry)
+		}
+		for _, id := range f.sets {
+			e := c.s.Ledger[id]
+			if e == nil || slices.Contains(seen, id) {
+				continue
+			}
+			seen = append(seen, id)
+			if !holdsAll(facts, e) {
+				continue
+			}
+			if e = c.weighed(e, l); e != nil {
+				out = append(out, e)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(e *queue.Entry) bool { return e.Expires(c.now) == 0 })
+}

@@ -1,0 +1,92 @@
+package speculation
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// hosts are the computers of a world's runners. The zero value is a CI of which
+// nobody knows where it runs what.
+type hosts struct {
+	names   []string
+	broken  string                      // fails all that it is given, at once: idle again, it takes most of the work
+	how     breakage                    // of the broken one
+	missing string                      // a token of trees whose commands no host can run
+	hurry   func(avoided []string) bool // a build does not wait until another host is free
+	any     func(names []string) string // which one a build gets; default the first
+}
+
+// breakage is what is said of a job on the broken host.
+type breakage int
+
+const (
+	breaksTests breakage = iota // its report names each target as failed
+	breaksStep                  // it fails, and names nothing
+	breaksTool                  // the command cannot be run
+)
+
+// place returns the host of a build: like the pool, none that it avoids while there
+// is another; the broken one first, which is always free.
+func (h *hosts) place(b *queue.Build) string {
+	if len(h.names) == 0 {
+		return ""
+	}
+	avoided := func(name string) bool { return slices.Contains(b.Avoid, name) }
+	fit := slices.DeleteFunc(slices.Clone(h.names), avoided)
+	if len(fit) == 0 || len(b.Avoid) > 0 && h.hurry != nil && h.hurry(b.Avoid) {
+		fit = h.names
+	}
+	switch {
+	case h.broken != "" && slices.Contains(fit, h.broken):
+		return h.broken
+	case h.any != nil:
+		return h.any(fit)
+	}
+	return fit[0]
+}
+
+// fails says whether a host fails whatever it is given of a tree, and how.
+func (h *hosts) fails(host string, t tree) (how breakage, fails bool) {
+	lacks := func(c string) bool { return setOf(c)[h.missing] }
+	if h.missing != "" && slices.ContainsFunc(slices.Collect(maps.Values(t)), lacks) {
+		return breaksTool, true
+	}
+	return h.how, host != "" && host == h.broken
+}
+
+// job runs a step where the build was put.
+func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
+	t := w.commits[r.build.Commit].tree
+	how, fails := w.hosts.fails(r.host, t)
+	switch out = (queue.JobDone{Build: r.build.ID, Step: j.Step.Digest(), Outcome: queue.JobFailed}); {
+	case !fails:
+		out = w.soundly(r, t, j)
+	case how == breaksTool:
+		out.Outcome, out.Tool, out.Tail = queue.JobInfra, true, "sh: 1: go: not found"
+	case how == breaksTests && j.Step.Report == queue.ReportGoTestJSON:
+		for _, t := range j.Targets() {
+			out.Failed = append(out.Failed, queue.TargetFailure{Target: t})
+		}
+	}
+	out.Machine, out.Host, out.Alone = cmp.Or(r.host, "m1"), r.host, len(w.hosts.names) == 1
+	return out
+}
+
+// drawHosts draws where builds run: nobody knows, on one computer, or on three of
+// which one may be broken.
+func (h *history) drawHosts() {
+	switch h.pick(4, "hosts") {
+	case 1:
+		h.hosts.names = []string{"m1"}
+	case 2, 3:
+		h.hosts.names = []string{"m1", "m2", "m3"}
+		h.hosts.any = func(fit []string) string { return fit[h.pick(len(fit), "host")] }
+		h.hosts.hurry = func([]string) bool { return h.chance(10, "no other host in time") }
+		if h.chance(60, "broken host") {
+			h.hosts.broken, h.hosts.how = h.hosts.names[h.pick(3, "which")], breakage(h.pick(3, "how"))
+		}
+	}
+}

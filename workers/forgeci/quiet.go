@@ -1,0 +1,114 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// judgeEnded is about checks that have all ended, and none has failed. It is too
+// early to say that they have passed while a run on the ref may still bring a check of
+// one of the names: a job appears when those that it needs have ended, and a second
+// workflow may have one of the name.
+func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
+	if !j.byRuns() {
+		f.outcome = queue.JobPassed
+		return f
+	}
+	calm, running := e.calm(at), e.running(at.skew)
+	if running == "" && !e.sure.Before(calm) && !e.sure.Before(e.heard) {
+		f.outcome = queue.JobPassed
+		return f
+	}
+	f.hush = true
+	from := e.pushed
+	if j.rerun == rerunAsked {
+		from = j.rerunAt
+	}
+	limit := from.Add(j.Step.Appear + j.Step.Timeout)
+	switch {
+	case running == "" && at.now.Before(calm):
+		f.due = calm
+	case running == "" && at.now.Before(e.heard.Add(at.pause)) && !e.told(at.skew):
+		f.due = e.heard.Add(at.pause) // the webhook of a run's end comes after those of its checks
+	case running == "":
+		f.look = true
+	case at.now.Before(limit):
+		f.due = limit
+	case e.polled.Before(limit):
+		f.look = true
+	default:
+		f.outcome = queue.JobInfra
+		f.detail = fmt.Sprintf("all checks have ended, but %s is still under way on %s after %s, and may bring another one of their names",
+			running, e.branch, words(at.now.Sub(from)))
+	}
+	return f
+}
+
+// byRuns reports whether a run of the forge's own CI can bring one of the job's
+// checks.
+func (j *job) byRuns() bool {
+	for _, c := range j.Step.Checks {
+		if c.App == "" || c.App == queue.AppActions {
+			return true
+		}
+	}
+	return false
+}
+
+// calm returns from when on a look at the ref shows all runs that its push has
+// started. Where runs may not be seen, a job that needed another one is given the
+// same time to appear after the last one that is known.
+func (e *entry) calm(at moment) time.Time {
+	calm := e.pushed.Add(at.grace)
+	if !e.blind {
+		return calm
+	}
+	for _, r := range e.results {
+		if end := r.Ended.Add(at.grace - at.skew); e.ours(r, at.skew) && !r.Ended.IsZero() && end.After(calm) {
+			calm = end
+		}
+	}
+	return calm
+}
+
+// hushed reports whether a job waits only for the ref to be quiet.
+func (e *entry) hushed(at moment) bool {
+	for _, j := range e.jobs {
+		if !j.done && e.judge(j, at).hush {
+			return true
+		}
+	}
+	return false
+}
+
+// listRuns reads the runs on a build's ref where one of its jobs waits for them to
+// end. The results are to be read afterwards: those of a run that has ended are all
+// there then. It reports whether the list was read, and whether it may be.
+func (c *Controller) listRuns(ctx context.Context, e *entry) (listed, blind bool, err error) {
+	c.mu.Lock()
+	wanted := e.done == nil && e.hushed(c.moment())
+	c.mu.Unlock()
+	if !wanted {
+		return false, false, nil
+	}
+	runs, err := c.o.CI.CIRuns(ctx, e.branch)
+	switch {
+	case errors.Is(err, forge.ErrForbidden):
+		return true, true, nil
+	case errors.Is(err, forge.ErrNotFound):
+		return true, false, nil
+	case err != nil:
+		return false, false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range runs {
+		e.foldRun(r)
+	}
+	return true, false, nil
+}
