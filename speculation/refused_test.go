@@ -183,14 +183,7 @@ func TestBranchThatIsClosed(t *testing.T) {
 	}
 	w.refusesIf = nil
 	w.waitOut()
-	for _, p := range pulls {
-		if w.onMain(p) == 0 {
-			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
-		}
-	}
-	if p := w.core.State().Main.Paused; p != nil {
-		t.Errorf("still paused: %+v", p)
-	}
+	w.takesAgain(t, pulls)
 }
 
 // The branch takes nothing, in words that nobody knows: after some refusals that is
@@ -226,14 +219,7 @@ func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 	w.now = w.now.Add(refusedAgain)
 	w.tell(queue.Tick{})
 	w.waitOut()
-	for _, p := range pulls {
-		if w.onMain(p) == 0 {
-			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
-		}
-	}
-	if p := w.core.State().Main.Paused; p != nil {
-		t.Errorf("still paused: %+v", p)
-	}
+	w.takesAgain(t, pulls)
 }
 
 // Several that are refused for what they hold, in words that nobody knows, keep no
@@ -304,5 +290,18 @@ func TestRefusedRollup(t *testing.T) {
 	}
 	if len((*asked)[0]) != 3 || w.core.State().Main.Paused != nil {
 		t.Errorf("pushed %v; paused %+v", *asked, w.core.State().Main.Paused)
+	}
+}
+
+// takesAgain holds that all landed once the branch took pushes again, and nothing is paused.
+func (w *world) takesAgain(t *testing.T, pulls []*pull) {
+	t.Helper()
+	for _, p := range pulls {
+		if w.onMain(p) == 0 {
+			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
+		}
+	}
+	if p := w.core.State().Main.Paused; p != nil {
+		t.Errorf("still paused: %+v", p)
 	}
 }
