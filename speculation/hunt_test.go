@@ -164,6 +164,33 @@ func TestACommitThatCannotBeBuilt(t *testing.T) {
 	}
 }
 
+// TestALostProbeWaitsBesideAnotherBuild: a build that brings no result is begun again
+// with back-off, also while another one verifies a key that its commit has as well.
+func TestALostProbeWaitsBesideAnotherBuild(t *testing.T) {
+	w, pushed := redWorld(t, unit, 1, 4, edit{"a/code": "bad", "b/code": "worse"}, edit{"b/code": "2"})
+	lost := 0
+	w.infra = func(b *queue.Build) (bool, bool) {
+		if b.Commit == pushed[0] {
+			lost++
+		}
+		return b.Commit == pushed[0], false
+	}
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...) // main fails; a runs there once more, and has the same key on the commit before
+	w.settleDown()
+	if lost != 1 || len(w.going()) != 1 {
+		t.Fatalf("%d builds of %s at one time, beside %d", lost, pushed[0], len(w.going()))
+	}
+	for lost < lostProbes {
+		was := lost
+		w.now = w.wake
+		w.tell(queue.Tick{})
+		if w.settleDown(); lost > was+1 || len(w.going()) != 1 {
+			t.Fatalf("%d and then %d builds of %s, beside %d", was, lost, pushed[0], len(w.going()))
+		}
+	}
+}
+
 func TestSplit(t *testing.T) {
 	for _, x := range []struct {
 		n, room int
