@@ -176,6 +176,9 @@ func (c *Core) traced(b queue.Traced) {
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
+		if e := b.Passed[i]; c.facts[e.ID] != nil {
+			c.remember(e) // lost turns may have taken it; else main would be taken to be red at once again
+		}
 		if e := &b.Passed[i]; e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
 		}

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -106,6 +107,32 @@ func TestAFlakeAccusesNobody(t *testing.T) {
 	w.quiesce()
 	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
 		t.Fatalf("main proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
+	}
+}
+
+// TestAHuntReadsWhatLostTurnsKnew: what the archive shows of main when its line is
+// traced counts for main, too, so that no further hunt begins for the same failure.
+func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
+	w := newWorld(t, law{targets: []string{"a", "b"}, needs: map[string][]string{}},
+		tree{stepsFile: "unit:exit-code:targets:test", barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}, rulesOf(queue.Rules{Retries: 1}))
+	flakes := 1
+	w.flake = func([]queue.Key) bool { flakes--; return flakes >= 0 }
+	w.begin(2)
+	if !w.core.provenMain() {
+		t.Fatal("main is not proven")
+	}
+	for id, r := range w.runs {
+		if len(r.said) > 0 && r.build.Attempt > 1 {
+			delete(w.runs, id) // the build that has passed is not known any more where it ran
+		}
+	}
+	told := slices.IndexFunc(w.store.before, func(records map[queue.Ref][]byte) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(records)), func(r queue.Ref) bool { return r.Kind == queue.KindEntry })
+	})
+	w.mustLose(len(w.store.before) - told + 1)
+	w.settleDown()
+	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
+		t.Fatalf("proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
 	}
 }
 
