@@ -136,6 +136,35 @@ func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
 	}
 }
 
+// TestAHuntRestsOnNothingForgotten: an answer that tells of a pass which was taken back
+// meanwhile does not end the hunt.
+func TestAHuntRestsOnNothingForgotten(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	p := w.open(w.main, edit{"b/code": "1"})
+	w.step(w.say(p, "boss", "/queue forget a"))
+	w.settleDown()
+	w.drifts = []rule{{target: "a"}}
+	w.tell(w.advance(w.going()[0])...)
+	var ask queue.Action
+	for _, a := range w.waits {
+		if _, is := a.Task.(queue.Trace); is {
+			ask = a
+		}
+	}
+	told := w.trace(ask.Key, ask.Task.(queue.Trace)).(queue.Traced)
+	for _, k := range told.Trails[0].Spots[0].Keys {
+		told.Passed = append(told.Passed, w.store.archive[k.ID()])
+	}
+	first := w.hunt().ID
+	if w.step(w.event(told)); len(told.Passed) == 0 || w.hunt().ID != first || w.hunt().Over != 0 {
+		t.Fatalf("%d passes end the hunt %s: %+v", len(told.Passed), first, w.hunt())
+	}
+	w.settleDown()
+	if h := w.hunt(); h.ID != first {
+		t.Fatalf("hunt %s, after %s", h.ID, first)
+	}
+}
+
 func TestRepairedMainEndsItsHunt(t *testing.T) {
 	w, pushed := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
 	w.quiesce()

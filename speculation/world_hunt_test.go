@@ -16,7 +16,7 @@ func (w *world) trace(key string, t queue.Trace) queue.Body {
 	for c := w.commits[t.Commit]; c != nil && len(line) < queue.MostTraced; c = w.commits[c.parent] {
 		line = append(line, c)
 		for i, x := range t.Trails {
-			passed[i] = passed[i] || !slices.ContainsFunc(w.judgedKeys(t, c, x), func(k queue.Key) bool { return !w.store.archived(k) })
+			passed[i] = passed[i] || !slices.ContainsFunc(w.judgedKeys(t, c, x), func(k queue.Key) bool { return !w.knows(k) })
 		}
 		out.Whole = c.parent == ""
 		if !slices.Contains(passed, false) {
@@ -36,7 +36,7 @@ func (w *world) trace(key string, t queue.Trace) queue.Body {
 			}
 			out.Trails[i].Spots = append(spots, queue.Spot{At: n, Keys: keys})
 			for _, k := range keys {
-				if e, ok := w.store.archive[k.ID()]; ok {
+				if e := w.store.archive[k.ID()]; w.knows(k) {
 					out.Passed = append(out.Passed, e)
 				}
 			}
