@@ -20,10 +20,10 @@ func (p *performer) watch(ctx context.Context, key string, t queue.Watch) (queue
 	all := aimed(j.steps, conflict.Keys(nil, j.snapshot, nil, j.steps.Steps))
 	if t.Before == 0 {
 		out.Found = among(all, t.Aims)
-		out.Passed, err = p.Store.Known(ctx, p.Queue, keysOf(out.Found))
+		out.Passed, err = p.seen(ctx, keysOf(out.Found), j.steps)
 		return out, err
 	}
-	known, err := p.Store.Known(ctx, p.Queue, keysOf(all))
+	known, err := p.seen(ctx, keysOf(all), j.steps)
 	if err != nil {
 		return nil, err
 	}
