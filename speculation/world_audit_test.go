@@ -416,6 +416,7 @@ func (a *audit) started(b *queue.Build) {
 		w.Fatalf("build %s has two meanings", id)
 	}
 	a.keys[id] = keys
+	a.built(b)
 	if !a.counted[id] {
 		a.spent = append(a.spent, b.At)
 	}
@@ -498,6 +499,7 @@ func (a *audit) landing(p *queue.Push) {
 		} else {
 			a.green(at, c)
 		}
+		a.approvals("push "+p.ID, from, append(w.made(way), c), changes)
 		if a.arrives != nil {
 			a.arrives(c)
 		}
@@ -565,6 +567,9 @@ func (a *audit) final() {
 			break // what was published in the lost turns is shown until there is news
 		}
 		v, ok := w.core.PullView(n)
+		if v.Change.ID == "" && strings.HasSuffix(w.pulls[n].shown, fmt.Sprint(v.Notice)) {
+			continue // its change was forgotten since, as all are after a time
+		}
 		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
 			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)
 		}
