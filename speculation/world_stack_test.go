@@ -159,9 +159,6 @@ func (a *audit) lands(at queue.CommitID, changes []queue.ChangeID) {
 			continue
 		}
 		p := s.Pulls[n]
-		if p != nil && a.removed[p.Last] {
-			continue // landed, and taken out again from outside
-		}
 		if p != nil && p.Active == "" && s.Changes[p.Last] != nil && s.Changes[p.Last].Phase == queue.NothingToLand {
 			continue
 		}
