@@ -302,6 +302,9 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 			err = p.halfway(ctx, r, &l)
 		}
 	}
+	if err == nil {
+		l.Taken, err = p.taken(ctx, r.globs, &l, k)
+	}
 	return l, err
 }
 

@@ -69,6 +69,7 @@ type Trail struct {
 	Reds    []RedSpot `json:"reds,omitempty"`   // spots that have failed, oldest first
 	Over    Instant   `json:"over,omitempty"`   // when it was seen to pass on main
 	Beyond  bool      `json:"beyond,omitempty"` // it is red on every commit of Line
+	Named   CommitID  `json:"named,omitempty"`  // the last that was named as its culprit
 }
 
 // Spot is a stretch of the line, from the commit At on, on which a trail has the
@@ -221,7 +222,7 @@ func (h *Hunt) CulpritOf(t *Trail) *Culprit {
 	}
 	at := h.Line[t.Spots[red.Spot].At].Commit
 	for i := range h.Culprits {
-		if c := &h.Culprits[i]; c.Commit == at && slices.Contains(c.Names, t.Step) && slices.Contains(c.Targets, t.Targets[0]) {
+		if c := &h.Culprits[i]; c.Commit == at && t.Named == at {
 			return c
 		}
 	}

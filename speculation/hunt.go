@@ -413,6 +413,7 @@ func (c *Core) nameCulprits(h *queue.Hunt) {
 			h.Culprits = append(h.Culprits, queue.Culprit{HuntCommit: at, Found: c.now, Green: t.Passed, Failed: red.First, Among: among})
 		}
 		found := &h.Culprits[x]
+		t.Named = at.Commit
 		found.Targets, found.Names = with(found.Targets, t.Targets...), with(found.Names, t.Step)
 		c.accuse(found)
 		c.touchHunt(h)

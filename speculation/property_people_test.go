@@ -28,7 +28,7 @@ func (h *history) edit(t tree) edit {
 	if h.draw != nil {
 		return h.draw(t)
 	}
-	return h.smuggle(edits()[h.pick(len(edits()), "edit")])
+	return h.shift(t, h.smuggle(edits()[h.pick(len(edits()), "edit")]))
 }
 
 // person is something that people do.
@@ -36,6 +36,14 @@ func (h *history) person() {
 	h.Helper()
 	if h.requires && h.chance(30, "requirements") {
 		h.flap()
+		return
+	}
+	if h.guards && h.chance(40, "guarded") {
+		if h.chance(50, "approves") {
+			h.approve(h.somePull())
+		} else {
+			h.cross()
+		}
 		return
 	}
 	switch n := h.pick(100, "deed"); {
@@ -93,6 +101,9 @@ func (h *history) ask() {
 	}
 	if h.chance(h.stacky/4, "not asked for yet") {
 		return
+	}
+	if h.guards && h.chance(50, "approved") {
+		h.approve(p)
 	}
 	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
 	h.step(h.say(p, "dev", "/land"+h.lane()+h.method()))

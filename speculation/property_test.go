@@ -58,6 +58,7 @@ type history struct {
 	draw     func(t tree) edit // instead of edits
 	stacky   int               // percent of the pull requests that are opened on top of others
 	smuggled int               // percent of the changes that bring what the forge refuses
+	shifts   int               // edits of the protected file so far
 	drifting bool              // main drifts, and then nothing fails by chance: what does both cannot be told apart
 }
 
@@ -156,7 +157,14 @@ func newHistory(t tb, pick dice) *history {
 	if h.chance(50, "hold") {
 		r.External = queue.ExternalHold
 	}
+	guards := h.chance(30, "guards")
+	if guards {
+		files[elsewhere] = "job"
+	}
 	h.world = newWorld(t, l, files, r)
+	if guards {
+		h.guard()
+	}
 	h.everything, h.drifting = h.chance(40, "everything"), h.chance(25, "drifting")
 	h.good, h.textual = files, h.chance(50, "textual")
 	h.drawHosts()

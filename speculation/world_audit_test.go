@@ -416,6 +416,7 @@ func (a *audit) started(b *queue.Build) {
 		w.Fatalf("build %s has two meanings", id)
 	}
 	a.keys[id] = keys
+	a.built(b)
 	if !a.counted[id] {
 		a.spent = append(a.spent, b.At)
 	}
@@ -498,6 +499,7 @@ func (a *audit) landing(p *queue.Push) {
 		} else {
 			a.green(at, c)
 		}
+		a.approvals("push "+p.ID, from, append(w.made(way), c), changes)
 		if a.arrives != nil {
 			a.arrives(c)
 		}

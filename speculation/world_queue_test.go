@@ -79,6 +79,9 @@ type world struct {
 	roles       map[string]string // of users, besides boss and dev
 	permissions queue.Permissions // besides what world.config says
 
+	guards     bool                    // there is a file that is moved to a protected place and away
+	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
+
 	now   queue.Instant
 	main  queue.CommitID
 	pulls map[int]*pull
@@ -270,9 +273,11 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	return queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
+	w.protects(p, t, level, &out)
+	return out
 }
 
 func (w *world) footprint(t queue.Analyze) queue.Footprint {
@@ -367,6 +372,9 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			out.Steps = append(out.Steps, set)
 			if len(single) > i {
 				w.partsOf(&l, p, c, &out)
+				w.guardLink(&l, t.Protected, p)
+			} else {
+				w.guardLink(&l, t.Protected, t.Picks[i:]...)
 			}
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {

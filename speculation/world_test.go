@@ -70,6 +70,7 @@ func exclusive(file string) bool { return strings.HasPrefix(file, "x/") }
 
 // merge3 is git's merge, as far as the world goes.
 func merge3(base, ours, theirs tree) (out tree, conflicts []string) {
+	base, ours, theirs = follow(base, ours, theirs)
 	out = tree{}
 	files := map[string]bool{}
 	for _, t := range []tree{base, ours, theirs} {
