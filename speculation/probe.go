@@ -157,7 +157,8 @@ func (p *planning) verify(h *queue.Hunt, commit int) {
 			continue
 		}
 		for _, k := range t.Spots[s].Keys {
-			if !p.passed(k) && !slices.Contains(keys, k) {
+			paused := h.Retry > p.now && !p.probing([]queue.Key{k}) // what runs beside it does not have it begin again
+			if !p.passed(k) && !slices.Contains(keys, k) && !paused {
 				keys = append(keys, k)
 			}
 		}
