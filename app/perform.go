@@ -225,6 +225,8 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.react(ctx, a.Key, t) })
 	case queue.Run:
 		return p.run(work, a.Key, t)
+	case queue.ProbeHost:
+		return p.probe(work, a.Key, t)
 	case queue.Stop:
 		return queue.Done{Action: a.Key}, p.Workers.Stop(ctx, t.Build)
 	}

@@ -234,6 +234,8 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "The search for who turned the target branch red is over", huntEnd(n.Reason.Names)
 	case "drift", "drift-over":
 		return v.driftNote(n)
+	case "host-benched", "host-back":
+		return v.hostNote(n)
 	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
 		return upgradeNote(n)
 	case "away":

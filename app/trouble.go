@@ -58,6 +58,8 @@ func doing(t queue.Task) string {
 		return "merging and analyzing changes"
 	case queue.Run:
 		return "starting a build"
+	case queue.ProbeHost:
+		return "probing host " + clipLine(t.Host, 80)
 	case queue.Stop:
 		return "stopping a build"
 	case queue.Land:

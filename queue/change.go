@@ -81,6 +81,7 @@ type Change struct {
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
 	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
+	InfraOn   []string      `json:"infra_on,omitempty"`  // the hosts that they were on, as far as they are known
 	Stuck     Instant       `json:"stuck,omitempty"`     // since when its merges cannot be made
 	Decided   Instant       `json:"decided,omitempty"`
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
@@ -208,6 +209,7 @@ const (
 	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
 
 	ReasonInfra     ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
+	ReasonBenched   ReasonCode = "benched"        // slots are missing: a host fails what others pass, and gets no builds. Names: the hosts; of a note on one: the host, the step, its faults, of so many builds; Until: its next probe
 	ReasonNoRunner  ReasonCode = "no-runner"      // parked: no runner has what a step asks for
 	ReasonNoCheck   ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
 	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up

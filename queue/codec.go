@@ -11,11 +11,11 @@ import (
 func bodies() []Body {
 	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
 		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, BuildStarted{}, JobDone{},
-		BuildDone{}, Pushed{}, Done{}, Failed{}, Renamed{}, Capacity{}, Tick{}}
+		BuildDone{}, Pushed{}, Done{}, Failed{}, Renamed{}, Capacity{}, Fleet{}, Tick{}}
 }
 
 func tasks() []Task {
-	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Meet{}, Resolve{}, Run{}, Stop{}, Land{}, Publish{}, React{}}
+	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Meet{}, Resolve{}, Run{}, Stop{}, ProbeHost{}, Land{}, Publish{}, React{}}
 }
 
 // EventName returns the name of an event's body, e.g. "Commented".

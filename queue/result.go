@@ -163,6 +163,8 @@ type BuildDone struct {
 	Outcome  JobOutcome `json:"outcome"` // passed, failed, infrastructure or cancelled
 	Detail   string     `json:"detail,omitempty"`
 	NoRunner bool       `json:"no_runner,omitempty"` // no runner has what a step asks for
+	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
+	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
 	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }

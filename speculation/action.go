@@ -32,6 +32,12 @@ func (c *Core) patience(t queue.Task) time.Duration {
 			}
 		}
 		return limit
+	case queue.ProbeHost:
+		limit := 15 * time.Minute
+		if h := c.probedHost(t.Build); h != nil {
+			limit += h.Bench.Probe.Jobs[0].Step.Timeout
+		}
+		return limit
 	case queue.Survey, queue.Trace, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
@@ -276,6 +282,8 @@ func (c *Core) idle(t queue.Task) bool {
 		})
 	case queue.Run:
 		return c.s.Builds[t.Build] == nil
+	case queue.ProbeHost:
+		return c.probedHost(t.Build) == nil
 	case queue.Stop:
 		return c.s.Builds[t.Build] == nil
 	case queue.Land:
@@ -337,6 +345,8 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		}
 		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
 	case queue.Run:
+		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+	case queue.ProbeHost:
 		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.Land:
 		c.unsure(t.Push)

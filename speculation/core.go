@@ -232,6 +232,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.trail = trail{}
 	c.expire()
 	c.upgrade()
+	c.bench()
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()

@@ -291,7 +291,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	c.forgetFailures(ch.ID)
-	ch.Builds, ch.Infra = 0, 0
+	ch.Builds, ch.Infra, ch.InfraOn = 0, 0, nil
 	c.touchChange(ch)
 	if ch.Phase == queue.Parked && c.admit(ch, b) {
 		c.unparkNow(ch)

@@ -84,6 +84,8 @@ func (c *Core) fold(e queue.Event) {
 		c.renamed(b)
 	case queue.Capacity:
 		c.capacity(b)
+	case queue.Fleet:
+		c.fleet(b)
 	case queue.Tick:
 	}
 }

@@ -218,6 +218,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	case queue.JobPassed, queue.JobFailed, queue.JobTimeout:
 	case queue.JobInfra:
 		if r.Tool {
+			c.ran(b, j, r)
 			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
 		}
 		return
@@ -225,6 +226,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		return // no result: the keys stay unknown
 	}
 	j.Done = true
+	c.ran(b, j, r)
 	c.live[b].checked = sight{}
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
@@ -281,7 +283,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	c.observeFailures(j, r)
 	for _, id := range b.For() {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
-			ch.Infra, ch.Apart = 0, false
+			ch.Infra, ch.InfraOn, ch.Apart = 0, nil, false
 			c.touchChange(ch)
 		}
 	}
@@ -384,9 +386,13 @@ func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
 // keys unknown; too much of that parks the change, and is never its verdict.
 func (c *Core) buildDone(r queue.BuildDone) {
 	b := c.s.Builds[r.Build]
+	if h := c.probedHost(r.Build); h != nil {
+		c.probeDone(h, r)
+	}
 	if b == nil {
 		return
 	}
+	c.brokeOff(b, r)
 	c.drop(queue.Run{Build: b.ID})
 	c.drop(queue.Stop{Build: b.ID})
 	c.removeBuild(b)
@@ -430,7 +436,6 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		c.touchMain()
 		return
 	}
-	limit := max(c.rules().InfraRetries, 1)
 	for _, id := range b.For() {
 		ch := c.s.Changes[id]
 		if ch == nil || ch.Phase.Final() {
@@ -453,7 +458,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
 		case r.NoCheck:
 			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.now.Add(parkedRetry))
-		case ch.Infra >= limit:
+		case c.isInfra(ch, r):
 			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 		}
 	}

@@ -176,6 +176,7 @@ func (a *audit) check(t Turn) {
 	a.quotas()
 	a.stacks(t)
 	a.refusals()
+	a.hosts()
 	a.culprits()
 	a.owners(t)
 	if !a.brief {
@@ -184,6 +185,34 @@ func (a *audit) check(t Turn) {
 	}
 	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
 		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), len(a.w.core.State().Changes))
+	}
+}
+
+// hosts demands that of the hosts that are there one gets builds, that slots of others
+// are not counted, and that a live build is not given to one that is benched.
+func (a *audit) hosts() {
+	s := a.w.core.State()
+	a.w.Helper()
+	benched, there := 0, 0
+	for _, h := range s.Hosts {
+		if h.Slots > 0 {
+			there++
+		}
+		if h.Bench == nil {
+			continue
+		}
+		benched++
+		if a.w.hosts.broken != "" && h.Name != a.w.hosts.broken && !a.w.hosts.slow[h.Name] && !a.drifting {
+			a.w.Fatalf("%s is benched, and %s is the broken one", h.Name, a.w.hosts.broken)
+		}
+	}
+	if benched > 0 && benched == len(s.Hosts) && there > 1 {
+		a.w.Fatalf("all %d hosts are benched", benched)
+	}
+	for _, b := range s.Builds {
+		if b.Only != "" {
+			a.w.Fatalf("a probe of %s is among the builds", b.Only)
+		}
 	}
 }
 

@@ -226,6 +226,8 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		return []queue.Body{w.resolveChain(a.Key, t)}
 	case queue.Run:
 		return w.start(t)
+	case queue.ProbeHost:
+		return w.start(queue.Run{Build: t.Build})
 	case queue.Stop:
 		if r := w.runs[t.Build]; r != nil && !r.over {
 			r.over = true
