@@ -226,6 +226,8 @@ func (w voice) planned(r queue.Reason) string {
 		return text + "."
 	case queue.ReasonWaitsKnown:
 		return w.known(r.Names)
+	case queue.ReasonWaitsApart:
+		return "It could not be built together with those ahead of it, for a reason that may lie in one of them. It is built when they are decided."
 	}
 	return ""
 }

@@ -164,6 +164,7 @@ type BuildDone struct {
 	Detail   string     `json:"detail,omitempty"`
 	NoRunner bool       `json:"no_runner,omitempty"` // no runner has what a step asks for
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
+	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }
 
 // Pushed is what came of a push.

@@ -252,7 +252,9 @@ func (c *Core) controlled(b queue.Controlled) {
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
-		known[b.Passed[i].ID] = &b.Passed[i]
+		if e := &b.Passed[i]; !c.void(e) {
+			known[e.ID] = e
+		}
 	}
 	if t.Before != 0 {
 		c.watched(t, b)

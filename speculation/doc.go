@@ -120,7 +120,11 @@
 // broken change, and people pause the queue.
 //
 // Here what is wrong is a key, not a tree. A failure that main shares parks, and
-// comes back by itself; it rejects nobody. Under external: trust what does not touch
+// comes back by itself; it rejects nobody. A failure that names no target counts only
+// when main, run in the same step without the change, passes after it: one such run,
+// a control, serves all changes that wait for it (control.go). What of main fails at an
+// unchanged hash is drift, is found by runs of main of its own (watch.go), and holds the
+// rejections that it may explain (drift.go). Under external: trust what does not touch
 // the red keys lands meanwhile; under external: hold what repairs main goes first.
 // The commit that broke it is hunted by builds of main's own line (hunt.go). It costs
 // builds of main, which CV pays inside each builder and for each change and the others

@@ -29,28 +29,34 @@ func (c *Core) hunts() {
 	if m.Tip == "" || m.Config == nil || c.s.Push != nil {
 		return
 	}
-	c.pickUp()
 	for _, id := range sorted(c.s.Hunts) {
-		h := c.s.Hunts[id]
-		if h.Over != 0 {
-			continue
+		if h := c.s.Hunts[id]; h.Over == 0 {
+			c.followHunt(h)
 		}
-		if len(h.Line) > 0 && h.Analyzer != m.Analyzer && !h.Settled() {
-			c.retrace(h)
-		}
-		if len(h.Line) == 0 {
-			c.ask(c.traceOf(h))
-		}
-		c.weighHunt(h)
-		c.nameCulprits(h)
-		c.endHunt(h)
 	}
+	if h := c.pickUp(); h != nil { // also what a hunt has followed that is over by now
+		c.followHunt(h)
+	}
+}
+
+// followHunt takes in what is known by now of what a hunt follows.
+func (c *Core) followHunt(h *queue.Hunt) {
+	if len(h.Line) > 0 && h.Analyzer != c.s.Main.Analyzer && !h.Settled() {
+		c.retrace(h)
+	}
+	if len(h.Line) == 0 {
+		c.ask(c.traceOf(h))
+	}
+	c.weighHunt(h)
+	c.nameCulprits(h)
+	c.endHunt(h)
 }
 
 func (c *Core) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
 
-// pickUp begins a hunt for what fails on main and nobody hunts for yet.
-func (c *Core) pickUp() {
+// pickUp begins a hunt for what fails on main and nobody hunts for yet, and returns
+// it; nil where there is nothing.
+func (c *Core) pickUp() *queue.Hunt {
 	var fresh []queue.Trail
 	for _, t := range c.redTrails() {
 		if !c.hunted(t) {
@@ -58,17 +64,18 @@ func (c *Core) pickUp() {
 		}
 	}
 	if len(fresh) == 0 {
-		return
+		return nil
 	}
 	h := &queue.Hunt{ID: queue.NewHuntID(c.s.Main.Tip, c.now), Tip: c.s.Main.Tip, Began: c.now}
 	if c.s.Hunts[h.ID] != nil {
 		c.wakeAt(c.now + 1)
-		return // one of this very moment follows other targets
+		return nil // one of this very moment follows other targets
 	}
 	h.More = max(0, len(fresh)-queue.MostTrails)
 	h.Trails = fresh[:len(fresh)-h.More]
 	c.s.Hunts[h.ID] = h
 	c.touchHunt(h)
+	return h
 }
 
 // hunted reports whether a live hunt follows what a trail does.
@@ -176,7 +183,14 @@ func (c *Core) traced(b queue.Traced) {
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
-		if e := &b.Passed[i]; e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
+		e := &b.Passed[i]
+		if c.void(e) {
+			continue
+		}
+		if c.facts[e.ID] != nil {
+			c.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
+		}
+		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
 		}
 	}

@@ -128,7 +128,7 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 		}
 	}
 	for _, c := range sorted(at) {
-		p.verify(h, c)
+		p.verify(h, c, fresh[c])
 	}
 	return begun
 }
@@ -142,8 +142,10 @@ func (p *planning) probing(keys []queue.Key) bool {
 }
 
 // verify considers the build of one commit for all trails of a hunt to which it
-// tells something.
-func (p *planning) verify(h *queue.Hunt, commit int) {
+// tells something. What of it runs already goes on; the rest is built where a new
+// build is due (fresh), so that one which has brought no result is not begun again at
+// once beside another.
+func (p *planning) verify(h *queue.Hunt, commit int, fresh bool) {
 	l := p.linkAt(h, commit)
 	if l == nil {
 		return
@@ -157,7 +159,7 @@ func (p *planning) verify(h *queue.Hunt, commit int) {
 			continue
 		}
 		for _, k := range t.Spots[s].Keys {
-			if !p.passed(k) && !slices.Contains(keys, k) {
+			if !p.passed(k) && !slices.Contains(keys, k) && (fresh || p.probing([]queue.Key{k})) {
 				keys = append(keys, k)
 			}
 		}

@@ -280,8 +280,8 @@ func (c *Core) jobDone(r queue.JobDone) {
 	c.observeDurations(j, r)
 	c.observeFailures(j, r)
 	for _, id := range b.For() {
-		if ch := c.s.Changes[id]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
-			ch.Infra = 0
+		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
+			ch.Infra, ch.Apart = 0, false
 			c.touchChange(ch)
 		}
 	}
@@ -436,9 +436,19 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		if ch == nil || ch.Phase.Final() {
 			continue
 		}
+		if (r.NoRunner || r.NoCheck) && c.mixed(b) {
+			ch.Apart = true
+			c.touchChange(ch)
+			if ch.Rollup != "" {
+				c.dissolve(ch)
+			}
+			continue
+		}
 		ch.Infra++
 		c.touchChange(ch)
 		switch {
+		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
+			c.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
 			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
 		case r.NoCheck:
@@ -447,6 +457,18 @@ func (c *Core) buildDone(r queue.BuildDone) {
 			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 		}
 	}
+}
+
+// mixed reports whether the commit of a build holds several undecided changes, so that
+// what keeps it from being built may lie in any of them.
+func (c *Core) mixed(b *queue.Build) bool {
+	open := 0
+	for _, id := range append(b.For(), b.Chain...) {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
+			open++
+		}
+	}
+	return open > 1
 }
 
 // noteFailing writes into the history that a step has failed, when it is known

@@ -30,6 +30,13 @@ func (w *world) start(t queue.Run) []queue.Body {
 			return slices.Clone(r.said)
 		}
 	}
+	if w.refusesRef != nil {
+		if rule := w.refusesRef(b.Commit); rule != "" {
+			r.over = true
+			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "the forge refused the ref: " + rule, NoCheck: true, Refused: rule}}
+			return slices.Clone(r.said)
+		}
+	}
 	r.host = w.hosts.place(&r.build)
 	r.said = []queue.Body{queue.BuildStarted{Build: b.ID, Machine: cmp.Or(r.host, "m1")}}
 	if r.host != "" && r.host == w.hosts.broken {

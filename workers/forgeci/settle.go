@@ -132,8 +132,11 @@ func (c *Controller) finish(e *entry, d queue.BuildDone) {
 	e.log.end()
 	c.events.Put(d)
 	c.ended = append(c.ended, e.build.ID)
-	if e.pushed.IsZero() && !e.pushing() {
+	waits := e.pushed.IsZero() && !e.pushing()
+	if waits && e.tries == 0 && !e.single {
 		e.tidy = true
+	} else if waits { // a push failed, or was refused in part: some of it may have arrived
+		e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
 	} else if e.tidyAt = c.o.Now(); d.Outcome == queue.JobPassed {
 		e.tidyAt = e.tidyAt.Add(c.o.Linger) // its runs may be about to say that they have ended
 	}
