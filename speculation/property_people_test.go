@@ -92,7 +92,7 @@ func (h *history) ask() {
 	}
 	for len(h.rules.Methods) > 0 && h.chance(40, "another commit") {
 		more := []edit{h.edit(h.commits[p.head].tree)}
-		if h.chance(30, "detour") { // red on the way, and not at its end
+		if h.chance(h.detours, "detour") { // red on the way, and not at its end
 			more = []edit{{fileOf("a"): "bad"}, {fileOf("a"): "-bad detour"}}
 		}
 		for _, e := range more {

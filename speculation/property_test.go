@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,7 @@ type history struct {
 	stacky   int               // percent of the pull requests that are opened on top of others
 	smuggled int               // percent of the changes that bring what the forge refuses
 	shifts   int               // edits of the protected file so far
+	detours  int               // percent of the further commits that are red, and mended by the next
 	drifting bool              // main drifts, and then nothing fails by chance: what does both cannot be told apart
 }
 
@@ -161,6 +163,13 @@ func newHistory(t tb, pick dice) *history {
 	if guards {
 		files[elsewhere] = "job"
 	}
+	h.detours = 30
+	if strings.HasSuffix(strings.Fields(files[stepsFile])[0], ":tree") { // what a pass covers, and what not
+		h.detours = 80
+		if len(r.Methods) == 0 && h.chance(70, "by commit") {
+			r.Method, r.Methods = queue.MethodRebase, []queue.Method{queue.MethodRebase, queue.MethodFastForward}
+		}
+	}
 	h.world = newWorld(t, l, files, r)
 	if guards {
 		h.guard()
@@ -253,7 +262,7 @@ func (h *history) faulty() {
 		}
 	}
 	flakes := h.rules.Retries
-	if h.hosts.broken != "" {
+	if h.hosts.broken != "" && h.hosts.how != breaksTool { // of which one host's word does not count
 		flakes = 0 // one more failure on a sound host would be the second one on two hosts
 	}
 	h.flake = bounded(h.flaked, flakes, "flake")

@@ -580,8 +580,6 @@ func (a *audit) final() {
 			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
 		case landed && a.lossy && ch.Phase == queue.NothingToLand:
 			// Everything was lost with it: it was found there at the first reading.
-		case landed && a.lossy && w.commits[commit].taken == id && ch.Phase == queue.Cancelled:
-			// The like, and the commit does not say that it is a landing.
 		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
 			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
 		case !landed && ch.Phase == queue.Landed && !a.removed[id]:
