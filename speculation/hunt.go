@@ -156,6 +156,9 @@ func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
 // retrace forgets what a hunt knows of keys that have other names by now.
 func (c *Core) retrace(h *queue.Hunt) {
 	c.drop(c.traceOf(h))
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Line, h.Culprits = nil, nil
 	for i := range h.Trails {
 		t := &h.Trails[i]
@@ -176,7 +179,7 @@ func (c *Core) traced(b queue.Traced) {
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
-		if e := &b.Passed[i]; e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
+		if e := &b.Passed[i]; e.Passed != 0 && !c.void(e) && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
 		}
 	}
@@ -239,6 +242,7 @@ func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 		if len(x.Targets) == 0 {
 			c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
 				Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+			c.withdraw(h, x)
 		}
 	}
 	h.Culprits = slices.DeleteFunc(slices.Clone(h.Culprits), func(x queue.Culprit) bool { return len(x.Targets) == 0 })
@@ -435,6 +439,9 @@ func (c *Core) endHunt(h *queue.Hunt) {
 }
 
 func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Over, h.End = c.now, end
 	c.drop(c.traceOf(h))
 	c.untidy[""] = true

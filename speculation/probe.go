@@ -117,7 +117,7 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 				}
 			}
 		}
-		if h.Retry > p.now || h.Builds >= huntBuilds {
+		if p.holdsBack(h) {
 			p.wakeAt(h.Retry)
 			continue
 		}
@@ -141,6 +141,16 @@ func (p *planning) probing(keys []queue.Key) bool {
 	})
 }
 
+// holdsBack reports whether no build of a hunt is to be begun now: one has brought no
+// result, or there were as many as there may be.
+func (p *planning) holdsBack(h *queue.Hunt) bool { return h.Retry > p.now || h.Builds >= huntBuilds }
+
+// built reports whether a live build of a link verifies a key.
+func (p *planning) built(l *queue.Link, k queue.Key) bool {
+	f := p.facts[k.ID()]
+	return f != nil && f.build != nil && f.build.Link == l.ID
+}
+
 // verify considers the build of one commit for all trails of a hunt to which it
 // tells something.
 func (p *planning) verify(h *queue.Hunt, commit int) {
@@ -149,6 +159,7 @@ func (p *planning) verify(h *queue.Hunt, commit int) {
 		return
 	}
 	var keys []queue.Key
+	held := p.holdsBack(h)
 	for i := range h.Trails {
 		t := &h.Trails[i]
 		red, bad := t.Bad()
@@ -157,6 +168,9 @@ func (p *planning) verify(h *queue.Hunt, commit int) {
 			continue
 		}
 		for _, k := range t.Spots[s].Keys {
+			if held && !p.built(l, k) {
+				continue // nothing new is begun
+			}
 			if !p.passed(k) && !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
