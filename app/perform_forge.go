@@ -83,7 +83,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(t.Request, apiEvent) || again {
+	if strings.HasPrefix(t.Request, apiEvent) || again || queue.IsOwn(t.Request) {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin

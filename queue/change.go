@@ -73,6 +73,7 @@ type Change struct {
 	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+	Own       bool          `json:"own,omitempty"`       // main's configuration asked for it, and no person did
 	Revert    CommitID      `json:"revert,omitempty"`    // of a try that no pull request has: the commit of main that it takes back
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it

@@ -128,6 +128,7 @@ type Later struct {
 type Revert struct {
 	Change    ChangeID  `json:"change,omitempty"`    // the try that proves it
 	State     HuntProof `json:"state,omitempty"`     // what came of it
+	Of        Digest    `json:"of,omitempty"`        // of what its culprit was accused of then
 	On        CommitID  `json:"on,omitempty"`        // the commit of main that it was proven on
 	Commit    CommitID  `json:"commit,omitempty"`    // that it made
 	Conflicts []string  `json:"conflicts,omitempty"` // paths at which it does not merge with what came later
@@ -135,6 +136,7 @@ type Revert struct {
 	Number    int       `json:"number,omitempty"`    // the pull request that proposes it
 	URL       string    `json:"url,omitempty"`
 	Trouble   string    `json:"trouble,omitempty"` // why it could not be proposed, or is not landed by itself
+	Why       Reason    `json:"why,omitzero"`      // of one that could not be built
 	Landing   bool      `json:"landing,omitempty"` // the queue has been asked to land it
 }
 

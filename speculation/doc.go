@@ -77,6 +77,7 @@
 //	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
+//	revert.go    what has turned main red, taken back: tried, proposed, landed as any change; redmain.go: the check on main
 //	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
 //	clock.go     a clock that ran ahead does not stop the queue's time
 //	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run

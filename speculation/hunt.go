@@ -163,6 +163,9 @@ func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
 // retrace forgets what a hunt knows of keys that have other names by now.
 func (c *Core) retrace(h *queue.Hunt) {
 	c.drop(c.traceOf(h))
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Line, h.Culprits = nil, nil
 	for i := range h.Trails {
 		t := &h.Trails[i]
@@ -253,6 +256,7 @@ func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 		if len(x.Targets) == 0 {
 			c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
 				Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+			c.withdraw(h, x)
 		}
 	}
 	h.Culprits = slices.DeleteFunc(slices.Clone(h.Culprits), func(x queue.Culprit) bool { return len(x.Targets) == 0 })
@@ -450,6 +454,9 @@ func (c *Core) endHunt(h *queue.Hunt) {
 }
 
 func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Over, h.End = c.now, end
 	c.drop(c.traceOf(h))
 	c.untidy[""] = true

@@ -135,6 +135,8 @@ func newHistory(t tb, pick dice) *history {
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
 		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
+	// Not drawn by itself: histories of a seed stay what they were.
+	r.RedMain.Revert = []queue.RevertPolicy{queue.RevertOff, queue.RevertPrepare, queue.RevertPropose, queue.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
 	if h.chance(50, "lanes") {
 		lanes := drawLanes(pick)
 		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane

@@ -24,6 +24,7 @@ func (c *Core) resolved(b queue.Resolved) {
 			continue
 		}
 		l.At, l.Guard = c.now, b.Guard
+		c.alsoRed(&l)
 		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))

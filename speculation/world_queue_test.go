@@ -100,6 +100,11 @@ type world struct {
 	next  int
 	turns int
 	log   []string
+
+	toldMain []queue.Tell               // what the checks of main's commits were made to say, in order
+	proposes func(queue.Propose) string // why the forge opens no pull request; nil: it does
+	lackAll  []queue.Requirement        // what the forge asks of them
+	proposed map[queue.CommitID]int     // pull requests of reverts, by culprit
 }
 
 // newWorld returns a world whose main holds the given files.
@@ -234,6 +239,11 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 			r.said = append(r.said, queue.BuildDone{Build: t.Build, Outcome: queue.JobStopped})
 			return []queue.Body{queue.Done{Action: a.Key}, r.said[len(r.said)-1]}
 		}
+		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.Propose:
+		return []queue.Body{w.propose(a.Key, t)}
+	case queue.Tell:
+		w.toldMain = append(w.toldMain, t)
 		return []queue.Body{queue.Done{Action: a.Key}}
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
