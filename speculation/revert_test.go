@@ -250,3 +250,31 @@ func TestRevertMeetsRequirements(t *testing.T) {
 		t.Errorf("%+v", w.core.active(r.Number))
 	}
 }
+
+// What a culprit is accused of may grow after its revert is proven: then that is proven
+// anew, by all of it.
+func TestRevertIsProvenByAllOfIt(t *testing.T) {
+	for retries := range 3 {
+		w, _ := redWorld(t, "unit:exit-code:targets:test vet:go-test-json:targets:vet", retries, 4)
+		w.rules.RedMain.Revert = queue.RevertPrepare
+		w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+		bad := w.main
+		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "worse"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		found := false
+		for _, id := range sorted(w.core.s.Hunts) {
+			for _, x := range w.core.s.Hunts[id].Culprits {
+				if x.Commit == bad && x.Revert != nil {
+					found = true
+					if x.Revert.State != queue.RevertFails {
+						t.Errorf("%d retries: %+v of %+v", retries, x.Revert, x)
+					}
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%d retries: no revert of %s", retries, bad)
+		}
+	}
+}

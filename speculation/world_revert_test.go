@@ -1,10 +1,6 @@
 package speculation
 
-import (
-	"slices"
-
-	"github.com/submitqueue/submitqueue/queue"
-)
+import "github.com/submitqueue/submitqueue/queue"
 
 // revert makes the commit that takes one of main's back.
 func (r *repository) revert(parent queue.CommitID, p queue.Pick) (*commit, []string) {
@@ -68,7 +64,7 @@ func (a *audit) reverts() {
 			t := w.commits[r.Commit].tree
 			for _, k := range w.keysOf(t) {
 				st, _ := queue.NewStepSet(stepsOf(t)).Step(k.Step)
-				if slices.Contains(x.Names, st.Name) && slices.Contains(x.Targets, k.Target) && !w.green(t, k) {
+				if w.core.accused(x.Commit, st.Name, k.Target) && !w.green(t, k) {
 					w.Fatalf("hunt %s: the revert of %s is called proven, and %s on %s is red with it", id, x.Commit, st.Name, k.Target)
 				}
 			}
