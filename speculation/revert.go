@@ -131,6 +131,7 @@ func (c *Core) revertTried(h *queue.Hunt, x *queue.Culprit) {
 		return
 	case !ch.Phase.Final(): // its merge was made anew where main is now
 		r.On = ch.On
+		c.touchHunt(h)
 		return
 	default:
 		r.State, r.Why = queue.RevertUnknown, queue.Reason{}
