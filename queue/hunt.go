@@ -69,7 +69,7 @@ type Trail struct {
 	Reds    []RedSpot `json:"reds,omitempty"`   // spots that have failed, oldest first
 	Over    Instant   `json:"over,omitempty"`   // when it was seen to pass on main
 	Beyond  bool      `json:"beyond,omitempty"` // it is red on every commit of Line
-	Named   CommitID  `json:"named,omitempty"`  // the last that was named as its culprit
+	Named   CommitID  `json:"named,omitempty"`  // the culprit that was named for it
 }
 
 // Spot is a stretch of the line, from the commit At on, on which a trail has the
@@ -223,12 +223,11 @@ func (h *Hunt) CulpritOf(t *Trail) *Culprit {
 		return nil
 	}
 	at := h.Line[t.Spots[red.Spot].At].Commit
-	for i := range h.Culprits {
-		if c := &h.Culprits[i]; c.Commit == at && t.Named == at {
-			return c
-		}
+	i := slices.IndexFunc(h.Culprits, func(c Culprit) bool { return c.Commit == at })
+	if i < 0 || t.Named != at {
+		return nil
 	}
-	return nil
+	return &h.Culprits[i]
 }
 
 // NewHuntID names the hunt for what was seen red on a commit at a moment.

@@ -346,9 +346,7 @@ func (h *history) happen() {
 	case n < 76:
 		h.mustRestart()
 	case n < 78:
-		if !h.drifting { // what builds say again has no time, and may be of before main has healed
-			h.mustLose(1 + h.pick(keptTurns, "turns lost"))
-		}
+		h.mustLose(1 + h.pick(keptTurns, "turns lost"))
 	case n < 82:
 		h.outside()
 	case n < 84:

@@ -144,22 +144,25 @@ func (c *Core) dropEntry(id queue.Digest) {
 	c.learned(id, e)
 }
 
-func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) {
-	if c.forgotten(k, b) {
-		return // it was asked for before
+// pass writes that a key has passed, and reports whether that counts.
+func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
+	run := c.ranIn(b, r)
+	if c.tooOld(k, b, run) {
+		return false
 	}
 	e := c.entry(k)
 	e.Tries++
 	if e.Passed != 0 {
-		e.Confirmed = c.now
+		e.Confirmed = max(e.Confirmed, run.ended)
 		c.turn.Archive = append(c.turn.Archive, *e)
-		return
+		return true
 	}
-	e.Lost, e.Confirmed, e.Began = 0, 0, began(b)
-	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, c.ownerOf(b, k), b.Commit
+	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
+	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
 	e.Step, e.Machine = stepIn(b, k.Step).Name, r.Machine
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
+	return true
 }
 
 func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
@@ -167,9 +170,11 @@ func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string
 		return // the same run, reported twice
 	}
 	e.Tries++
-	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
+	run := c.ranIn(b, r)
+	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
-		Began: began(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step)})
+		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run)})
+	slices.SortStableFunc(e.Failures, func(x, y queue.Failure) int { return cmp.Compare(x.At, y.At) })
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
@@ -189,11 +194,12 @@ func (c *Core) since(b *queue.Build) queue.Line {
 }
 
 // isClouded reports whether main was not proven in a step when a build began, or is
-// not by now that it has ended.
-func (c *Core) isClouded(b *queue.Build, step queue.Digest) bool {
+// not by now that it has ended. Of what was run before the build was asked for, nobody
+// knows that.
+func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
-			return b.Change != "" && (j.Clouded || c.clouded(j.Step.Name))
+			return b.Change != "" && (j.Clouded || run.ended < b.At || c.clouded(j.Step.Name))
 		}
 	}
 	return false
@@ -246,9 +252,10 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok {
-			c.pass(k, b, r)
+		if k, ok := named[t]; ok && c.pass(k, b, r) {
 			passed = append(passed, t)
+		} else if ok {
+			j.Outdated = true
 		}
 	}
 	c.ranAgain(j, r)
@@ -262,12 +269,15 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			c.pass(k, b, r)
+			if c.pass(k, b, r) {
+				passed = append(passed, k.Target)
+			} else {
+				j.Outdated = true
+			}
 		}
-		passed = j.Targets()
 		c.passTree(j, b, r)
 	}
-	c.shownOnMain(b, j, passed)
+	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
 		c.drifted(b, j, namesOf(r.Failed))
 	}
@@ -518,7 +528,7 @@ func silent(b *queue.Build) string {
 // no failure of the step explains why.
 func (c *Core) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
-		if c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
+		if j.Outdated || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
 		}
 		for _, k := range j.Keys {

@@ -22,7 +22,7 @@ func (w *world) start(t queue.Run) []queue.Body {
 	if b == nil {
 		return nil
 	}
-	r := &run{build: *b}
+	r := &run{build: *b, at: w.now}
 	r.build.Jobs = slices.Clone(b.Jobs)
 	w.runs[t.Build] = r
 	if b.Only == "" {
@@ -78,6 +78,7 @@ func (w *world) advance(r *run) []queue.Body {
 	if r.jobs < len(r.build.Jobs) {
 		out = append(out, w.job(r, r.build.Jobs[r.jobs]))
 		r.jobs++
+		r.at = w.now
 	}
 	if r.jobs == len(r.build.Jobs) {
 		r.over = true

@@ -41,7 +41,8 @@ type pull struct {
 type run struct {
 	build queue.Build
 	host  string
-	jobs  int // done so far
+	jobs  int           // done so far
+	at    queue.Instant // when the next of them began, or would
 	over  bool
 	said  []queue.Body
 }
