@@ -108,7 +108,9 @@ func TestBenchedHostIsAReason(t *testing.T) {
 	p := w.land(edit{"a/code": "waits"})
 	w.settleDown()
 	v, _ := w.core.View(w.change(p).ID)
-	if !slices.ContainsFunc(v.Waits, func(r queue.Reason) bool { return r.Code == queue.ReasonBenched && slices.Equal(r.Names, []string{"m1"}) }) {
+	if !slices.ContainsFunc(v.Waits, func(r queue.Reason) bool {
+		return r.Code == queue.ReasonBenched && slices.Equal(r.Names, []string{"m1"})
+	}) {
 		t.Errorf("it waits for %+v", v.Waits)
 	}
 	shown := w.core.told[p.number].facts
