@@ -138,10 +138,10 @@ type JobDone struct {
 	Failed    []TargetFailure          `json:"failed,omitempty"`
 	Took      time.Duration            `json:"took"`
 	PerTarget map[string]time.Duration `json:"per_target,omitempty"`
-	Machine   string                   `json:"machine"`
+	Machine   string                   `json:"machine"`        // the agent that ran it: one slot of a host
 	Tail      string                   `json:"tail,omitempty"` // last lines of the log, at most 4 KiB
 
-	Host  string `json:"host,omitempty"`  // the computer that Machine is a slot of, under the name people know it by; empty: not known, or not one of ours
+	Host  string `json:"host,omitempty"`  // the computer that Machine is on, under the name people know it by; empty: not known, or not one of ours
 	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
 
