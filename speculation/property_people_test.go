@@ -95,6 +95,9 @@ func (h *history) ask() {
 		if h.chance(h.detours, "detour") { // red on the way, and not at its end
 			more = []edit{{fileOf("a"): "bad"}, {fileOf("a"): "-bad detour"}}
 		}
+		if h.chance(25, "merges main") {
+			h.update(p)
+		}
 		for _, e := range more {
 			p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
 			h.logf("## pull %d is at %s", p.number, p.head)
@@ -170,10 +173,36 @@ func (h *history) pushHead() {
 	if p == nil {
 		return
 	}
+	if h.chance(25, "update") {
+		h.update(p)
+		h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
+		return
+	}
 	e := h.edit(h.commits[p.head].tree)
 	p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
 	h.logf("## pull %d is now at %s", p.number, p.head)
 	h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
+}
+
+// update merges main into a pull request's branch, as its author or the forge's button
+// does; what else the author does in that merge is in no other commit.
+func (h *history) update(p *pull) {
+	h.Helper()
+	at := h.main
+	if line := h.line(at); h.chance(30, "of before") {
+		at = line[min(1, len(line)-1)].id
+	}
+	there := map[queue.CommitID]bool{}
+	h.reach(p.head, there)
+	merged, conflicts := merge3(h.mergeBase(at, p.head).tree, h.commits[p.head].tree, h.commits[at].tree)
+	if there[at] || len(conflicts) > 0 {
+		return
+	}
+	if h.chance(30, "more than that") {
+		merged = merged.with(h.edit(merged))
+	}
+	p.head = h.put(commit{parent: p.head, merges: at, tree: merged}).id
+	h.logf("## pull %d is at %s, which merges %s of main", p.number, p.head, at)
 }
 
 func (h *history) closePull() {

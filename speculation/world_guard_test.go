@@ -115,13 +115,6 @@ func (h *history) cross() {
 	}
 }
 
-// own returns the commits of a head that another commit has not, the newest first.
-func (r *repository) own(at, head queue.CommitID) []*commit {
-	base := r.mergeBase(at, head)
-	line := r.line(head)
-	return line[:slices.Index(line, base)]
-}
-
 // protects fills in what the forge says of a pull request and protected paths.
 func (w *world) protects(p *pull, t queue.Inspect, level string, out *queue.Inspected) {
 	if !w.guards {
