@@ -81,7 +81,7 @@
 //	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
 //	clock.go     a clock that ran ahead does not stop the queue's time
 //	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
-//	result.go    the ledger: what a result proves, and of which keys
+//	result.go    the ledger: what a result proves, and of which keys; ran.go: when it was run
 //	enter.go     commands; who may enter
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
 //	assume.go    assumption keys: names for targets on futures nobody has merged

@@ -249,7 +249,7 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	n.Due = c.now.Add(upgradeAgain)
 	c.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+queue.DigestOf("version1", t.Analyzer)[:12]), Parent: b.Commit,
-		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer}
+		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	c.s.Links[root.ID] = root
 	c.indexLink(root)
 	c.touch(queue.KindLink, string(root.ID))

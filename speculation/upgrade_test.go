@@ -185,6 +185,37 @@ func TestUpgradeThatFails(t *testing.T) {
 	w.audit.final()
 }
 
+// TestUpgradeThatFailsWithoutAName: what fails under go/2, and names no target, is run
+// again with back-off, also after others have pushed to main.
+func TestUpgradeThatFailsWithoutAName(t *testing.T) {
+	w := quiet(t, "unit:exit-code:targets:test", queue.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	w.needs = map[string][]string{"a": {"b"}}
+	w.blind = map[string]bool{"go/1": true}
+	w.serve("go/1")
+	w.waitOut()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.mustDecide("go/1")
+	w.serve("go/2", "go/1")
+	begin := w.now
+	w.settleDown()
+	for w.now.Sub(begin) < 30*minute {
+		if going := w.going(); len(going) > 0 {
+			w.now = w.now.Add(minute)
+			w.tell(w.advance(going[0])...)
+		} else {
+			w.now = max(w.wake, w.now+1)
+			w.tell(queue.Tick{})
+		}
+		w.settleDown()
+	}
+	if n := w.upgradeRuns(); n < 2 || n > 8 {
+		t.Errorf("%d builds under go/2 within half an hour", n)
+	}
+	w.mustDecide("go/1")
+}
+
 // TestUpgradeThatIsBlind: go/2 cannot tell main's targets; it is asked again, and
 // go/1 goes on.
 func TestUpgradeThatIsBlind(t *testing.T) {

@@ -130,8 +130,9 @@ func (h *history) hostsCome() {
 // drawHosts draws where builds run: nobody knows, on one computer, or on three of
 // which one may be broken.
 func (h *history) drawHosts() {
-	h.hosts.skew = []time.Duration{0, -2 * time.Second, 50 * time.Second}[h.pick(3, "skew")]
-	switch h.pick(4, "hosts") {
+	kind := h.pick(4, "hosts")
+	h.hosts.skew = []time.Duration{0, 0, -2 * time.Second, 50 * time.Second}[kind]
+	switch kind {
 	case 1:
 		h.hosts.names = []string{"m1"}
 	case 2, 3:
