@@ -30,6 +30,7 @@ func (c *Core) reverts() {
 		h := c.s.Hunts[id]
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
+			c.weighLater(h, x)
 			switch {
 			case h.Over != 0:
 			case !c.rules().RedMain.Revert.Prepares():
@@ -212,6 +213,32 @@ func (c *Core) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queu
 		}
 	}
 	return nil, nil
+}
+
+// weighLater has the commits named that came behind a culprit and that its revert
+// concerns, wherever main is by now.
+func (c *Core) weighLater(h *queue.Hunt, x *queue.Culprit) {
+	m := &c.s.Main
+	if h.Over != 0 || x.Weighed == m.Tip || m.Surveyed != m.Tip || c.s.Push != nil {
+		return
+	}
+	for _, key := range sorted(c.s.Actions) {
+		if t, ok := c.s.Actions[key].Task.(queue.Weigh); ok && t.Hunt == h.ID && t.Commit == x.Commit && t.Tip != m.Tip {
+			c.done(key) // main has moved on
+		}
+	}
+	c.ask(queue.Weigh{Hunt: h.ID, Commit: x.Commit, Tip: m.Tip, Analyzer: m.Analyzer})
+}
+
+// weighedLater takes in which later commits a revert concerns.
+func (c *Core) weighedLater(b queue.Weighed) {
+	if c.done(b.Action) == nil {
+		return
+	}
+	if h, x := c.culpritIn(b.Hunt, b.Commit); x != nil && b.Tip == c.s.Main.Tip {
+		x.Weighed, x.Later = b.Tip, b.Later[:min(len(b.Later), queue.MostLater)]
+		c.retell(h, x)
+	}
 }
 
 // proposed takes in the pull request of a revert.

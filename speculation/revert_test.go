@@ -278,3 +278,21 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 		}
 	}
 }
+
+// The commits behind a culprit that its revert concerns are named: those that touch what
+// it touches, and those with which it does not merge; and no others. When main moves,
+// they are named anew.
+func TestLaterCommitsAreNamed(t *testing.T) {
+	w, pushed := reverting(t, queue.RevertPrepare, unit, edit{"a/code": "1"}, edit{"a/code": "bad", "x/a": "1"}, edit{"b/code": "1"}, edit{"a/code": "2"})
+	x := w.hunt().Culprits[0]
+	if len(x.Later) != 1 || x.Later[0].Commit != pushed[3] || !slices.Equal(x.Later[0].Targets, []string{"a"}) || len(x.Later[0].Paths) != 0 || x.Weighed != w.main {
+		t.Fatalf("%+v of %v", x.Later, pushed)
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"x/a": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	x = w.hunt().Culprits[0]
+	if len(x.Later) != 2 || x.Later[1].Commit != w.main || !slices.Equal(x.Later[1].Paths, []string{"x/a"}) {
+		t.Errorf("%+v", x.Later)
+	}
+}
