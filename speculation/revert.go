@@ -188,6 +188,23 @@ func (c *Core) accused(commit queue.CommitID, step, target string) bool {
 	return false
 }
 
+// takesBack reports whether a change is the proposed revert of a culprit, at the head
+// that was proven.
+func (c *Core) takesBack(id queue.ChangeID) bool {
+	ch := c.s.Changes[id]
+	if ch == nil || ch.Number == 0 {
+		return false
+	}
+	for _, h := range c.s.Hunts {
+		for i := range h.Culprits {
+			if r := h.Culprits[i].Revert; h.Over == 0 && r != nil && r.Number == ch.Number && r.State == queue.RevertProven && r.Commit == ch.Head {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // accusations is the digest of all that a commit is held to have turned red.
 func (c *Core) accusations(commit queue.CommitID) queue.Digest {
 	var steps, targets []string

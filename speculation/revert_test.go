@@ -296,3 +296,29 @@ func TestLaterCommitsAreNamed(t *testing.T) {
 		t.Errorf("%+v", x.Later)
 	}
 }
+
+// A proven revert is a repair, also while main, which has moved since, has not failed often
+// enough to be called red: it waits for no further run of main.
+func TestRevertIsARepair(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	w.protected = true
+	w.rules.RedMain.Revert = queue.RevertLand
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	for len(w.core.s.Hunts) == 0 || len(w.hunt().Culprits) == 0 {
+		if len(w.waits) > 0 {
+			w.now++
+			w.work(0)
+		} else {
+			w.now = w.now.Add(minute)
+			w.tell(w.advance(w.going()[0])...)
+		}
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	began := w.now
+	w.quiesce()
+	if !w.core.provenMain() || w.now.Sub(began) > 2*minute {
+		t.Errorf("main proven: %t, after %v", w.core.provenMain(), w.now.Sub(began))
+	}
+}
