@@ -66,7 +66,7 @@ func TestTheCulpritIsTold(t *testing.T) {
 	merged := must(h.Commit("ada", forgetest.Commit{Branch: "main", Message: "Merge pull request #1 from acme/culprit", Files: map[string]string{"api/bad": "bad\n"}}))
 	tip := h.push("ada", "main", map[string]string{"api/three": "3\n"})
 	h.reverted(queue.RevertProven)
-	h.says(n, "turned the target branch red", "`test` on `api`", merged[:10], "Its revert is proven")
+	h.says(n, "turned the target branch red", "`test` on `api`", merged[:10], "Its revert is proven", "is concerned by a revert: [`"+tip[:10])
 	h.mainCheck(tip, "failure", merged[:10], "#1", "api is bad", "Its revert is proven")
 	if _, text := h.page("/queue?queue=" + hubQueue); !strings.Contains(text, "Its revert is proven") {
 		t.Errorf("the page does not say so:\n%s", text)

@@ -203,6 +203,8 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.survey(work, a.Key, t) })
 	case queue.Trace:
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.trace(work, a.Key, t) })
+	case queue.Weigh:
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.weigh(work, a.Key, t) })
 	case queue.Watch:
 		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.watch(work, a.Key, t) })
 	case queue.Meet:

@@ -52,7 +52,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 	pr, err := f.Proposed(ctx, branch, p.branch())
 	if errors.Is(err, forge.ErrNotFound) {
 		if err = p.stageRevert(ctx, branch, t); err == nil {
-			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: revertBody(*culprit, texts)})
+			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: RevertText(*culprit, texts)})
 		}
 	}
 	if err = p.orAway(ctx, err); err != nil {

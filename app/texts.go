@@ -162,6 +162,9 @@ func (w voice) link(label, target string) string {
 // ref names a change by its pull request, e.g. #12.
 func (w voice) ref(id string) string {
 	number, _, _ := strings.Cut(id, ".")
+	if number == "0" { // of main, and no pull request's
+		return "the revert " + w.link(w.code(id), w.changePage(id))
+	}
 	if number == "" || strings.Trim(number, "0123456789") != "" || len(number) > 10 {
 		return w.code(id)
 	}

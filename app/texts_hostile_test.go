@@ -68,7 +68,10 @@ func TestHostileTexts(t *testing.T) {
 		comment := app.CommentText(v, o)
 		_, _, summary := app.CheckText(v, o)
 		checkBounds(t, "hostile", v, o)
-		for _, text := range []string{comment, summary} {
+		main := queue.QueueView{Main: queue.Main{Branch: hostile("main"), Drift: []queue.Drift{{Aim: queue.Aim{Step: hostile("drift"), Target: hostile("drifted")}}}},
+			Red: append(list("red"), canary), Blame: why("blame")}
+		_, _, onMain := app.MainCheckText(main, o)
+		for _, text := range []string{comment, summary, onMain, app.RevertText(why("revert").Culprits[0], o)} {
 			if left := withoutCode(text); strings.Contains(left, canary) {
 				t.Fatalf("hostile text outside code:\n%s\n--- in\n%s", left, text)
 			}

@@ -130,9 +130,9 @@ func (w voice) later(list []queue.Later) string {
 		text := w.pastCommit(l.HuntCommit)
 		switch {
 		case len(l.Paths) > 0:
-			text += ", which changes " + w.codes(l.Paths)
+			text += ", with which it does not merge: " + w.codes(l.Paths)
 		case len(l.Targets) > 0:
-			text += ", which touches " + w.codes(l.Targets)
+			text += ", which touches the same: " + w.codes(l.Targets)
 		}
 		out = append(out, text)
 	}

@@ -48,8 +48,8 @@ func revertTitle(x queue.Culprit) string {
 	return fmt.Sprintf("Revert %q", subject)
 }
 
-// revertBody is the description of such a pull request, as Markdown.
-func revertBody(x queue.Culprit, o TextOptions) string {
+// RevertText is the description of such a pull request, as Markdown.
+func RevertText(x queue.Culprit, o TextOptions) string {
 	w := voice{o: o}
 	blocks := []string{"This takes back " + w.commit(x.Commit) + ". " + w.culprit(x),
 		"The queue has built this revert on the target branch as it was: what had turned red passes with it."}

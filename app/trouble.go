@@ -54,6 +54,8 @@ func doing(t queue.Task) string {
 		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
 	case queue.Trace:
 		return "looking back along the branch for what turned it red"
+	case queue.Weigh:
+		return "looking for what came after what turned the branch red"
 	case queue.Propose:
 		return fmt.Sprintf("proposing the revert of %.12s", t.Commit)
 	case queue.Tell:

@@ -106,13 +106,13 @@ type LostProbe struct {
 type Culprit struct {
 	HuntCommit
 	Found   Instant    `json:"found"`
-	Targets []string   `json:"targets"`         // that it turned red
-	Names   []string   `json:"names"`           // of the steps
-	Green   Probe      `json:"green,omitzero"`  // the last that passed; without a build where it is not known, or there was no such target
-	Failed  Probe      `json:"failed"`          // the first that failed
-	Among   []CommitID `json:"among,omitempty"` // commits before it, behind Green, that no build could tell from it: it is the culprit, or one of them
-	Later   []Later    `json:"later,omitempty"` // changes of main behind it that a revert concerns
-	Weighed CommitID   `json:"weighed,omitempty"`
+	Targets []string   `json:"targets"`           // that it turned red
+	Names   []string   `json:"names"`             // of the steps
+	Green   Probe      `json:"green,omitzero"`    // the last that passed; without a build where it is not known, or there was no such target
+	Failed  Probe      `json:"failed"`            // the first that failed
+	Among   []CommitID `json:"among,omitempty"`   // commits before it, behind Green, that no build could tell from it: it is the culprit, or one of them
+	Later   []Later    `json:"later,omitempty"`   // commits of main behind it that a revert concerns, oldest first; at most MostLater
+	Weighed CommitID   `json:"weighed,omitempty"` // the tip that Later is true of
 	Revert  *Revert    `json:"revert,omitempty"`
 	Told    bool       `json:"told,omitempty"` // its pull request was told
 }
@@ -120,9 +120,15 @@ type Culprit struct {
 // Later is a commit behind a culprit that its revert concerns.
 type Later struct {
 	HuntCommit
-	Targets []string `json:"targets,omitempty"` // of the red ones that it touches, too
-	Paths   []string `json:"paths,omitempty"`   // at which the revert does not merge with it
+	Targets []string `json:"targets,omitempty"` // that both touch, some
+	Paths   []string `json:"paths,omitempty"`   // at which the revert does not merge since it came
 }
+
+// MostLater bounds the later commits that are named, and what is named of each.
+const (
+	MostLater      = 16
+	MostLaterNames = 6
+)
 
 // Revert is what is known of taking a culprit back.
 type Revert struct {

@@ -64,6 +64,32 @@ type Proposed struct {
 
 func (Proposed) event() {}
 
+// Weigh reads main's line behind a culprit, up to Tip, and finds the commits that its
+// revert concerns: they touch a target that it touches, or the revert does not merge
+// since they came. Reading is idempotent. Result: Weighed.
+type Weigh struct {
+	Hunt     string   `json:"hunt"`
+	Commit   CommitID `json:"commit"` // the culprit
+	Tip      CommitID `json:"tip"`
+	Analyzer string   `json:"analyzer,omitempty"` // version to judge the line by
+}
+
+// Name implements Task.
+func (t Weigh) Name() (string, string) {
+	return "weigh", t.Hunt + "/" + string(t.Commit) + "@" + string(t.Tip)
+}
+
+// Weighed names the commits of main's line that a culprit's revert concerns.
+type Weighed struct {
+	Action string   `json:"action"`
+	Hunt   string   `json:"hunt"`
+	Commit CommitID `json:"commit"`
+	Tip    CommitID `json:"tip"`
+	Later  []Later  `json:"later,omitempty"` // oldest first
+}
+
+func (Weighed) event() {}
+
 // Tell makes the check of a commit of main say what the state says of main: that it
 // is red and what has turned it so, or that it is proven. The check has an external
 // id. Result: Done.

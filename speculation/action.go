@@ -38,7 +38,7 @@ func (c *Core) patience(t queue.Task) time.Duration {
 			limit += h.Bench.Probe.Jobs[0].Step.Timeout
 		}
 		return limit
-	case queue.Survey, queue.Trace, queue.Watch, queue.Analyze, queue.Resolve:
+	case queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
 			limit += 2 * m.Analysis.ToolTime() // of the tree before, and of the one after
@@ -290,6 +290,9 @@ func (c *Core) idle(t queue.Task) bool {
 		return c.s.Push == nil || c.s.Push.ID != t.Push
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
+	case queue.Weigh:
+		_, x := c.culpritIn(t.Hunt, t.Commit)
+		return x == nil || t.Tip != c.s.Main.Tip
 	case queue.Propose:
 		_, x := c.culpritIn(t.Hunt, t.Commit)
 		return x == nil || x.Revert == nil || x.Revert.Number != 0
@@ -321,7 +324,7 @@ func (c *Core) failed(f queue.Failed) {
 
 func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)

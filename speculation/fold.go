@@ -64,6 +64,8 @@ func (c *Core) fold(e queue.Event) {
 		c.met(b)
 	case queue.Resolved:
 		c.resolved(b)
+	case queue.Weighed:
+		c.weighedLater(b)
 	case queue.Proposed:
 		c.proposed(b)
 	case queue.BuildStarted:

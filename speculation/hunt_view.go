@@ -79,7 +79,7 @@ func (c *Core) accuse(x *queue.Culprit) {
 	}
 	x.Told = true
 	said := *x
-	said.Failed.Tail, said.Later, said.Revert = "", nil, copied(x.Revert)
+	said.Failed.Tail, said.Revert = "", copied(x.Revert)
 	p := c.pull(x.Number)
 	p.Notice, p.NoticeTo = queue.Reason{Code: queue.ReasonCulprit, Names: []string{string(x.Commit)}, Culprits: []queue.Culprit{said}}, ""
 }

@@ -241,7 +241,9 @@ func (f *factWriter) culprit(x queue.Culprit) {
 	for _, n := range slices.Concat(x.Names, x.Targets) {
 		f.text(n)
 	}
-	f.number(len(x.Later))
+	for _, l := range x.Later {
+		f.text(string(l.Commit))
+	}
 	if r := x.Revert; r != nil {
 		f.text(string(r.State))
 		f.number(r.Number)

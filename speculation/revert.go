@@ -30,6 +30,7 @@ func (c *Core) reverts() {
 		h := c.s.Hunts[id]
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
+			c.weighLater(h, x)
 			switch {
 			case h.Over != 0:
 			case !c.rules().RedMain.Revert.Prepares():
@@ -188,6 +189,23 @@ func (c *Core) accused(commit queue.CommitID, step, target string) bool {
 	return false
 }
 
+// takesBack reports whether a change is the proposed revert of a culprit, at the head
+// that was proven.
+func (c *Core) takesBack(id queue.ChangeID) bool {
+	ch := c.s.Changes[id]
+	if ch == nil || ch.Number == 0 {
+		return false
+	}
+	for _, h := range c.s.Hunts {
+		for i := range h.Culprits {
+			if r := h.Culprits[i].Revert; h.Over == 0 && r != nil && r.Number == ch.Number && r.State == queue.RevertProven && r.Commit == ch.Head {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // accusations is the digest of all that a commit is held to have turned red.
 func (c *Core) accusations(commit queue.CommitID) queue.Digest {
 	var steps, targets []string
@@ -213,6 +231,32 @@ func (c *Core) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queu
 		}
 	}
 	return nil, nil
+}
+
+// weighLater has the commits named that came behind a culprit and that its revert
+// concerns, wherever main is by now.
+func (c *Core) weighLater(h *queue.Hunt, x *queue.Culprit) {
+	m := &c.s.Main
+	if h.Over != 0 || x.Weighed == m.Tip || m.Surveyed != m.Tip || c.s.Push != nil {
+		return
+	}
+	for _, key := range sorted(c.s.Actions) {
+		if t, ok := c.s.Actions[key].Task.(queue.Weigh); ok && t.Hunt == h.ID && t.Commit == x.Commit && t.Tip != m.Tip {
+			c.done(key) // main has moved on
+		}
+	}
+	c.ask(queue.Weigh{Hunt: h.ID, Commit: x.Commit, Tip: m.Tip, Analyzer: m.Analyzer})
+}
+
+// weighedLater takes in which later commits a revert concerns.
+func (c *Core) weighedLater(b queue.Weighed) {
+	if c.done(b.Action) == nil {
+		return
+	}
+	if h, x := c.culpritIn(b.Hunt, b.Commit); x != nil && b.Tip == c.s.Main.Tip {
+		x.Weighed, x.Later = b.Tip, b.Later[:min(len(b.Later), queue.MostLater)]
+		c.retell(h, x)
+	}
 }
 
 // proposed takes in the pull request of a revert.

@@ -278,3 +278,47 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 		}
 	}
 }
+
+// The commits behind a culprit that its revert concerns are named: those that touch what
+// it touches, and those with which it does not merge; and no others. When main moves,
+// they are named anew.
+func TestLaterCommitsAreNamed(t *testing.T) {
+	w, pushed := reverting(t, queue.RevertPrepare, unit, edit{"a/code": "1"}, edit{"a/code": "bad", "x/a": "1"}, edit{"b/code": "1"}, edit{"a/code": "2"})
+	x := w.hunt().Culprits[0]
+	if len(x.Later) != 1 || x.Later[0].Commit != pushed[3] || !slices.Equal(x.Later[0].Targets, []string{"a"}) || len(x.Later[0].Paths) != 0 || x.Weighed != w.main {
+		t.Fatalf("%+v of %v", x.Later, pushed)
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"x/a": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	x = w.hunt().Culprits[0]
+	if len(x.Later) != 2 || x.Later[1].Commit != w.main || !slices.Equal(x.Later[1].Paths, []string{"x/a"}) {
+		t.Errorf("%+v", x.Later)
+	}
+}
+
+// A proven revert is a repair, also while main, which has moved since, has not failed often
+// enough to be called red: it waits for no further run of main.
+func TestRevertIsARepair(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	w.protected = true
+	w.rules.RedMain.Revert = queue.RevertLand
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	for len(w.core.s.Hunts) == 0 || len(w.hunt().Culprits) == 0 {
+		if len(w.waits) > 0 {
+			w.now++
+			w.work(0)
+		} else {
+			w.now = w.now.Add(minute)
+			w.tell(w.advance(w.going()[0])...)
+		}
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	began := w.now
+	w.quiesce()
+	if !w.core.provenMain() || w.now.Sub(began) > 2*minute {
+		t.Errorf("main proven: %t, after %v", w.core.provenMain(), w.now.Sub(began))
+	}
+}

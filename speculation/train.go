@@ -329,11 +329,15 @@ func (c *Core) held() bool {
 
 // repairs reports whether a link mends what is red on main: it replaces such a
 // key by one that has passed, takes its target away, or replaces the step of a
-// key that is not proven.
+// key that is not proven; or it is the proven revert of what has turned main red, even
+// where main as it is now has not failed often enough to be called so.
 func (c *Core) repairs(l *queue.Link) bool {
 	root := c.root()
 	if root == nil {
 		return false
+	}
+	if c.takesBack(l.Change) {
+		return true
 	}
 	facts, reds := c.info(root).facts, c.redOn(root).keys
 	f := c.s.Footprints[l.Change]

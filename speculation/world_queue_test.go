@@ -241,6 +241,8 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 			return []queue.Body{queue.Done{Action: a.Key}, r.said[len(r.said)-1]}
 		}
 		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.Weigh:
+		return []queue.Body{w.weigh(a.Key, t)}
 	case queue.Propose:
 		return []queue.Body{w.propose(a.Key, t)}
 	case queue.Tell:

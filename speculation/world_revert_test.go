@@ -1,6 +1,10 @@
 package speculation
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // revert makes the commit that takes one of main's back.
 func (r *repository) revert(parent queue.CommitID, p queue.Pick) (*commit, []string) {
@@ -70,4 +74,48 @@ func (a *audit) reverts() {
 			}
 		}
 	}
+}
+
+// weigh names the commits behind a culprit, as the performer does: those that touch a
+// target that it touches, and those since which the revert does not merge.
+func (w *world) weigh(key string, t queue.Weigh) queue.Body {
+	w.Helper()
+	defer w.under(w.version(t.Analyzer, w.commits[t.Tip].tree))()
+	out := queue.Weighed{Action: key, Hunt: t.Hunt, Commit: t.Commit, Tip: t.Tip}
+	touched := func(c *commit) map[string]bool {
+		set := map[string]bool{}
+		if parent := w.commits[c.parent]; parent != nil {
+			for _, k := range w.newKeys(parent.tree, c.tree) {
+				set[k.Target] = true
+			}
+		}
+		return set
+	}
+	var behind []*commit
+	for _, c := range w.line(t.Tip) {
+		if c.id == t.Commit {
+			break
+		}
+		behind = append(behind, c)
+	}
+	own, known := touched(w.commits[t.Commit]), map[string]bool{}
+	for _, c := range slices.Backward(behind) {
+		l := queue.Later{HuntCommit: queue.HuntCommit{Commit: c.id, Tree: c.tree.id(), Change: c.change}}
+		for _, n := range sorted(touched(c)) {
+			if own[n] {
+				l.Targets = append(l.Targets, n)
+			}
+		}
+		_, conflicts := w.revert(c.id, queue.Pick{Revert: t.Commit})
+		for _, p := range conflicts {
+			if !known[p] {
+				known[p] = true
+				l.Paths = append(l.Paths, p)
+			}
+		}
+		if len(l.Targets)+len(l.Paths) > 0 {
+			out.Later = append(out.Later, l)
+		}
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -113,6 +114,10 @@ type demoStack struct {
 	keeps   bool   // its Redis outlives it: no other demo may have the same names
 
 	builds, main atomic.Int64
+
+	timing  sync.Mutex
+	asked   map[queue.BuildID]queue.Instant // builds of main
+	slowest time.Duration                   // of them
 }
 
 var _ demo.Stack = (*demoStack)(nil)
@@ -136,6 +141,7 @@ func startDemo(o demoOptions) (_ *demoStack, err error) {
 
 func (d *demoStack) count(t speculation.Turn) {
 	for _, n := range t.Notes {
+		d.time(t.Now, n)
 		switch {
 		case n.What != "build-asked":
 		case n.Change == "":
@@ -170,7 +176,7 @@ func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
 		d.hub.AddUser(login)
 		d.repo.SetPermission(login, role)
 	}
-	d.repo.ProtectBranch(p.Branch, forgetest.Protection{AllowPushers: []string{"submitqueue"}})
+	d.repo.ProtectBranch(p.Branch, forgetest.Protection{AllowPushers: []string{"submitqueue", demoOwner}})
 	f, err := github.New(github.Options{BaseURL: d.hub.APIURL(), AppID: d.hub.AppID(), PrivateKey: d.hub.AppKey(),
 		Owner: demoOwner, Name: d.repo.Name(), Logger: d.log})
 	if err != nil {

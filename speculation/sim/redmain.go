@@ -302,6 +302,8 @@ func (d *redMain) carryOut(a *queue.Action) {
 			}
 		}
 		d.tell(out)
+	case queue.Weigh:
+		d.tell(queue.Weighed{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit, Tip: t.Tip})
 	case queue.Resolve:
 		d.tell(d.resolve(a.Key, t))
 	case queue.Run:

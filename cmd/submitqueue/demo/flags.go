@@ -14,6 +14,7 @@ type Flags struct {
 	Runners  int    `default:"4" placeholder:"N" help:"Builds that can run at once, ${default} unless told."`
 	Seed     uint64 `default:"1" placeholder:"S" help:"The same seed, ${default} unless told, makes the same repository and pull requests."`
 	JSON     string `name:"json" placeholder:"FILE" type:"path" help:"Write the figures of the report to FILE."`
+	Red      int    `placeholder:"N" help:"Instead, push commits past the queue that break the branch, N times, and see whether the one that did it is named and taken back."`
 	Keep     bool   `help:"Keep serving after the report, until interrupted: to look at the dashboard, the bot's comments and the server's log."`
 	Repo     string `placeholder:"PATH" type:"path" help:"Use a clone of your own repository at PATH; it is never written to."`
 	Branches string `placeholder:"GLOB" help:"With --repo: open a pull request for each local branch that matches, e.g. 'feature/**'."`
@@ -30,6 +31,10 @@ func (f *Flags) Validate() error {
 	switch {
 	case f.Runners < 1 || f.Runners > maxRunners:
 		return fmt.Errorf("--runners must be from 1 to %d, not %d", maxRunners, f.Runners)
+	case f.Red < 0 || f.Red > maxChanges:
+		return fmt.Errorf("--red must be from 0 to %d, not %d", maxChanges, f.Red)
+	case f.Red > 0 && (f.Repo != "" || f.Keep || f.JSON != ""):
+		return errors.New("--red goes with neither --repo, --keep nor --json: it breaks a repository of its own, and says what came of it")
 	case (f.Repo == "") != (f.Branches == ""):
 		return errors.New("--repo and --branches go together: say which branches of your repository to land")
 	case f.Repo == "" && (f.Changes < MinChanges || f.Changes > maxChanges):

@@ -43,6 +43,12 @@ func Run(ctx context.Context, flags Flags, deps Deps) (err error) {
 	if err := flags.Validate(); err != nil {
 		return err
 	}
+	if flags.Red > 0 {
+		if deps.Poll == 0 {
+			deps.Poll = 100 * time.Millisecond
+		}
+		return runRed(ctx, flags, deps)
+	}
 	if flags.JSON != "" {
 		if err := checkWritable(flags.JSON); err != nil {
 			return fmt.Errorf("--json %s cannot be written: %w", flags.JSON, err)
