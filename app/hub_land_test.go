@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -237,9 +236,5 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	if !slices.Contains(paths, "api/bad") {
 		t.Errorf("%s changes %v", x.Commit, paths)
 	}
-	page := must(http.Get("http://" + h.server.Addr() + "/queue?queue=" + hubQueue))
-	defer page.Body.Close()
-	if text := string(must(io.ReadAll(page.Body))); !strings.Contains(text, "Who turned the target branch red") {
-		t.Errorf("the page does not name it:\n%s", text)
-	}
+	h.shows("/queue?queue="+hubQueue, "Who turned the target branch red")
 }

@@ -55,3 +55,41 @@ func TestOneRefusedCommitOfAPush(t *testing.T) {
 		})
 	}
 }
+
+// Builds run by the CI, and GitHub takes no ref with one of three changes that are built
+// on each other. That one is parked with the rule; those refused with it land without it.
+func TestOneRefusedRefOfBuilds(t *testing.T) {
+	for _, x := range []struct {
+		name, file, content, rule string
+		screen                    forgetest.Screen
+	}{
+		{"workflow", ".github/workflows/new.yml", "on: push\n", "without `workflows` permission", forgetest.Screen{}},
+		{"large file", "big", strings.Repeat("large\n", 1000), "GH001: Large files detected", forgetest.Screen{MaxFile: 5000}}, // refuses the whole push
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			h := newCIHub(t, byCI(), judged)
+			h.proven()
+			first := h.pull("first", map[string]string{"a": "a\n"})
+			fork := must(h.Fork("eve"))
+			must(fork.Commit("eve", forgetest.Commit{Branch: "b", Files: map[string]string{x.file: x.content}}))
+			bad := must(h.OpenPull("eve", "eve:b", "main", "From a fork"))
+			last := h.pull("last", map[string]string{"c": "c\n"})
+			h.ScreenPushes(x.screen)
+			for _, n := range []int{first, bad, last} {
+				h.Comment("ada", n, "/land")
+			}
+			h.landed(first)
+			h.landed(last)
+			h.says(bad, "🅿️ Parked: the forge refused the push", x.rule, "/land retry")
+			if ch := h.change(bad); ch.Reason.Code != queue.ReasonProtected || ch.Refused == nil || !ch.Refused.Own {
+				t.Errorf("%+v, %+v", ch.Reason, ch.Refused)
+			}
+			for _, n := range []int{first, last} {
+				if ch := h.change(n); ch.Infra != 0 {
+					t.Errorf("#%d has %d infrastructure errors", n, ch.Infra)
+				}
+			}
+			h.clean()
+		})
+	}
+}

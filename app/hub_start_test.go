@@ -23,6 +23,23 @@ func (h *hub) page(path string) (status int, text string) {
 	return res.StatusCode, string(must(io.ReadAll(res.Body)))
 }
 
+// shows waits until the page at a path holds want.
+func (h *hub) shows(path, want string) {
+	h.Helper()
+	for end := time.After(patience); ; {
+		changed := h.owner.Changed()
+		_, page := h.page(path)
+		if strings.Contains(page, want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-end:
+			h.Fatalf("the page at %s does not say %q:\n%s", path, want, page)
+		}
+	}
+}
+
 // away waits until the queue is not up to date for a reason that holds want.
 func (h *hub) away(want string) {
 	h.Helper()

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -85,7 +83,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(t.Request, apiEvent) || again {
+	if strings.HasPrefix(t.Request, apiEvent) || again || queue.IsOwn(t.Request) {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin
@@ -98,78 +96,6 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 		}
 	}
 	return p.required(ctx, t, out, pr, unmet, now)
-}
-
-// protected returns the protected paths that the pull request changes on main: by
-// all of it, and where it may land commit by commit, by each of these, because each
-// is judged by what its own tree says.
-func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce) ([]string, error) {
-	if now.config == nil || now.tip == "" {
-		return nil, nil
-	}
-	pick := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef}
-	missing, err := p.fetch(ctx, []queue.Pick{pick})
-	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
-		return nil, err
-	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
-	if err != nil {
-		return nil, err
-	}
-	on := pr.Head // where it does not merge: all that differs from main
-	if merged[0].Clean() {
-		on = merged[0].Commit
-	}
-	globs := now.config.Permissions.Protected
-	out, err := p.protects(ctx, globs, now.tip, on)
-	if err != nil {
-		return nil, err
-	}
-	if byCommit, err := p.byCommit(t); err != nil {
-		return nil, err
-	} else if byCommit {
-		own, err := p.Mirror.Own(ctx, now.tip, pr.Head)
-		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than may land this way
-			return nil, err
-		}
-		for _, c := range own {
-			if len(c.Parents) > 0 {
-				paths, err := p.protects(ctx, globs, c.Parents[0], c.Commit)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, paths...)
-			}
-		}
-	}
-	slices.Sort(out)
-	out = slices.Compact(out)
-	return out[:min(len(out), queue.ProtectedMost)], nil
-}
-
-// protects returns the paths among those of some globs that one of several commits
-// changes on the one before it, in order; at most queue.ProtectedMost.
-func (p *performer) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
-	for i := 1; i < len(commits) && len(globs) > 0; i++ {
-		paths, err := p.Mirror.ChangedPaths(ctx, commits[i-1], commits[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			if !slices.Contains(out, path) && slices.ContainsFunc(globs, func(glob string) bool {
-				ok, err := doublestar.Match(glob, path)
-				return err == nil && ok
-			}) {
-				out = append(out, path)
-			}
-			if len(out) == queue.ProtectedMost {
-				slices.Sort(out)
-				return out, nil
-			}
-		}
-	}
-	slices.Sort(out)
-	return out, nil
 }
 
 // byCommit reports whether what a request is about may land commit by commit.

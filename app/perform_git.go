@@ -118,18 +118,34 @@ func (p *performer) versions(config *queue.Config) ([]string, error) {
 	return out, err
 }
 
+// whole is a commit of main as it is judged by the configuration in force.
+type whole struct {
+	judged
+	tree queue.TreeID
+	now  inForce
+}
+
+// whole holds a commit and judges all of its tree by a version of the analyzer.
+func (p *performer) whole(ctx context.Context, commit queue.CommitID, analyzer string) (w whole, err error) {
+	w.now, err = p.inForce()
+	if err = errors.Join(err, p.hold(ctx, commit)); err != nil {
+		return whole{}, err
+	}
+	w.now.by = analyzer
+	if w.judged, err = p.judge.shared(ctx, commit, w.now, ""); err != nil {
+		return whole{}, err
+	}
+	tr, err := p.Mirror.Tree(ctx, commit)
+	if err != nil {
+		return whole{}, err
+	}
+	w.tree = tr.ID()
+	return w, nil
+}
+
 // survey compares the keys of main's whole tree with the ledger.
 func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (queue.Body, error) {
-	now, err := p.inForce()
-	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
-		return nil, err
-	}
-	now.by = t.Analyzer
-	j, err := p.judge.shared(ctx, t.Commit, now, "")
-	if err != nil {
-		return nil, err
-	}
-	tr, err := p.Mirror.Tree(ctx, t.Commit)
+	j, err := p.whole(ctx, t.Commit, t.Analyzer)
 	if err != nil {
 		return nil, err
 	}
@@ -142,14 +158,14 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 	for _, e := range known {
 		passed[e.ID] = true
 	}
-	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps,
+	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps,
 		Analyzer: j.version(), Total: len(keys), Unknown: j.snapshot.Unknown}
 	for _, k := range keys {
 		if !passed[k.ID()] {
 			out.Unproven = append(out.Unproven, k)
 		}
 	}
-	if out.Passed, err = p.translate(ctx, crossing{t.Commit, now, t.Former, time.Now().Add(surveyCrosses)}, out.Unproven); err != nil {
+	if out.Passed, err = p.translate(ctx, crossing{t.Commit, j.now, t.Former, time.Now().Add(surveyCrosses)}, out.Unproven); err != nil {
 		return nil, err
 	}
 	for _, e := range out.Passed {
@@ -297,6 +313,9 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 		if !k.Skip {
 			err = p.halfway(ctx, r, &l)
 		}
+	}
+	if err == nil {
+		l.Taken, err = p.taken(ctx, r.globs, &l, k)
 	}
 	return l, err
 }

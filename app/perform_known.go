@@ -19,6 +19,20 @@ const firstRenewal = 5 * time.Minute
 // known returns what the archive knows of keys of the given steps, without what
 // people have had forgotten, and keeps it from expiring: it is used.
 func (p *performer) known(ctx context.Context, keys []queue.Key, sets ...queue.StepSet) ([]queue.Entry, error) {
+	found, err := p.seen(ctx, keys, sets...)
+	if err != nil {
+		return nil, err
+	}
+	if p.Archive != nil {
+		if err := p.Archive.Renew(ctx, p.Queue, found); err != nil && ctx.Err() == nil {
+			p.Log.Warn("passes that are used could not be renewed in the archive; they expire as if nobody had used them", "queue", p.Queue, "error", err)
+		}
+	}
+	return found, nil
+}
+
+// seen is known of what is looked at and not used: it expires as if nobody had asked.
+func (p *performer) seen(ctx context.Context, keys []queue.Key, sets ...queue.StepSet) ([]queue.Entry, error) {
 	var forgotten []queue.Forgotten
 	if err := p.facts(func(core *speculation.Core) { forgotten = slices.Clone(core.State().Main.Forgotten) }); err != nil {
 		return nil, err
@@ -30,11 +44,6 @@ func (p *performer) known(ctx context.Context, keys []queue.Key, sets ...queue.S
 	if len(forgotten) > 0 {
 		names := stepNames(sets)
 		found = slices.DeleteFunc(found, func(e queue.Entry) bool { return queue.Void(forgotten, &e, names[e.Keys[0].Step]) })
-	}
-	if p.Archive != nil {
-		if err := p.Archive.Renew(ctx, p.Queue, found); err != nil && ctx.Err() == nil {
-			p.Log.Warn("passes that are used could not be renewed in the archive; they expire as if nobody had used them", "queue", p.Queue, "error", err)
-		}
 	}
 	return found, nil
 }

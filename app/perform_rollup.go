@@ -24,7 +24,10 @@ func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick
 		l.Outcome, l.Conflicts, l.Refused = queue.MergeFailed, m.Conflicts, m.Refused
 		return l, nil
 	}
-	return p.merged(ctx, r, l, m)
+	if l, err = p.merged(ctx, r, l, m); err == nil {
+		l.Taken, err = p.taken(ctx, r.globs, &l, picks...)
+	}
+	return l, err
 }
 
 func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (forge.Merged, error) {

@@ -44,7 +44,7 @@ func (p *performer) trace(ctx context.Context, key string, t queue.Trace) (queue
 			at, steps = append(at, keys), append(steps, j.steps)
 			all = append(all, slices.Concat(keys...)...)
 		}
-		entries, err := p.Store.Known(ctx, p.Queue, all)
+		entries, err := p.seen(ctx, all, steps[from:]...)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -13,27 +12,18 @@ import (
 // watch says which keys main has of some steps and targets, or which of its keys were
 // seen to pass last before a moment, and what is known of them.
 func (p *performer) watch(ctx context.Context, key string, t queue.Watch) (queue.Body, error) {
-	now, err := p.inForce()
-	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
-		return nil, err
-	}
-	now.by = t.Analyzer
-	j, err := p.judge.shared(ctx, t.Commit, now, "")
+	j, err := p.whole(ctx, t.Commit, t.Analyzer)
 	if err != nil {
 		return nil, err
 	}
-	tr, err := p.Mirror.Tree(ctx, t.Commit)
-	if err != nil {
-		return nil, err
-	}
-	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: tr.ID(), Steps: j.steps, Analyzer: j.version()}
+	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps, Analyzer: j.version()}
 	all := aimed(j.steps, conflict.Keys(nil, j.snapshot, nil, j.steps.Steps))
 	if t.Before == 0 {
 		out.Found = among(all, t.Aims)
-		out.Passed, err = p.Store.Known(ctx, p.Queue, keysOf(out.Found))
+		out.Passed, err = p.seen(ctx, keysOf(out.Found), j.steps)
 		return out, err
 	}
-	known, err := p.Store.Known(ctx, p.Queue, keysOf(all))
+	known, err := p.seen(ctx, keysOf(all), j.steps)
 	if err != nil {
 		return nil, err
 	}

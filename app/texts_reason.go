@@ -53,6 +53,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "its quota is used up"
 	case queue.ReasonWaitsAhead:
 		return "waiting for changes ahead"
+	case queue.ReasonWaitsApart:
+		return "waiting to be built without those ahead"
 	case queue.ReasonWaitsTrain:
 		return "proven, about to land"
 	case queue.ReasonWaitsMain:
@@ -292,7 +294,7 @@ func (w voice) refused(r queue.Reason) string {
 	if r.Until != 0 {
 		again = " By itself it is tried again at " + w.clockText(r.Until) + ", behind the others."
 	}
-	return "It is proven, but the " + w.o.Words.host() + " refuses to take it" + w.because(r.Detail) + " Others land meanwhile. " +
+	return "The " + w.o.Words.host() + " refuses to take its commit" + w.because(r.Detail) + " Others land meanwhile. " +
 		"Push what the rule lets pass, or have it lifted, or the permission granted; then " + w.retry() + " tries at once." + again
 }
 

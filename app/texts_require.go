@@ -42,6 +42,8 @@ func (w voice) lackShort(k queue.RequirementKind) string {
 		return "the " + w.o.Words.Noun() + " is a draft"
 	case queue.RequireAdministrator:
 		return "an administrator must approve this commit"
+	case queue.RequireUpdate:
+		return "its branch must be brought up to date, and an administrator must approve it"
 	case queue.RequireMerge:
 		return "it does not merge"
 	}
@@ -82,19 +84,25 @@ func (w voice) lack(q queue.Requirement) string {
 		return "The " + w.o.Words.Noun() + " is a draft. Mark it ready for review."
 	case queue.RequireAdministrator:
 		if q.Merged {
-			on := "Merged into the target branch"
-			if len(q.On) > 0 {
-				on = "Merged on top of " + w.refs(texts(q.On))
-			}
-			return on + ", it would change protected paths" + w.in(q.Names) + ", which it does not touch by itself: files were moved there. Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+			return w.mergedOn(q) + ", it would change protected paths" + w.in(q.Names) + ", which it does not touch by itself: files were moved there. Before anything of it runs, an administrator of the repository must approve this very commit, or " +
 				w.land() + "."
 		}
 		return "It changes protected paths" + w.in(q.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+			w.land() + "."
+	case queue.RequireUpdate:
+		return w.mergedOn(q) + ", it would bring into protected paths what it does not hold itself" + w.in(q.Names) + ": files were edited where it moves them away from, and whoever approves it does not see these edits. Merge or rebase its branch onto what has them; an administrator of the repository must approve the new commit, or " +
 			w.land() + "."
 	case queue.RequireMerge:
 		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.land() + " again."
 	}
 	return "It does not meet what is asked of it" + w.in(q.Names) + "."
+}
+
+func (w voice) mergedOn(q queue.Requirement) string {
+	if len(q.On) > 0 {
+		return "Merged on top of " + w.refs(texts(q.On))
+	}
+	return "Merged into the target branch"
 }
 
 // count returns a number, or whatever is in its place as code.

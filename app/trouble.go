@@ -52,6 +52,12 @@ func doing(t queue.Task) string {
 		return fmt.Sprintf("reading #%d", t.Number)
 	case queue.Publish:
 		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
+	case queue.Trace:
+		return "looking back along the branch for what turned it red"
+	case queue.Propose:
+		return fmt.Sprintf("proposing the revert of %.12s", t.Commit)
+	case queue.Tell:
+		return "writing the check of the branch"
 	case queue.React:
 		return fmt.Sprintf("acknowledging a command on #%d", t.Number)
 	case queue.Resolve, queue.Meet, queue.Analyze:

@@ -31,7 +31,7 @@ func TestLandedHeadsOfLongAgo(t *testing.T) {
 	}
 	line := must(m.LandedHeads(t.Context(), r.tip("main"), own[:1]))(t)
 	if len(line) != 1 || line[0].Commit != landed || line[0].Head != low || line[0].Change != "1.aa" {
-		t.Errorf("%+v", line)
+		t.Errorf("landed long ago, and found as %+v", line)
 	}
 	if line := must(m.LandedHeads(t.Context(), r.tip("main"), own[1:]))(t); len(line) != 0 {
 		t.Errorf("%+v", line)

@@ -247,13 +247,18 @@ func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *
 		date:    max(parent.date, int64(p.Date)/1000),
 		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
 	}
+	return m.made(ctx, info, parent.tree)
+}
+
+// made writes a commit whose tree is like that of its parent but for what it changes.
+func (m *Mirror) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
 	id, err := m.commit(ctx, info, m.body(info))
 	if err != nil {
 		return Merged{}, err
 	}
 	commit := queue.CommitID(id)
 	m.commits.put(commit, info, 1)
-	m.nearby.put(info.tree, parent.tree, 1)
+	m.nearby.put(info.tree, parent, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
 }
 

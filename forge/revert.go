@@ -36,12 +36,5 @@ func (m *Mirror) revert(ctx context.Context, p Pick) (Merged, error) {
 		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true}, nil
 	}
 	info := commitInfo{tree: result.tree, parents: []queue.CommitID{p.Parent}, date: max(parent.date, int64(p.Date)/1000), message: replayed(p.Message, "")}
-	id, err := m.commit(ctx, info, m.body(info))
-	if err != nil {
-		return Merged{}, err
-	}
-	commit := queue.CommitID(id)
-	m.commits.put(commit, info, 1)
-	m.nearby.put(info.tree, parent.tree, 1)
-	return Merged{Commit: commit, Tree: info.tree}, nil
+	return m.made(ctx, info, parent.tree)
 }

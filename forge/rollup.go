@@ -49,12 +49,5 @@ func (m *Mirror) MergeTogether(ctx context.Context, base queue.CommitID, picks [
 	if info.tree == parent.tree {
 		return Merged{Empty: true}, nil // one takes back what another brings
 	}
-	id, err := m.commit(ctx, info, m.body(info))
-	if err != nil {
-		return Merged{}, err
-	}
-	commit := queue.CommitID(id)
-	m.commits.put(commit, info, 1)
-	m.nearby.put(info.tree, parent.tree, 1)
-	return Merged{Commit: commit, Tree: info.tree}, nil
+	return m.made(ctx, info, parent.tree)
 }

@@ -185,6 +185,19 @@ func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, erro
 
 // ChangedPaths returns the paths that differ between two commits, in byte order.
 func (m *Mirror) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]string, error) {
+	deltas, err := m.Changed(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(deltas))
+	for i, d := range deltas {
+		paths[i] = d.Path
+	}
+	return paths, nil
+}
+
+// Changed is Diff of the trees of two commits.
+func (m *Mirror) Changed(ctx context.Context, from, to queue.CommitID) ([]Delta, error) {
 	infos, err := m.infos(ctx, []queue.CommitID{from, to})
 	if err != nil {
 		return nil, err
@@ -193,9 +206,5 @@ func (m *Mirror) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]s
 	if err != nil {
 		return nil, fmt.Errorf("comparing %s with %s: %w", from, to, err)
 	}
-	paths := make([]string, len(deltas))
-	for i, d := range deltas {
-		paths[i] = d.Path
-	}
-	return paths, nil
+	return deltas, nil
 }

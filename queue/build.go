@@ -48,6 +48,10 @@ type Job struct {
 	Done bool  `json:"done,omitempty"`
 
 	Clouded bool `json:"clouded,omitempty"` // when the build was asked for, main itself was not proven in the step
+
+	// Outdated says that the job ended with passes of a run before the build was asked
+	// for, which say nothing of some key any more.
+	Outdated bool `json:"outdated,omitempty"`
 }
 
 // Targets returns the names of the job's targets, in the order of its keys.

@@ -73,10 +73,12 @@ type Change struct {
 	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+	Own       bool          `json:"own,omitempty"`       // main's configuration asked for it, and no person did
 	Revert    CommitID      `json:"revert,omitempty"`    // of a try that no pull request has: the commit of main that it takes back
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
 	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
+	Apart     bool          `json:"apart,omitempty"`     // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
 	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
@@ -186,6 +188,7 @@ const (
 	ReasonWaitsKnown    ReasonCode = "known"          // nothing is left to build on its likeliest future; Names: what it has shown there
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
+	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
 	ReasonWaitsTrain    ReasonCode = "train"          // proven; waits for the push that is under way
 	ReasonWaitsUpgrade  ReasonCode = "upgrade"        // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
 	ReasonWaitsMain     ReasonCode = "main-unproven"  // main itself is being built first; Names: its red targets, which wait for a repair

@@ -62,6 +62,7 @@ type Link struct {
 
 	Guard     Digest   `json:"guard,omitempty"`     // of the globs that Protected was told by (Resolve.Guard)
 	Protected []string `json:"protected,omitempty"` // protected paths that Commit changes on Parent, or one of Between on the one before it; at most ProtectedMost
+	Taken     []string `json:"taken,omitempty"`     // of these, as many as that: new there, with a content that no head has there; an approval of the heads does not speak for it
 
 	Between []CommitID `json:"between,omitempty"` // where the change lands as several commits: those from Parent to Commit, in order
 	Parts   []Halfway  `json:"parts,omitempty"`   // the last of Keys, which one of these commits adds to the one before it and Commit does not add to Parent

@@ -22,12 +22,14 @@ const (
 	RequireNoLabel       RequirementKind = "label"             // Names: labels that block
 	RequireReady         RequirementKind = "draft"             // it is a draft
 	RequireAdministrator RequirementKind = "administrator"     // an administrator's approval of this head; Names: protected paths
+	RequireUpdate        RequirementKind = "update"            // a head that holds what its merge takes along into protected paths, approved by an administrator; Names: these paths
 	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
 )
 
 // Requirement is something that is asked of a pull request and that it does not
 // meet. Each may come true without a new commit, so whoever asked to land waits
-// for it; but RequireMerge, which is only named beside others.
+// for it: RequireUpdate where what brought that content is turned down or reverted;
+// but RequireMerge, which is only named beside others.
 type Requirement struct {
 	Kind  RequirementKind `json:"kind"`
 	Names []string        `json:"names,omitempty"` // hostile text

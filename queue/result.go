@@ -145,6 +145,11 @@ type JobDone struct {
 	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
 
+	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
+	// of what has just ended. What is said again, of a run before, says so by them.
+	Began Instant `json:"began,omitempty"`
+	Ended Instant `json:"ended,omitempty"`
+
 	Again int    `json:"again,omitempty"` // how often it was run again before it passed
 	Pages []Page `json:"pages,omitempty"` // of those who ran it, for people
 }
@@ -166,6 +171,7 @@ type BuildDone struct {
 	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
 	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
+	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }
 
 // Pushed is what came of a push.

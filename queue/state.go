@@ -67,6 +67,7 @@ type Request struct {
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
+	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

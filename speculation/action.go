@@ -290,6 +290,11 @@ func (c *Core) idle(t queue.Task) bool {
 		return c.s.Push == nil || c.s.Push.ID != t.Push
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
+	case queue.Propose:
+		_, x := c.culpritIn(t.Hunt, t.Commit)
+		return x == nil || x.Revert == nil || x.Revert.Number != 0
+	case queue.Tell:
+		return t.Commit != c.s.Main.Tip
 	}
 	return false
 }
@@ -316,7 +321,7 @@ func (c *Core) failed(f queue.Failed) {
 
 func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)
@@ -350,5 +355,7 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.Land:
 		c.unsure(t.Push)
+	case queue.Propose:
+		c.notProposed(t, cause)
 	}
 }

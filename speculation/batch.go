@@ -56,7 +56,7 @@ func (p *planning) starters() int {
 
 // starts reports whether a candidate is the whole first build of a change.
 func (p *planning) starts(cand candidate) bool {
-	return cand.node != nil && cand.group == nil && !cand.spare && !cand.node.x.all && cand.node.ch.Builds == 0
+	return cand.node != nil && cand.group == nil && !cand.spare && !cand.node.x.all && cand.node.ch.Builds == 0 && !cand.node.ch.Apart
 }
 
 // share makes of a candidate one for several changes, with others of the plan

@@ -249,11 +249,13 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.controls()
 	c.watch()
 	c.hunts()
+	c.reverts()
 	c.land()
 }
 
 func (c *Core) afterPlan() Turn {
 	c.resolve()
+	c.tellMain()
 	c.tidy()
 	c.publish()
 	return c.end()

@@ -77,6 +77,7 @@
 //	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
+//	revert.go    what has turned main red, taken back: tried, proposed, landed as any change; redmain.go: the check on main
 //	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
 //	clock.go     a clock that ran ahead does not stop the queue's time
 //	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
@@ -121,7 +122,11 @@
 // broken change, and people pause the queue.
 //
 // Here what is wrong is a key, not a tree. A failure that main shares parks, and
-// comes back by itself; it rejects nobody. Under external: trust what does not touch
+// comes back by itself; it rejects nobody. A failure that names no target counts only
+// when main, run in the same step without the change, passes after it: one such run,
+// a control, serves all changes that wait for it (control.go). What of main fails at an
+// unchanged hash is drift, is found by runs of main of its own (watch.go), and holds the
+// rejections that it may explain (drift.go). Under external: trust what does not touch
 // the red keys lands meanwhile; under external: hold what repairs main goes first.
 // The commit that broke it is hunted by builds of main's own line (hunt.go). It costs
 // builds of main, which CV pays inside each builder and for each change and the others

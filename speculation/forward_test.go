@@ -28,6 +28,6 @@ func TestFastForwardIsRecognised(t *testing.T) {
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.quiesce()
 	if ch.Phase != queue.Landed || ch.Verdict == nil || ch.Verdict.Commit != p.head {
-		t.Errorf("%+v", ch)
+		t.Errorf("its head is on main, and it is %s: %+v", ch.Phase, ch)
 	}
 }

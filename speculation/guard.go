@@ -14,6 +14,11 @@ import (
 // force (Link.Protected), and each way out asks here: the push right beside the gate,
 // a build where it is started.
 //
+// The other way round, a change may move a file to a protected place while what is below
+// has an edit of it, which nobody with that right has seen. An approval speaks for the
+// head that it was given to: what a merge brings into a protected path and that head does
+// not hold there (Link.Taken) needs another head that does, and its approval.
+//
 // A change with such a link waits, parked, for the approval, and returns when it is
 // given, or when no merge that can still come about needs it.
 
@@ -33,6 +38,12 @@ func (c *Core) cleared(l *queue.Link) bool {
 	if l.Guard != c.guard() {
 		return false
 	}
+	return len(l.Taken) == 0 && c.vouchedFor(l)
+}
+
+// vouchedFor reports whether an administrator has approved each head whose merge
+// changes a protected path.
+func (c *Core) vouchedFor(l *queue.Link) bool {
 	return len(l.Protected) == 0 || !slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !approved(c.s.Changes[id]) })
 }
 
@@ -60,23 +71,27 @@ func (c *Core) stopUncleared(l *queue.Link) {
 	case len(l.With) > 0:
 		c.dissolve(ch)
 	case ch.Phase == queue.Trying:
-		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonNeedsApprove, Names: l.Protected}, nil)
+		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{clearing(l)}}, nil)
 	case ch.Phase != queue.Parked && ch.Phase != queue.Landing:
-		c.await(ch, []queue.Requirement{administrator(l)})
+		c.await(ch, []queue.Requirement{clearing(l)})
 		c.reconsider(ch) // nobody has asked yet if an administrator approves of it
 	}
 }
 
-func administrator(l *queue.Link) queue.Requirement {
+// clearing is what a link that is not cleared needs.
+func clearing(l *queue.Link) queue.Requirement {
+	if len(l.Taken) > 0 {
+		return queue.Requirement{Kind: queue.RequireUpdate, Names: l.Taken, Merged: true, On: l.Chain}
+	}
 	return queue.Requirement{Kind: queue.RequireAdministrator, Names: l.Protected, Merged: true, On: l.Chain}
 }
 
-// uncleared returns the link of a change whose protected paths need an approval: of
-// those that can still come about, the one that stands on the least; nil: none does.
-func (c *Core) uncleared(id queue.ChangeID) *queue.Link {
+// guarded returns the link of a change that changes protected paths: of those that can
+// still come about and are wanted, the one that stands on the least; nil: there is none.
+func (c *Core) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.Link {
 	var out *queue.Link
 	for l := range c.linksOf[id] {
-		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.turnedDown) {
+		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.turnedDown) || !wanted(l) {
 			continue
 		}
 		if out == nil || len(l.Chain) < len(out.Chain) || len(l.Chain) == len(out.Chain) && l.ID < out.ID {
@@ -94,7 +109,7 @@ func (c *Core) Protected(number int) []string {
 	if ch == nil {
 		return nil
 	}
-	if l := c.uncleared(ch.ID); l != nil {
+	if l := c.guarded(ch.ID, func(*queue.Link) bool { return true }); l != nil {
 		return l.Protected
 	}
 	return nil
@@ -108,11 +123,11 @@ func (c *Core) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queu
 		c.touch(queue.KindChange, string(ch.ID))
 	}
 	out := wanting(b, vouched)
-	l := c.uncleared(ch.ID)
-	if l == nil || approved(ch) || slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
+	l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.cleared(l) })
+	if l == nil || len(l.Taken) == 0 && slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
 		return out
 	}
-	return append(out, administrator(l))
+	return append(out, clearing(l))
 }
 
 // releaseFrom has those looked at again that wait for an approval because of what they

@@ -29,28 +29,34 @@ func (c *Core) hunts() {
 	if m.Tip == "" || m.Config == nil || c.s.Push != nil {
 		return
 	}
-	c.pickUp()
 	for _, id := range sorted(c.s.Hunts) {
-		h := c.s.Hunts[id]
-		if h.Over != 0 {
-			continue
+		if h := c.s.Hunts[id]; h.Over == 0 {
+			c.followHunt(h)
 		}
-		if len(h.Line) > 0 && h.Analyzer != m.Analyzer && !h.Settled() {
-			c.retrace(h)
-		}
-		if len(h.Line) == 0 {
-			c.ask(c.traceOf(h))
-		}
-		c.weighHunt(h)
-		c.nameCulprits(h)
-		c.endHunt(h)
 	}
+	if h := c.pickUp(); h != nil { // also what a hunt has followed that is over by now
+		c.followHunt(h)
+	}
+}
+
+// followHunt takes in what is known by now of what a hunt follows.
+func (c *Core) followHunt(h *queue.Hunt) {
+	if len(h.Line) > 0 && h.Analyzer != c.s.Main.Analyzer && !h.Settled() {
+		c.retrace(h)
+	}
+	if len(h.Line) == 0 {
+		c.ask(c.traceOf(h))
+	}
+	c.weighHunt(h)
+	c.nameCulprits(h)
+	c.endHunt(h)
 }
 
 func (c *Core) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
 
-// pickUp begins a hunt for what fails on main and nobody hunts for yet.
-func (c *Core) pickUp() {
+// pickUp begins a hunt for what fails on main and nobody hunts for yet, and returns
+// it; nil where there is nothing.
+func (c *Core) pickUp() *queue.Hunt {
 	var fresh []queue.Trail
 	for _, t := range c.redTrails() {
 		if !c.hunted(t) {
@@ -58,17 +64,18 @@ func (c *Core) pickUp() {
 		}
 	}
 	if len(fresh) == 0 {
-		return
+		return nil
 	}
 	h := &queue.Hunt{ID: queue.NewHuntID(c.s.Main.Tip, c.now), Tip: c.s.Main.Tip, Began: c.now}
 	if c.s.Hunts[h.ID] != nil {
 		c.wakeAt(c.now + 1)
-		return // one of this very moment follows other targets
+		return nil // one of this very moment follows other targets
 	}
 	h.More = max(0, len(fresh)-queue.MostTrails)
 	h.Trails = fresh[:len(fresh)-h.More]
 	c.s.Hunts[h.ID] = h
 	c.touchHunt(h)
+	return h
 }
 
 // hunted reports whether a live hunt follows what a trail does.
@@ -156,10 +163,13 @@ func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
 // retrace forgets what a hunt knows of keys that have other names by now.
 func (c *Core) retrace(h *queue.Hunt) {
 	c.drop(c.traceOf(h))
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Line, h.Culprits = nil, nil
 	for i := range h.Trails {
 		t := &h.Trails[i]
-		t.Spots, t.Reds, t.Good, t.Passed, t.Beyond = nil, nil, -1, queue.Probe{}, false
+		t.Spots, t.Reds, t.Good, t.Passed, t.Beyond, t.Named = nil, nil, -1, queue.Probe{}, false, ""
 	}
 	c.touchHunt(h)
 }
@@ -176,7 +186,14 @@ func (c *Core) traced(b queue.Traced) {
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
-		if e := &b.Passed[i]; e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
+		e := &b.Passed[i]
+		if c.void(e) {
+			continue
+		}
+		if c.facts[e.ID] != nil {
+			c.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
+		}
+		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
 		}
 	}
@@ -226,23 +243,30 @@ func (c *Core) weighHunt(h *queue.Hunt) {
 // acquitted takes back that a commit has turned a trail red, once it passes there
 // after all.
 func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
-	if t.Good < 0 {
+	at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == t.Named })
+	if t.Named == "" || t.Good < 0 || at < 0 || t.SpotAt(at) != t.Good {
 		return false
 	}
-	was := len(h.Culprits)
-	for i := range h.Culprits {
-		x := &h.Culprits[i]
-		at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == x.Commit })
-		if t.SpotAt(at) == t.Good && slices.Contains(x.Names, t.Step) {
-			x.Targets = slices.DeleteFunc(slices.Clone(x.Targets), func(n string) bool { return slices.Contains(t.Targets, n) })
-		}
-		if len(x.Targets) == 0 {
-			c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
-				Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+	named := t.Named
+	t.Named = ""
+	i := slices.IndexFunc(h.Culprits, func(x queue.Culprit) bool { return x.Commit == named })
+	if i < 0 {
+		return true
+	}
+	x := &h.Culprits[i]
+	x.Targets, x.Names = nil, nil
+	for _, o := range h.Trails {
+		if o.Named == named {
+			x.Targets, x.Names = with(x.Targets, o.Targets...), with(x.Names, o.Step)
 		}
 	}
-	h.Culprits = slices.DeleteFunc(slices.Clone(h.Culprits), func(x queue.Culprit) bool { return len(x.Targets) == 0 })
-	return len(h.Culprits) != was
+	if len(x.Names) == 0 {
+		c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
+			Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+		c.withdraw(h, x)
+		h.Culprits = slices.Delete(slices.Clone(h.Culprits), i, i+1)
+	}
+	return true
 }
 
 // passesOnMain reports whether main as it is has passed what a trail follows, or
@@ -399,6 +423,7 @@ func (c *Core) nameCulprits(h *queue.Hunt) {
 			h.Culprits = append(h.Culprits, queue.Culprit{HuntCommit: at, Found: c.now, Green: t.Passed, Failed: red.First, Among: among})
 		}
 		found := &h.Culprits[x]
+		t.Named = found.Commit
 		found.Targets, found.Names = with(found.Targets, t.Targets...), with(found.Names, t.Step)
 		c.accuse(found)
 		c.touchHunt(h)
@@ -435,6 +460,9 @@ func (c *Core) endHunt(h *queue.Hunt) {
 }
 
 func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Over, h.End = c.now, end
 	c.drop(c.traceOf(h))
 	c.untidy[""] = true

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -109,6 +110,61 @@ func TestAFlakeAccusesNobody(t *testing.T) {
 	}
 }
 
+// TestAHuntReadsWhatLostTurnsKnew: what the archive shows of main when its line is
+// traced counts for main, too, so that no further hunt begins for the same failure.
+func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
+	w := newWorld(t, law{targets: []string{"a", "b"}, needs: map[string][]string{}},
+		tree{stepsFile: "unit:exit-code:targets:test", barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}, rulesOf(queue.Rules{Retries: 1}))
+	flakes := 1
+	w.flake = func([]queue.Key) bool { flakes--; return flakes >= 0 }
+	w.begin(2)
+	if !w.core.provenMain() {
+		t.Fatal("main is not proven")
+	}
+	for id, r := range w.runs {
+		if len(r.said) > 0 && r.build.Attempt > 1 {
+			delete(w.runs, id) // the build that has passed is not known any more where it ran
+		}
+	}
+	told := slices.IndexFunc(w.store.before, func(records map[queue.Ref][]byte) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(records)), func(r queue.Ref) bool { return r.Kind == queue.KindEntry })
+	})
+	w.mustLose(len(w.store.before) - told + 1)
+	w.settleDown()
+	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
+		t.Fatalf("proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
+	}
+}
+
+// TestAHuntRestsOnNothingForgotten: an answer that tells of a pass which was taken back
+// meanwhile does not end the hunt.
+func TestAHuntRestsOnNothingForgotten(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	p := w.open(w.main, edit{"b/code": "1"})
+	w.step(w.say(p, "boss", "/queue forget a"))
+	w.settleDown()
+	w.drifts = []rule{{target: "a"}}
+	w.tell(w.advance(w.going()[0])...)
+	var ask queue.Action
+	for _, a := range w.waits {
+		if _, is := a.Task.(queue.Trace); is {
+			ask = a
+		}
+	}
+	told := w.trace(ask.Key, ask.Task.(queue.Trace)).(queue.Traced)
+	for _, k := range told.Trails[0].Spots[0].Keys {
+		told.Passed = append(told.Passed, w.store.archive[k.ID()])
+	}
+	first := w.hunt().ID
+	if w.step(w.event(told)); len(told.Passed) == 0 || w.hunt().ID != first || w.hunt().Over != 0 {
+		t.Fatalf("%d passes end the hunt %s: %+v", len(told.Passed), first, w.hunt())
+	}
+	w.settleDown()
+	if h := w.hunt(); h.ID != first {
+		t.Fatalf("hunt %s, after %s", h.ID, first)
+	}
+}
+
 func TestRepairedMainEndsItsHunt(t *testing.T) {
 	w, pushed := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
 	w.quiesce()
@@ -164,6 +220,33 @@ func TestACommitThatCannotBeBuilt(t *testing.T) {
 	}
 }
 
+// TestALostProbeWaitsBesideAnotherBuild: a build that brings no result is begun again
+// with back-off, also while another one verifies a key that its commit has as well.
+func TestALostProbeWaitsBesideAnotherBuild(t *testing.T) {
+	w, pushed := redWorld(t, unit, 1, 4, edit{"a/code": "bad", "b/code": "worse"}, edit{"b/code": "2"})
+	lost := 0
+	w.infra = func(b *queue.Build) (bool, bool) {
+		if b.Commit == pushed[0] {
+			lost++
+		}
+		return b.Commit == pushed[0], false
+	}
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...) // main fails; a runs there once more, and has the same key on the commit before
+	w.settleDown()
+	if lost != 1 || len(w.going()) != 1 {
+		t.Fatalf("%d builds of %s at one time, beside %d", lost, pushed[0], len(w.going()))
+	}
+	for lost < lostProbes {
+		was := lost
+		w.now = w.wake
+		w.tell(queue.Tick{})
+		if w.settleDown(); lost > was+1 || len(w.going()) != 1 {
+			t.Fatalf("%d and then %d builds of %s, beside %d", was, lost, pushed[0], len(w.going()))
+		}
+	}
+}
+
 func TestSplit(t *testing.T) {
 	for _, x := range []struct {
 		n, room int
@@ -183,5 +266,19 @@ func TestSplit(t *testing.T) {
 		if got := split(x.n, x.taken, x.room); !slices.Equal(got, x.want) {
 			t.Errorf("split(%d, %v, %d) = %v, want %v", x.n, x.taken, x.room, got, x.want)
 		}
+	}
+}
+
+// A pass that somebody has taken back acquits nobody: what fails since is hunted for
+// once, and not for ever.
+func TestHuntAfterForget(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	p := w.open(w.main, edit{"b/code": "1"})
+	w.audit.drifting = true
+	w.drifts = []rule{{target: "a", all: []string{"base"}}}
+	w.step(w.say(p, "boss", "/queue forget a"))
+	w.quiesce()
+	if n := len(w.core.s.Hunts); n > 1 {
+		t.Errorf("%d hunts", n)
 	}
 }

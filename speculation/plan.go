@@ -366,6 +366,10 @@ func (p *planning) path(n *node, edges []edge) {
 		return // what it affects is not known
 	}
 	aging *= p.benefit(n.ch)
+	if n.ch.Apart && len(edges) > 0 {
+		p.answer(n, answer{code: queue.ReasonWaitsApart})
+		return
+	}
 	switch {
 	case len(edges) == 0:
 		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {

@@ -117,8 +117,10 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 				}
 			}
 		}
-		if h.Retry > p.now || h.Builds >= huntBuilds {
-			p.wakeAt(h.Retry)
+		if p.holdsBack(h) {
+			if h.Retry > p.now {
+				p.wakeAt(h.Retry)
+			}
 			continue
 		}
 		for _, n := range split(len(open), taken, room-begun) {
@@ -128,7 +130,7 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 		}
 	}
 	for _, c := range sorted(at) {
-		p.verify(h, c)
+		p.verify(h, c, fresh[c])
 	}
 	return begun
 }
@@ -141,9 +143,15 @@ func (p *planning) probing(keys []queue.Key) bool {
 	})
 }
 
+// holdsBack reports whether no build of a hunt is to be begun now: one has brought no
+// result, or there were as many as there may be.
+func (p *planning) holdsBack(h *queue.Hunt) bool { return h.Retry > p.now || h.Builds >= huntBuilds }
+
 // verify considers the build of one commit for all trails of a hunt to which it
-// tells something.
-func (p *planning) verify(h *queue.Hunt, commit int) {
+// tells something. What of it runs already goes on; the rest is built where a new
+// build is due (fresh), so that one which has brought no result is not begun again at
+// once beside another.
+func (p *planning) verify(h *queue.Hunt, commit int, fresh bool) {
 	l := p.linkAt(h, commit)
 	if l == nil {
 		return
@@ -157,8 +165,7 @@ func (p *planning) verify(h *queue.Hunt, commit int) {
 			continue
 		}
 		for _, k := range t.Spots[s].Keys {
-			paused := h.Retry > p.now && !p.probing([]queue.Key{k}) // what runs beside it does not have it begin again
-			if !p.passed(k) && !slices.Contains(keys, k) && !paused {
+			if !p.passed(k) && !slices.Contains(keys, k) && (fresh || p.probing([]queue.Key{k})) {
 				keys = append(keys, k)
 			}
 		}

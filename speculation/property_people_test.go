@@ -28,7 +28,7 @@ func (h *history) edit(t tree) edit {
 	if h.draw != nil {
 		return h.draw(t)
 	}
-	return h.smuggle(edits()[h.pick(len(edits()), "edit")])
+	return h.shift(t, h.smuggle(edits()[h.pick(len(edits()), "edit")]))
 }
 
 // person is something that people do.
@@ -36,6 +36,14 @@ func (h *history) person() {
 	h.Helper()
 	if h.requires && h.chance(30, "requirements") {
 		h.flap()
+		return
+	}
+	if h.guards && h.chance(40, "guarded") {
+		if h.chance(50, "approves") {
+			h.approve(h.somePull())
+		} else {
+			h.cross()
+		}
 		return
 	}
 	switch n := h.pick(100, "deed"); {
@@ -84,8 +92,11 @@ func (h *history) ask() {
 	}
 	for len(h.rules.Methods) > 0 && h.chance(40, "another commit") {
 		more := []edit{h.edit(h.commits[p.head].tree)}
-		if h.chance(30, "detour") { // red on the way, and not at its end
+		if h.chance(h.detours, "detour") { // red on the way, and not at its end
 			more = []edit{{fileOf("a"): "bad"}, {fileOf("a"): "-bad detour"}}
+		}
+		if h.chance(25, "merges main") {
+			h.update(p)
 		}
 		for _, e := range more {
 			p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
@@ -94,6 +105,9 @@ func (h *history) ask() {
 	}
 	if h.chance(h.stacky/4, "not asked for yet") {
 		return
+	}
+	if h.guards && h.chance(50, "approved") {
+		h.approve(p)
 	}
 	p.author = []string{"", "eve", "Eve", "eli"}[h.pick(4, "author")]
 	h.step(h.say(p, "dev", "/land"+h.lane()+h.method()))
@@ -159,10 +173,36 @@ func (h *history) pushHead() {
 	if p == nil {
 		return
 	}
+	if h.chance(25, "update") {
+		h.update(p)
+		h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
+		return
+	}
 	e := h.edit(h.commits[p.head].tree)
 	p.head = h.put(commit{parent: p.head, tree: h.commits[p.head].tree.with(e)}).id
 	h.logf("## pull %d is now at %s", p.number, p.head)
 	h.step(h.event(queue.HeadMoved{Number: p.number, Head: p.head}))
+}
+
+// update merges main into a pull request's branch, as its author or the forge's button
+// does; what else the author does in that merge is in no other commit.
+func (h *history) update(p *pull) {
+	h.Helper()
+	at := h.main
+	if line := h.line(at); h.chance(30, "of before") {
+		at = line[min(1, len(line)-1)].id
+	}
+	there := map[queue.CommitID]bool{}
+	h.reach(p.head, there)
+	merged, conflicts := merge3(h.mergeBase(at, p.head).tree, h.commits[p.head].tree, h.commits[at].tree)
+	if there[at] || len(conflicts) > 0 {
+		return
+	}
+	if h.chance(30, "more than that") {
+		merged = merged.with(h.edit(merged))
+	}
+	p.head = h.put(commit{parent: p.head, merges: at, tree: merged}).id
+	h.logf("## pull %d is at %s, which merges %s of main", p.number, p.head, at)
 }
 
 func (h *history) closePull() {

@@ -55,6 +55,14 @@ func (h *history) forbids() {
 func (h *history) refuse(percent int) {
 	h.smuggled = percent
 	h.rule = []string{workflowRule, unknownRule}[h.pick(2, "words")]
+	if h.rule == workflowRule && h.pick(2, "refuses refs") == 1 {
+		h.refusesRef = func(id queue.CommitID) string {
+			if h.bringsAt(id, forbidden) {
+				return h.rule
+			}
+			return ""
+		}
+	}
 	h.refusesIf = func(p *queue.Push) string {
 		h.audit.pushing(p)
 		if h.brings(p, forbidden) {

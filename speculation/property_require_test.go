@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,7 +51,10 @@ func TestAnyHistoryWithRequirements(t *testing.T) {
 // outsiders counts the changes that wait, in vain, for what their pull requests meet.
 func (h *history) outsiders() (n int) {
 	for _, ch := range h.core.State().Changes {
-		if p := h.pulls[ch.Number]; waitsOutside(ch) && len(p.lacks) == 0 && !p.draft {
+		approval := slices.ContainsFunc(ch.Reason.Unmet, func(r queue.Requirement) bool {
+			return r.Kind == queue.RequireAdministrator || r.Kind == queue.RequireUpdate // nobody need give it
+		})
+		if p := h.pulls[ch.Number]; waitsOutside(ch) && len(p.lacks) == 0 && !p.draft && !approval {
 			n++
 		}
 	}

@@ -28,7 +28,13 @@ var drawnHistories = flag.String("histories", "0:300", "seeds FROM:TO of the his
 // A history is the same whenever its seed is: what fails is told with the command
 // that makes just that one again, with all that happened in it.
 func TestHistories(t *testing.T) {
-	from, to := mustRange(t, *drawnHistories)
+	soakRange(t, "TestHistories", "histories", *drawnHistories, soak)
+}
+
+// soakRange makes the histories of a range of seeds, on all cores.
+func soakRange(t *testing.T, name, option, seeds string, soak func(seed int64, log *[]string) (turns int, why string)) {
+	t.Helper()
+	from, to := mustRange(t, option, seeds)
 	var next, done atomic.Int64
 	var events atomic.Int64
 	next.Store(from)
@@ -70,17 +76,17 @@ func TestHistories(t *testing.T) {
 	}
 	var log []string
 	_, why := soak(bad, &log)
-	t.Errorf("the history of seed %d fails, after %d that do not: %s\nTo make it again: go test ./speculation -run 'TestHistories$' -histories %d:%d\n%s",
-		bad, bad-from, why, bad, bad+1, strings.Join(log, "\n"))
+	t.Errorf("the history of seed %d fails, after %d that do not: %s\nTo make it again: go test ./speculation -run '%s$' -%s %d:%d\n%s",
+		bad, bad-from, why, name, option, bad, bad+1, strings.Join(log, "\n"))
 }
 
-func mustRange(t *testing.T, s string) (from, to int64) {
+func mustRange(t *testing.T, option, s string) (from, to int64) {
 	t.Helper()
 	a, b, ok := strings.Cut(s, ":")
 	from, err := strconv.ParseInt(a, 10, 64)
 	to, err2 := strconv.ParseInt(b, 10, 64)
 	if !ok || err != nil || err2 != nil || from < 0 || to <= from {
-		t.Fatalf("-histories %s is not FROM:TO", s)
+		t.Fatalf("-%s %s is not FROM:TO", option, s)
 	}
 	return from, to
 }
@@ -89,6 +95,13 @@ func mustRange(t *testing.T, s string) (from, to int64) {
 // history fails, if it does. log takes what happened in it.
 func soak(seed int64, log *[]string) (turns int, why string) {
 	chance := rand.New(rand.NewPCG(uint64(seed), 0x5eed))
+	return lived(log, func() *history {
+		return newHistory(stopping{}, func(n int, _ string) int { return chance.IntN(n) })
+	}, func(h *history) { h.live(40) })
+}
+
+// lived makes one history.
+func lived(log *[]string, begin func() *history, live func(*history)) (turns int, why string) {
 	var h *history
 	defer func() {
 		switch x := recover().(type) {
@@ -105,9 +118,9 @@ func soak(seed int64, log *[]string) (turns int, why string) {
 			}
 		}
 	}()
-	h = newHistory(stopping{}, func(n int, _ string) int { return chance.IntN(n) })
+	h = begin()
 	h.audit.brief, h.audit.mute = true, log == nil
-	h.live(40)
+	live(h)
 	h.audit.final()
 	return h.turns, ""
 }

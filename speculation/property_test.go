@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,8 @@ type history struct {
 	draw     func(t tree) edit // instead of edits
 	stacky   int               // percent of the pull requests that are opened on top of others
 	smuggled int               // percent of the changes that bring what the forge refuses
+	shifts   int               // edits of the protected file so far
+	detours  int               // percent of the further commits that are red, and mended by the next
 	drifting bool              // main drifts, and then nothing fails by chance: what does both cannot be told apart
 }
 
@@ -132,6 +135,8 @@ func newHistory(t tb, pick dice) *history {
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
 		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
+	// Not drawn by itself: histories of a seed stay what they were.
+	r.RedMain.Revert = []queue.RevertPolicy{queue.RevertOff, queue.RevertPrepare, queue.RevertPropose, queue.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
 	if h.chance(50, "lanes") {
 		lanes := drawLanes(pick)
 		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane
@@ -156,7 +161,21 @@ func newHistory(t tb, pick dice) *history {
 	if h.chance(50, "hold") {
 		r.External = queue.ExternalHold
 	}
+	guards := h.chance(30, "guards")
+	if guards {
+		files[elsewhere] = "job"
+	}
+	h.detours = 30
+	if strings.HasSuffix(strings.Fields(files[stepsFile])[0], ":tree") { // what a pass covers, and what not
+		h.detours = 80
+		if len(r.Methods) == 0 && h.chance(70, "by commit") {
+			r.Method, r.Methods = queue.MethodRebase, []queue.Method{queue.MethodRebase, queue.MethodFastForward}
+		}
+	}
 	h.world = newWorld(t, l, files, r)
+	if guards {
+		h.guard()
+	}
 	h.everything, h.drifting = h.chance(40, "everything"), h.chance(25, "drifting")
 	h.good, h.textual = files, h.chance(50, "textual")
 	h.drawHosts()
@@ -245,7 +264,7 @@ func (h *history) faulty() {
 		}
 	}
 	flakes := h.rules.Retries
-	if h.hosts.broken != "" {
+	if h.hosts.broken != "" && h.hosts.how != breaksTool { // of which one host's word does not count
 		flakes = 0 // one more failure on a sound host would be the second one on two hosts
 	}
 	h.flake = bounded(h.flaked, flakes, "flake")
@@ -327,9 +346,7 @@ func (h *history) happen() {
 	case n < 76:
 		h.mustRestart()
 	case n < 78:
-		if !h.drifting { // what builds say again has no time, and may be of before main has healed
-			h.mustLose(1 + h.pick(keptTurns, "turns lost"))
-		}
+		h.mustLose(1 + h.pick(keptTurns, "turns lost"))
 	case n < 82:
 		h.outside()
 	case n < 84:

@@ -29,12 +29,16 @@ func (w *world) refusing(token, rule string) *[][]queue.ChangeID {
 
 // brings reports whether a commit of a push has a token that main has not.
 func (w *world) brings(p *queue.Push, token string) bool {
-	for _, id := range p.Commits {
-		for _, x := range append(slices.Clone(w.commits[id].between), id) {
-			for file, content := range w.commits[x].tree {
-				if setOf(content)[token] && !setOf(w.commits[w.main].tree[file])[token] {
-					return true
-				}
+	return slices.ContainsFunc(p.Commits, func(id queue.CommitID) bool { return w.bringsAt(id, token) })
+}
+
+// bringsAt reports whether a commit, or one that its change brings with it, has a token
+// that main has not.
+func (w *world) bringsAt(id queue.CommitID, token string) bool {
+	for _, x := range append(slices.Clone(w.commits[id].between), id) {
+		for file, content := range w.commits[x].tree {
+			if setOf(content)[token] && !setOf(w.commits[w.main].tree[file])[token] {
+				return true
 			}
 		}
 	}
@@ -183,14 +187,7 @@ func TestBranchThatIsClosed(t *testing.T) {
 	}
 	w.refusesIf = nil
 	w.waitOut()
-	for _, p := range pulls {
-		if w.onMain(p) == 0 {
-			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
-		}
-	}
-	if p := w.core.State().Main.Paused; p != nil {
-		t.Errorf("still paused: %+v", p)
-	}
+	w.takesAgain(t, pulls)
 }
 
 // The branch takes nothing, in words that nobody knows: after some refusals that is
@@ -226,14 +223,7 @@ func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 	w.now = w.now.Add(refusedAgain)
 	w.tell(queue.Tick{})
 	w.waitOut()
-	for _, p := range pulls {
-		if w.onMain(p) == 0 {
-			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
-		}
-	}
-	if p := w.core.State().Main.Paused; p != nil {
-		t.Errorf("still paused: %+v", p)
-	}
+	w.takesAgain(t, pulls)
 }
 
 // Several that are refused for what they hold, in words that nobody knows, keep no
@@ -304,5 +294,59 @@ func TestRefusedRollup(t *testing.T) {
 	}
 	if len((*asked)[0]) != 3 || w.core.State().Main.Paused != nil {
 		t.Errorf("pushed %v; paused %+v", *asked, w.core.State().Main.Paused)
+	}
+}
+
+// takesAgain holds that all landed once the branch took pushes again, and nothing is paused.
+func (w *world) takesAgain(t *testing.T, pulls []*pull) {
+	t.Helper()
+	for _, p := range pulls {
+		if w.onMain(p) == 0 {
+			t.Errorf("when the branch takes pushes again, %s", w.phases(p))
+		}
+	}
+	if p := w.core.State().Main.Paused; p != nil {
+		t.Errorf("still paused: %+v", p)
+	}
+}
+
+// The forge takes no ref with the commit of one change for its builds by CI. That change
+// is parked with the rule; those on top of it were refused with it, and are built and
+// land without it.
+func TestRefusedRefOfABuild(t *testing.T) {
+	l, files := plain("a", "b", "c")
+	l.needs["a"], l.needs["b"] = []string{"b", "c"}, []string{"c"}
+	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w.begin(8)
+	w.refusesRef = func(id queue.CommitID) string {
+		if w.bringsAt(id, "workflow") {
+			return workflowRule
+		}
+		return ""
+	}
+	first := w.open(w.main, edit{fileOf("a"): "fine"})
+	bad := w.open(w.main, edit{fileOf("b"): "workflow"})
+	last := w.open(w.main, edit{fileOf("c"): "fine"})
+	for _, p := range []*pull{first, bad, last} {
+		w.step(w.say(p, "dev", "/land"))
+		w.now++
+	}
+	w.quiesce()
+	for _, p := range []*pull{first, last} {
+		if ch := w.change(p); ch.Phase != queue.Landed || ch.Infra != 0 {
+			t.Errorf("the innocent %d is %s, %+v", p.number, ch.Phase, ch.Reason)
+		}
+	}
+	if ch := w.change(bad); ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonProtected || ch.Reason.Detail != workflowRule || ch.Refused == nil || !ch.Refused.Own {
+		t.Errorf("%s, %+v, %+v", ch.Phase, ch.Reason, ch.Refused)
+	}
+	if n := len(w.runs); n > 8 {
+		t.Errorf("%d builds", n)
+	}
+	w.refusesRef = nil
+	w.step(w.say(bad, "dev", "/land retry"))
+	w.quiesce()
+	if w.onMain(bad) == 0 {
+		t.Error(w.phases(bad))
 	}
 }

@@ -24,6 +24,7 @@ func (c *Core) resolved(b queue.Resolved) {
 			continue
 		}
 		l.At, l.Guard = c.now, b.Guard
+		c.alsoRed(&l)
 		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
@@ -143,23 +144,26 @@ func (c *Core) dropEntry(id queue.Digest) {
 	c.learned(id, e)
 }
 
-func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) {
-	if c.forgotten(k, b) {
-		return // it was asked for before
+// pass writes that a key has passed, and reports whether that counts.
+func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
+	run := c.ranIn(b, r)
+	if c.tooOld(k, b, run) {
+		return false
 	}
 	e := c.entry(k)
 	e.Tries++
 	if e.Passed != 0 {
-		e.Confirmed = c.now
+		e.Confirmed = max(e.Confirmed, run.ended)
 		c.turn.Archive = append(c.turn.Archive, *e)
-		return
+		return true
 	}
-	e.Lost, e.Confirmed, e.Began = 0, 0, began(b)
-	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, c.ownerOf(b, k), b.Commit
+	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
+	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
 	e.Step, e.Machine, e.Host = stepIn(b, k.Step).Name, r.Machine, r.Host
 	e.Tools = stepIn(b, k.Step).Fingerprint
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
+	return true
 }
 
 func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
@@ -167,9 +171,11 @@ func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string
 		return // the same run, reported twice
 	}
 	e.Tries++
-	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
+	run := c.ranIn(b, r)
+	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
-		Began: began(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step)})
+		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run)})
+	slices.SortStableFunc(e.Failures, func(x, y queue.Failure) int { return cmp.Compare(x.At, y.At) })
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
@@ -189,11 +195,12 @@ func (c *Core) since(b *queue.Build) queue.Line {
 }
 
 // isClouded reports whether main was not proven in a step when a build began, or is
-// not by now that it has ended.
-func (c *Core) isClouded(b *queue.Build, step queue.Digest) bool {
+// not by now that it has ended. Of what was run before the build was asked for, nobody
+// knows that.
+func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
-			return b.Change != "" && (j.Clouded || c.clouded(j.Step.Name))
+			return b.Change != "" && (j.Clouded || run.ended < b.At || c.clouded(j.Step.Name))
 		}
 	}
 	return false
@@ -246,9 +253,10 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok {
-			c.pass(k, b, r)
+		if k, ok := named[t]; ok && c.pass(k, b, r) {
 			passed = append(passed, t)
+		} else if ok {
+			j.Outdated = true
 		}
 	}
 	c.ranAgain(j, r)
@@ -262,12 +270,15 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			c.pass(k, b, r)
+			if c.pass(k, b, r) {
+				passed = append(passed, k.Target)
+			} else {
+				j.Outdated = true
+			}
 		}
-		passed = j.Targets()
 		c.passTree(j, b, r)
 	}
-	c.shownOnMain(b, j, passed)
+	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
 		c.drifted(b, j, namesOf(r.Failed))
 	}
@@ -283,8 +294,8 @@ func (c *Core) jobDone(r queue.JobDone) {
 	c.observeDurations(j, r)
 	c.observeFailures(j, r)
 	for _, id := range b.For() {
-		if ch := c.s.Changes[id]; ch != nil && ch.Infra != 0 && c.heard(j, b) {
-			ch.Infra, ch.InfraOn = 0, nil
+		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
+			ch.Infra, ch.InfraOn, ch.Apart = 0, nil, false
 			c.touchChange(ch)
 		}
 	}
@@ -442,9 +453,19 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		if ch == nil || ch.Phase.Final() {
 			continue
 		}
+		if (r.NoRunner || r.NoCheck) && c.mixed(b) {
+			ch.Apart = true
+			c.touchChange(ch)
+			if ch.Rollup != "" {
+				c.dissolve(ch)
+			}
+			continue
+		}
 		ch.Infra++
 		c.touchChange(ch)
 		switch {
+		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
+			c.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
 			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
 		case r.NoCheck:
@@ -453,6 +474,18 @@ func (c *Core) buildDone(r queue.BuildDone) {
 			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 		}
 	}
+}
+
+// mixed reports whether the commit of a build holds several undecided changes, so that
+// what keeps it from being built may lie in any of them.
+func (c *Core) mixed(b *queue.Build) bool {
+	open := 0
+	for _, id := range append(b.For(), b.Chain...) {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
+			open++
+		}
+	}
+	return open > 1
 }
 
 // noteFailing writes into the history that a step has failed, when it is known
@@ -496,7 +529,7 @@ func silent(b *queue.Build) string {
 // no failure of the step explains why.
 func (c *Core) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
-		if c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
+		if j.Outdated || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
 		}
 		for _, k := range j.Keys {

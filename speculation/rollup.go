@@ -241,7 +241,7 @@ func (p *planning) gather(cand candidate, size int) bool {
 // free reports whether a change could be in a rollup: it waits for its first
 // build, and what it affects is known.
 func (p *planning) free(n *node) bool {
-	return n.ch.Builds == 0 && n.ch.Parent == 0 && n.ch.Method == "" && n.ch.Rollup == "" && n.ch.Refused == nil && !n.ch.Alone && !n.ch.Stale && !n.x.all && n.busyIn != p.plans &&
+	return n.ch.Builds == 0 && n.ch.Parent == 0 && n.ch.Method == "" && n.ch.Rollup == "" && n.ch.Refused == nil && !n.ch.Alone && !n.ch.Apart && !n.ch.Stale && !n.x.all && n.busyIn != p.plans &&
 		!p.verified[n.id] && !p.served[n.id]
 }
 

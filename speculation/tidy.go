@@ -84,15 +84,22 @@ func (c *Core) tidyChanges() {
 			}
 		}
 	}
+	var old []queue.ChangeID
 	for id, ch := range c.s.Changes {
 		if ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
-			delete(c.s.Changes, id)
-			c.lose(id)
-			c.touchChange(ch)
-			c.untidy[id] = true
-			for _, n := range c.nodes {
-				n.fair = false
-			}
+			old = append(old, id)
+		}
+	}
+	slices.Sort(old)
+	for _, id := range old {
+		ch := c.s.Changes[id]
+		c.leaveShown(ch)
+		delete(c.s.Changes, id)
+		c.lose(id)
+		c.touchChange(ch)
+		c.untidy[id] = true
+		for _, n := range c.nodes {
+			n.fair = false
 		}
 	}
 	for n, p := range c.s.Pulls {
@@ -102,6 +109,20 @@ func (c *Core) tidyChanges() {
 			c.touchPull(p)
 		}
 	}
+}
+
+// leaveShown has the comment of a pull request stay what it is when the change that
+// it is about is forgotten: the answer to a command which it shows with that is
+// forgotten, too.
+func (c *Core) leaveShown(ch *queue.Change) {
+	p := c.s.Pulls[ch.Number]
+	if p == nil || p.Notice.Code == "" || c.shownOf(p) != ch {
+		return
+	}
+	if queue.DigestOf("facts1", c.factsOf(p)) == p.Shown {
+		p.Notice, p.NoticeTo = queue.Reason{}, ""
+	}
+	c.touchPull(p) // an answer that is not shown yet will be
 }
 
 // forgetPair forgets the chance of a pair. Of one that has landed, and of which

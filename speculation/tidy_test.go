@@ -28,6 +28,40 @@ func TestTidyIsDeterministic(t *testing.T) {
 	}
 }
 
+// TestAForgottenChangeLeavesItsComment: a comment that shows the last verdict and the
+// answer to a command does not become a mere answer when the change is forgotten.
+func TestAForgottenChangeLeavesItsComment(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	p, other := w.open(w.main, edit{"a/code": "1"}), w.open(w.main, edit{"b/code": "1"})
+	cancel := func(p *pull) {
+		w.step(w.say(p, "boss", "/land"))
+		w.settleDown()
+		w.step(w.say(p, "boss", "/land cancel"))
+		w.quiesce()
+	}
+	cancel(p)
+	w.step(w.say(p, "nobody", "/land"))
+	w.quiesce()
+	id := w.change(p).ID
+	if v, _ := w.core.PullView(p.number); v.Change.Phase != queue.Cancelled || v.Notice.Code == "" {
+		t.Fatalf("pull %d shows %s and %v", p.number, v.Change.Phase, v.Notice)
+	}
+	w.now = w.now.Add(keepVerdict + minute)
+	shown := p.shown
+	p.shown = "not told of again"
+	cancel(other)
+	w.mustRestart()
+	cancel(w.open(w.main, edit{"b/code": "2"}))
+	if w.core.s.Changes[id] != nil || p.shown != "not told of again" {
+		t.Fatalf("the change is forgotten: %t; what said %q says %q", w.core.s.Changes[id] == nil, shown, p.shown)
+	}
+	w.step(w.say(p, "nobody", "/land")) // another answer is told
+	w.quiesce()
+	if v, _ := w.core.PullView(p.number); v.Notice.Code == "" || p.shown == "not told of again" {
+		t.Fatalf("pull %d shows %q, of %+v", p.number, p.shown, v.Notice)
+	}
+}
+
 // wideState has two changes with maxPaths paths each on which nothing is known,
 // and one path on each other that has passed.
 func wideState() *queue.State {

@@ -78,6 +78,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		switch {
+		case ch.Revert != "": // it is shown with what it takes back
 		case ch.Phase.Final():
 			q.Recent = append(q.Recent, *ch)
 		case ch.Phase != queue.Pending:
@@ -106,7 +107,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 	}
 	add(func(p queue.Phase) bool { return p != queue.Landing })
 	for _, id := range sorted(c.s.Builds) {
-		if b := c.s.Builds[id]; b.Change == "" {
+		if b := c.s.Builds[id]; b.Change == "" || b.Worth.Kind == queue.WorthRevert {
 			q.MainBuilds = append(q.MainBuilds, c.buildView(b))
 		}
 	}

@@ -178,13 +178,20 @@ func (a *audit) check(t Turn) {
 	a.refusals()
 	a.hosts()
 	a.culprits()
+	a.reverts()
 	a.owners(t)
 	if !a.brief {
 		a.caches()
 		a.explained(t)
 	}
-	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
-		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), len(a.w.core.State().Changes))
+	asked := 0
+	for _, ch := range a.w.core.State().Changes {
+		if ch.Revert == "" { // what is tried for main is shown with what turned it red
+			asked++
+		}
+	}
+	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != asked {
+		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), asked)
 	}
 }
 
@@ -445,6 +452,7 @@ func (a *audit) started(b *queue.Build) {
 		w.Fatalf("build %s has two meanings", id)
 	}
 	a.keys[id] = keys
+	a.built(b)
 	if !a.counted[id] {
 		a.spent = append(a.spent, b.At)
 	}
@@ -527,6 +535,7 @@ func (a *audit) landing(p *queue.Push) {
 		} else {
 			a.green(at, c)
 		}
+		a.approvals("push "+p.ID, from, append(w.made(way), c), changes)
 		if a.arrives != nil {
 			a.arrives(c)
 		}
@@ -578,8 +587,6 @@ func (a *audit) final() {
 			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
 		case landed && a.lossy && ch.Phase == queue.NothingToLand:
 			// Everything was lost with it: it was found there at the first reading.
-		case landed && a.lossy && w.commits[commit].taken == id && ch.Phase == queue.Cancelled:
-			// The like, and the commit does not say that it is a landing.
 		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
 			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
 		case !landed && ch.Phase == queue.Landed && !a.removed[id]:
@@ -594,6 +601,9 @@ func (a *audit) final() {
 			break // what was published in the lost turns is shown until there is news
 		}
 		v, ok := w.core.PullView(n)
+		if p := s.Pulls[n]; ok && v.Change.ID == "" && (p.Tried != "" || p.Last != "") {
+			continue // the state has let go of its change, and what was said of it stays
+		}
 		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
 			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)
 		}

@@ -22,7 +22,7 @@ func (w *world) start(t queue.Run) []queue.Body {
 	if b == nil {
 		return nil
 	}
-	r := &run{build: *b}
+	r := &run{build: *b, at: w.now}
 	r.build.Jobs = slices.Clone(b.Jobs)
 	w.runs[t.Build] = r
 	if b.Only == "" {
@@ -32,6 +32,13 @@ func (w *world) start(t queue.Run) []queue.Body {
 		if bad, noRunner := w.infra(&r.build); bad {
 			r.over = true
 			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "machine lost", NoRunner: noRunner}}
+			return slices.Clone(r.said)
+		}
+	}
+	if w.refusesRef != nil {
+		if rule := w.refusesRef(b.Commit); rule != "" {
+			r.over = true
+			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "the forge refused the ref: " + rule, NoCheck: true, Refused: rule}}
 			return slices.Clone(r.said)
 		}
 	}
@@ -71,6 +78,7 @@ func (w *world) advance(r *run) []queue.Body {
 	if r.jobs < len(r.build.Jobs) {
 		out = append(out, w.job(r, r.build.Jobs[r.jobs]))
 		r.jobs++
+		r.at = w.now
 	}
 	if r.jobs == len(r.build.Jobs) {
 		r.over = true

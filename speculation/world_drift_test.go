@@ -27,7 +27,7 @@ func (w *world) controlled(key string, t queue.Watch) queue.Body {
 	}
 	if t.Before != 0 {
 		for _, k := range keys {
-			if e, ok := w.store.archive[k.ID()]; ok && e.Good() < t.Before {
+			if e := w.store.archive[k.ID()]; w.knows(k) && e.Good() < t.Before {
 				out.Found = append(out.Found, queue.Aimed{Aim: queue.Aim{Step: name(k), Target: k.Target}, Key: k})
 			}
 		}
@@ -37,7 +37,7 @@ func (w *world) controlled(key string, t queue.Watch) queue.Body {
 		out.Found = out.Found[:min(len(out.Found), t.Most)]
 	}
 	for _, x := range out.Found {
-		if e, ok := w.store.archive[x.Key.ID()]; ok && !slices.ContainsFunc(out.Passed, func(p queue.Entry) bool { return p.ID == e.ID }) {
+		if e := w.store.archive[x.Key.ID()]; w.knows(x.Key) && !slices.ContainsFunc(out.Passed, func(p queue.Entry) bool { return p.ID == e.ID }) {
 			out.Passed = append(out.Passed, e)
 		}
 	}

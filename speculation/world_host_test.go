@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -18,6 +19,8 @@ type hosts struct {
 	hurry   func(avoided []string) bool // a build does not wait until another host is free
 	slow    map[string]bool             // those on which something has timed out
 	any     func(names []string) string // which one a build gets; default the first
+
+	skew time.Duration // of the clock by which it is said when they ran what
 }
 
 // breakage is what is said of a job on the broken host.
@@ -105,6 +108,7 @@ func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
 		}
 		w.hosts.slow[r.host] = true
 	}
+	out.Began, out.Ended = r.at.Add(w.hosts.skew), w.now.Add(w.hosts.skew)
 	out.Machine, out.Host, out.Alone = cmp.Or(r.host, "m1"), r.host, len(w.hosts.unbenched(&r.build)) == 1
 	return out
 }
@@ -126,6 +130,7 @@ func (h *history) hostsCome() {
 // drawHosts draws where builds run: nobody knows, on one computer, or on three of
 // which one may be broken.
 func (h *history) drawHosts() {
+	h.hosts.skew = []time.Duration{0, -2 * time.Second, 50 * time.Second}[h.pick(3, "skew")]
 	switch h.pick(4, "hosts") {
 	case 1:
 		h.hosts.names = []string{"m1"}

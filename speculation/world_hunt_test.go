@@ -11,13 +11,12 @@ import (
 func (w *world) trace(key string, t queue.Trace) queue.Body {
 	out := queue.Traced{Action: key, Hunt: t.Hunt, Commit: t.Commit, Analyzer: t.Analyzer, Trails: slices.Clone(t.Trails)}
 	w.Helper()
-	defer w.under(w.version(t.Analyzer, w.commits[t.Commit].tree))()
 	var line []*commit
 	passed := make([]bool, len(t.Trails))
 	for c := w.commits[t.Commit]; c != nil && len(line) < queue.MostTraced; c = w.commits[c.parent] {
 		line = append(line, c)
 		for i, x := range t.Trails {
-			passed[i] = passed[i] || !slices.ContainsFunc(w.trailKeys(c.tree, x), func(k queue.Key) bool { return !w.store.archived(k) })
+			passed[i] = passed[i] || !slices.ContainsFunc(w.judgedKeys(t, c, x), func(k queue.Key) bool { return !w.knows(k) })
 		}
 		out.Whole = c.parent == ""
 		if !slices.Contains(passed, false) {
@@ -31,19 +30,26 @@ func (w *world) trace(key string, t queue.Trace) queue.Body {
 		out.Steps = append(out.Steps, set)
 		for i, x := range t.Trails {
 			spots := out.Trails[i].Spots
-			keys := w.trailKeys(c.tree, x)
+			keys := w.judgedKeys(t, c, x)
 			if !x.Opaque && len(spots) > 0 && slices.Equal(keys, spots[len(spots)-1].Keys) {
 				continue
 			}
 			out.Trails[i].Spots = append(spots, queue.Spot{At: n, Keys: keys})
 			for _, k := range keys {
-				if e, ok := w.store.archive[k.ID()]; ok {
+				if e := w.store.archive[k.ID()]; w.knows(k) {
 					out.Passed = append(out.Passed, e)
 				}
 			}
 		}
 	}
 	return out
+}
+
+// judgedKeys returns the keys that a commit of the line has of a trail, under the
+// version asked for where the commit's own settings have that.
+func (w *world) judgedKeys(t queue.Trace, c *commit, x queue.Trail) []queue.Key {
+	defer w.under(w.version(t.Analyzer, c.tree))()
+	return w.trailKeys(c.tree, x)
 }
 
 // trailKeys returns the keys of a tree that a trail follows.

@@ -17,17 +17,17 @@ func (r *repository) standing(parent queue.CommitID, p queue.Pick) *commit {
 	return r.mergeBase(parent, p.Head)
 }
 
-// replay makes the commits of a head anew on a parent, one after the other.
+// replay makes the commits of a head anew on a parent, one after the other. Merges among
+// them are left out, and then what is made must be what merging the head makes.
 func (r *repository) replay(parent queue.CommitID, p queue.Pick) (*commit, []string) {
 	base := r.standing(parent, p)
-	var own []*commit
-	for _, c := range r.line(p.Head) {
-		if c.id == base.id {
-			break
-		}
-		own = append(own, c)
+	own := r.own(parent, p.Head)
+	if i := slices.Index(own, base); i >= 0 {
+		own = own[:i]
 	}
 	slices.Reverse(own)
+	all := len(own)
+	own = slices.DeleteFunc(own, func(c *commit) bool { return c.merges != "" })
 	var trees []tree
 	at := r.commits[parent].tree
 	for _, c := range own {
@@ -37,6 +37,11 @@ func (r *repository) replay(parent queue.CommitID, p queue.Pick) (*commit, []str
 		}
 		if next.id() != at.id() {
 			trees, at = append(trees, next), next
+		}
+	}
+	if len(own) < all {
+		if whole, conflicts := merge3(base.tree, r.commits[parent].tree, r.commits[p.Head].tree); len(conflicts) > 0 || whole.id() != at.id() {
+			return nil, append(conflicts, "a merge holds more")
 		}
 	}
 	if len(trees) == 0 || at.id() == r.commits[parent].tree.id() {

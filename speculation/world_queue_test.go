@@ -41,7 +41,8 @@ type pull struct {
 type run struct {
 	build queue.Build
 	host  string
-	jobs  int // done so far
+	jobs  int           // done so far
+	at    queue.Instant // when the next of them began, or would
 	over  bool
 	said  []queue.Body
 }
@@ -67,16 +68,20 @@ type world struct {
 	hosts      hosts
 	rules      queue.Rules
 	protected  bool
-	textual    bool                     // footprints name the touched paths
-	versions   []string                 // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
-	refuses    bool                     // main's protection refuses pushes
-	refusesIf  func(*queue.Push) string // the rule that refuses a push for what is in it; "": it may pass
-	requires   bool                     // the forge asks things of pull requests
-	everything bool                     // steps that name no target run everything, whatever they are asked for
-	rule       string                   // in the words of which it does so
+	textual    bool                        // footprints name the touched paths
+	versions   []string                    // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
+	refuses    bool                        // main's protection refuses pushes
+	refusesRef func(queue.CommitID) string // the rule that refuses a ref for a build of a commit; "": it is taken
+	refusesIf  func(*queue.Push) string    // the rule that refuses a push for what is in it; "": it may pass
+	requires   bool                        // the forge asks things of pull requests
+	everything bool                        // steps that name no target run everything, whatever they are asked for
+	rule       string                      // in the words of which it does so
 
 	roles       map[string]string // of users, besides boss and dev
 	permissions queue.Permissions // besides what world.config says
+
+	guards     bool                    // there is a file that is moved to a protected place and away
+	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
 
 	now   queue.Instant
 	main  queue.CommitID
@@ -96,6 +101,11 @@ type world struct {
 	next  int
 	turns int
 	log   []string
+
+	toldMain []queue.Tell               // what the checks of main's commits were made to say, in order
+	proposes func(queue.Propose) string // why the forge opens no pull request; nil: it does
+	lackAll  []queue.Requirement        // what the forge asks of them
+	proposed map[queue.CommitID]int     // pull requests of reverts, by culprit
 }
 
 // newWorld returns a world whose main holds the given files.
@@ -231,6 +241,11 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 			return []queue.Body{queue.Done{Action: a.Key}, r.said[len(r.said)-1]}
 		}
 		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.Propose:
+		return []queue.Body{w.propose(a.Key, t)}
+	case queue.Tell:
+		w.toldMain = append(w.toldMain, t)
+		return []queue.Body{queue.Done{Action: a.Key}}
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
 	case queue.Publish:
@@ -271,9 +286,11 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	return queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
+	w.protects(p, t, level, &out)
+	return out
 }
 
 func (w *world) footprint(t queue.Analyze) queue.Footprint {
@@ -368,6 +385,9 @@ func (w *world) resolveChain(key string, t queue.Resolve) queue.Body {
 			out.Steps = append(out.Steps, set)
 			if len(single) > i {
 				w.partsOf(&l, p, c, &out)
+				w.guardLink(&l, t.Protected, p)
+			} else {
+				w.guardLink(&l, t.Protected, t.Picks[i:]...)
 			}
 			for _, k := range l.Keys {
 				if e, ok := w.store.archive[k.ID()]; ok {

@@ -162,6 +162,9 @@ func (a *audit) lands(at queue.CommitID, changes []queue.ChangeID) {
 		if p != nil && p.Active == "" && s.Changes[p.Last] != nil && s.Changes[p.Last].Phase == queue.NothingToLand {
 			continue
 		}
+		if p != nil && p.Active == "" && a.removed[p.Last] {
+			continue // it had landed, and a forced push has taken it out: people were asked, and let the queue go on
+		}
 		if !slices.ContainsFunc(a.before(at), func(x queue.ChangeID) bool { return s.Changes[x] != nil && s.Changes[x].Number == n }) {
 			w.Fatalf("%s lands before pull %d, which it is on top of", id, n)
 		}

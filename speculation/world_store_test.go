@@ -26,11 +26,6 @@ func newStore() store {
 	return store{records: map[queue.Ref][]byte{}, archive: map[queue.Digest]queue.Entry{}}
 }
 
-func (s *store) archived(k queue.Key) bool {
-	_, ok := s.archive[k.ID()]
-	return ok
-}
-
 // commit writes a turn.
 func (s *store) commit(w *world, t Turn) {
 	w.Helper()

@@ -70,6 +70,7 @@ func exclusive(file string) bool { return strings.HasPrefix(file, "x/") }
 
 // merge3 is git's merge, as far as the world goes.
 func merge3(base, ours, theirs tree) (out tree, conflicts []string) {
+	base, ours, theirs = follow(base, ours, theirs)
 	out = tree{}
 	files := map[string]bool{}
 	for _, t := range []tree{base, ours, theirs} {
@@ -113,6 +114,7 @@ type commit struct {
 	change queue.ChangeID
 	also   []queue.Carried // merged with it, in order after it
 
+	merges  queue.CommitID   // second parent of an author's own merge, of main into a branch
 	lone    bool             // it is no merge: main has the head's content, not the head
 	stands  []queue.ChangeID // those that land as it is, by fast-forward
 	taken   queue.ChangeID   // of these, the one that has
@@ -152,6 +154,9 @@ func (r *repository) put(c commit) *commit {
 	if c.lone {
 		fields = append(fields, "lone")
 	}
+	if c.merges != "" {
+		fields = append(fields, "merges", string(c.merges))
+	}
 	for _, x := range c.also {
 		fields = append(fields, string(x.Change), string(x.Head))
 	}
@@ -175,9 +180,7 @@ func (r *repository) line(at queue.CommitID) []*commit {
 // mergeBase returns the newest commit that both contain.
 func (r *repository) mergeBase(at, head queue.CommitID) *commit {
 	heads := map[queue.CommitID]bool{}
-	for _, c := range r.line(head) {
-		heads[c.id] = true
-	}
+	r.reach(head, heads)
 	for _, c := range r.line(at) {
 		for _, h := range slices.Backward(c.merged()) {
 			if heads[h] {
@@ -191,6 +194,33 @@ func (r *repository) mergeBase(at, head queue.CommitID) *commit {
 	panic("world: no common ancestor")
 }
 
+// reach adds a commit to a set, and all that is below it by its authors' own merges.
+func (r *repository) reach(at queue.CommitID, all map[queue.CommitID]bool) {
+	for _, c := range r.line(at) {
+		if all[c.id] {
+			return
+		}
+		all[c.id] = true
+		if c.merges != "" {
+			r.reach(c.merges, all)
+		}
+	}
+}
+
+// own returns the commits of a head that another commit has not, the newest first, along
+// its first parents.
+func (r *repository) own(at, head queue.CommitID) []*commit {
+	there := map[queue.CommitID]bool{}
+	r.reach(at, there)
+	for _, c := range r.line(at) {
+		for _, h := range c.merged() {
+			r.reach(h, there)
+		}
+	}
+	line := r.line(head)
+	return line[:slices.IndexFunc(line, func(c *commit) bool { return there[c.id] })]
+}
+
 // merge makes the commit of a change on a parent.
 func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []string) {
 	switch p.Method {
@@ -198,6 +228,9 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 		return r.replay(parent, p)
 	case queue.MethodFastForward:
 		return r.forward(parent, p)
+	}
+	if p.Revert != "" {
+		return r.revert(parent, p)
 	}
 	base, ours, theirs := r.standing(parent, p), r.commits[parent], r.commits[p.Head]
 	merged, conflicts := merge3(base.tree, ours.tree, theirs.tree)

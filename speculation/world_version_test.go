@@ -98,13 +98,18 @@ func (w *world) hasKey(t tree, k queue.Key) bool {
 	return slices.Contains(w.keysOf(t), k)
 }
 
-// anyKeysOf returns the keys of a tree under each version that a server may have had.
+// anyKeysOf returns the keys of a tree under each version of the analyzer that its
+// settings ask for, that a server may have had.
 func (w *world) anyKeysOf(t tree) []queue.Key {
 	keys := w.keysOf(t)
 	if len(w.versions) == 0 {
 		return keys
 	}
-	for _, v := range []string{"go/1", "go/2", "go/3", "rs/1", "rs/2"} {
+	before := w.versions
+	defer func() { w.versions = before }()
+	w.versions = []string{"go/3", "go/2", "go/1", "rs/2", "rs/1"}
+	keys = nil
+	for _, v := range w.knownFor(t) {
 		back := w.under(v)
 		keys = append(keys, w.keysOf(t)...)
 		back()

@@ -22,7 +22,7 @@ func (files tree) Checkout(_ context.Context, commit queue.CommitID, dir string)
 	if commit == "missing" {
 		return nil, errors.New("fatal: no such commit")
 	}
-	if err := removeAll(dir); err != nil {
+	if err := RemoveAll(dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

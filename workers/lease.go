@@ -107,6 +107,7 @@ func (p *Pool) assign(e *entry, m *member) Assignment {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *entry) bool { return w == e })
 	p.last++
 	e.lease, e.agent, e.heard, m.busy = p.last, m, time.Now(), e
+	e.handed = e.heard
 	p.leases[e.lease] = e
 	if err := p.logs.begin(e.build.ID); err != nil {
 		p.o.Log.Warn("begin log", "build", e.build.ID, "error", err)
@@ -141,6 +142,7 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 		if done, ok := e.admit(*r.Job); ok {
 			done.Host = e.agent.agent.host()
 			done.Alone = p.alone(e.build, done.Host)
+			done.Began, done.Ended = e.ran(done.Took)
 			p.tell(e, done)
 		}
 	}
@@ -153,6 +155,16 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 		p.finish(e, d)
 	}
 	return nil
+}
+
+// ran returns when a job was run of which the agent says now that it has ended, by the
+// clock of the pool: an agent's may be any. It did not begin before the agent had it.
+func (e *entry) ran(took time.Duration) (began, ended queue.Instant) {
+	from := e.heard.Add(-max(took, 0))
+	if from.Before(e.handed) {
+		from = e.handed
+	}
+	return queue.At(from), queue.At(e.heard)
 }
 
 // admit checks the result of a job against what was asked.

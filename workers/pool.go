@@ -74,6 +74,7 @@ type entry struct {
 	lease    Lease
 	agent    *member
 	heard    time.Time // of the lease
+	handed   time.Time // to the agent
 	since    time.Time // when it was asked for
 	stop     chan struct{}
 	stopping bool

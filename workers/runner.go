@@ -162,14 +162,14 @@ func (r *Runner) checkout(ctx context.Context, commit queue.CommitID) (release f
 		return nil, errors.Join(context.Cause(ctx), err)
 	}
 	r.o.Log.Warn("checkout failed, trying in a new directory", "commit", commit, "error", err)
-	if err := removeAll(r.files.checkout); err != nil {
+	if err := RemoveAll(r.files.checkout); err != nil {
 		return nil, err
 	}
 	return r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
 }
 
-// removeAll removes a tree even where directories are not writable.
-func removeAll(dir string) error {
+// RemoveAll removes a tree even where directories are not writable.
+func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

@@ -121,17 +121,17 @@ type result struct {
 	err       error
 }
 
-// try puts one fault back as the options say.
-func try(ctx context.Context, path, temp string, o options) (r result) {
+// try puts one fault back as the options say, in the test binary that holds it or in
+// one of its own.
+func try(ctx context.Context, f fault, s shared, temp string, o options) (r result) {
 	begin := time.Now()
-	r.histories = "-"
+	r.fault, r.histories = f, "-"
 	defer func() { r.took = time.Since(begin) }()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		r.id, r.err = path, err
-		return r
-	}
-	if r.fault, r.err = parse(path, data); r.err != nil {
+	if s.holds(f.id) {
+		ctx, cancel := context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+		out, err := s.command(ctx, f, o)
+		r.judge(out, err, o)
 		return r
 	}
 	files, err := r.apply(os.ReadFile)
@@ -162,14 +162,10 @@ func (f fault) command(ctx context.Context, list string, o options) (string, err
 		args = append(args, "-run=^$")
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
-	// What is found is printed and nothing is kept of it, nor made smaller.
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=0s", fmt.Sprint("RAPID_SEED=", o.seed))
-	if o.checks > 0 {
-		cmd.Env = append(cmd.Env, fmt.Sprint("RAPID_CHECKS=", o.checks))
-	}
+	cmd.Env = o.environment()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = waitDelay
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -177,9 +173,21 @@ func (f fault) command(ctx context.Context, list string, o options) (string, err
 	return out.String(), err
 }
 
+// waitDelay is how long a test that is out of time has to end.
+const waitDelay = 10 * time.Second
+
+// environment has tests print what they find, keep nothing of it, nor make it smaller.
+func (o options) environment() []string {
+	env := append(os.Environ(), "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=0s", fmt.Sprint("RAPID_SEED=", o.seed))
+	if o.checks > 0 {
+		env = append(env, fmt.Sprint("RAPID_CHECKS=", o.checks))
+	}
+	return env
+}
+
 var (
 	drawn = regexp.MustCompile(`(?:\[rapid\] failed|fails,) after (\d+) `) // by rapid, and by TestHistories of speculation
-	noRun = regexp.MustCompile(`\[no tests to run\]|\[no test files\]`)
+	noRun = regexp.MustCompile(`no tests to run|\[no test files\]`)
 )
 
 // judge says what the output of the test shows.

@@ -1,6 +1,7 @@
 // Command faults shows that the tests find known faults: it puts each fault of
 // this directory back into the source, one at a time, and demands that a test
-// fails because of it. The source on disk is never changed (go test -overlay).
+// fails because of it. The source on disk is never changed (go test -overlay), and
+// faults that are tested in one package share a test binary (share.go).
 //
 //	go run ./.ci/faults               puts each fault back and runs its test
 //	go run ./.ci/faults -only a3      only the faults with a name that begins so
@@ -26,19 +27,24 @@
 // of one name are applied one after the other.
 //
 // A fault is to be found by a property of random histories (pgregory.net/rapid)
-// within the histories that a plain go test draws. The table says how many were
-// drawn; "-" stands for a test that draws none.
+// within the histories that .ci/run draws. The table says how many were drawn; "-"
+// stands for a test that draws none. The findings A1 to A9 of the review come first.
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -90,12 +96,27 @@ func run(ctx context.Context, prefix string, o options) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	results := make([]result, len(paths))
+	var faults []fault
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parse(path, data)
+		if err != nil {
+			return err
+		}
+		faults = append(faults, f)
+	}
+	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.finding(), b.finding()) })
+	binaries := binaries(ctx, faults, temp, o)
+	results := make([]result, len(faults))
 	var g errgroup.Group
 	g.SetLimit(max(o.jobs, 1))
-	for i, path := range paths {
+	for i, f := range faults {
 		g.Go(func() error {
-			r := try(ctx, path, filepath.Join(temp, strconv.Itoa(i)), o)
+			pkg, _, _ := f.target()
+			r := try(ctx, f, binaries[pkg], filepath.Join(temp, strconv.Itoa(i)), o)
 			results[i] = r
 			fmt.Fprintf(os.Stderr, "%s: %s\n", r.id, r.word())
 			return nil
@@ -104,6 +125,46 @@ func run(ctx context.Context, prefix string, o options) error {
 	g.Wait()
 	return report(results)
 }
+
+// binaries compiles, for each package with tests of several faults, the test binary
+// that these share.
+func binaries(ctx context.Context, faults []fault, temp string, o options) map[string]shared {
+	of := map[string][]fault{}
+	for _, f := range faults {
+		if pkg, _, ok := f.target(); ok && !o.compile && !o.list {
+			of[pkg] = append(of[pkg], f)
+		}
+	}
+	var mu sync.Mutex
+	out := map[string]shared{}
+	var g errgroup.Group
+	g.SetLimit(max(o.jobs, 1))
+	for i, pkg := range slices.Sorted(maps.Keys(of)) {
+		g.Go(func() error {
+			s, err := build(ctx, pkg, of[pkg], filepath.Join(temp, fmt.Sprint("shared", i)))
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: each of its faults is compiled by itself: %v\n", pkg, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out[pkg] = s
+			return nil
+		})
+	}
+	g.Wait()
+	return out
+}
+
+// finding is the finding of the review that a fault is of, as A1 to A9; "B" for all
+// others, which come after these.
+func (f fault) finding() string {
+	if m := reviewed.FindStringSubmatch(f.id); m != nil {
+		return "A" + m[1]
+	}
+	return "B"
+}
+
+var reviewed = regexp.MustCompile(`^a([1-9])-`)
 
 // word is the result in a word or two.
 func (r result) word() string {
@@ -116,13 +177,13 @@ func (r result) word() string {
 // report prints the table, and what is wrong below it.
 func report(results []result) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FAULT\tTEST\tOUTCOME\tHISTORIES\tSECONDS")
+	fmt.Fprintln(w, "FINDING\tFAULT\tTEST\tOUTCOME\tHISTORIES\tSECONDS")
 	missed := 0
 	for _, r := range results {
 		if r.err != nil {
 			missed++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f\n", r.id, strings.TrimPrefix(r.test, "go test "), r.word(), r.histories, r.took.Seconds())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.1f\n", strings.TrimPrefix(r.finding(), "B"), r.id, strings.TrimPrefix(r.test, "go test "), r.word(), r.histories, r.took.Seconds())
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -111,15 +111,9 @@ func (c *auditInputsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.report(ctx, in)
-	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
+	r, err := reported(ctx, in, c.report, c.JSON, c.print)
+	if r == nil {
 		return err
-	}
-	in.say()
-	if c.JSON {
-		err = printJSON(os.Stdout, r)
-	} else {
-		c.print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, r)
 	}
 	switch {
 	case err != nil:
@@ -365,7 +359,7 @@ func (a *auditor) watched(ctx context.Context, slot int, r *auditResult) (reads 
 	dir := filepath.Join(a.dir, fmt.Sprint(slot))
 	checkout, scratch, tmp := filepath.Join(dir, "checkout"), filepath.Join(dir, "scratch"), filepath.Join(dir, "tmp")
 	for _, d := range []string{filepath.Join(dir, "home"), scratch, tmp} {
-		err = errors.Join(err, forceRemove(d))
+		err = errors.Join(err, workers.RemoveAll(d))
 	}
 	for _, d := range []string{checkout, scratch, tmp} {
 		err = errors.Join(err, os.MkdirAll(d, 0o755))
@@ -437,20 +431,6 @@ func (b beginning) Checkout(ctx context.Context, commit queue.CommitID, dir stri
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// forceRemove removes a folder, whatever rights a step has left in it.
-func forceRemove(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // the second attempt tells
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
 
 // lastLines returns the last lines of a log that say something, as one.
 func lastLines(text string, n int) string {

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/app"
@@ -65,15 +63,9 @@ func (c *conflictsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.report(ctx, in)
-	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
+	r, err := reported(ctx, in, c.report, c.JSON, func(out sheet, r *conflictsReport) { c.print(out, in, r) })
+	if r == nil {
 		return err
-	}
-	in.say()
-	if c.JSON {
-		err = printJSON(os.Stdout, r)
-	} else {
-		c.print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, in, r)
 	}
 	if err == nil && (in.base.Unknown != "" || slices.ContainsFunc(r.branches, func(b branchReport) bool { return b.unread })) {
 		return exitCode(1)

@@ -280,3 +280,18 @@ func examples(names []string, n int) string {
 	}
 	return text
 }
+
+// reported makes a report of an inspection, closes the inspection, and prints the
+// report. nil: there is none, because of the error.
+func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), asJSON bool, print func(sheet, *R)) (*R, error) {
+	r, err := report(ctx, in)
+	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
+		return nil, err
+	}
+	in.say()
+	if asJSON {
+		return r, printJSON(os.Stdout, r)
+	}
+	print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, r)
+	return r, nil
+}

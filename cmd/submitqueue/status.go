@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,16 +40,7 @@ func (l *statusCommand) Run(ctx context.Context) error {
 		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
 	}
 	if l.JSON {
-		var raw json.RawMessage
-		if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-			return err
-		}
-		out, err := json.MarshalIndent(raw, "", "  ")
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(out))
-		return nil
+		return c.print(ctx, path)
 	}
 	p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
 	if l.ID == "" {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -78,15 +76,9 @@ func (c *targetsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.report(ctx, in)
-	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
+	r, err := reported(ctx, in, c.report, c.JSON, c.print)
+	if r == nil {
 		return err
-	}
-	in.say()
-	if c.JSON {
-		err = printJSON(os.Stdout, r)
-	} else {
-		c.print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, r)
 	}
 	if err == nil && r.Unknown != "" {
 		return exitCode(1)

@@ -97,6 +97,9 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 		}
 		return strings.Compare(string(a.build.ID), string(b.build.ID))
 	})
+	if i := slices.IndexFunc(batch, func(e *entry) bool { return e.single }); i >= 0 {
+		batch = batch[i : i+1]
+	}
 	batch = batch[:min(len(batch), pushAtOnce)]
 	var gone []string
 	if len(batch) > 0 || len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger)) {
@@ -166,6 +169,15 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 		if why == nil {
 			why = errors.Join(each[i-1], each[i])
 		}
+		if !e.single && len(moves) > 2 && refusedForGood(why) {
+			// A forge may refuse a push as a whole for what one of its commits holds.
+			if e.single = true; e.done != nil { // stopped meanwhile
+				e.pushed, e.tidyAt = now, now
+				poke(c.toSee)
+			}
+			e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
+			continue
+		}
 		c.afterPush(e, err == nil && why == nil && fresh[i], why)
 	}
 	var again []string
@@ -203,19 +215,34 @@ func (c *Controller) afterPush(e *entry, fresh bool, err error) {
 	e.log.say("the push to %s failed: %v", e.branch, err)
 	var transient *forge.Transient
 	e.tries++
-	if errors.Is(err, forge.ErrForbidden) && !errors.As(err, &transient) {
-		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, NoCheck: true, Detail: fmt.Sprintf("the forge refused the ref %s: %s", e.branch, oneLine(err.Error()))})
+	if refusedForGood(err) {
+		rule := ruleOf(err)
+		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, NoCheck: true, Refused: rule, Detail: fmt.Sprintf("the forge refused the ref %s: %s", e.branch, rule)})
 		return
 	}
 	if e.tries >= pushTries {
 		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: fmt.Sprintf("the commit could not be pushed to %s: %s", e.branch, oneLine(err.Error()))})
-		e.pushed, e.tidy, e.tidyAt = now, false, now // it may have arrived
 		return
 	}
 	e.notBefore = now.Add(backoff(e.tries))
 	if errors.As(err, &transient) && transient.After > 0 {
 		e.notBefore = now.Add(transient.After)
 	}
+}
+
+// refusedForGood reports whether a push failed because the forge forbids it.
+func refusedForGood(err error) bool {
+	var transient *forge.Transient
+	return errors.Is(err, forge.ErrForbidden) && !errors.As(err, &transient)
+}
+
+// ruleOf returns the forge's own words of a refusal.
+func ruleOf(err error) string {
+	_, rule, ok := strings.Cut(err.Error(), forge.ErrForbidden.Error()+": ")
+	if !ok {
+		rule = err.Error()
+	}
+	return oneLine(strings.TrimSpace(strings.TrimPrefix(rule, "[remote rejected]")))
 }
 
 // backoff is how long to wait after the n-th failure.

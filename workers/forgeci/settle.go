@@ -8,7 +8,7 @@ import (
 )
 
 func (c *Controller) moment() moment {
-	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix}
+	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix, name: c.o.Name}
 }
 
 // settle reports what is known of a build by now. The caller holds mu.
@@ -101,7 +101,7 @@ func (c *Controller) decide(e *entry, j *job, f finding) {
 	if len(e.reported) == 0 {
 		c.tell(e, queue.BuildStarted{Build: e.build.ID, Machine: c.o.Name})
 	}
-	c.tell(e, e.result(j, f, c.o.Name))
+	c.tell(e, e.result(j, f, c.moment()))
 }
 
 // outcome is that of a build whose jobs are all decided.
@@ -132,8 +132,11 @@ func (c *Controller) finish(e *entry, d queue.BuildDone) {
 	e.log.end()
 	c.events.Put(d)
 	c.ended = append(c.ended, e.build.ID)
-	if e.pushed.IsZero() && !e.pushing() {
+	waits := e.pushed.IsZero() && !e.pushing()
+	if waits && e.tries == 0 && !e.single {
 		e.tidy = true
+	} else if waits { // a push failed, or was refused in part: some of it may have arrived
+		e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
 	} else if e.tidyAt = c.o.Now(); d.Outcome == queue.JobPassed {
 		e.tidyAt = e.tidyAt.Add(c.o.Linger) // its runs may be about to say that they have ended
 	}

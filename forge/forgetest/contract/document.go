@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,6 +57,7 @@ var load = sync.OnceValues(func() (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("GitHub's description: %w", err)
 	}
+	reconcile(spec)
 	d := &document{spec: spec, routes: map[string]*operation{}}
 	paths := map[string]string{}
 	for path := range spec.Paths.Map() {
@@ -83,6 +85,19 @@ var load = sync.OnceValues(func() (*document, error) {
 	}
 	return d, nil
 })
+
+// reconcile adds to the answers what the description says elsewhere that they hold:
+// a check run may be completed as stale (the request that makes one takes it, and so
+// does the schema check-run-with-simple-check-suite), and the schema check-run lacks it.
+func reconcile(spec *openapi3.T) {
+	run, other := spec.Components.Schemas["check-run"], "stale"
+	if run == nil || run.Value.Properties["conclusion"] == nil {
+		return
+	}
+	if c := run.Value.Properties["conclusion"].Value; !slices.Contains(c.Enum, any(other)) {
+		c.Enum = append(c.Enum, other)
+	}
+}
 
 var parameter = regexp.MustCompile(`\{[^}]*\}`)
 

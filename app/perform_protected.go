@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// protected returns the protected paths that the pull request changes on main: by
+// all of it, and where it may land commit by commit, by each of these, because each
+// is judged by what its own tree says.
+func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce) ([]string, error) {
+	if now.config == nil || now.tip == "" {
+		return nil, nil
+	}
+	pick := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef}
+	missing, err := p.fetch(ctx, []queue.Pick{pick})
+	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
+		return nil, err
+	}
+	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
+	if err != nil {
+		return nil, err
+	}
+	on := pr.Head // where it does not merge: all that differs from main
+	if merged[0].Clean() {
+		on = merged[0].Commit
+	}
+	globs := now.config.Permissions.Protected
+	out, err := p.protects(ctx, globs, now.tip, on)
+	if err != nil {
+		return nil, err
+	}
+	if byCommit, err := p.byCommit(t); err != nil {
+		return nil, err
+	} else if byCommit {
+		own, err := p.Mirror.Own(ctx, now.tip, pr.Head)
+		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than may land this way
+			return nil, err
+		}
+		for _, c := range own {
+			if len(c.Parents) > 0 {
+				paths, err := p.protects(ctx, globs, c.Parents[0], c.Commit)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, paths...)
+			}
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), queue.ProtectedMost)], nil
+}
+
+// protects returns the paths among those of some globs that one of several commits
+// changes on the one before it, in order; at most queue.ProtectedMost.
+func (p *performer) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
+	for i := 1; i < len(commits) && len(globs) > 0; i++ {
+		paths, err := p.Mirror.ChangedPaths(ctx, commits[i-1], commits[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if !slices.Contains(out, path) && anyMatch(globs, path) {
+				out = append(out, path)
+			}
+			if len(out) == queue.ProtectedMost {
+				slices.Sort(out)
+				return out, nil
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func anyMatch(globs []string, path string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		ok, err := doublestar.Match(glob, path)
+		return err == nil && ok
+	})
+}
+
+// taken returns the protected paths that commits of a link make new with a content
+// that none of its picks' own commits has there: git's merge takes along, into the
+// place that a file is moved to, the edits of it that the target branch has. Where the
+// path was there before, both sides of its merge were approved for that very path.
+func (p *performer) taken(ctx context.Context, globs []string, l *queue.Link, picks ...queue.Pick) (out []string, err error) {
+	if len(l.Protected) == 0 {
+		return nil, nil
+	}
+	at := l.Parent
+	for _, commit := range append(slices.Clone(l.Between), l.Commit) {
+		deltas, err := p.Mirror.Changed(ctx, at, commit)
+		if err != nil {
+			return nil, err
+		}
+		var added []string
+		for _, d := range deltas {
+			if d.Old == "" && anyMatch(globs, d.Path) && !slices.Contains(out, d.Path) {
+				added = append(added, d.Path)
+			}
+		}
+		if added, err = p.foreign(ctx, added, commit, picks); err != nil {
+			return nil, err
+		}
+		out, at = append(out, added...), commit
+	}
+	slices.Sort(out)
+	return out[:min(len(out), queue.ProtectedMost)], nil
+}
+
+// foreign returns those of some paths of a commit whose content there is in none of the
+// picks' heads, nor in a commit on the way to one.
+func (p *performer) foreign(ctx context.Context, paths []string, commit queue.CommitID, picks []queue.Pick) ([]string, error) {
+	without := func(seen queue.CommitID) error {
+		deltas, err := p.Mirror.Changed(ctx, seen, commit)
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			return !slices.ContainsFunc(deltas, func(d forge.Delta) bool { return d.Path == path })
+		})
+		return err
+	}
+	for _, k := range picks {
+		if len(paths) == 0 {
+			return nil, nil
+		}
+		if err := without(k.Head); err != nil {
+			return nil, err
+		}
+		if len(paths) == 0 || k.Method != queue.MethodRebase {
+			continue
+		}
+		own, err := p.Mirror.Own(ctx, commit, k.Head)
+		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than land this way
+			return nil, err
+		}
+		for _, c := range own {
+			if err := without(c.Commit); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return paths, nil
+}
