@@ -44,6 +44,7 @@ type APILedgerKey struct {
 	Change    string             `json:"change,omitempty"`   // whose build that was; empty: main's
 	Commit    string             `json:"commit,omitempty"`   // on which it ran
 	Host      string             `json:"host,omitempty"`     // that it passed on
+	Tools     string             `json:"tools,omitempty"`    // fingerprint of what the step's environment command printed there
 	Confirmed time.Time          `json:"confirmed,omitzero"` // the latest pass, where that came after `passed`
 	Tries     int                `json:"tries,omitempty"`    // builds that gave a result
 	Running   string             `json:"running,omitempty"`  // the build that verifies it now
@@ -180,7 +181,7 @@ func apiLedgerKeyOf(k LedgerKey) APILedgerKey {
 	if e.Passed != 0 {
 		out.Passed, out.Build, out.Change, out.Commit, out.Host =
 			moment(e.Passed), string(e.By), string(e.Change), string(e.Commit), cmp.Or(e.Host, e.Machine)
-		out.Confirmed = moment(e.Confirmed)
+		out.Confirmed, out.Tools = moment(e.Confirmed), e.Tools
 	}
 	return out
 }

@@ -74,14 +74,15 @@ type APIDrift struct {
 // APIHost is a computer that runs builds.
 type APIHost struct {
 	Name    string    `json:"name"`
-	Slots   int       `json:"slots"`             // builds that it can run at once; 0: it is away
-	Faults  int       `json:"faults"`            // of so many of its latest builds another host has passed what they failed
-	Runs    int       `json:"runs"`              // of so many
-	Benched bool      `json:"benched"`           // it gets no builds that another host can run
-	Since   time.Time `json:"since,omitzero"`    // when it was benched
-	Until   time.Time `json:"until,omitzero"`    // when it is probed
-	Probing string    `json:"probing,omitempty"` // the build that probes it now
-	Text    string    `json:"text,omitempty"`    // the same in words
+	Slots   int       `json:"slots"`                 // builds that it can run at once; 0: it is away
+	Faults  int       `json:"faults"`                // of so many of its latest builds another host has passed what they failed
+	Runs    int       `json:"runs"`                  // of so many
+	Benched bool      `json:"benched"`               // it gets no builds that another host can run
+	Since   time.Time `json:"since,omitzero"`        // when it was benched
+	Until   time.Time `json:"until,omitzero"`        // when it is probed
+	Probing string    `json:"probing,omitempty"`     // the build that probes it now
+	Text    string    `json:"text,omitempty"`        // the same in words
+	Other   []string  `json:"other_tools,omitempty"` // steps that it gets no builds of, and why
 }
 
 // APIUpgrade is the proof of the branch under a newer version of its analyzer.
@@ -270,6 +271,9 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 
 func (s *Server) apiHostOf(h queue.HostView) APIHost {
 	out := APIHost{Name: h.Name, Slots: h.Slots, Faults: h.Faults, Runs: h.Runs, Text: s.o.Words.Host(h)}
+	for _, o := range h.Other {
+		out.Other = append(out.Other, s.o.Words.OtherTools(h.Name, o))
+	}
 	if b := h.Bench; b != nil {
 		out.Benched, out.Since, out.Until = true, moment(b.Since), moment(b.Until)
 		if b.Probe != nil {

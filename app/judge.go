@@ -22,7 +22,11 @@ type judged struct {
 	snapshot *conflict.Snapshot
 	steps    queue.StepSet
 	config   *queue.Config // in its own tree
+	tools    string        // name of the toolset in the steps
 }
+
+// version names what the commit is judged by: the analyzer's version, and the toolset.
+func (j judged) version() string { return j.snapshot.Analyzer + j.tools }
 
 // judge reads commits: configuration, steps, targets, keys. What it finds
 // depends on the tree and the version of the analyzer alone and is kept by both.
@@ -138,7 +142,8 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 	if err != nil {
 		return judged{}, err
 	}
-	out := judged{snapshot: snap, steps: queue.NewStepSet(r.config.Steps), config: r.config}
+	_, tools := queue.SplitVersion(now.by)
+	out := judged{snapshot: snap, steps: queue.NewStepSet(queue.WithTools(r.config.Steps, tools)), config: r.config, tools: tools}
 	if r.own && !snap.Provisional {
 		j.keep(treeBy{t.ID(), now.by}, out)
 	}
@@ -243,6 +248,7 @@ func failingConfig(last *queue.Config, text string) *queue.Config {
 // version returns the analyzer that settings ask for in the version of that name,
 // or in the newest where there is no such version of it.
 func (j *judge) version(s queue.Analysis, by string) (conflict.Analyzer, error) {
+	by, _ = queue.SplitVersion(by)
 	a, err := j.analyzerOf(s)
 	if err != nil || by == "" || by == conflict.VersionOf(a) {
 		return a, err

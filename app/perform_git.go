@@ -103,7 +103,19 @@ func (p *performer) versions(config *queue.Config) ([]string, error) {
 	if err != nil {
 		return nil, nil
 	}
-	return known, nil
+	var tools []string
+	err = p.facts(func(c *speculation.Core) {
+		s := c.State()
+		_, inForce := queue.SplitVersion(s.Main.Analyzer)
+		tools = queue.ToolsNamed(s.Hosts, config.Steps, inForce)
+	})
+	var out []string
+	for _, t := range tools {
+		for _, v := range known {
+			out = append(out, v+t)
+		}
+	}
+	return out, err
 }
 
 // whole is a commit of main as it is judged by the configuration in force.
@@ -147,7 +159,7 @@ func (p *performer) survey(ctx context.Context, key string, t queue.Survey) (que
 		passed[e.ID] = true
 	}
 	out := queue.Surveyed{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps,
-		Analyzer: j.snapshot.Analyzer, Total: len(keys), Unknown: j.snapshot.Unknown}
+		Analyzer: j.version(), Total: len(keys), Unknown: j.snapshot.Unknown}
 	for _, k := range keys {
 		if !passed[k.ID()] {
 			out.Unproven = append(out.Unproven, k)
@@ -314,7 +326,7 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 	if err != nil {
 		return l, err
 	}
-	if l.Before != "" && before.snapshot.Analyzer != l.Before {
+	if l.Before != "" && before.version() != l.Before {
 		return l, fmt.Errorf("commit %s was judged by analyzer %s, which this server does not know for it; it is judged anew once %s has been read", l.Parent, l.Before, p.branch())
 	}
 	after, err := p.judge.shared(ctx, m.Commit, r.now, l.Parent)
@@ -322,7 +334,7 @@ func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m fo
 		return l, err
 	}
 	if l.Before != "" {
-		l.Analyzer, r.now.by = after.snapshot.Analyzer, after.snapshot.Analyzer
+		l.Analyzer, r.now.by = after.version(), after.version()
 	}
 	l.Outcome, l.Commit, l.Tree, l.Steps = queue.Merged, m.Commit, m.Tree, after.steps.ID
 	l.Keys = conflict.Keys(before.snapshot, after.snapshot, before.steps.Steps, after.steps.Steps)

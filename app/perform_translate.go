@@ -40,7 +40,7 @@ func (p *performer) translate(ctx context.Context, x crossing, open []queue.Key)
 	if err != nil {
 		return nil, err
 	}
-	if a, err := p.judge.version(here.config.Analysis, x.former); err != nil || conflict.VersionOf(a) != x.former {
+	if a, err := p.judge.version(here.config.Analysis, x.former); err != nil || conflict.VersionOf(a) != withoutTools(x.former) {
 		return nil, err // another server has known it, or other settings have had it
 	}
 	past := x.now
@@ -96,6 +96,11 @@ func (p *performer) translate(ctx context.Context, x crossing, open []queue.Key)
 		}
 	}
 	return out, nil
+}
+
+func withoutTools(version string) string {
+	analyzer, _ := queue.SplitVersion(version)
+	return analyzer
 }
 
 // hashesOn returns the targets of a commit as a crossing's version sees them.

@@ -16,7 +16,7 @@ func (p *performer) watch(ctx context.Context, key string, t queue.Watch) (queue
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps, Analyzer: j.snapshot.Analyzer}
+	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps, Analyzer: j.version()}
 	all := aimed(j.steps, conflict.Keys(nil, j.snapshot, nil, j.steps.Steps))
 	if t.Before == 0 {
 		out.Found = among(all, t.Aims)

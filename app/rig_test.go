@@ -99,7 +99,7 @@ func (r *rig) start() {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	mirror := must(forge.OpenMirror(ctx, filepath.Join(t.TempDir(), "mirror")))
 	r.forge = must(local.New(ctx, r.bare, "main"))
-	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log,
+	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log, Tools: 20 * time.Millisecond,
 		Runner: workers.RunnerOptions{Checkout: mirror, Log: log}}))
 	r.pool = pool
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,

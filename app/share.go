@@ -153,11 +153,31 @@ func (s *Share) forget(id queue.BuildID) {
 // member is the workers as one queue sees them.
 type member struct {
 	share  *Share
+	tools  []string // environment commands of the queue's steps; the share's lock guards them
 	mirror workers.Checkouter
 	events chan queue.Body
 }
 
-var _ workers.Controller = (*member)(nil)
+var (
+	_ workers.Controller = (*member)(nil)
+	_ workers.Equipped   = (*member)(nil)
+)
+
+// Environments implements workers.Equipped: the hosts run what the steps of any queue
+// ask for.
+func (m *member) Environments(commands []string) {
+	s := m.share
+	s.mu.Lock()
+	m.tools = commands
+	var all []string
+	for _, x := range s.members {
+		all = append(all, x.tools...)
+	}
+	s.mu.Unlock()
+	if e, ok := s.pool.(workers.Equipped); ok {
+		e.Environments(all)
+	}
+}
 
 // Run implements workers.Controller.
 func (m *member) Run(ctx context.Context, b queue.Build, action string) error {

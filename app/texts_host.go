@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -36,6 +35,20 @@ func ofBuilds(faults, runs int) string {
 	return fmt.Sprintf("%d of its latest %s", faults, counted(runs, "build", "builds"))
 }
 
+// OtherTools says in plain text of which step a host gets no builds, in a sentence
+// without its end.
+func (w Words) OtherTools(host string, o queue.OtherTools) string {
+	v := voice{o: TextOptions{Words: w}, plain: true}
+	text := v.code(host) + " gets no builds of step " + v.code(o.Step)
+	switch {
+	case o.Error != "":
+		return text + ": its environment command failed there: " + oneLine(o.Error, 300)
+	case o.Fingerprint == "":
+		return text + ": it has not said yet what tools it has"
+	}
+	return text + ": its tools are others (" + v.code(o.Fingerprint) + ") than those that the queue goes by (" + v.code(o.Want) + ")"
+}
+
 // hostNote returns the words of a note on a host.
 func (w voice) hostNote(n queue.Note) (what, more string) {
 	names := append(append([]string{}, n.Reason.Names...), "", "", "", "")
@@ -50,9 +63,15 @@ func (w voice) hostNote(n queue.Note) (what, more string) {
 		}
 		return "A host is back from the bench", more
 	}
-	more = host + ": other hosts passed what " + w.code(names[2]) + " of its latest " + w.code(names[3]) + " builds failed there"
+	more = host + ": other hosts passed what failed there"
+	if names[2] != "" && names[3] != "" {
+		more = host + ": other hosts passed what " + w.code(names[2]) + " of its latest " + w.code(names[3]) + " builds failed there"
+	}
 	if step != "" {
 		more += ", the last of them in step " + step
 	}
-	return "A host is benched", strings.TrimSpace(more) + "; it is probed at " + w.clockText(n.Reason.Until)
+	if n.Reason.Until != 0 {
+		more += "; it is probed at " + w.clockText(n.Reason.Until)
+	}
+	return "A host is benched", more
 }

@@ -31,6 +31,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "builds under way"
 	case queue.ReasonWaitsSlot:
 		return "waiting for a free runner"
+	case queue.ReasonWaitsTools:
+		return "no host has the tools of its steps"
 	case queue.ReasonBenched:
 		return "a host is benched"
 	case queue.ReasonWaitsWindow:
@@ -187,6 +189,8 @@ func (w voice) reason(r queue.Reason) string {
 		return "Its trial merge is being made."
 	case queue.ReasonWaitsBuild:
 		return "Waits for its builds under way" + w.amount(len(r.Names)) + "."
+	case queue.ReasonWaitsTools:
+		return "No host has the tools that its steps are verified with. It is built when one has, or when the steps go by those that there are, which happens by itself; " + w.command("submitqueue status") + " says what is wrong with which host."
 	case queue.ReasonBenched:
 		return "There are fewer runners than usual: " + w.orSome(w.codes(r.Names), "some hosts") + " failed what other hosts passed, so that nothing is built there until a probe passes."
 	case queue.ReasonWaitsQuota:

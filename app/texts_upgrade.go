@@ -13,10 +13,15 @@ var longDigests = regexp.MustCompile(` ?\b[0-9a-f]{64}\b`)
 
 // analyzerName is the version of an analyzer for people.
 func analyzerName(version string) string {
-	if name := oneLine(longDigests.ReplaceAllString(version, ""), 80); name != "" {
-		return name
+	version, tools := queue.SplitVersion(version)
+	name := oneLine(longDigests.ReplaceAllString(version, ""), 80)
+	switch {
+	case name == "":
+		return "of no name"
+	case tools != "":
+		name += " with tools " + string(queue.DigestOf(tools)[:8])
 	}
-	return "of no name"
+	return name
 }
 
 // Upgrade says how far a newer version of the analyzer is proven, in a sentence of

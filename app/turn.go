@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
 )
 
 // turns makes one owner's turns, one after the other.
@@ -23,6 +24,8 @@ type turns struct {
 	read    bool      // the target branch, in this ownership
 	shown   time.Time // when the gauges were last set
 	news    bool      // since then
+
+	equipped *queue.Config // whose steps' environments the workers have been told of
 }
 
 // maxBatch bounds the events of one turn, so that a burst does not delay what
@@ -116,6 +119,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.do.end(turn.Ended)
 	t.do.stir(t.core)
 	t.do.reached(events)
+	t.equip()
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
@@ -133,6 +137,17 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		t.Observer(turn)
 	}
 	return nil
+}
+
+// equip says which tools the steps in force depend on.
+func (t *turns) equip() {
+	e, ok := t.Workers.(workers.Equipped)
+	c := t.core.State().Main.Config
+	if !ok || c == nil || c == t.equipped {
+		return
+	}
+	t.equipped = c
+	e.Environments(queue.EnvironmentsOf(c.Steps))
 }
 
 // noteRead finds in a turn's events that the target branch has been read, which

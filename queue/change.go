@@ -209,17 +209,18 @@ const (
 	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place
 	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
 
-	ReasonInfra     ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
-	ReasonBenched   ReasonCode = "benched"        // slots are missing: a host fails what others pass, and gets no builds. Names: the hosts; of a note on one: the host, the step, its faults, of so many builds; Until: its next probe
-	ReasonNoRunner  ReasonCode = "no-runner"      // parked: no runner has what a step asks for
-	ReasonNoCheck   ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
-	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up
-	ReasonRedMain   ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
-	ReasonCulprit   ReasonCode = "culprit"        // said of a commit of main: it has turned main red; Names: the commit, the step, the targets; Culprits
-	ReasonBlame     ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
-	ReasonProtected ReasonCode = "protection"     // parked: the forge refused to take it, pushed alone; Detail: the rule; Until: it is tried again then
-	ReasonStuck     ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
-	ReasonParent    ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
+	ReasonInfra      ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
+	ReasonBenched    ReasonCode = "benched"        // slots are missing: a host fails what others pass, and gets no builds. Names: the hosts; of a note on one: the host, the step, its faults, of so many builds; Until: its next probe
+	ReasonWaitsTools ReasonCode = "tools"          // no host has the tools that its steps are verified with
+	ReasonNoRunner   ReasonCode = "no-runner"      // parked: no runner has what a step asks for
+	ReasonNoCheck    ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
+	ReasonBuildCap   ReasonCode = "build-cap"      // parked: its builds are used up
+	ReasonRedMain    ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
+	ReasonCulprit    ReasonCode = "culprit"        // said of a commit of main: it has turned main red; Names: the commit, the step, the targets; Culprits
+	ReasonBlame      ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
+	ReasonProtected  ReasonCode = "protection"     // parked: the forge refused to take it, pushed alone; Detail: the rule; Until: it is tried again then
+	ReasonStuck      ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
+	ReasonParent     ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
 
 	ReasonRequirements ReasonCode = "requirements" // parked: its pull request does not meet what is asked of it; Unmet
 

@@ -16,6 +16,8 @@ type Config struct {
 	Version int `json:"version" yaml:"version" jsonschema:"required,enum=1"`
 	// Steps are what must pass, in any order; at least one.
 	Steps []Step `json:"steps" yaml:"steps" jsonschema:"required,minItems=1,maxItems=100"`
+	// Environment is that of each step with run that names none: see there. Default none.
+	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
 	// Analysis says how changes are told apart. Default: they are not, each conflicts with all others.
 	Analysis Analysis `json:"analysis,omitzero" yaml:"analysis,omitempty"`
 	// Queue holds order, caps and landing.

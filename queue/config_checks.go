@@ -70,6 +70,9 @@ func checkChecks(r *configReader, path string, s Step, a Analysis) bool {
 			r.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)
 		}
 	}
+	if s.Environment != "" {
+		r.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
+	}
 	if s.Counts == CountsTree && s.Scope == ScopeRepository {
 		r.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)
 	}

@@ -95,9 +95,12 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// inNoFile is the name of fields that no file has.
+const inNoFile = "-"
+
 func indexOfRule(rules []fieldRule, name string) int {
 	for i, r := range rules {
-		if r.name == name {
+		if r.name == name && name != inNoFile {
 			return i
 		}
 	}
@@ -109,9 +112,11 @@ func unknownKey(path, key string, rules []fieldRule) string {
 	if path != "" {
 		text += " in " + path
 	}
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		names[i] = r.name
+	var names []string
+	for _, r := range rules {
+		if r.name != inNoFile {
+			names = append(names, r.name)
+		}
 	}
 	if near := nearest(key, names); near != "" {
 		return text + " (did you mean \"" + near + "\"?)"

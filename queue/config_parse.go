@@ -222,6 +222,9 @@ func (c *Config) Defaults() {
 		orDefault(&s.Report, ReportExitCode)
 		orDefault(&s.Timeout, time.Hour)
 		s.checkDefaults()
+		if !s.ByForge() {
+			orDefault(&s.Environment, c.Environment)
+		}
 	}
 	if len(c.Analysis.Analyzers) == 0 {
 		orDefault(&c.Analysis.Analyzer, AnalyzerNone)

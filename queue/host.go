@@ -10,6 +10,7 @@ import (
 type Host struct {
 	Name    string    `json:"name"`            // hostile text
 	Slots   int       `json:"slots,omitempty"` // builds that it can run at once; 0: it is away, or nobody has said
+	Tools   []Tools   `json:"tools,omitempty"` // what it has said of its tools; in the order of the commands
 	Runs    []HostRun `json:"runs,omitempty"`  // the oldest first; at most HostRunsMost
 	Sample  *Sample   `json:"sample,omitempty"`
 	Bench   *Bench    `json:"bench,omitempty"`   // nil: it gets builds
@@ -188,11 +189,12 @@ func (h *Host) Doubts(keys map[Digest]bool) bool {
 
 // HostView is a host as people see it.
 type HostView struct {
-	Name   string // hostile text
-	Slots  int    // 0: it is away
-	Faults int    // of so many of its latest builds another host has passed what they failed
-	Runs   int    // of so many
-	Bench  *Bench // nil: it gets builds
+	Name   string       // hostile text
+	Slots  int          // 0: it is away
+	Faults int          // of so many of its latest builds another host has passed what they failed
+	Runs   int          // of so many
+	Bench  *Bench       // nil: it gets builds
+	Other  []OtherTools // of steps that it gets no builds of
 }
 
 // Fleet says on which hosts builds can run, in the order of their names.
@@ -204,6 +206,8 @@ type Fleet struct {
 type FleetHost struct {
 	Name  string `json:"name"`
 	Slots int    `json:"slots"`
+
+	Tools []Tools `json:"tools,omitempty"` // in the order of their commands; none: it has said nothing yet
 }
 
 func (Fleet) event() {}

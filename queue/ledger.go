@@ -20,6 +20,7 @@ type Entry struct {
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
 	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
 	Host     string    `json:"host,omitempty"`     // that agent's, as in JobDone; empty: not known
+	Tools    string    `json:"tools,omitempty"`    // fingerprint of that host's tools (Step.Fingerprint); empty: nobody asked
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included
 

@@ -60,6 +60,10 @@ type Step struct {
 	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty"`
 	// Env are variables of the step. Secrets do not belong here: give them to the runner.
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
+	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. What has passed with one output says nothing of another. Default: that of the file, or none.
+	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
+	// Fingerprint is of what Environment has printed on the hosts that run the step; empty: on any. It is in no file.
+	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h"`
 }
@@ -86,6 +90,9 @@ func (s Step) Digest() Digest {
 	}
 	if s.ByForge() || s.Counts != "" || s.Appear != 0 || s.Rerun != 0 || s.Earlier != "" {
 		fields = s.checkFields(fields)
+	}
+	if s.Environment != "" || s.Fingerprint != "" {
+		fields = append(fields, "environment1", s.Environment, s.Fingerprint)
 	}
 	return DigestOf(fields...)
 }

@@ -34,10 +34,14 @@ func (c *Core) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
 // fleet takes in which hosts there are. A benched one that has been away is probed at
 // once: somebody may have repaired it.
 func (c *Core) fleet(b queue.Fleet) {
-	slots := map[string]int{}
+	slots, tools := map[string]int{}, false
 	for _, f := range b.Hosts {
 		slots[f.Name] = f.Slots
-		c.host(f.Name)
+		h := c.host(f.Name)
+		if len(f.Tools) > 0 && !slices.Equal(h.Tools, f.Tools) {
+			h.Tools, tools = f.Tools, true
+			c.touchHost(h)
+		}
 	}
 	for _, name := range sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
@@ -49,9 +53,34 @@ func (c *Core) fleet(b queue.Fleet) {
 		}
 		h.Slots = slots[name]
 		c.touchHost(h)
+		tools = tools || len(h.Tools) > 0
+	}
+	if tools {
+		c.retool()
 	}
 	c.forgetHosts()
 	c.configured()
+}
+
+// retool has main read again, and with that which toolset there is to go by.
+func (c *Core) retool() {
+	if c.s.Main.Tip != "" {
+		c.observe()
+	}
+}
+
+// equipped reports whether a host that gets builds has the tools that a step is
+// verified with, as far as anybody has said.
+func (c *Core) equipped(st queue.Step) bool {
+	if st.Environment == "" || !c.toldFleet() {
+		return true
+	}
+	for _, h := range c.s.Hosts {
+		if h.Slots > 0 && h.Bench == nil && h.Has(st) {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetHosts drops hosts that are away and of which nothing counts any more.
@@ -234,6 +263,7 @@ func (c *Core) putOnBench(h *queue.Host) {
 	h.Benched++
 	h.Bench, b.Until = b, c.now.Add(h.Backoff())
 	c.touchHost(h)
+	c.retool()
 	c.note(queue.Note{What: "host-benched", Reason: benchReason(h)})
 	c.configured()
 	for _, live := range c.building {
@@ -344,12 +374,33 @@ func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
 	c.wakeAt(b.Until)
 }
 
+// otherTools returns the steps of main that a host gets no builds of.
+func (c *Core) otherTools(h *queue.Host) []queue.OtherTools {
+	if c.s.Main.Config == nil || h.Slots == 0 {
+		return nil
+	}
+	_, in := queue.SplitVersion(c.s.Main.Analyzer)
+	next := in
+	if n := c.s.Main.Next; n != nil {
+		_, next = queue.SplitVersion(n.Analyzer)
+	}
+	var out []queue.OtherTools
+	soon := queue.WithTools(c.s.Main.Config.Steps, next)
+	for i, st := range queue.WithTools(c.s.Main.Config.Steps, in) {
+		if st.Environment != "" && !h.Has(st) && !h.Has(soon[i]) {
+			own := h.ToolsOf(st.Environment)
+			out = append(out, queue.OtherTools{Step: st.Name, Fingerprint: own.Fingerprint, Want: st.Fingerprint, Error: own.Error})
+		}
+	}
+	return out
+}
+
 // hostViews returns the hosts as people see them.
 func (c *Core) hostViews() []queue.HostView {
 	var out []queue.HostView
 	for _, name := range sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
-		v := queue.HostView{Name: name, Slots: h.Slots}
+		v := queue.HostView{Name: name, Slots: h.Slots, Other: c.otherTools(h)}
 		v.Faults, v.Runs = h.Counted(c.now)
 		if h.Bench != nil {
 			b := *h.Bench

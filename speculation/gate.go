@@ -11,7 +11,7 @@ import "github.com/submitqueue/submitqueue/queue"
 //
 //   - Which keys a commit has: a target whose hash does not change is not run again.
 //     queue/key.go, queue/step.go, queue/step_checks.go and queue/link.go say what a
-//     key is; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
+//     key is, queue/tools.go and workers/tools.go which tools it is verified with; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
 //     conflict/keys.go and the analyzer of the repository hash what it reads;
 //     app/judge.go, app/perform_git.go, app/perform_halfway.go and
 //     app/perform_rollup.go ask them about the very commits that are to land.

@@ -160,6 +160,7 @@ func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
 	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
 	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
 	e.Step, e.Machine, e.Host = stepIn(b, k.Step).Name, r.Machine, r.Host
+	e.Tools = stepIn(b, k.Step).Fingerprint
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 	return true

@@ -218,6 +218,10 @@ func (p *planning) take() {
 			p.answerOf(cand, answer{code: queue.ReasonWaitsResolve}) // an approval, or its merge anew, is on its way
 			continue
 		}
+		if !p.runnable(&cand) {
+			p.answerOf(cand, answer{code: queue.ReasonWaitsTools})
+			continue
+		}
 		if !p.affordable(cand) {
 			continue
 		}
@@ -236,6 +240,21 @@ func (p *planning) take() {
 		}
 	}
 	p.lend(free)
+}
+
+// runnable leaves out of a candidate what no host has the tools for. It reports whether
+// anything is left.
+func (p *planning) runnable(cand *candidate) bool {
+	set := p.s.Steps[cand.link.Steps]
+	if part := cand.link.PartOf(cand.keys[0]); part != nil {
+		set = p.s.Steps[part.Steps]
+	}
+	lacks := map[queue.Digest]bool{}
+	for _, st := range set.Steps {
+		lacks[st.Digest()] = !p.equipped(st)
+	}
+	cand.keys = slices.DeleteFunc(cand.keys, func(k queue.Key) bool { return lacks[k.Step] })
+	return len(cand.keys) > 0
 }
 
 // merge finds the link of a candidate and what is to be built there; false

@@ -30,6 +30,14 @@ import (
 // nobody, and emergencies do not wait. Where no slot is ever free, the proof takes
 // one from some time on.
 
+// The tools of the hosts are part of a version's name (queue.Toolset): where a step has
+// an environment command and what it prints changes, that is another version, under
+// which the keys of that step are others and all else is as it was. It takes over in the
+// same way, as long as there is a host with the former tools; where there is none,
+// nothing can be built under the version in force any more, and main is judged by the
+// new one at once. Meanwhile hosts with the former tools verify what is to land, those
+// with the new ones main.
+
 const (
 	valueUpgrade    = 1e-6             // less than what any change's build is worth
 	upgradeSpan     = 5 * time.Minute  // of a build under the newer version: it is lost when somebody wants the slot

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func TestBenchedHost(t *testing.T) {
 	second := at(t, p, "m2-1", "m2")
 	first = at(t, p, "m1-1", "m1", "gpu")
 	fleet := eventsOf[queue.Fleet](rec)
-	if got := fleet[len(fleet)-1].Hosts; len(got) != 2 || got[0] != (queue.FleetHost{Name: "m1", Slots: 1}) || got[1] != (queue.FleetHost{Name: "m2", Slots: 1}) {
+	if got := fleet[len(fleet)-1].Hosts; !reflect.DeepEqual(got, []queue.FleetHost{{Name: "m1", Slots: 1}, {Name: "m2", Slots: 1}}) {
 		t.Errorf("hosts %+v", got)
 	}
 	shunned := build("shunned", job(step("true"), "."))

@@ -58,6 +58,13 @@
 // tried for ever. BuildDone is an infrastructure error if any job has one, else
 // failed if any job has failed or timed out, else passed.
 //
+// # Tools
+//
+// The environment command of a step (queue.Step.Environment) is run by the pool, once
+// for all agents in its process, or by whoever runs other agents (Agent.Tools), and
+// told by Fleet. An agent gets a step only with the tools that the step is verified
+// with; where no agent has these, a build is given back (JobStopped).
+//
 // # Processes
 //
 // Each step runs in a session of its own with a scrubbed environment (see

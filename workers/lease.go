@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 		m = &member{}
 		p.members[a.Name] = m
 	}
-	m.agent, m.heard = a, time.Now()
+	m.agent, m.heard = p.equipped(a), time.Now()
 	p.reportSlots()
 	if m.busy != nil {
 		p.finish(m.busy, queue.BuildDone{Outcome: queue.JobInfra, Detail: "agent " + a.Name + " started anew"})
@@ -48,7 +49,7 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 		case ctx.Err() != nil:
 			return Assignment{}, ctx.Err()
 		}
-		if e := p.pick(a, time.Now()); e != nil && m.busy == nil {
+		if e := p.pick(m.agent, time.Now()); e != nil && m.busy == nil {
 			return p.assign(e, m), nil
 		}
 		change := p.change
@@ -234,8 +235,8 @@ func (p *Pool) expire(now time.Time) {
 	p.reportSlots()
 	p.wake() // a host that a build avoids may take it by now
 	for _, e := range slices.Clone(p.waiting) {
-		if why := p.noRunner(e.build); why != "" {
-			p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})
+		if end := p.unrunnable(e.build); end != nil {
+			p.finish(e, *end)
 		}
 	}
 }
@@ -243,22 +244,46 @@ func (p *Pool) expire(now time.Time) {
 // reportSlots emits the number of agents when it has changed, and on which hosts they
 // are.
 func (p *Pool) reportSlots() {
-	slots := map[string]int{}
+	at := map[string]queue.FleetHost{}
 	for _, m := range p.members {
-		slots[m.agent.host()]++
-	}
-	if !maps.Equal(slots, p.hosts) {
-		p.hosts = slots
-		f := queue.Fleet{}
-		for _, name := range slices.Sorted(maps.Keys(slots)) {
-			f.Hosts = append(f.Hosts, queue.FleetHost{Name: name, Slots: slots[name]})
+		h := at[m.agent.host()]
+		h.Name, h.Slots = m.agent.host(), h.Slots+1
+		if len(m.agent.Tools) > 0 {
+			h.Tools = m.agent.Tools
 		}
-		p.events.put(f)
+		at[h.Name] = h
+	}
+	var hosts []queue.FleetHost
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		hosts = append(hosts, at[name])
+	}
+	if !reflect.DeepEqual(hosts, p.hosts) {
+		p.hosts = hosts
+		p.events.put(queue.Fleet{Hosts: hosts})
 	}
 	if n := len(p.members); n != p.slots {
 		p.slots = n
 		p.events.put(queue.Capacity{Slots: n})
 	}
+}
+
+// unrunnable returns the end of a build that no agent can run, or nil. One for which
+// there are agents, with other tools than its steps are verified with, is given back:
+// the queue follows the tools.
+func (p *Pool) unrunnable(b queue.Build) *queue.BuildDone {
+	why := p.noRunner(b)
+	if why == "" {
+		return nil
+	}
+	bare := b
+	bare.Jobs = slices.Clone(b.Jobs)
+	for i := range bare.Jobs {
+		bare.Jobs[i].Step.Environment = ""
+	}
+	if p.noRunner(bare) == "" {
+		return &queue.BuildDone{Outcome: queue.JobStopped, Detail: "no host has the tools that its steps are verified with"}
+	}
+	return &queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true}
 }
 
 // noRunner says for people why no agent can run a build, or nothing.

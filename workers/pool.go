@@ -22,6 +22,7 @@ type PoolOptions struct {
 	Tags     []string      // of the agents in this process
 	Runner   RunnerOptions // of the agents in this process; the pool sets Dir, Machine and Log
 	Apart    time.Duration // a build waits so long for a host that it does not avoid; default 5 min
+	Tools    time.Duration // how often the environment commands of steps are run; default 10 min
 	Lease    time.Duration // an agent that is silent for so long is lost; default 90 s
 	LogFiles int           // logs of ended builds that are kept; default 2000
 	LogBytes int64         // and their size together; default 2 GiB
@@ -51,10 +52,11 @@ type Pool struct {
 	waiting []*entry // in order of arrival
 	leases  map[Lease]*entry
 	members map[string]*member
-	slots   int             // as last reported
-	hosts   map[string]int  // their slots, as last reported
-	ended   []queue.BuildID // oldest first; at most maxEnded
-	change  chan struct{}   // closed and replaced when there may be work for an agent
+	slots   int               // as last reported
+	hosts   []queue.FleetHost // as last reported
+	tools   tools             // of the host of the agents in this process
+	ended   []queue.BuildID   // oldest first; at most maxEnded
+	change  chan struct{}     // closed and replaced when there may be work for an agent
 }
 
 var (
@@ -92,6 +94,7 @@ func NewPool(o PoolOptions) (*Pool, error) {
 	}
 	setDefault(&o.Name, "local")
 	setDefault(&o.Lease, 90*time.Second)
+	setDefault(&o.Tools, 10*time.Minute)
 	setDefault(&o.Apart, 5*time.Minute)
 	setDefault(&o.LogFiles, 2000)
 	setDefault(&o.LogBytes, 2<<30)
@@ -131,11 +134,14 @@ func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {
 		slots:   -1,
 		change:  make(chan struct{}),
 	}
+	p.tools = tools{asked: make(chan struct{}, 1), local: map[string]bool{}}
 	for _, w := range workers {
+		p.tools.local[w.Agent.Name] = true
 		p.members[w.Agent.Name] = &member{agent: w.Agent, heard: time.Now()}
 	}
 	p.reportSlots()
 	p.tasks.Go(func() { p.sweep(ctx) })
+	p.tasks.Go(func() { p.surveyTools(ctx) })
 	for _, w := range workers {
 		w.Source = p
 		p.tasks.Go(func() { w.Serve(ctx) })
@@ -167,8 +173,8 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 	}
 	e := &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}
 	p.builds[b.ID] = e
-	if why := p.noRunner(b); why != "" {
-		p.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: why, NoRunner: true})
+	if end := p.unrunnable(b); end != nil {
+		p.finish(e, *end)
 		return nil
 	}
 	p.waiting = append(p.waiting, e)

@@ -30,6 +30,8 @@ type Agent struct {
 	OS   string   // as runtime.GOOS
 	Arch string   // as runtime.GOARCH
 	Tags []string // what steps may ask for
+
+	Tools []queue.Tools // what the environment commands of steps have shown there; agents in the pool's process leave it to the pool
 }
 
 // Lease names one hand-out of a build to an agent.
@@ -68,6 +70,9 @@ func (a Agent) Offers(s queue.Step) bool {
 		return false
 	}
 	if s.OS != "" && canonical(s.OS) != canonical(a.OS) || s.Arch != "" && canonical(s.Arch) != canonical(a.Arch) {
+		return false
+	}
+	if !queue.HasTools(a.Tools, s) {
 		return false
 	}
 	for _, t := range s.Tags {

@@ -40,6 +40,7 @@ type halves struct {
 var (
 	_ Controller = (*Split)(nil)
 	_ Sweeper    = (*Split)(nil)
+	_ Equipped   = (*Split)(nil)
 )
 
 // Sweeper is implemented by a Controller that leaves traces outside which
@@ -191,6 +192,13 @@ func (s *Split) Log(id queue.BuildID) (Log, error) {
 		return l, nil
 	}
 	return s.sides[onForge].Log(id)
+}
+
+// Environments implements Equipped: of the forge's CI nobody tells the tools.
+func (s *Split) Environments(commands []string) {
+	if e, ok := s.sides[onRunners].(Equipped); ok {
+		e.Environments(commands)
+	}
 }
 
 // Sweep implements Sweeper.

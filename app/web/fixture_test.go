@@ -25,7 +25,10 @@ type words struct{}
 func (words) Noun() string                 { return "pull request" }
 func (words) Land() string                 { return "Say please." }
 func (words) Host(h queue.HostView) string { return "bench of " + h.Name }
-func (words) Drift(d queue.Drift) string   { return "drift of " + d.Step + " on " + d.Target }
+func (words) OtherTools(host string, o queue.OtherTools) string {
+	return "tools of " + host + " for " + o.Step
+}
+func (words) Drift(d queue.Drift) string { return "drift of " + d.Step + " on " + d.Target }
 
 func (words) Upgrade(u *queue.UpgradeView) string {
 	return fmt.Sprintf("Upgrade from %s to %s: %d of %d", u.From, u.To, u.Proven, u.Total)

@@ -36,6 +36,8 @@ type Words interface {
 	Upgrade(u *queue.UpgradeView) string
 	// Host says why a host is benched.
 	Host(h queue.HostView) string
+	// OtherTools says of which step a host gets no builds, and why.
+	OtherTools(host string, o queue.OtherTools) string
 	// Drift says what of the target branch fails by now though nothing in it has
 	// changed, in a sentence without its end.
 	Drift(d queue.Drift) string

@@ -152,6 +152,11 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 			out = append(out, alert{Tone: "warn", Title: "Host " + clean(h.Name) + " is benched", Text: clean(p.words.Host(h)) + "."})
 		}
 	}
+	for _, h := range v.Hosts {
+		for _, o := range h.Other {
+			out = append(out, alert{Tone: "warn", Title: "Host " + clean(h.Name) + " has other tools", Text: clean(p.words.OtherTools(h.Name, o)) + "."})
+		}
+	}
 	for _, d := range v.Main.Drift {
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
 			Text: clean(p.words.Drift(d)) + ". What fails on it waits; what does not touch it lands as usual."})

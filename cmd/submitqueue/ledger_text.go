@@ -101,6 +101,9 @@ func (p sheet) passedBy(k app.APILedgerKey) string {
 	if k.Host != "" {
 		text += " on " + oneLine(k.Host)
 	}
+	if k.Tools != "" {
+		text += " with tools " + oneLine(k.Tools)
+	}
 	if k.Commit != "" {
 		text += ", commit " + short12(k.Commit)
 	}

@@ -121,6 +121,9 @@ func (p sheet) queue(q app.APIQueue) {
 		if h.Benched {
 			p.text(h.Text+".", "")
 		}
+		for _, text := range h.Other {
+			p.text(text+".", "")
+		}
 	}
 	for _, d := range q.Drift {
 		p.text(q.Branch+" has drifted: "+d.Text, "")
