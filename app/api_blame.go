@@ -56,7 +56,24 @@ type APICulprit struct {
 	GreenBuild  string    `json:"green_build,omitempty"`
 	GreenAt     time.Time `json:"green_at,omitzero"`
 	Among       []string  `json:"among,omitempty"` // commits that could not be built, of which it may be one
+	Later       []string  `json:"later,omitempty"` // commits behind it that a revert concerns
 	Text        string    `json:"text"`
+
+	Revert *APIRevert `json:"revert,omitempty"` // none is made, or not yet
+}
+
+// APIRevert is what is known of taking a culprit back.
+type APIRevert struct {
+	State     string   `json:"state"`               // trying, proven, fails, conflict, empty, unknown
+	On        string   `json:"on,omitempty"`        // the commit of the branch that it was made on
+	Commit    string   `json:"commit,omitempty"`    // that it made
+	Change    string   `json:"change,omitempty"`    // the try that proves it, as /api/change has it
+	Conflicts []string `json:"conflicts,omitempty"` // paths
+	Failed    []string `json:"failed,omitempty"`    // steps that fail with it, or what stays red
+	Number    int      `json:"number,omitempty"`    // the pull request that proposes it
+	URL       string   `json:"url,omitempty"`
+	Landing   bool     `json:"landing,omitempty"` // the queue lands it by itself
+	Trouble   string   `json:"trouble,omitempty"` // why somebody has to
 }
 
 func (s *Server) apiBlame(c echo.Context) error {
@@ -96,6 +113,13 @@ func (s *Server) apiCulpritOf(p queue.Culprit) APICulprit {
 		Text: s.o.Words.Reason(queue.Change{}, queue.Reason{Code: queue.ReasonBlame, Culprits: []queue.Culprit{p}})}
 	for _, id := range p.Among {
 		out.Among = append(out.Among, string(id))
+	}
+	for _, l := range p.Later {
+		out.Later = append(out.Later, string(l.Commit))
+	}
+	if r := p.Revert; r != nil {
+		out.Revert = &APIRevert{State: string(r.State), On: string(r.On), Commit: string(r.Commit), Change: string(r.Change), Conflicts: r.Conflicts,
+			Failed: r.Failed, Number: r.Number, URL: r.URL, Landing: r.Landing, Trouble: r.Trouble}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -39,12 +40,13 @@ type APILedgerKey struct {
 	Hash      string             `json:"hash"`
 	State     string             `json:"state"` // passed, failed, running, forgotten or unknown
 	Passed    time.Time          `json:"passed,omitzero"`
-	Build     string             `json:"build,omitempty"`   // that passed it
-	Change    string             `json:"change,omitempty"`  // whose build that was; empty: main's
-	Commit    string             `json:"commit,omitempty"`  // on which it ran
-	Machine   string             `json:"machine,omitempty"` // that it passed on
-	Tries     int                `json:"tries,omitempty"`   // builds that gave a result
-	Running   string             `json:"running,omitempty"` // the build that verifies it now
+	Build     string             `json:"build,omitempty"`    // that passed it
+	Change    string             `json:"change,omitempty"`   // whose build that was; empty: main's
+	Commit    string             `json:"commit,omitempty"`   // on which it ran
+	Host      string             `json:"host,omitempty"`     // that it passed on
+	Confirmed time.Time          `json:"confirmed,omitzero"` // the latest pass, where that came after `passed`
+	Tries     int                `json:"tries,omitempty"`    // builds that gave a result
+	Running   string             `json:"running,omitempty"`  // the build that verifies it now
 	OnMain    bool               `json:"on_main,omitempty"`
 	Rests     []string           `json:"rests,omitempty"` // pending changes whose present merge has it
 	Failures  []APILedgerFailure `json:"failures,omitempty"`
@@ -55,7 +57,7 @@ type APILedgerKey struct {
 type APILedgerFailure struct {
 	At      time.Time `json:"at"`
 	Build   string    `json:"build"`
-	Machine string    `json:"machine,omitempty"`
+	Host    string    `json:"host,omitempty"` // that it ran on
 	Timeout bool      `json:"timeout,omitempty"`
 	With    int       `json:"with,omitempty"` // so many keys failed together, and none was named; 0: this one was
 	Tail    string    `json:"tail,omitempty"` // hostile text
@@ -176,18 +178,15 @@ func apiLedgerKeyOf(k LedgerKey) APILedgerKey {
 		out.State = "failed"
 	}
 	if e.Passed != 0 {
-		out.Passed, out.Build, out.Change, out.Commit, out.Machine =
-			moment(e.Passed), string(e.By), string(e.Change), string(e.Commit), e.Machine
+		out.Passed, out.Build, out.Change, out.Commit, out.Host =
+			moment(e.Passed), string(e.By), string(e.Change), string(e.Commit), cmp.Or(e.Host, e.Machine)
+		out.Confirmed = moment(e.Confirmed)
 	}
 	return out
 }
 
 func apiLedgerFailureOf(f queue.Failure, with int) APILedgerFailure {
-	machine := f.Machine
-	if f.Host != "" {
-		machine = f.Host
-	}
-	return APILedgerFailure{At: moment(f.At), Build: string(f.Build), Machine: machine, Timeout: f.Timeout, With: with, Tail: f.Tail}
+	return APILedgerFailure{At: moment(f.At), Build: string(f.Build), Host: cmp.Or(f.Host, f.Machine), Timeout: f.Timeout, With: with, Tail: f.Tail}
 }
 
 func (s *Server) apiForgetting(c echo.Context) error {

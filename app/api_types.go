@@ -56,6 +56,7 @@ type APIQueue struct {
 	Upgrade      *APIUpgrade `json:"upgrade,omitempty"`     // a newer version is being proven
 	Drift        []APIDrift  `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
 	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
+	Hosts        []APIHost   `json:"hosts,omitempty"`       // on which its builds run, as far as they are known, by name
 	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
 	Recent       []APIChange `json:"recent"`                // verdicts, newest first
 }
@@ -68,6 +69,19 @@ type APIDrift struct {
 	Bad    time.Time `json:"bad"`           // when it was first seen to fail after that
 	Build  string    `json:"build,omitempty"`
 	Text   string    `json:"text"`
+}
+
+// APIHost is a computer that runs builds.
+type APIHost struct {
+	Name    string    `json:"name"`
+	Slots   int       `json:"slots"`             // builds that it can run at once; 0: it is away
+	Faults  int       `json:"faults"`            // of so many of its latest builds another host has passed what they failed
+	Runs    int       `json:"runs"`              // of so many
+	Benched bool      `json:"benched"`           // it gets no builds that another host can run
+	Since   time.Time `json:"since,omitzero"`    // when it was benched
+	Until   time.Time `json:"until,omitzero"`    // when it is probed
+	Probing string    `json:"probing,omitempty"` // the build that probes it now
+	Text    string    `json:"text,omitempty"`    // the same in words
 }
 
 // APIUpgrade is the proof of the branch under a newer version of its analyzer.
@@ -236,6 +250,9 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	for _, d := range v.Main.Drift {
 		q.Drift = append(q.Drift, APIDrift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: Words{}.Drift(d)})
 	}
+	for _, h := range v.Hosts {
+		q.Hosts = append(q.Hosts, s.apiHostOf(h))
+	}
 	if u := v.Upgrade; u != nil {
 		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: Words{}.Upgrade(u)}
 	}
@@ -249,6 +266,17 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 		q.Recent = append(q.Recent, s.apiChangeOf(queue.View{Change: c}))
 	}
 	return q
+}
+
+func (s *Server) apiHostOf(h queue.HostView) APIHost {
+	out := APIHost{Name: h.Name, Slots: h.Slots, Faults: h.Faults, Runs: h.Runs, Text: s.o.Words.Host(h)}
+	if b := h.Bench; b != nil {
+		out.Benched, out.Since, out.Until = true, moment(b.Since), moment(b.Until)
+		if b.Probe != nil {
+			out.Probing = string(b.Probe.ID)
+		}
+	}
+	return out
 }
 
 func (s *Server) apiChangeOf(v queue.View) APIChange {

@@ -35,6 +35,7 @@ type Metrics struct {
 	unproven   *prometheus.GaugeVec
 	red        *prometheus.GaugeVec
 	paused     *prometheus.GaugeVec
+	hosts      *prometheus.GaugeVec
 
 	limits *limits
 }
@@ -62,11 +63,12 @@ func NewMetrics() *Metrics {
 		slotsUsed:  gauges("slots_used", "Builds that run now.", "queue"),
 		unproven:   gauges("main_unproven_keys", "Keys of main that no build has passed.", "queue"),
 		red:        gauges("main_red_targets", "Targets of main whose failure is decisive.", "queue"),
+		hosts:      gauges("hosts", "Hosts that run builds, by state: used, benched, away.", "queue", "state"),
 		paused:     gauges("paused", "1 while the queue is paused.", "queue"),
 	}
 	m.limits = &limits{now: time.Now}
 	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turns, m.puts, m.actions, m.builds,
-		m.verdicts, m.parks, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused,
+		m.verdicts, m.parks, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -154,9 +156,33 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 	m.slotsUsed.WithLabelValues(v.Name).Set(float64(used))
 	m.unproven.WithLabelValues(v.Name).Set(float64(v.Unproven))
 	m.red.WithLabelValues(v.Name).Set(float64(len(v.Red)))
+	hosts := map[string]int{}
+	for _, h := range v.Hosts {
+		hosts[stateOfHost(h)]++
+	}
+	for _, state := range []string{hostUsed, hostBenched, hostAway} {
+		m.hosts.WithLabelValues(v.Name, state).Set(float64(hosts[state]))
+	}
 	paused := 0.0
 	if v.Main.Paused != nil {
 		paused = 1
 	}
 	m.paused.WithLabelValues(v.Name).Set(paused)
+}
+
+// States of a host in metrics.
+const (
+	hostUsed    = "used"
+	hostBenched = "benched"
+	hostAway    = "away"
+)
+
+func stateOfHost(h queue.HostView) string {
+	switch {
+	case h.Bench != nil:
+		return hostBenched
+	case h.Slots == 0:
+		return hostAway
+	}
+	return hostUsed
 }

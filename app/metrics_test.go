@@ -34,10 +34,14 @@ func TestMetrics(t *testing.T) {
 	m.SetSpool(4)
 	view := queue.QueueView{Name: "q", Slots: 8, Unproven: 2, Red: []string{"a"}, Main: queue.Main{Paused: &queue.Pause{}}, MainBuilds: make([]queue.BuildView, 1),
 		Order: []queue.View{{Change: queue.Change{Phase: queue.Pending}, Builds: make([]queue.BuildView, 2)}, {Change: queue.Change{Phase: queue.Parked}}}}
+	view.Hosts = []queue.HostView{{Name: "m1", Slots: 2}, {Name: "m2", Slots: 2, Bench: &queue.Bench{}}, {Name: "m3"}}
 	m.SetQueue(view)
 	got := exposition(t, m)
 	for _, want := range []string{
 		`submitqueue_turn_duration_seconds_count{queue="q"} 2`,
+		`submitqueue_hosts{queue="q",state="benched"} 1`,
+		`submitqueue_hosts{queue="q",state="used"} 1`,
+		`submitqueue_hosts{queue="q",state="away"} 1`,
 		`submitqueue_turn_records_total{queue="q"} 15`,
 		`submitqueue_action_duration_seconds_sum{result="Resolved",task="Resolve"} 1`,
 		`submitqueue_build_duration_seconds_sum{outcome="failed",queue="q"} 180`,

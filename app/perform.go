@@ -221,10 +221,16 @@ func (p *performer) single(ctx, work context.Context, a *queue.Action) (queue.Bo
 	case queue.Publish:
 		p.pace(ctx, t.Number)
 		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.publish(ctx, a.Key, t) })
+	case queue.Propose:
+		return inTurn(ctx, p.git, func() (queue.Body, error) { return p.propose(work, a.Key, t) })
+	case queue.Tell:
+		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.tellMain(ctx, a.Key, t) })
 	case queue.React:
 		return inTurn(ctx, p.forge, func() (queue.Body, error) { return p.react(ctx, a.Key, t) })
 	case queue.Run:
 		return p.run(work, a.Key, t)
+	case queue.ProbeHost:
+		return p.probe(work, a.Key, t)
 	case queue.Stop:
 		return queue.Done{Action: a.Key}, p.Workers.Stop(ctx, t.Build)
 	}

@@ -83,7 +83,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(t.Request, apiEvent) || again {
+	if strings.HasPrefix(t.Request, apiEvent) || again || queue.IsOwn(t.Request) {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin
@@ -241,6 +241,27 @@ func (p *performer) react(ctx context.Context, key string, t queue.React) (queue
 		r = forge.ReactionAccepted
 	}
 	return gone(queue.Done{Action: key}, p.orAway(ctx, p.Forge.React(ctx, t.Number, t.Comment, r)))
+}
+
+// probe hands a benched host what another one has passed; the workers report by events
+// of their own.
+func (p *performer) probe(ctx context.Context, key string, t queue.ProbeHost) (queue.Body, error) {
+	var b *queue.Build
+	if err := p.facts(func(c *speculation.Core) {
+		if h := c.State().Hosts[t.Host]; h != nil && h.Bench != nil && h.Bench.Probe != nil && h.Bench.Probe.ID == t.Build {
+			copied := *h.Bench.Probe
+			b = &copied
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return queue.Done{Action: key}, nil
+	}
+	if err := p.hold(ctx, b.Commit); err != nil {
+		return nil, err
+	}
+	return nil, p.Workers.Run(ctx, *b, key)
 }
 
 // run hands a build to the workers; they report by events of their own.

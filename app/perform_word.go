@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +22,12 @@ const mostCredits = 100
 // or of a line that begins otherwise.
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
+	if k.Revert != "" {
+		return queue.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
+			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
+	}
 	if text == "" {
 		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
-	}
-	if k.Revert != "" {
-		return text
 	}
 	if k.Method == queue.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself

@@ -37,6 +37,7 @@ type rig struct {
 	store  queue.Store
 	owner  *app.Owner
 	queues *app.Queues
+	pool   *workers.Pool
 	stop   func()
 
 	analyzers app.Analyzers
@@ -100,6 +101,7 @@ func (r *rig) start() {
 	r.forge = must(local.New(ctx, r.bare, "main"))
 	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log,
 		Runner: workers.RunnerOptions{Checkout: mirror, Log: log}}))
+	r.pool = pool
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
 		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})
 	r.queues = app.NewQueues(r.store, pool, time.Now, r.owner)

@@ -21,6 +21,7 @@ type Share struct {
 	running map[queue.BuildID]queue.CommitID
 	commits map[queue.CommitID]workers.Checkouter // of live builds
 	slots   queue.Body                            // how many builds can run, as reported last; nil: not yet
+	fleet   queue.Body                            // and on which hosts; nil: nobody has said
 }
 
 var _ workers.Checkouter = (*Share)(nil)
@@ -53,6 +54,9 @@ func (s *Share) For(mirror workers.Checkouter) workers.Controller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members = append(s.members, m)
+	if s.fleet != nil {
+		m.events <- s.fleet
+	}
 	if s.slots != nil {
 		m.events <- s.slots
 	}
@@ -102,6 +106,10 @@ func (s *Share) deliver(ctx context.Context, b queue.Body) {
 		id = b.Build
 	case queue.BuildDone:
 		id, ended = b.Build, true
+	case queue.Fleet:
+		s.mu.Lock()
+		s.fleet = b
+		s.mu.Unlock()
 	case queue.Capacity:
 		s.mu.Lock()
 		s.slots = b

@@ -95,6 +95,7 @@ func (w voice) help() string {
 		"- `/land status` brings this comment up to date.",
 		"- `/land help` shows this list.",
 		"- `/queue pause REASON` stops all landings until `/queue resume`; for maintainers. `/queue freeze UNTIL` ends by itself (`2h`, `18:00`, `2026-12-24 18:00`, in UTC).",
+		"- `/queue blame` says which commit turned the target branch red, and what is done about it.",
 		"- `/queue forget TARGET` takes back what has passed on a target, so that it is verified again; `step=NAME` does it for a step. For maintainers.",
 		"",
 		"An approval is for one commit: after a push, comment `/land` again.",

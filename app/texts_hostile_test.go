@@ -85,7 +85,7 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
 	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq",
 	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,
-	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame}
+	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame, queue.ReasonBenched}
 
 var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
 	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireMerge, "zq"}

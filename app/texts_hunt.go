@@ -157,16 +157,28 @@ func (w voice) revert(r *queue.Revert) string {
 	case queue.RevertEmpty:
 		text = " The target branch has nothing of it any more."
 	case queue.RevertUnknown:
-		text = " Its revert could not be built" + w.last(r.Trouble) + "."
+		text = " Its revert could not be built" + w.unbuilt(r.Why) + "."
 	}
 	switch {
 	case r.Number != 0 && r.Landing:
-		text += " " + w.ref(fmt.Sprint(r.Number)) + " has it, and was put before all others."
+		text += " " + w.ref(fmt.Sprint(r.Number)) + " has it, and the queue lands that by itself."
 	case r.Number != 0:
 		text += " " + w.ref(fmt.Sprint(r.Number)) + " proposes it."
 	}
-	if r.Trouble != "" && r.State != queue.RevertUnknown {
-		text += " " + w.code(r.Trouble)
+	if r.Trouble != "" {
+		text += " It needs somebody's hands" + w.because(r.Trouble)
+	}
+	return text
+}
+
+// unbuilt says why a revert could not be built, as far as it is known.
+func (w voice) unbuilt(why queue.Reason) string {
+	if why.Code == "" {
+		return ""
+	}
+	text := ": " + w.short(why.Code)
+	if len(why.Names) > 0 {
+		text += " (" + w.codes(why.Names) + ")"
 	}
 	return text
 }

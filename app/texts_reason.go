@@ -31,6 +31,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "builds under way"
 	case queue.ReasonWaitsSlot:
 		return "waiting for a free runner"
+	case queue.ReasonBenched:
+		return "a host is benched"
 	case queue.ReasonWaitsWindow:
 		return "too far back to be planned for"
 	case queue.ReasonWaitsShared:
@@ -185,6 +187,8 @@ func (w voice) reason(r queue.Reason) string {
 		return "Its trial merge is being made."
 	case queue.ReasonWaitsBuild:
 		return "Waits for its builds under way" + w.amount(len(r.Names)) + "."
+	case queue.ReasonBenched:
+		return "There are fewer runners than usual: " + w.orSome(w.codes(r.Names), "some hosts") + " failed what other hosts passed, so that nothing is built there until a probe passes."
 	case queue.ReasonWaitsQuota:
 		return w.quota(r.Names)
 	case queue.ReasonWaitsAhead:

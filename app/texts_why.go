@@ -47,6 +47,8 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 		return "only tried, in a slot that nobody else wants"
 	case queue.WorthHunt:
 		return "a commit of the target branch that may have turned it red"
+	case queue.WorthRevert:
+		return "what has turned the target branch red, taken back on the target branch as it is"
 	case queue.WorthUpgrade:
 		return "the target branch under a newer version of the analyzer, in a slot that nobody else wants"
 	case queue.WorthControl:
@@ -151,7 +153,7 @@ func fixedPart(kind queue.WorthKind) string {
 		return "chance that it fails there, for each that would follow it"
 	case queue.WorthTogether:
 		return "what all of them are worth"
-	case queue.WorthHunt:
+	case queue.WorthHunt, queue.WorthRevert:
 		return "before those of changes: the target branch is red"
 	case queue.WorthUpgrade, queue.WorthTry, queue.WorthWatch:
 		return "behind all others"

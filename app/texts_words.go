@@ -230,10 +230,14 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "It was found who turned the target branch red", v.culpritNote(n)
 	case "acquitted":
 		return "It passes after all what had failed on it", v.culpritNote(n)
+	case "revert-proven", "revert-fails", "revert-conflict", "revert-empty", "revert-unknown", "revert-proposed":
+		return v.revertNote(n)
 	case "hunt-over":
 		return "The search for who turned the target branch red is over", huntEnd(n.Reason.Names)
 	case "drift", "drift-over":
 		return v.driftNote(n)
+	case "host-benched", "host-back":
+		return v.hostNote(n)
 	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
 		return upgradeNote(n)
 	case "away":

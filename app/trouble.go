@@ -52,12 +52,20 @@ func doing(t queue.Task) string {
 		return fmt.Sprintf("reading #%d", t.Number)
 	case queue.Publish:
 		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
+	case queue.Trace:
+		return "looking back along the branch for what turned it red"
+	case queue.Propose:
+		return fmt.Sprintf("proposing the revert of %.12s", t.Commit)
+	case queue.Tell:
+		return "writing the check of the branch"
 	case queue.React:
 		return fmt.Sprintf("acknowledging a command on #%d", t.Number)
 	case queue.Resolve, queue.Meet, queue.Analyze:
 		return "merging and analyzing changes"
 	case queue.Run:
 		return "starting a build"
+	case queue.ProbeHost:
+		return "probing host " + clipLine(t.Host, 80)
 	case queue.Stop:
 		return "stopping a build"
 	case queue.Land:

@@ -146,6 +146,13 @@ type Stop struct {
 	Build BuildID `json:"build"`
 }
 
+// ProbeHost has a benched host run what another one has passed: Host.Bench.Probe, if its
+// id is Build. The build's id names the run, as in Run. Result: BuildDone.
+type ProbeHost struct {
+	Host  string  `json:"host"`
+	Build BuildID `json:"build"`
+}
+
 // Land pushes the chain of the state's Push. The lease on the expected value
 // makes it idempotent: main already at its tip counts as moved. Result: Pushed.
 type Land struct {
@@ -231,6 +238,9 @@ func (t Run) Name() (string, string) { return "run", string(t.Build) }
 
 // Name implements Task.
 func (t Stop) Name() (string, string) { return "stop", string(t.Build) }
+
+// Name implements Task.
+func (t ProbeHost) Name() (string, string) { return "probe", string(t.Build) }
 
 // Name implements Task.
 func (t Land) Name() (string, string) { return "land", t.Push }

@@ -35,6 +35,8 @@ type Build struct {
 	Why       string        `json:"why,omitempty"`       // the same as a sentence, in records of older versions
 	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
 	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
+	Shun      []string      `json:"shun,omitempty"`      // benched hosts: none of them gets it while another one can run it; sorted
+	Only      string        `json:"only,omitempty"`      // the host that it is to probe: no other one runs it
 	Same      CommitID      `json:"same,omitempty"`      // the head of the change, where its tree is that of Commit and it was looked at
 }
 
@@ -46,6 +48,10 @@ type Job struct {
 	Done bool  `json:"done,omitempty"`
 
 	Clouded bool `json:"clouded,omitempty"` // when the build was asked for, main itself was not proven in the step
+
+	// Outdated says that the job ended with passes of a run before the build was asked
+	// for, which say nothing of some key any more.
+	Outdated bool `json:"outdated,omitempty"`
 }
 
 // Targets returns the names of the job's targets, in the order of its keys.

@@ -73,6 +73,7 @@ type Change struct {
 	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+	Own       bool          `json:"own,omitempty"`       // main's configuration asked for it, and no person did
 	Revert    CommitID      `json:"revert,omitempty"`    // of a try that no pull request has: the commit of main that it takes back
 	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
 	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
@@ -81,6 +82,7 @@ type Change struct {
 	Builds    int           `json:"builds,omitempty"`    // builds started for it
 	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
+	InfraOn   []string      `json:"infra_on,omitempty"`  // the hosts that they were on, as far as they are known
 	Stuck     Instant       `json:"stuck,omitempty"`     // since when its merges cannot be made
 	Decided   Instant       `json:"decided,omitempty"`
 	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
@@ -208,6 +210,7 @@ const (
 	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
 
 	ReasonInfra     ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
+	ReasonBenched   ReasonCode = "benched"        // slots are missing: a host fails what others pass, and gets no builds. Names: the hosts; of a note on one: the host, the step, its faults, of so many builds; Until: its next probe
 	ReasonNoRunner  ReasonCode = "no-runner"      // parked: no runner has what a step asks for
 	ReasonNoCheck   ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
 	ReasonBuildCap  ReasonCode = "build-cap"      // parked: its builds are used up

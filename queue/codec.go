@@ -10,12 +10,12 @@ import (
 // functions, not variables, so that nothing can change them.
 func bodies() []Body {
 	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
-		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, BuildStarted{}, JobDone{},
-		BuildDone{}, Pushed{}, Done{}, Failed{}, Renamed{}, Capacity{}, Tick{}}
+		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, Proposed{}, BuildStarted{}, JobDone{},
+		BuildDone{}, Pushed{}, Done{}, Failed{}, Renamed{}, Capacity{}, Fleet{}, Tick{}}
 }
 
 func tasks() []Task {
-	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Meet{}, Resolve{}, Run{}, Stop{}, Land{}, Publish{}, React{}}
+	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Meet{}, Resolve{}, Run{}, Stop{}, ProbeHost{}, Land{}, Propose{}, Publish{}, React{}, Tell{}}
 }
 
 // EventName returns the name of an event's body, e.g. "Commented".

@@ -27,6 +27,7 @@ const (
 	CommandUndelegate Verb = "undelegate" // takes that back, from everybody where no User is named
 	CommandFreeze     Verb = "freeze"     // a pause that ends by itself; Text: until when, and why
 	CommandForget     Verb = "forget"     // takes passes back; Text: which (ParseForgotten)
+	CommandBlame      Verb = "blame"      // says what has turned main red
 )
 
 // Command is one command of a comment.
@@ -138,6 +139,8 @@ func parseCommand(line string) (Command, bool) {
 				return Command{Verb: CommandPause, Text: clip(strings.Join(words[2:], " "), 200)}, true
 			case "resume":
 				return Command{Verb: CommandResume}, true
+			case "blame":
+				return Command{Verb: CommandBlame}, true
 			case "forget":
 				if f, ok := ParseForgotten(strings.Join(words[2:], " ")); ok {
 					return Command{Verb: CommandForget, Text: f.String()}, true

@@ -8,7 +8,7 @@ import (
 // verbs returns the words that may follow a command's first one.
 func verbs(head string) []string {
 	if head == "/queue" {
-		return []string{"pause", "resume", "freeze", "forget"}
+		return []string{"pause", "resume", "freeze", "forget", "blame"}
 	}
 	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandExplain), string(CommandNow),
 		string(CommandDelegate), string(CommandUndelegate), string(CommandHelp)}

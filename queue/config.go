@@ -152,6 +152,8 @@ type Rules struct {
 	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
 	// VerifyMain is after how long what has passed on the branch is run there again, in slots that nothing else wants: a duration from 10m to 8760h, or off. Default 24h.
 	VerifyMain string `json:"verify_main,omitempty" yaml:"verify_main,omitempty" jsonschema:"minLength=1,maxLength=16,default=24h"`
+	// RedMain says what is done when the branch is red and the commit that turned it so is known.
+	RedMain RedMain `json:"red_main,omitzero" yaml:"red_main,omitempty"`
 	// Retries are the runs that must fail again before a failure decides. Default 1.
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=1"`
 	// InfraRetries are the infrastructure errors in a row before a change is parked. Default 3.

@@ -237,6 +237,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)
 	orDefault(&q.VerifyMain, "24h")
+	orDefault(&q.RedMain.Revert, RevertPrepare)
 	orDefault(&q.Margin, 0.4)
 	orDefault(&q.LaneMaxWait, 2*time.Hour)
 	orDefault(&q.RequireChecks, ChecksWait)

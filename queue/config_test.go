@@ -220,6 +220,7 @@ func drawConfig(t *rapid.T) *queue.Config {
 			BuildsPerChange: rapid.IntRange(1, 1000).Draw(t, "change"), BuildsPerHour: rapid.IntRange(0, 1000000).Draw(t, "hour"),
 			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
 			VerifyMain:    rapid.SampledFrom([]string{"", "10m", "24h", queue.VerifyOff}).Draw(t, "verify"),
+			RedMain:       queue.RedMain{Revert: rapid.SampledFrom([]queue.RevertPolicy{"", queue.RevertOff, queue.RevertLand}).Draw(t, "revert")},
 			Threshold:     rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
 			RequireChecks: queue.ChecksEnter, RequireResolved: queue.ResolveAlways, BlockingLabels: []string{"do not merge"}}
 		drawLanes(t, c)

@@ -69,7 +69,7 @@ type Trail struct {
 	Reds    []RedSpot `json:"reds,omitempty"`   // spots that have failed, oldest first
 	Over    Instant   `json:"over,omitempty"`   // when it was seen to pass on main
 	Beyond  bool      `json:"beyond,omitempty"` // it is red on every commit of Line
-	Named   CommitID  `json:"named,omitempty"`  // the last that was named as its culprit
+	Named   CommitID  `json:"named,omitempty"`  // the culprit that was named for it
 }
 
 // Spot is a stretch of the line, from the commit At on, on which a trail has the
@@ -128,6 +128,7 @@ type Later struct {
 type Revert struct {
 	Change    ChangeID  `json:"change,omitempty"`    // the try that proves it
 	State     HuntProof `json:"state,omitempty"`     // what came of it
+	Of        Digest    `json:"of,omitempty"`        // of what its culprit was accused of then
 	On        CommitID  `json:"on,omitempty"`        // the commit of main that it was proven on
 	Commit    CommitID  `json:"commit,omitempty"`    // that it made
 	Conflicts []string  `json:"conflicts,omitempty"` // paths at which it does not merge with what came later
@@ -135,6 +136,7 @@ type Revert struct {
 	Number    int       `json:"number,omitempty"`    // the pull request that proposes it
 	URL       string    `json:"url,omitempty"`
 	Trouble   string    `json:"trouble,omitempty"` // why it could not be proposed, or is not landed by itself
+	Why       Reason    `json:"why,omitzero"`      // of one that could not be built
 	Landing   bool      `json:"landing,omitempty"` // the queue has been asked to land it
 }
 
@@ -221,12 +223,11 @@ func (h *Hunt) CulpritOf(t *Trail) *Culprit {
 		return nil
 	}
 	at := h.Line[t.Spots[red.Spot].At].Commit
-	for i := range h.Culprits {
-		if c := &h.Culprits[i]; c.Commit == at && t.Named == at {
-			return c
-		}
+	i := slices.IndexFunc(h.Culprits, func(c Culprit) bool { return c.Commit == at })
+	if i < 0 || t.Named != at {
+		return nil
 	}
-	return nil
+	return &h.Culprits[i]
 }
 
 // NewHuntID names the hunt for what was seen red on a commit at a moment.

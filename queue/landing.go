@@ -78,6 +78,7 @@ type Main struct {
 	Watch     LinkID      `json:"watch,omitempty"`     // root link of what was proven long ago and is run again (verify_main)
 	Watched   Instant     `json:"watched,omitempty"`   // what was proven long ago is looked for again then
 	Drift     []Drift     `json:"drift,omitempty"`     // keys of the present tip that fail by now, the first first
+	Told      Told        `json:"told,omitzero"`       // what the check of a commit of main says, where main was red lately
 }
 
 // Pause stops landings until a maintainer resumes.

@@ -18,7 +18,8 @@ type Entry struct {
 	Change   ChangeID  `json:"change,omitempty"`   // whose build it was; empty: main's
 	Commit   CommitID  `json:"commit,omitempty"`   // on which it ran
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
-	Machine  string    `json:"machine,omitempty"`  // that it passed on
+	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
+	Host     string    `json:"host,omitempty"`     // that agent's, as in JobDone; empty: not known
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included
 
@@ -42,10 +43,10 @@ func (e *Entry) Good() Instant { return max(e.Passed, e.Confirmed) }
 type Failure struct {
 	At      Instant `json:"at"`
 	Build   BuildID `json:"build"`
-	Machine string  `json:"machine,omitempty"`
-	Host    string  `json:"host,omitempty"`  // as in JobDone; empty: not known
-	Alone   bool    `json:"alone,omitempty"` // as in JobDone
-	Tool    bool    `json:"tool,omitempty"`  // the runner could not run the command: evidence against both the commit and the host
+	Machine string  `json:"machine,omitempty"` // the agent that ran it
+	Host    string  `json:"host,omitempty"`    // as in JobDone; empty: not known
+	Alone   bool    `json:"alone,omitempty"`   // as in JobDone
+	Tool    bool    `json:"tool,omitempty"`    // the runner could not run the command: evidence against both the commit and the host
 	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
 	Timeout bool    `json:"timeout,omitempty"`

@@ -138,12 +138,17 @@ type JobDone struct {
 	Failed    []TargetFailure          `json:"failed,omitempty"`
 	Took      time.Duration            `json:"took"`
 	PerTarget map[string]time.Duration `json:"per_target,omitempty"`
-	Machine   string                   `json:"machine"`
+	Machine   string                   `json:"machine"`        // the agent that ran it: one slot of a host
 	Tail      string                   `json:"tail,omitempty"` // last lines of the log, at most 4 KiB
 
-	Host  string `json:"host,omitempty"`  // the computer that Machine is a slot of, under the name people know it by; empty: not known, or not one of ours
+	Host  string `json:"host,omitempty"`  // the computer that Machine is on, under the name people know it by; empty: not known, or not one of ours
 	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
+
+	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
+	// of what has just ended. What is said again, of a run before, says so by them.
+	Began Instant `json:"began,omitempty"`
+	Ended Instant `json:"ended,omitempty"`
 
 	Again int    `json:"again,omitempty"` // how often it was run again before it passed
 	Pages []Page `json:"pages,omitempty"` // of those who ran it, for people
@@ -163,6 +168,8 @@ type BuildDone struct {
 	Outcome  JobOutcome `json:"outcome"` // passed, failed, infrastructure or cancelled
 	Detail   string     `json:"detail,omitempty"`
 	NoRunner bool       `json:"no_runner,omitempty"` // no runner has what a step asks for
+	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
+	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
 	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }

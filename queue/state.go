@@ -10,7 +10,7 @@ import (
 type State struct {
 	Main       Main
 	Slots      int      // builds that can run at once, under the steps in force
-	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too
+	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too, or hosts are known
 	Changes    map[ChangeID]*Change
 	Requests   map[string]*Request
 	Pulls      map[int]*Pull
@@ -25,6 +25,7 @@ type State struct {
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Hunts      map[string]*Hunt // for what turned main red
+	Hosts      map[string]*Host // by name
 	Push       *Push            // the landing that is under way, or nil
 	Spent      []Instant        // when the builds of the last hour were started; kept only under builds_per_hour
 	Train      []ChangeID       // changes chosen to land next, in this order; sticky, so that their tree keys can be verified
@@ -47,6 +48,7 @@ func NewState(branch string) *State {
 		Beliefs:    map[ChangeID]*Belief{},
 		Actions:    map[string]*Action{},
 		Hunts:      map[string]*Hunt{},
+		Hosts:      map[string]*Host{},
 	}
 }
 
@@ -65,6 +67,7 @@ type Request struct {
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
+	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.
@@ -115,12 +118,13 @@ const (
 	KindBelief    Kind = "belief"
 	KindAction    Kind = "action"
 	KindHunt      Kind = "hunt"
+	KindHost      Kind = "host"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost}
 }
 
 // Ref names a record.
@@ -169,7 +173,7 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaSlots:
 			return s.Slots, true
 		case MetaCapacity:
-			return s.Capacity, s.Capacity.Forge != 0
+			return s.Capacity, s.Capacity != Capacity{}
 		case MetaPush:
 			return s.Push, s.Push != nil
 		case MetaTrain:
@@ -210,6 +214,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Actions, r.ID)
 	case KindHunt:
 		return find(s.Hunts, r.ID)
+	case KindHost:
+		return find(s.Hosts, r.ID)
 	}
 	return nil, false
 }
@@ -269,6 +275,8 @@ func (s *State) Load(r Record) error {
 		err = load(s.Actions, r, func(v *Action) string { return v.Key })
 	case KindHunt:
 		err = load(s.Hunts, r, func(v *Hunt) string { return v.ID })
+	case KindHost:
+		err = load(s.Hosts, r, func(v *Host) string { return v.Name })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

@@ -57,7 +57,7 @@ func refsOf(s *queue.State) []queue.Ref {
 	}
 	for kind, m := range map[queue.Kind]any{
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
-		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls,
+		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls, queue.KindHost: s.Hosts,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
@@ -136,7 +136,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 14 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 15 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

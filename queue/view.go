@@ -64,5 +64,6 @@ type QueueView struct {
 	MainBuilds []BuildView
 	Blame      Reason       // who has turned main red (ReasonBlame)
 	Hunts      []Hunt       // what is, and lately was, looked for on main; those that go on first
+	Hosts      []HostView   // on which its builds run, as far as they are known, by name
 	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven
 }

@@ -18,6 +18,7 @@ const (
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that nobody else wants
 	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot
 	WorthHunt      WorthKind = "hunt"      // a commit of main's line that may have turned main red
+	WorthRevert    WorthKind = "revert"    // what has turned main red, taken back on main as it is
 	WorthControl   WorthKind = "control"   // what has failed with a change, on main without it
 	WorthWatch     WorthKind = "watch"     // keys of main that were proven long ago, in a slot that nobody else wants
 	WorthUpgrade   WorthKind = "upgrade"   // keys of main under a newer version of the analyzer, in such a slot
@@ -55,7 +56,7 @@ type Worth struct {
 // a change's futures.
 func (k WorthKind) Whole() bool {
 	switch k {
-	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether, WorthUpgrade, WorthTry, WorthHunt, WorthControl, WorthWatch:
+	case WorthMain, WorthTrain, WorthEarly, WorthTrial, WorthProbe, WorthTogether, WorthUpgrade, WorthTry, WorthHunt, WorthRevert, WorthControl, WorthWatch:
 		return true
 	}
 	return false

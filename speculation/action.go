@@ -32,6 +32,12 @@ func (c *Core) patience(t queue.Task) time.Duration {
 			}
 		}
 		return limit
+	case queue.ProbeHost:
+		limit := 15 * time.Minute
+		if h := c.probedHost(t.Build); h != nil {
+			limit += h.Bench.Probe.Jobs[0].Step.Timeout
+		}
+		return limit
 	case queue.Survey, queue.Trace, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
@@ -276,12 +282,19 @@ func (c *Core) idle(t queue.Task) bool {
 		})
 	case queue.Run:
 		return c.s.Builds[t.Build] == nil
+	case queue.ProbeHost:
+		return c.probedHost(t.Build) == nil
 	case queue.Stop:
 		return c.s.Builds[t.Build] == nil
 	case queue.Land:
 		return c.s.Push == nil || c.s.Push.ID != t.Push
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
+	case queue.Propose:
+		_, x := c.culpritIn(t.Hunt, t.Commit)
+		return x == nil || x.Revert == nil || x.Revert.Number != 0
+	case queue.Tell:
+		return t.Commit != c.s.Main.Tip
 	}
 	return false
 }
@@ -308,7 +321,7 @@ func (c *Core) failed(f queue.Failed) {
 
 func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)
@@ -338,7 +351,11 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
 	case queue.Run:
 		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+	case queue.ProbeHost:
+		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.Land:
 		c.unsure(t.Push)
+	case queue.Propose:
+		c.notProposed(t, cause)
 	}
 }

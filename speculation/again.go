@@ -41,7 +41,7 @@ func (c *Core) againAt(f *queue.Footprint) queue.Instant {
 // has had.
 func (c *Core) repeated(t queue.Task) bool {
 	switch t := t.(type) {
-	case queue.Observe, queue.Watch:
+	case queue.Observe, queue.Watch, queue.Propose, queue.Tell:
 		return true
 	case queue.Survey:
 		return t.Former != "" || c.s.Main.Former != "" || // an answer may be of another version

@@ -7,10 +7,11 @@ import (
 )
 
 // capacity takes in how many builds can run at once. Where the forge's CI builds
-// none, the runners' slots are all there is to remember.
+// none, and nobody says which hosts there are, the runners' slots are all there is to
+// remember.
 func (c *Core) capacity(b queue.Capacity) {
 	kept := b
-	if b.Forge == 0 {
+	if b.Forge == 0 && !c.toldFleet() {
 		kept = queue.Capacity{}
 	}
 	if c.s.Capacity != kept {
@@ -22,15 +23,16 @@ func (c *Core) capacity(b queue.Capacity) {
 
 // configured follows the steps that have come into force.
 func (c *Core) configured() {
-	if c.s.Capacity.Forge != 0 {
+	if c.s.Capacity != (queue.Capacity{}) {
 		c.setSlots(c.s.Capacity)
 	}
 }
 
 // setSlots counts the slots for builds under the steps in force: a build of
 // steps on runners takes one of these, one of checks one of the forge's CI, and
-// one of both takes both.
+// one of both takes both. Those of benched hosts are none.
 func (c *Core) setSlots(b queue.Capacity) {
+	b.Slots = max(b.Slots-c.benchedSlots(), min(b.Slots, 1))
 	n, byForge, byRunner := b.Slots, false, false
 	if cfg := c.s.Main.Config; cfg != nil {
 		byForge = slices.ContainsFunc(cfg.Steps, queue.Step.ByForge)

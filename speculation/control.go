@@ -324,7 +324,7 @@ func (c *Core) aside(l *queue.Link) bool {
 }
 
 // shownOnMain takes in what a run on a commit of main's line has passed.
-func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string) {
+func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run span) {
 	l := c.s.Links[b.Link]
 	if b.Change != "" || len(passed) == 0 {
 		return
@@ -342,8 +342,8 @@ func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string) {
 			if x == nil || aim.Target == "" && x.Key != k {
 				continue
 			}
-			x.Good = c.now
-			if at := began(b); at > x.Began {
+			x.Good = max(x.Good, run.ended)
+			if at := run.passBegan(b); at > x.Began {
 				x.Began, x.Build = at, b.ID
 			}
 			c.touch(queue.KindControl, x.ID())

@@ -232,6 +232,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.trail = trail{}
 	c.expire()
 	c.upgrade()
+	c.bench()
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
@@ -248,11 +249,13 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.controls()
 	c.watch()
 	c.hunts()
+	c.reverts()
 	c.land()
 }
 
 func (c *Core) afterPlan() Turn {
 	c.resolve()
+	c.tellMain()
 	c.tidy()
 	c.publish()
 	return c.end()

@@ -77,8 +77,10 @@
 //	lane.go      lanes, and what a build is worth for a change
 //	tip.go       main: its truth about landings, proven or red, pushes that went wrong
 //	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
+//	revert.go    what has turned main red, taken back: tried, proposed, landed as any change; redmain.go: the check on main
 //	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
 //	clock.go     a clock that ran ahead does not stop the queue's time
+//	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
 //	result.go    the ledger: what a result proves, and of which keys
 //	enter.go     commands; who may enter
 //	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it

@@ -107,6 +107,9 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	case queue.CommandStatus:
 		c.pull(r.Number).Shown = ""
 		c.accept(r)
+	case queue.CommandBlame:
+		c.answer(r, c.Blame())
+		c.react(r, true)
 	case queue.CommandHelp:
 		c.answer(r, queue.Reason{Code: queue.ReasonHelp})
 		c.react(r, true)
@@ -165,7 +168,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Vouched: former.Vouched,
-		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below,
+		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below, Own: r.Own,
 	}
 	ch.Method, _ = c.MethodOf(r)
 	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && ch.Method.ByCommit()
@@ -291,7 +294,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	c.forgetFailures(ch.ID)
-	ch.Builds, ch.Infra = 0, 0
+	ch.Builds, ch.Infra, ch.InfraOn = 0, 0, nil
 	c.touchChange(ch)
 	if ch.Phase == queue.Parked && c.admit(ch, b) {
 		c.unparkNow(ch)

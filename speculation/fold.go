@@ -64,6 +64,8 @@ func (c *Core) fold(e queue.Event) {
 		c.met(b)
 	case queue.Resolved:
 		c.resolved(b)
+	case queue.Proposed:
+		c.proposed(b)
 	case queue.BuildStarted:
 		if build := c.s.Builds[b.Build]; build != nil && build.Started == 0 {
 			build.Started = c.now
@@ -84,6 +86,8 @@ func (c *Core) fold(e queue.Event) {
 		c.renamed(b)
 	case queue.Capacity:
 		c.capacity(b)
+	case queue.Fleet:
+		c.fleet(b)
 	case queue.Tick:
 	}
 }
@@ -250,7 +254,10 @@ func (c *Core) doneShowing(b queue.Done) {
 	if a == nil {
 		return
 	}
-	if t, ok := a.Task.(queue.Publish); ok {
+	switch t := a.Task.(type) {
+	case queue.Tell:
+		c.toldMain(t)
+	case queue.Publish:
 		if p := c.s.Pulls[t.Number]; p != nil {
 			p.Shown = t.Want
 			if p.Passing {

@@ -78,7 +78,7 @@ func (c *Core) revoke(e *queue.Entry) {
 		c.dropEntry(e.ID)
 		return
 	}
-	e.Passed, e.By, e.Change, e.Commit, e.Machine = 0, "", "", "", ""
+	e.Passed, e.By, e.Change, e.Commit, e.Machine, e.Host = 0, "", "", "", "", ""
 	c.touch(queue.KindEntry, string(e.ID))
 	c.learned(e.ID, e)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // failedOn returns the hosts on which some of the given keys have failed, alone or
-// with others, and not passed since: one more failure there would show less than one
-// elsewhere.
+// with others, and not passed since, or builds of them have come to nothing: one more
+// failure there would show less than one elsewhere.
 func (c *Core) failedOn(keys []queue.Key) []string {
 	var hosts []string
 	seen := map[queue.Digest]bool{}
@@ -27,6 +27,15 @@ func (c *Core) failedOn(keys []queue.Key) []string {
 		add(id)
 		for _, set := range c.sets[id] {
 			add(set)
+		}
+	}
+	ids := map[queue.Digest]bool{}
+	for _, k := range keys {
+		ids[k.ID()] = true
+	}
+	for name, h := range c.s.Hosts {
+		if h.Doubts(ids) {
+			hosts = append(hosts, name)
 		}
 	}
 	slices.Sort(hosts)

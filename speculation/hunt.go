@@ -163,10 +163,13 @@ func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
 // retrace forgets what a hunt knows of keys that have other names by now.
 func (c *Core) retrace(h *queue.Hunt) {
 	c.drop(c.traceOf(h))
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Line, h.Culprits = nil, nil
 	for i := range h.Trails {
 		t := &h.Trails[i]
-		t.Spots, t.Reds, t.Good, t.Passed, t.Beyond = nil, nil, -1, queue.Probe{}, false
+		t.Spots, t.Reds, t.Good, t.Passed, t.Beyond, t.Named = nil, nil, -1, queue.Probe{}, false, ""
 	}
 	c.touchHunt(h)
 }
@@ -240,23 +243,30 @@ func (c *Core) weighHunt(h *queue.Hunt) {
 // acquitted takes back that a commit has turned a trail red, once it passes there
 // after all.
 func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
-	if t.Good < 0 {
+	at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == t.Named })
+	if t.Named == "" || t.Good < 0 || at < 0 || t.SpotAt(at) != t.Good {
 		return false
 	}
-	was := len(h.Culprits)
-	for i := range h.Culprits {
-		x := &h.Culprits[i]
-		at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == x.Commit })
-		if t.SpotAt(at) == t.Good && slices.Contains(x.Names, t.Step) {
-			x.Targets = slices.DeleteFunc(slices.Clone(x.Targets), func(n string) bool { return slices.Contains(t.Targets, n) })
-		}
-		if len(x.Targets) == 0 {
-			c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
-				Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+	named := t.Named
+	t.Named = ""
+	i := slices.IndexFunc(h.Culprits, func(x queue.Culprit) bool { return x.Commit == named })
+	if i < 0 {
+		return true
+	}
+	x := &h.Culprits[i]
+	x.Targets, x.Names = nil, nil
+	for _, o := range h.Trails {
+		if o.Named == named {
+			x.Targets, x.Names = with(x.Targets, o.Targets...), with(x.Names, o.Step)
 		}
 	}
-	h.Culprits = slices.DeleteFunc(slices.Clone(h.Culprits), func(x queue.Culprit) bool { return len(x.Targets) == 0 })
-	return len(h.Culprits) != was
+	if len(x.Names) == 0 {
+		c.note(queue.Note{What: "acquitted", Commit: x.Commit, Number: x.Number, Change: x.Change, Build: t.Passed.Build,
+			Reason: queue.Reason{Names: append([]string{t.Step}, t.Targets...)}})
+		c.withdraw(h, x)
+		h.Culprits = slices.Delete(slices.Clone(h.Culprits), i, i+1)
+	}
+	return true
 }
 
 // passesOnMain reports whether main as it is has passed what a trail follows, or
@@ -413,7 +423,7 @@ func (c *Core) nameCulprits(h *queue.Hunt) {
 			h.Culprits = append(h.Culprits, queue.Culprit{HuntCommit: at, Found: c.now, Green: t.Passed, Failed: red.First, Among: among})
 		}
 		found := &h.Culprits[x]
-		t.Named = at.Commit
+		t.Named = found.Commit
 		found.Targets, found.Names = with(found.Targets, t.Targets...), with(found.Names, t.Step)
 		c.accuse(found)
 		c.touchHunt(h)
@@ -450,6 +460,9 @@ func (c *Core) endHunt(h *queue.Hunt) {
 }
 
 func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
+	for i := range h.Culprits {
+		c.withdraw(h, &h.Culprits[i])
+	}
 	h.Over, h.End = c.now, end
 	c.drop(c.traceOf(h))
 	c.untidy[""] = true

@@ -268,3 +268,17 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// A pass that somebody has taken back acquits nobody: what fails since is hunted for
+// once, and not for ever.
+func TestHuntAfterForget(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
+	p := w.open(w.main, edit{"b/code": "1"})
+	w.audit.drifting = true
+	w.drifts = []rule{{target: "a", all: []string{"base"}}}
+	w.step(w.say(p, "boss", "/queue forget a"))
+	w.quiesce()
+	if n := len(w.core.s.Hunts); n > 1 {
+		t.Errorf("%d hunts", n)
+	}
+}

@@ -14,6 +14,9 @@ func (c *Core) Hunts() []queue.Hunt {
 	for _, id := range sorted(c.s.Hunts) {
 		h := *c.s.Hunts[id]
 		h.Trails, h.Culprits = slices.Clone(h.Trails), slices.Clone(h.Culprits)
+		for i := range h.Culprits {
+			h.Culprits[i].Revert = copied(h.Culprits[i].Revert)
+		}
 		out = append(out, h)
 	}
 	slices.SortStableFunc(out, func(a, b queue.Hunt) int {
@@ -49,6 +52,9 @@ func (c *Core) Blame() queue.Reason {
 				continue
 			}
 			o := &r.Culprits[at] // two hunts have found the same commit
+			if o.Revert == nil {
+				o.Revert = x.Revert
+			}
 			o.Targets, o.Names = with(o.Targets, x.Targets...), with(o.Names, x.Names...)
 		}
 	}
@@ -58,6 +64,14 @@ func (c *Core) Blame() queue.Reason {
 	return r
 }
 
+func copied(r *queue.Revert) *queue.Revert {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	return &out
+}
+
 // accuse has the culprit's pull request told, where the queue knows it.
 func (c *Core) accuse(x *queue.Culprit) {
 	if x.Told || x.Number == 0 || c.s.Pulls[x.Number] == nil {
@@ -65,7 +79,7 @@ func (c *Core) accuse(x *queue.Culprit) {
 	}
 	x.Told = true
 	said := *x
-	said.Failed.Tail, said.Later = "", nil
+	said.Failed.Tail, said.Later, said.Revert = "", nil, copied(x.Revert)
 	p := c.pull(x.Number)
 	p.Notice, p.NoticeTo = queue.Reason{Code: queue.ReasonCulprit, Names: []string{string(x.Commit)}, Culprits: []queue.Culprit{said}}, ""
 }

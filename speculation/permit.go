@@ -36,13 +36,15 @@ func (c *Core) role(r *queue.Request, b queue.Inspected) string {
 // gave it.
 func (c *Core) Vouched(request string) bool {
 	r := c.s.Requests[request]
-	return r != nil && (r.Bot && c.permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
+	return r != nil && (r.Own || r.Bot && c.permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
 }
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 	role, who := c.role(r, b), c.permissions().For(c.comesTo(r, b))
 	switch {
+	case r.Own:
+		return queue.Reason{}
 	case r.Bot && !c.permissions().HearsBot(r.User): // main has been changed since
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	case c.delegated(r, b):

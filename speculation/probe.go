@@ -117,8 +117,10 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 				}
 			}
 		}
-		if h.Retry > p.now || h.Builds >= huntBuilds {
-			p.wakeAt(h.Retry)
+		if p.holdsBack(h) {
+			if h.Retry > p.now {
+				p.wakeAt(h.Retry)
+			}
 			continue
 		}
 		for _, n := range split(len(open), taken, room-begun) {
@@ -140,6 +142,10 @@ func (p *planning) probing(keys []queue.Key) bool {
 		return f != nil && f.build != nil
 	})
 }
+
+// holdsBack reports whether no build of a hunt is to be begun now: one has brought no
+// result, or there were as many as there may be.
+func (p *planning) holdsBack(h *queue.Hunt) bool { return h.Retry > p.now || h.Builds >= huntBuilds }
 
 // verify considers the build of one commit for all trails of a hunt to which it
 // tells something. What of it runs already goes on; the rest is built where a new

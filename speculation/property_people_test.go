@@ -66,6 +66,7 @@ func (h *history) person() {
 		h.tell([]queue.Body{queue.Access{Lost: "suspended"}, queue.Access{}, queue.Access{Moved: true}}[h.pick(3, "access")])
 	default:
 		h.tell(queue.Capacity{Slots: h.pick(7, "slots")})
+		h.hostsCome()
 	}
 }
 

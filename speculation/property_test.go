@@ -135,6 +135,8 @@ func newHistory(t tb, pick dice) *history {
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
 		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
+	// Not drawn by itself: histories of a seed stay what they were.
+	r.RedMain.Revert = []queue.RevertPolicy{queue.RevertOff, queue.RevertPrepare, queue.RevertPropose, queue.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
 	if h.chance(50, "lanes") {
 		lanes := drawLanes(pick)
 		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane
@@ -344,9 +346,7 @@ func (h *history) happen() {
 	case n < 76:
 		h.mustRestart()
 	case n < 78:
-		if !h.drifting { // what builds say again has no time, and may be of before main has healed
-			h.mustLose(1 + h.pick(keptTurns, "turns lost"))
-		}
+		h.mustLose(1 + h.pick(keptTurns, "turns lost"))
 	case n < 82:
 		h.outside()
 	case n < 84:

@@ -21,11 +21,12 @@ type glance struct {
 	ahead, proven, paused, root bool
 	changing                    bool
 	quota, with, renamed        string
+	benched                     string
 }
 
 // around is the part of a glance that is the same for all.
 func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing(), renamed: c.s.Main.Renamed}
+	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing(), renamed: c.s.Main.Renamed, benched: strings.Join(c.missed(), " ")}
 	if c.root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
@@ -38,6 +39,9 @@ func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	g.ahead, g.proven = len(c.firstAhead(ch.ID)) > 0, c.verified[ch.ID]
 	if g.place > 5 {
 		g.place = (g.place + 9) / 10 * 10 // far back, only the tens are news
+	}
+	if g.proven {
+		g.benched = "" // it waits for no build
 	}
 	for _, id := range c.partners(ch) {
 		g.with += string(id) + " "
@@ -180,6 +184,9 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		}
 		f.yes(g.root)
 		f.number(g.red)
+		if g.benched != "" {
+			f.text(g.benched)
+		}
 		if g.quota != "" {
 			f.WriteString(g.quota)
 		}

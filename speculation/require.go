@@ -212,7 +212,7 @@ func (c *Core) unanswered(r *queue.Request, cause string) {
 // stillMay reports whether who asked for a change may still do so, by one of the
 // commands that put a pull request into the queue.
 func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
-	if !b.Requires || c.entrusted(ch.Number, ch.Requester, b) {
+	if ch.Own || !b.Requires || c.entrusted(ch.Number, ch.Requester, b) {
 		return true
 	}
 	role := b.Permission

@@ -24,6 +24,7 @@ func (c *Core) resolved(b queue.Resolved) {
 			continue
 		}
 		l.At, l.Guard = c.now, b.Guard
+		c.alsoRed(&l)
 		l.Since, l.Chain = c.origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
@@ -143,22 +144,25 @@ func (c *Core) dropEntry(id queue.Digest) {
 	c.learned(id, e)
 }
 
-func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) {
-	if c.forgotten(k, b) {
-		return // it was asked for before
+// pass writes that a key has passed, and reports whether that counts.
+func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
+	run := c.ranIn(b, r)
+	if c.tooOld(k, b, run) {
+		return false
 	}
 	e := c.entry(k)
 	e.Tries++
 	if e.Passed != 0 {
-		e.Confirmed = c.now
+		e.Confirmed = max(e.Confirmed, run.ended)
 		c.turn.Archive = append(c.turn.Archive, *e)
-		return
+		return true
 	}
-	e.Lost, e.Confirmed, e.Began = 0, 0, began(b)
-	e.Passed, e.By, e.Change, e.Commit = c.now, b.ID, c.ownerOf(b, k), b.Commit
-	e.Step, e.Machine = stepIn(b, k.Step).Name, r.Machine
+	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
+	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
+	e.Step, e.Machine, e.Host = stepIn(b, k.Step).Name, r.Machine, r.Host
 	c.learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
+	return true
 }
 
 func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
@@ -166,9 +170,11 @@ func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string
 		return // the same run, reported twice
 	}
 	e.Tries++
-	e.Failures = append(e.Failures, queue.Failure{At: c.now, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
+	run := c.ranIn(b, r)
+	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
-		Began: began(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step)})
+		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run)})
+	slices.SortStableFunc(e.Failures, func(x, y queue.Failure) int { return cmp.Compare(x.At, y.At) })
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
@@ -188,11 +194,12 @@ func (c *Core) since(b *queue.Build) queue.Line {
 }
 
 // isClouded reports whether main was not proven in a step when a build began, or is
-// not by now that it has ended.
-func (c *Core) isClouded(b *queue.Build, step queue.Digest) bool {
+// not by now that it has ended. Of what was run before the build was asked for, nobody
+// knows that.
+func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
-			return b.Change != "" && (j.Clouded || c.clouded(j.Step.Name))
+			return b.Change != "" && (j.Clouded || run.ended < b.At || c.clouded(j.Step.Name))
 		}
 	}
 	return false
@@ -218,6 +225,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	case queue.JobPassed, queue.JobFailed, queue.JobTimeout:
 	case queue.JobInfra:
 		if r.Tool {
+			c.ran(b, j, r)
 			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
 		}
 		return
@@ -225,6 +233,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		return // no result: the keys stay unknown
 	}
 	j.Done = true
+	c.ran(b, j, r)
 	c.live[b].checked = sight{}
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
@@ -243,9 +252,10 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok {
-			c.pass(k, b, r)
+		if k, ok := named[t]; ok && c.pass(k, b, r) {
 			passed = append(passed, t)
+		} else if ok {
+			j.Outdated = true
 		}
 	}
 	c.ranAgain(j, r)
@@ -259,12 +269,15 @@ func (c *Core) jobDone(r queue.JobDone) {
 		}
 	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			c.pass(k, b, r)
+			if c.pass(k, b, r) {
+				passed = append(passed, k.Target)
+			} else {
+				j.Outdated = true
+			}
 		}
-		passed = j.Targets()
 		c.passTree(j, b, r)
 	}
-	c.shownOnMain(b, j, passed)
+	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
 		c.drifted(b, j, namesOf(r.Failed))
 	}
@@ -281,7 +294,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	c.observeFailures(j, r)
 	for _, id := range b.For() {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
-			ch.Infra, ch.Apart = 0, false
+			ch.Infra, ch.InfraOn, ch.Apart = 0, nil, false
 			c.touchChange(ch)
 		}
 	}
@@ -384,9 +397,13 @@ func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
 // keys unknown; too much of that parks the change, and is never its verdict.
 func (c *Core) buildDone(r queue.BuildDone) {
 	b := c.s.Builds[r.Build]
+	if h := c.probedHost(r.Build); h != nil {
+		c.probeDone(h, r)
+	}
 	if b == nil {
 		return
 	}
+	c.brokeOff(b, r)
 	c.drop(queue.Run{Build: b.ID})
 	c.drop(queue.Stop{Build: b.ID})
 	c.removeBuild(b)
@@ -430,7 +447,6 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		c.touchMain()
 		return
 	}
-	limit := max(c.rules().InfraRetries, 1)
 	for _, id := range b.For() {
 		ch := c.s.Changes[id]
 		if ch == nil || ch.Phase.Final() {
@@ -453,7 +469,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
 		case r.NoCheck:
 			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.now.Add(parkedRetry))
-		case ch.Infra >= limit:
+		case c.isInfra(ch, r):
 			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
 		}
 	}
@@ -512,7 +528,7 @@ func silent(b *queue.Build) string {
 // no failure of the step explains why.
 func (c *Core) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
-		if c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
+		if j.Outdated || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
 		}
 		for _, k := range j.Keys {

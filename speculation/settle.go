@@ -457,7 +457,7 @@ func (c *Core) unparkNow(ch *queue.Change) {
 		c.touchChange(ch)
 		return
 	}
-	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0
+	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra, ch.InfraOn = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0, nil
 	c.replace(ch)
 	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
 	c.touchChange(ch)

@@ -371,7 +371,7 @@ func (p *planning) start(cand candidate) {
 		b.Also = cand.also
 	}
 	b.Predicted = p.spanOf(b.For(), cand.keys)
-	b.Avoid = p.failedOn(cand.keys)
+	b.Avoid, b.Shun = p.failedOn(cand.keys), p.benched()
 	for _, st := range p.s.Steps[set].Steps {
 		d := st.Digest()
 		var keys []queue.Key

@@ -15,6 +15,7 @@ const (
 	keepPull      = 7 * 24 * time.Hour
 	keepTrust     = 90 * 24 * time.Hour // of pull requests that are delegated to somebody
 	keepPass      = 10 * time.Minute    // then the archive has it
+	keepBench     = 7 * 24 * time.Hour  // of benched hosts that are away
 )
 
 // tidy removes what no future can need: links of changes that have a verdict or

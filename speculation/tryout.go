@@ -80,6 +80,9 @@ func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	c.decisions++
 	ch.Phase, ch.Reason, ch.Decided, ch.Verdict = phase, why, c.now, v
 	c.touchChange(ch)
+	if ch.Revert != "" {
+		return // no pull request has it; the culprit's is told (revert.go)
+	}
 	p := c.pull(ch.Number)
 	if p.Tried = ch.ID; p.Try == ch.ID {
 		p.Try = ""
@@ -228,7 +231,11 @@ func (p *planning) tryouts() {
 			continue
 		}
 		if st := p.state(l); st.status == unknown || st.status == treeKeysOnly {
-			p.consider(candidate{link: l, change: ch.ID, value: valueTry, aim: aim{kind: queue.WorthTry}, always: true, spare: true}, st.missing)
+			cand := candidate{link: l, change: ch.ID, value: valueTry, aim: aim{kind: queue.WorthTry}, always: true, spare: true}
+			if ch.Revert != "" {
+				cand.value, cand.aim.kind, cand.spare = valueHunt, queue.WorthRevert, false
+			}
+			p.consider(cand, st.missing)
 		}
 	}
 }

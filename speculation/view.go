@@ -73,11 +73,12 @@ func (c *Core) Shown(number int) *queue.Change {
 
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
-	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView()}
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView(), Hosts: c.hostViews()}
 	var waiting []*queue.Change
 	for _, id := range sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		switch {
+		case ch.Revert != "": // it is shown with what it takes back
 		case ch.Phase.Final():
 			q.Recent = append(q.Recent, *ch)
 		case ch.Phase != queue.Pending:
@@ -106,7 +107,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 	}
 	add(func(p queue.Phase) bool { return p != queue.Landing })
 	for _, id := range sorted(c.s.Builds) {
-		if b := c.s.Builds[id]; b.Change == "" {
+		if b := c.s.Builds[id]; b.Change == "" || b.Worth.Kind == queue.WorthRevert {
 			q.MainBuilds = append(q.MainBuilds, c.buildView(b))
 		}
 	}
@@ -219,10 +220,22 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	default:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
 	}
+	if missed := c.missed(); len(missed) > 0 && waitsForSlot(out[len(out)-1], v) {
+		out = slices.Insert(out, len(out)-1, queue.Reason{Code: queue.ReasonBenched, Names: missed})
+	}
 	if why := c.unanalyzed(ch); why.Code != "" {
 		out = slices.Insert(out, min(1, len(out)-1), why) // the last one is what its next build waits for
 	}
 	return out
+}
+
+// waitsForSlot reports whether the last thing that a change waits for is a slot: for a
+// build that is to be started, or for those that no runner has begun.
+func waitsForSlot(last queue.Reason, v queue.View) bool {
+	if last.Code != queue.ReasonWaitsBuild {
+		return last.Code == queue.ReasonWaitsSlot
+	}
+	return !slices.ContainsFunc(v.Builds, func(b queue.BuildView) bool { return b.Build.Started != 0 })
 }
 
 func idStrings(ids []queue.ChangeID) []string {

@@ -176,14 +176,50 @@ func (a *audit) check(t Turn) {
 	a.quotas()
 	a.stacks(t)
 	a.refusals()
+	a.hosts()
 	a.culprits()
+	a.reverts()
 	a.owners(t)
 	if !a.brief {
 		a.caches()
 		a.explained(t)
 	}
-	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != len(a.w.core.State().Changes) {
-		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), len(a.w.core.State().Changes))
+	asked := 0
+	for _, ch := range a.w.core.State().Changes {
+		if ch.Revert == "" { // what is tried for main is shown with what turned it red
+			asked++
+		}
+	}
+	if q := a.w.core.Queue("main"); len(q.Order)+len(q.Recent) != asked {
+		a.w.Fatalf("the queue shows %d and %d of %d changes", len(q.Order), len(q.Recent), asked)
+	}
+}
+
+// hosts demands that of the hosts that are there one gets builds, that slots of others
+// are not counted, and that a live build is not given to one that is benched.
+func (a *audit) hosts() {
+	s := a.w.core.State()
+	a.w.Helper()
+	benched, there := 0, 0
+	for _, h := range s.Hosts {
+		if h.Slots > 0 {
+			there++
+		}
+		if h.Bench == nil {
+			continue
+		}
+		benched++
+		if a.w.hosts.broken != "" && h.Name != a.w.hosts.broken && !a.w.hosts.slow[h.Name] && !a.drifting {
+			a.w.Fatalf("%s is benched, and %s is the broken one", h.Name, a.w.hosts.broken)
+		}
+	}
+	if benched > 0 && benched == len(s.Hosts) && there > 1 {
+		a.w.Fatalf("all %d hosts are benched", benched)
+	}
+	for _, b := range s.Builds {
+		if b.Only != "" {
+			a.w.Fatalf("a probe of %s is among the builds", b.Only)
+		}
 	}
 }
 
@@ -565,6 +601,9 @@ func (a *audit) final() {
 			break // what was published in the lost turns is shown until there is news
 		}
 		v, ok := w.core.PullView(n)
+		if p := s.Pulls[n]; ok && v.Change.ID == "" && (p.Tried != "" || p.Last != "") {
+			continue // the state has let go of its change, and what was said of it stays
+		}
 		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
 			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)
 		}

@@ -16,13 +16,18 @@ func (w *world) start(t queue.Run) []queue.Body {
 		return slices.Clone(r.said)
 	}
 	b := w.core.State().Builds[t.Build]
+	if h := w.core.probedHost(t.Build); h != nil {
+		b = h.Bench.Probe
+	}
 	if b == nil {
 		return nil
 	}
-	r := &run{build: *b}
+	r := &run{build: *b, at: w.now}
 	r.build.Jobs = slices.Clone(b.Jobs)
 	w.runs[t.Build] = r
-	w.audit.started(&r.build)
+	if b.Only == "" {
+		w.audit.started(&r.build)
+	}
 	if w.infra != nil {
 		if bad, noRunner := w.infra(&r.build); bad {
 			r.over = true
@@ -66,10 +71,14 @@ func (w *world) going() []*run {
 
 // advance finishes the next job of a build, and the build with its last.
 func (w *world) advance(r *run) []queue.Body {
+	if w.breaksOff(r) {
+		return r.said[len(r.said)-1:]
+	}
 	var out []queue.Body
 	if r.jobs < len(r.build.Jobs) {
 		out = append(out, w.job(r, r.build.Jobs[r.jobs]))
 		r.jobs++
+		r.at = w.now
 	}
 	if r.jobs == len(r.build.Jobs) {
 		r.over = true
@@ -82,7 +91,7 @@ func (w *world) advance(r *run) []queue.Body {
 				}
 			}
 		}
-		out = append(out, queue.BuildDone{Build: r.build.ID, Outcome: outcome})
+		out = append(out, queue.BuildDone{Build: r.build.ID, Outcome: outcome, Host: r.host, Alone: len(w.hosts.unbenched(&r.build)) == 1})
 	}
 	r.said = append(r.said, out...)
 	return out

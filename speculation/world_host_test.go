@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -16,16 +17,20 @@ type hosts struct {
 	how     breakage                    // of the broken one
 	missing string                      // a token of trees whose commands no host can run
 	hurry   func(avoided []string) bool // a build does not wait until another host is free
+	slow    map[string]bool             // those on which something has timed out
 	any     func(names []string) string // which one a build gets; default the first
+
+	skew time.Duration // of the clock by which it is said when they ran what
 }
 
 // breakage is what is said of a job on the broken host.
 type breakage int
 
 const (
-	breaksTests breakage = iota // its report names each target as failed
-	breaksStep                  // it fails, and names nothing
-	breaksTool                  // the command cannot be run
+	breaksTests    breakage = iota // its report names each target as failed
+	breaksStep                     // it fails, and names nothing
+	breaksTool                     // the command cannot be run
+	breaksCheckout                 // there is no result
 )
 
 // place returns the host of a build: like the pool, none that it avoids while there
@@ -34,10 +39,14 @@ func (h *hosts) place(b *queue.Build) string {
 	if len(h.names) == 0 {
 		return ""
 	}
+	if b.Only != "" {
+		return b.Only
+	}
+	among := h.unbenched(b)
 	avoided := func(name string) bool { return slices.Contains(b.Avoid, name) }
-	fit := slices.DeleteFunc(slices.Clone(h.names), avoided)
+	fit := slices.DeleteFunc(slices.Clone(among), avoided)
 	if len(fit) == 0 || len(b.Avoid) > 0 && h.hurry != nil && h.hurry(b.Avoid) {
-		fit = h.names
+		fit = among
 	}
 	switch {
 	case h.broken != "" && slices.Contains(fit, h.broken):
@@ -48,6 +57,16 @@ func (h *hosts) place(b *queue.Build) string {
 	return fit[0]
 }
 
+// unbenched returns the hosts that may have a build: those that are not benched, or
+// all where there are no others.
+func (h *hosts) unbenched(b *queue.Build) []string {
+	fit := slices.DeleteFunc(slices.Clone(h.names), func(name string) bool { return slices.Contains(b.Shun, name) })
+	if len(fit) == 0 {
+		return h.names
+	}
+	return fit
+}
+
 // fails says whether a host fails whatever it is given of a tree, and how.
 func (h *hosts) fails(host string, t tree) (how breakage, fails bool) {
 	lacks := func(c string) bool { return setOf(c)[h.missing] }
@@ -55,6 +74,18 @@ func (h *hosts) fails(host string, t tree) (how breakage, fails bool) {
 		return breaksTool, true
 	}
 	return h.how, host != "" && host == h.broken
+}
+
+// breaksOff ends a build on a host that cannot check its commit out.
+func (w *world) breaksOff(r *run) bool {
+	how, fails := w.hosts.fails(r.host, w.commits[r.build.Commit].tree)
+	if !fails || how != breaksCheckout || r.jobs > 0 {
+		return false
+	}
+	r.over = true
+	r.said = append(r.said, queue.BuildDone{Build: r.build.ID, Outcome: queue.JobInfra, Detail: "cannot check out",
+		Host: r.host, Alone: len(w.hosts.unbenched(&r.build)) == 1})
+	return true
 }
 
 // job runs a step where the build was put.
@@ -71,13 +102,35 @@ func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
 			out.Failed = append(out.Failed, queue.TargetFailure{Target: t})
 		}
 	}
-	out.Machine, out.Host, out.Alone = cmp.Or(r.host, "m1"), r.host, len(w.hosts.names) == 1
+	if out.Outcome == queue.JobTimeout {
+		if w.hosts.slow == nil {
+			w.hosts.slow = map[string]bool{}
+		}
+		w.hosts.slow[r.host] = true
+	}
+	out.Began, out.Ended = r.at.Add(w.hosts.skew), w.now.Add(w.hosts.skew)
+	out.Machine, out.Host, out.Alone = cmp.Or(r.host, "m1"), r.host, len(w.hosts.unbenched(&r.build)) == 1
 	return out
+}
+
+// hostsCome tells which hosts are there; builds run on those that are not, too: nobody
+// says at once that one has gone.
+func (h *history) hostsCome() {
+	f := queue.Fleet{}
+	for _, name := range h.hosts.names {
+		if h.chance(70, "host is there") {
+			f.Hosts = append(f.Hosts, queue.FleetHost{Name: name, Slots: 1 + h.pick(2, "its slots")})
+		}
+	}
+	if len(f.Hosts) > 0 {
+		h.tell(f)
+	}
 }
 
 // drawHosts draws where builds run: nobody knows, on one computer, or on three of
 // which one may be broken.
 func (h *history) drawHosts() {
+	h.hosts.skew = []time.Duration{0, -2 * time.Second, 50 * time.Second}[h.pick(3, "skew")]
 	switch h.pick(4, "hosts") {
 	case 1:
 		h.hosts.names = []string{"m1"}
@@ -86,7 +139,7 @@ func (h *history) drawHosts() {
 		h.hosts.any = func(fit []string) string { return fit[h.pick(len(fit), "host")] }
 		h.hosts.hurry = func([]string) bool { return h.chance(10, "no other host in time") }
 		if h.chance(60, "broken host") {
-			h.hosts.broken, h.hosts.how = h.hosts.names[h.pick(3, "which")], breakage(h.pick(3, "how"))
+			h.hosts.broken, h.hosts.how = h.hosts.names[h.pick(3, "which")], breakage(h.pick(4, "how"))
 		}
 	}
 }

@@ -41,7 +41,8 @@ type pull struct {
 type run struct {
 	build queue.Build
 	host  string
-	jobs  int // done so far
+	jobs  int           // done so far
+	at    queue.Instant // when the next of them began, or would
 	over  bool
 	said  []queue.Body
 }
@@ -100,6 +101,11 @@ type world struct {
 	next  int
 	turns int
 	log   []string
+
+	toldMain []queue.Tell               // what the checks of main's commits were made to say, in order
+	proposes func(queue.Propose) string // why the forge opens no pull request; nil: it does
+	lackAll  []queue.Requirement        // what the forge asks of them
+	proposed map[queue.CommitID]int     // pull requests of reverts, by culprit
 }
 
 // newWorld returns a world whose main holds the given files.
@@ -226,12 +232,19 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		return []queue.Body{w.resolveChain(a.Key, t)}
 	case queue.Run:
 		return w.start(t)
+	case queue.ProbeHost:
+		return w.start(queue.Run{Build: t.Build})
 	case queue.Stop:
 		if r := w.runs[t.Build]; r != nil && !r.over {
 			r.over = true
 			r.said = append(r.said, queue.BuildDone{Build: t.Build, Outcome: queue.JobStopped})
 			return []queue.Body{queue.Done{Action: a.Key}, r.said[len(r.said)-1]}
 		}
+		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.Propose:
+		return []queue.Body{w.propose(a.Key, t)}
+	case queue.Tell:
+		w.toldMain = append(w.toldMain, t)
 		return []queue.Body{queue.Done{Action: a.Key}}
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}

@@ -92,6 +92,7 @@ func refsOf(s *queue.State) []queue.Ref {
 	out = refs(out, queue.KindBelief, s.Beliefs)
 	out = refs(out, queue.KindAction, s.Actions)
 	out = refs(out, queue.KindHunt, s.Hunts)
+	out = refs(out, queue.KindHost, s.Hosts)
 	for _, name := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent} {
 		ref := queue.Ref{Kind: queue.KindMeta, ID: name}
 		if _, ok, _ := s.Encode(ref); ok && (name != queue.MetaMain || s.Main.Tip != "") && (name != queue.MetaSlots || s.Slots != 0) {

@@ -229,6 +229,9 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 	case queue.MethodFastForward:
 		return r.forward(parent, p)
 	}
+	if p.Revert != "" {
+		return r.revert(parent, p)
+	}
 	base, ours, theirs := r.standing(parent, p), r.commits[parent], r.commits[p.Head]
 	merged, conflicts := merge3(base.tree, ours.tree, theirs.tree)
 	if len(conflicts) > 0 {

@@ -44,7 +44,10 @@
 // That includes the signals that a program raises by its own fault (SEGV, ABRT and the
 // like). 126 and 127 (a command that is not there, or cannot be run) may be the host's
 // fault as well as the change's: an infrastructure error, which the ledger takes for a
-// failure once a second host has said the same, or the only one there is.
+// failure once a second host has said the same, or the only one there is. A build goes to
+// another host than those that it avoids (Build.Avoid), for a while, and to none that the
+// queue has benched (Build.Shun) where another one can run it; a benched host is given
+// what it is probed with (Build.Only). Fleet says which hosts there are.
 // An infrastructure error is what the command did not say: the commit cannot be
 // checked out, the shell cannot be started, the disk is full, the agent is lost
 // or panics, and an end by SIGKILL, SIGTERM, SIGHUP, SIGINT or SIGQUIT that did

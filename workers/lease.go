@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 func (p *Pool) pick(a Agent, now time.Time) *entry {
 	var best *entry
 	for _, e := range p.waiting {
-		if (best == nil || e.build.Value > best.build.Value) && missing(a, e.build) == "" && !p.leaves(a, e, now) {
+		if (best == nil || e.build.Value > best.build.Value) && missing(a, e.build) == "" && !p.shuns(a, e) && !p.leaves(a, e, now) {
 			best = e
 		}
 	}
@@ -75,7 +76,13 @@ func (p *Pool) pick(a Agent, now time.Time) *entry {
 // The bound keeps a build from waiting for ever for a host that is never free.
 func (p *Pool) leaves(a Agent, e *entry, now time.Time) bool {
 	return slices.Contains(e.build.Avoid, a.host()) && now.Sub(e.since) < p.o.Apart &&
-		p.elsewhere(e.build, append(slices.Clone(e.build.Avoid), a.host()))
+		p.elsewhere(e.build, append(slices.Concat(e.build.Avoid, e.build.Shun), a.host()))
+}
+
+// shuns reports whether an agent is on a benched host, and another one can run the
+// build: it may wait for that as long as it takes.
+func (p *Pool) shuns(a Agent, e *entry) bool {
+	return slices.Contains(e.build.Shun, a.host()) && p.elsewhere(e.build, e.build.Shun)
 }
 
 // elsewhere reports whether an agent on none of some hosts can run a build.
@@ -88,11 +95,18 @@ func (p *Pool) elsewhere(b queue.Build, hosts []string) bool {
 	return false
 }
 
+// alone reports whether a host is the only one that can run a build, but for those
+// that are benched.
+func (p *Pool) alone(b queue.Build, host string) bool {
+	return !p.elsewhere(b, append(slices.Clone(b.Shun), host))
+}
+
 // assign hands a build to an agent.
 func (p *Pool) assign(e *entry, m *member) Assignment {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *entry) bool { return w == e })
 	p.last++
 	e.lease, e.agent, e.heard, m.busy = p.last, m, time.Now(), e
+	e.handed = e.heard
 	p.leases[e.lease] = e
 	if err := p.logs.begin(e.build.ID); err != nil {
 		p.o.Log.Warn("begin log", "build", e.build.ID, "error", err)
@@ -126,18 +140,30 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	if r.Job != nil {
 		if done, ok := e.admit(*r.Job); ok {
 			done.Host = e.agent.agent.host()
-			done.Alone = !p.elsewhere(e.build, []string{done.Host})
+			done.Alone = p.alone(e.build, done.Host)
+			done.Began, done.Ended = e.ran(done.Took)
 			p.tell(e, done)
 		}
 	}
 	if r.End != nil {
-		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail}
+		host := e.agent.agent.host()
+		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail, Host: host, Alone: p.alone(e.build, host)}
 		if d.Outcome == queue.JobPassed && len(e.results)-1 < len(e.build.Jobs) {
 			d.Outcome, d.Detail = queue.JobInfra, "agent "+e.agent.agent.Name+" left out the result of a step"
 		}
 		p.finish(e, d)
 	}
 	return nil
+}
+
+// ran returns when a job was run of which the agent says now that it has ended, by the
+// clock of the pool: an agent's may be any. It did not begin before the agent had it.
+func (e *entry) ran(took time.Duration) (began, ended queue.Instant) {
+	from := e.heard.Add(-max(took, 0))
+	if from.Before(e.handed) {
+		from = e.handed
+	}
+	return queue.At(from), queue.At(e.heard)
 }
 
 // admit checks the result of a job against what was asked.
@@ -199,8 +225,8 @@ func (p *Pool) expire(now time.Time) {
 		}
 		if m.busy != nil {
 			p.finish(m.busy, queue.BuildDone{
-				Outcome: queue.JobInfra,
-				Detail:  fmt.Sprintf("agent %s was lost: it has been silent for %s", name, p.o.Lease),
+				Outcome: queue.JobInfra, Host: m.agent.host(), Alone: p.alone(m.busy.build, m.agent.host()),
+				Detail: fmt.Sprintf("agent %s was lost: it has been silent for %s", name, p.o.Lease),
 			})
 		}
 		delete(p.members, name)
@@ -214,8 +240,21 @@ func (p *Pool) expire(now time.Time) {
 	}
 }
 
-// reportSlots emits the number of agents when it has changed.
+// reportSlots emits the number of agents when it has changed, and on which hosts they
+// are.
 func (p *Pool) reportSlots() {
+	slots := map[string]int{}
+	for _, m := range p.members {
+		slots[m.agent.host()]++
+	}
+	if !maps.Equal(slots, p.hosts) {
+		p.hosts = slots
+		f := queue.Fleet{}
+		for _, name := range slices.Sorted(maps.Keys(slots)) {
+			f.Hosts = append(f.Hosts, queue.FleetHost{Name: name, Slots: slots[name]})
+		}
+		p.events.put(f)
+	}
 	if n := len(p.members); n != p.slots {
 		p.slots = n
 		p.events.put(queue.Capacity{Slots: n})
@@ -229,6 +268,9 @@ func (p *Pool) noRunner(b queue.Build) string {
 		if j.Step.ByForge() { // it has no command, and none that ends well would be a pass
 			return fmt.Sprintf("step %s waits for checks of the forge's CI, and this server has none", clean("\""+j.Step.Name+"\""))
 		}
+	}
+	if b.Only != "" && !p.elsewhere(b, nil) {
+		return fmt.Sprintf("host %s, which is to be probed, is away or has not what the step asks for", clean(b.Only))
 	}
 	for _, m := range p.members {
 		s := missing(m.agent, b)
@@ -246,8 +288,9 @@ func (p *Pool) noRunner(b queue.Build) string {
 // missing returns the name of the first step of a build that an agent cannot
 // run, or nothing.
 func missing(a Agent, b queue.Build) string {
+	other := b.Only != "" && b.Only != a.host()
 	for _, j := range b.Jobs {
-		if !a.Offers(j.Step) {
+		if other || !a.Offers(j.Step) {
 			return "\"" + j.Step.Name + "\""
 		}
 	}

@@ -32,7 +32,9 @@ type PoolOptions struct {
 // others through whatever carries the Source. A build goes to one agent that
 // offers what all its steps ask for, the build of the highest value first, among
 // equals the one that has waited longest; to one on a host that the build avoids only
-// where there is no other host, or none was free in time. One for which there is no such agent
+// where there is no other host, or none was free in time; to one on a benched host
+// (Build.Shun) only where no other can run it, unless it is there to probe that host
+// (Build.Only). One for which there is no such agent
 // ends at once with NoRunner, and so does one that waits when the last such
 // agent leaves.
 type Pool struct {
@@ -50,6 +52,7 @@ type Pool struct {
 	leases  map[Lease]*entry
 	members map[string]*member
 	slots   int             // as last reported
+	hosts   map[string]int  // their slots, as last reported
 	ended   []queue.BuildID // oldest first; at most maxEnded
 	change  chan struct{}   // closed and replaced when there may be work for an agent
 }
@@ -69,6 +72,7 @@ type entry struct {
 	lease    Lease
 	agent    *member
 	heard    time.Time // of the lease
+	handed   time.Time // to the agent
 	since    time.Time // when it was asked for
 	stop     chan struct{}
 	stopping bool
@@ -155,6 +159,10 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 			p.events.put(append(e.results[:len(e.results):len(e.results)], *e.done)...)
 		}
 		e.action = action
+		if e.done == nil && e.lease == 0 {
+			e.build.Avoid, e.build.Shun = b.Avoid, b.Shun
+			p.wake()
+		}
 		return nil
 	}
 	e := &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}

@@ -309,8 +309,9 @@ func TestResultsOfAnAgentAreChecked(t *testing.T) {
 	s1, s2 := step("one"), step("two")
 	mustRun(t, p, build("b1", job(s1, "./a", "./b"), job(s2, "./a"), job(step("three"), "./a")), "run/b1/1")
 	a := <-assigned
+	begin := queue.At(time.Now().Add(-time.Second))
 	for _, j := range []queue.JobDone{
-		{Build: "other", Step: s1.Digest(), Outcome: queue.JobFailed, Machine: "else", Passed: []string{"./a", "./z"}, Failed: []queue.TargetFailure{{Target: "./b"}, {Target: "./y"}}},
+		{Build: "other", Step: s1.Digest(), Outcome: queue.JobFailed, Machine: "else", Took: 100 * time.Hour, Began: 7, Ended: 8, Passed: []string{"./a", "./z"}, Failed: []queue.TargetFailure{{Target: "./b"}, {Target: "./y"}}},
 		{Step: s1.Digest(), Outcome: queue.JobPassed},
 		{Step: "never asked", Outcome: queue.JobPassed},
 		{Step: s2.Digest(), Outcome: queue.JobPassed, Passed: []string{"./z"}},
@@ -326,7 +327,7 @@ func TestResultsOfAnAgentAreChecked(t *testing.T) {
 		t.Errorf("a build that leaves out a step: %+v", d)
 	}
 	want := []queue.JobDone{
-		{Build: "b1", Step: s1.Digest(), Outcome: queue.JobFailed, Machine: "liar", Host: "liar", Alone: true, Passed: []string{"./a"}, Failed: []queue.TargetFailure{{Target: "./b"}}},
+		{Build: "b1", Step: s1.Digest(), Outcome: queue.JobFailed, Took: 100 * time.Hour, Machine: "liar", Host: "liar", Alone: true, Passed: []string{"./a"}, Failed: []queue.TargetFailure{{Target: "./b"}}},
 		{Build: "b1", Step: s2.Digest(), Outcome: queue.JobInfra, Machine: "liar", Host: "liar", Alone: true, Passed: []string{}},
 	}
 	got := eventsOf[queue.JobDone](rec)
@@ -334,6 +335,10 @@ func TestResultsOfAnAgentAreChecked(t *testing.T) {
 		if len(got[i].Failed) == 0 {
 			got[i].Failed = nil
 		}
+		if g := &got[i]; g.Began < begin || g.Ended < g.Began || g.Ended > queue.At(time.Now()) {
+			t.Errorf("it ran from %v to %v, by the clock of the pool after %v", g.Began.Time(), g.Ended.Time(), begin.Time())
+		}
+		got[i].Began, got[i].Ended = 0, 0
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

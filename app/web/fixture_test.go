@@ -22,9 +22,10 @@ func ago(d time.Duration) queue.Instant { return noon().Add(-d) }
 // words are of a forge that calls everything by its code.
 type words struct{}
 
-func (words) Noun() string               { return "pull request" }
-func (words) Land() string               { return "Say please." }
-func (words) Drift(d queue.Drift) string { return "drift of " + d.Step + " on " + d.Target }
+func (words) Noun() string                 { return "pull request" }
+func (words) Land() string                 { return "Say please." }
+func (words) Host(h queue.HostView) string { return "bench of " + h.Name }
+func (words) Drift(d queue.Drift) string   { return "drift of " + d.Step + " on " + d.Target }
 
 func (words) Upgrade(u *queue.UpgradeView) string {
 	return fmt.Sprintf("Upgrade from %s to %s: %d of %d", u.From, u.To, u.Proven, u.Total)

@@ -34,6 +34,8 @@ type Words interface {
 	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
 	// without its end.
 	Upgrade(u *queue.UpgradeView) string
+	// Host says why a host is benched.
+	Host(h queue.HostView) string
 	// Drift says what of the target branch fails by now though nothing in it has
 	// changed, in a sentence without its end.
 	Drift(d queue.Drift) string

@@ -28,6 +28,7 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	paused.Main.Config, paused.Main.Broken = &queue.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
 	paused.Red = []string{"//payments", "<i>//web</i>"}
 	queued, upgraded, failing := busyQueue(), queue.QueueView{Name: "acme/empty@main", Slots: 2, Main: queue.Main{Branch: "main"}}, queue.QueueView{}
+	upgraded.Hosts = []queue.HostView{{Name: "m1", Slots: 2}, {Name: "<m2>", Slots: 2, Bench: &queue.Bench{Since: 1}}}
 	upgraded.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2", Proven: 120, Total: 900}
 	failing.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2" + hostile, Red: []string{hostile}}
 	all := setupPages()

@@ -147,6 +147,11 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		}
 		out = append(out, a)
 	}
+	for _, h := range v.Hosts {
+		if h.Bench != nil {
+			out = append(out, alert{Tone: "warn", Title: "Host " + clean(h.Name) + " is benched", Text: clean(p.words.Host(h)) + "."})
+		}
+	}
 	for _, d := range v.Main.Drift {
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
 			Text: clean(p.words.Drift(d)) + ". What fails on it waits; what does not touch it lands as usual."})

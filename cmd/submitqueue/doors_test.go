@@ -66,6 +66,7 @@ var doors = []door{
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.enter":      "it comes",
 		"speculation.Core.tryOut":     "it is to be tried",
+		"speculation.Core.tryRevert":  "what turned main red is to be taken back: it is tried, and no pull request has it",
 		"speculation.Core.explainTo":  "it is asked what would become of it",
 		"speculation.Core.pend":       "it has its place in the order",
 		"speculation.Core.restackOne": "it waits for what it is on top of",

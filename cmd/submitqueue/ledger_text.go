@@ -74,8 +74,8 @@ func (p sheet) ledgerKey(k app.APILedgerKey, main string) {
 			text += fmt.Sprintf(" together with %s, none of them named,", counted(f.With-1, "other key"))
 		}
 		text += " " + p.ago(f.At) + " in build " + f.Build[:min(len(f.Build), 10)]
-		if f.Machine != "" {
-			text += " on " + oneLine(f.Machine)
+		if f.Host != "" {
+			text += " on " + oneLine(f.Host)
 		}
 		p.hang(lead, text)
 		lines := strings.Split(strings.TrimRight(printable(f.Tail), "\n"), "\n")
@@ -98,11 +98,14 @@ func (p sheet) passedBy(k app.APILedgerKey) string {
 	} else {
 		text += " of main"
 	}
-	if k.Machine != "" {
-		text += " on " + oneLine(k.Machine)
+	if k.Host != "" {
+		text += " on " + oneLine(k.Host)
 	}
 	if k.Commit != "" {
 		text += ", commit " + short12(k.Commit)
+	}
+	if !k.Confirmed.IsZero() {
+		text += ", and again " + p.ago(k.Confirmed) + " (" + p.clock(k.Confirmed) + ")"
 	}
 	if k.Tries > 1 {
 		text += fmt.Sprintf(", result %d of its builds", k.Tries)

@@ -46,6 +46,8 @@ type simulateCommand struct {
 	Set      map[string]string `help:"A setting of the planner, KEY=VALUE; repeat it." placeholder:"KEY=VALUE" group:"run" mapsep:"none"`
 	Ablate   bool              `help:"Also run ours without each of its ingredients, one at a time." group:"run"`
 
+	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
+
 	Stats bool   `help:"Print the world's figures as JSON and stop." group:"out"`
 	Save  string `help:"Write the world to a file." placeholder:"FILE" type:"path" group:"out"`
 	JSON  string `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path" group:"out"`
@@ -68,6 +70,9 @@ func simulateVars() kong.Vars {
 // Run implements the command. What would end it is looked for before the world
 // is made, and runs that have ended are kept whatever ends it.
 func (s *simulateCommand) Run(ctx context.Context) error {
+	if s.Red > 0 {
+		return s.redMains(ctx)
+	}
 	strategies, err := s.strategies()
 	if err != nil {
 		return err
@@ -91,6 +96,28 @@ func (s *simulateCommand) Run(ctx context.Context) error {
 	fmt.Println(stats)
 	title := fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour)
 	return s.finish(title, stats, replay(ctx, w, s.runs(strategies)))
+}
+
+// redMains injects red mains and prints what came of them.
+func (s *simulateCommand) redMains(ctx context.Context) error {
+	r, err := sim.InjectRedMains(ctx, s.Red, s.Seed)
+	if err != nil {
+		return err
+	}
+	fmt.Println(r)
+	if s.JSON != "" {
+		file, err := os.Create(s.JSON)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(printJSON(file, r), file.Close()); err != nil {
+			return err
+		}
+	}
+	if (r.Injected-r.Right)*50 > r.Injected {
+		return exitCode(1)
+	}
+	return nil
 }
 
 // prepare makes the world and its figures. A large world takes minutes, and its

@@ -83,6 +83,19 @@ func TestSimulateWritesFiguresPictureAndWorld(t *testing.T) {
 	}
 }
 
+// Red mains are injected, and where one is wrong too often the command fails.
+func TestSimulateRedMains(t *testing.T) {
+	figures := filepath.Join(t.TempDir(), "f.json")
+	if code := run([]string{"simulate", "--red", "10", "--json", figures}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	raw, err := os.ReadFile(figures)
+	var f struct{ Injected, Right int }
+	if err != nil || json.Unmarshal(raw, &f) != nil || f.Injected != 10 || f.Right != 10 {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
 func TestSimulateRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string

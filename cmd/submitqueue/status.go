@@ -117,6 +117,11 @@ func (p sheet) queue(q app.APIQueue) {
 	if q.Upgrade != nil {
 		p.text(q.Upgrade.Text, "")
 	}
+	for _, h := range q.Hosts {
+		if h.Benched {
+			p.text(h.Text+".", "")
+		}
+	}
 	for _, d := range q.Drift {
 		p.text(q.Branch+" has drifted: "+d.Text, "")
 	}

@@ -97,6 +97,17 @@ func TestStatusSaysWhatIsUpgraded(t *testing.T) {
 	}
 }
 
+// It names the hosts that are benched, and no others.
+func TestStatusNamesBenchedHosts(t *testing.T) {
+	q := statusQueue()
+	q.Hosts = []app.APIHost{{Name: "m1", Slots: 2}, {Name: "m2", Slots: 2, Benched: true, Text: "m2\x1b is benched since 10:00 UTC"}}
+	var out strings.Builder
+	statusSheet(&out, 50).queue(q)
+	if got := out.String(); !strings.Contains(got, "is benched since 10:00 UTC.\n") || strings.Contains(got, "m1") || strings.Contains(got, "\x1b") {
+		t.Error(got)
+	}
+}
+
 func TestStatusGolden(t *testing.T) {
 	var out strings.Builder
 	statusSheet(&out, mostColumns).queue(statusQueue())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -12,6 +13,7 @@ func pullRoutes() []route {
 	const base = "/repos/{owner}/{repo}/pulls"
 	return []route{
 		{pattern: "GET " + base, need: "pull_requests:read", f: listPulls},
+		{pattern: "POST " + base, need: "pull_requests:write", f: createPull, slow: true},
 		{pattern: "GET " + base + "/{number}", need: "pull_requests:read", f: getPull},
 		{pattern: "PATCH " + base + "/{number}", need: "pull_requests:write", f: patchPull},
 		{pattern: "GET " + base + "/{number}/reviews", need: "pull_requests:read", f: listReviews},
@@ -53,6 +55,52 @@ func listPulls(c *call) (any, error) {
 		out = append(out, c.repo.listedPull(p))
 	}
 	return out, nil
+}
+
+// createPull opens a pull request of a branch of the repository itself.
+func createPull(c *call) (any, error) {
+	var in struct {
+		Title    string `json:"title"`
+		Head     string `json:"head"`
+		Base     string `json:"base"`
+		Body     string `json:"body"`
+		Draft    bool   `json:"draft"`
+		CanAlter *bool  `json:"maintainer_can_modify"`
+	}
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	branch := strings.TrimPrefix(in.Head, c.repo.owner.login+":")
+	c.s.mu.Lock()
+	u, taken := c.s.actor(c.who), false
+	for _, p := range c.repo.openFrom(branch) {
+		taken = taken || p.Fork == "" && p.Base == in.Base
+	}
+	c.s.mu.Unlock()
+	head, base := c.repo.readRef("refs/heads/"+branch), c.repo.readRef("refs/heads/"+in.Base)
+	switch {
+	case in.Title == "":
+		return nil, invalid(obj{"resource": "Issue", "field": "title", "code": "missing_field"})
+	case head == "" || base == "":
+		field := "head"
+		if head != "" {
+			field = "base"
+		}
+		return nil, invalid(obj{"resource": "PullRequest", "field": field, "code": "invalid"})
+	case taken:
+		return nil, invalid(obj{"resource": "PullRequest", "code": "custom",
+			"message": fmt.Sprintf("A pull request already exists for %s:%s.", c.repo.owner.login, branch)})
+	case head == base:
+		return nil, invalid(obj{"resource": "PullRequest", "code": "custom", "message": fmt.Sprintf("No commits between %s and %s", in.Base, branch)})
+	}
+	n, err := c.repo.Open(Pull{Author: u.login, Branch: branch, Base: in.Base, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	if err != nil {
+		return nil, err
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.repo.wrote(u, Write{Kind: "pull request", Number: n, Text: in.Title})
+	return answer{http.StatusCreated, c.repo.pullJSON(c.repo.pulls[n])}, nil
 }
 
 func getPull(c *call) (any, error) {

@@ -22,7 +22,7 @@ type EventNeed struct {
 func Needs() []Need {
 	return []Need{
 		{"contents", "write", "reads the code and its configuration, pushes builds and what has landed", ""},
-		{"pull_requests", "write", "reads pull requests and reviews, sets the base of stacked ones, closes what has landed", ""},
+		{"pull_requests", "write", "reads pull requests and reviews, sets the base of stacked ones, closes what has landed, proposes reverts where the configuration says so", ""},
 		{"issues", "write", "keeps one comment on each pull request, answers commands, sets labels", ""},
 		{"checks", "write", "keeps the check \"submitqueue\", reads the results of CI", ""},
 		{"metadata", "read", "sees the repositories and what people may do with them", ""},

@@ -140,7 +140,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	case r.State == Open:
 		pr.Head, pr.Title = head, subject
 	}
-	if pr.Head == r.Head {
+	if pr.Head == r.Head && !r.Proposed {
 		pr.ApprovedBy = []string{r.Author} // whoever reaches the repository administers it, and asked for this head
 	}
 	return pr, nil
@@ -199,7 +199,7 @@ func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Ev
 	now := queue.At(time.Now())
 	var events []queue.Event
 	for _, r := range requests {
-		if r.State == Open {
+		if r.State == Open && !r.Proposed {
 			events = append(events, queue.Event{
 				ID: fmt.Sprintf("local/%d/land/%s", r.Number, r.Head), At: now,
 				Body: queue.Commented{Number: r.Number, Comment: forge.RequestComment(r.Number), Author: r.Author, Body: "/land"},

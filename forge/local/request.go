@@ -39,6 +39,8 @@ type Request struct {
 	State   State          `json:"state"`
 	Comment string         `json:"comment,omitempty"` // what the queue says of it, Markdown
 	Check   *Check         `json:"check,omitempty"`   // the queue's check on the head
+
+	Proposed bool `json:"proposed,omitempty"` // by the queue, and nobody has asked to land it yet
 }
 
 // Check is the last check that the queue set on a request's head.
@@ -74,8 +76,8 @@ func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 		if open > 0 {
 			still := false
 			err := f.change(ctx, open, func(r *Request) {
-				if still = r.State == Open; still && r.Head != head {
-					r.Head, r.Author, r.Created, r.Check = head, author, queue.At(time.Now()), nil
+				if still = r.State == Open; still && (r.Head != head || r.Proposed) {
+					r.Head, r.Author, r.Created, r.Check, r.Proposed = head, author, queue.At(time.Now()), nil, false
 				}
 			})
 			if err != nil || still {

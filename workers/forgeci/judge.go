@@ -32,6 +32,7 @@ type moment struct {
 	grace  time.Duration // how long a CI may take to begin after a push
 	pause  time.Duration // how long the webhooks of one thing may come after one another
 	prefix string
+	name   string // of the CI, in results
 }
 
 // judge finds what the results of a job come to.
@@ -203,8 +204,8 @@ func words(d time.Duration) string {
 const maxTail = 4 << 10
 
 // result is what a decided job reports.
-func (e *entry) result(j *job, f finding, name string) queue.JobDone {
-	out := queue.JobDone{Build: e.build.ID, Step: j.digest, Outcome: f.outcome, Machine: name}
+func (e *entry) result(j *job, f finding, at moment) queue.JobDone {
+	out := queue.JobDone{Build: e.build.ID, Step: j.digest, Outcome: f.outcome, Machine: at.name}
 	var first, last time.Time
 	var tail strings.Builder
 	for _, r := range f.list {
@@ -233,6 +234,7 @@ func (e *entry) result(j *job, f finding, name string) queue.JobDone {
 	}
 	if last.After(first) && !first.IsZero() {
 		out.Took = last.Sub(first)
+		out.Began, out.Ended = queue.At(first.Add(-at.skew)), queue.At(last.Add(-at.skew))
 	}
 	out.Pages = out.Pages[:min(len(out.Pages), 8)]
 	out.Tail = workers.Clean(tail.String())

@@ -356,3 +356,22 @@ func TestCheckPrefix(t *testing.T) {
 		}
 	}
 }
+
+// A result says when it was run by our clock, whatever the forge's says.
+func TestResultsSayWhenTheyRan(t *testing.T) {
+	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+	first, last := check(1, "test", forge.CIFailed, "failure"), check(2, "test", forge.CIFailed, "failure")
+	skew := 3 * time.Hour
+	first.At, first.Ended = start.Add(skew+time.Minute), start.Add(skew+2*time.Minute)
+	last.At, last.Ended = start.Add(skew+90*time.Second), start.Add(skew+5*time.Minute)
+	f := finding{outcome: queue.JobFailed, list: []forge.CIResult{last, first}}
+	got := e.result(e.jobs[0], f, moment{skew: skew, name: "ci"})
+	if got.Began != queue.At(start.Add(time.Minute)) || got.Ended != queue.At(start.Add(5*time.Minute)) || got.Took != 4*time.Minute || got.Machine != "ci" {
+		t.Errorf("%s ran from %v to %v, in %v", got.Machine, got.Began.Time(), got.Ended.Time(), got.Took)
+	}
+	first.Ended = time.Time{}
+	f.list = []forge.CIResult{first}
+	if got = e.result(e.jobs[0], f, moment{skew: skew}); got.Began != 0 || got.Ended != 0 {
+		t.Errorf("when it ended is not known: from %v to %v", got.Began.Time(), got.Ended.Time())
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 func (c *Controller) moment() moment {
-	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix}
+	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix, name: c.o.Name}
 }
 
 // settle reports what is known of a build by now. The caller holds mu.
@@ -101,7 +101,7 @@ func (c *Controller) decide(e *entry, j *job, f finding) {
 	if len(e.reported) == 0 {
 		c.tell(e, queue.BuildStarted{Build: e.build.ID, Machine: c.o.Name})
 	}
-	c.tell(e, e.result(j, f, c.o.Name))
+	c.tell(e, e.result(j, f, c.moment()))
 }
 
 // outcome is that of a build whose jobs are all decided.

@@ -1,0 +1,361 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A host that fails what others pass is benched: it gets no builds but probes. What
+// it has failed is remembered (queue.HostRun) until another host has run the same key
+// at the same hash: a pass there makes it the host's fault, a failure there the
+// commit's. A host with clearly more faults than the others (queue.Host.Faulty) is
+// benched. After a back-off it is probed with what another host has passed; when it
+// passes that, too, it is back, and when it does not, the next probe comes later.
+// What a probe shows is said of the host alone: nothing of it gets into the ledger.
+//
+// Say that m1 has lost its compiler, and m2 and m3 are sound. m1 fails three builds at
+// once, and each is run again on another host, which passes: m1 is benched. Ten minutes
+// later it is given one of these jobs again. Somebody has repaired it: it is back.
+
+// host returns what is known of a host.
+func (c *Core) host(name string) *queue.Host {
+	h := c.s.Hosts[name]
+	if h == nil {
+		h = &queue.Host{Name: name}
+		c.s.Hosts[name] = h
+	}
+	return h
+}
+
+func (c *Core) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
+
+// fleet takes in which hosts there are. A benched one that has been away is probed at
+// once: somebody may have repaired it.
+func (c *Core) fleet(b queue.Fleet) {
+	slots := map[string]int{}
+	for _, f := range b.Hosts {
+		slots[f.Name] = f.Slots
+		c.host(f.Name)
+	}
+	for _, name := range sorted(c.s.Hosts) {
+		h := c.s.Hosts[name]
+		if h.Slots == slots[name] {
+			continue
+		}
+		if h.Slots == 0 && h.Bench != nil {
+			h.Bench.Until = min(h.Bench.Until, c.now)
+		}
+		h.Slots = slots[name]
+		c.touchHost(h)
+	}
+	c.forgetHosts()
+	c.configured()
+}
+
+// forgetHosts drops hosts that are away and of which nothing counts any more.
+func (c *Core) forgetHosts() {
+	for _, name := range sorted(c.s.Hosts) {
+		h := c.s.Hosts[name]
+		if _, runs := h.Counted(c.now); h.Slots > 0 || runs > 0 || h.Bench != nil && c.now.Sub(h.Bench.Since) < keepBench {
+			continue
+		}
+		if h.Bench != nil && h.Bench.Probe != nil {
+			c.drop(queue.ProbeHost{Host: name, Build: h.Bench.Probe.ID})
+		}
+		delete(c.s.Hosts, name)
+		c.touch(queue.KindHost, name)
+	}
+}
+
+// ran takes in what a job has shown of the host that ran it, and of those that failed
+// the same before.
+func (c *Core) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
+	if r.Host == "" {
+		return
+	}
+	passed, failed := map[queue.Digest]bool{}, map[queue.Digest]bool{}
+	named := len(r.Passed)+len(r.Failed) > 0
+	var order []queue.Digest
+	for _, k := range j.Keys {
+		id := k.ID()
+		bad := slices.ContainsFunc(r.Failed, func(f queue.TargetFailure) bool { return f.Target == k.Target })
+		switch {
+		case bad, !named && r.Outcome != queue.JobPassed:
+			failed[id] = true
+			order = append(order, id)
+		case named && slices.Contains(r.Passed, k.Target), !named && j.Step.Report != queue.ReportGoTestJSON:
+			passed[id] = true
+		}
+	}
+	c.noteRun(b, r.Host, queue.Doubtful{Step: j.Step.Name, Keys: order, Set: !named, On: where(b, !named)})
+	c.others(r.Host, func(h *queue.Host) {
+		changed := c.agreed(h, failed, !named)
+		fault, new := h.Passed(passed, b.Commit, c.now)
+		again := h.Bench != nil && h.Bench.Probe == nil && h.Bench.Step == j.Step.Name && len(passed) > 0
+		if fault != "" || again {
+			h.Sample, new = sampleOf(b, j, r.Host, passed), true
+		}
+		if changed || new {
+			c.touchHost(h)
+		}
+	})
+}
+
+// where returns the commit of a build that has failed a set.
+func where(b *queue.Build, set bool) queue.CommitID {
+	if set {
+		return b.Commit
+	}
+	return ""
+}
+
+func (c *Core) agreed(h *queue.Host, failed map[queue.Digest]bool, set bool) bool {
+	return len(failed) > 0 && h.Agreed(failed, set)
+}
+
+// noteRun notes a build on a host, and what has failed there.
+func (c *Core) noteRun(b *queue.Build, name string, d queue.Doubtful) {
+	h := c.host(name)
+	h.Run(b.ID, c.now).Doubt(d)
+	c.touchHost(h)
+	c.forgetHosts()
+}
+
+// others calls for each host but one, unless that one is benched: what it says is not
+// held against others.
+func (c *Core) others(name string, do func(*queue.Host)) {
+	if h := c.s.Hosts[name]; h != nil && h.Bench != nil {
+		return
+	}
+	for _, other := range sorted(c.s.Hosts) {
+		if other != name {
+			do(c.s.Hosts[other])
+		}
+	}
+}
+
+func sampleOf(b *queue.Build, j *queue.Job, host string, passed map[queue.Digest]bool) *queue.Sample {
+	s := &queue.Sample{Commit: b.Commit, Job: queue.Job{Step: j.Step}, Host: host}
+	for _, k := range j.Keys {
+		if passed[k.ID()] && len(s.Job.Keys) < queue.SampleMost {
+			s.Job.Keys = append(s.Job.Keys, k)
+		}
+	}
+	return s
+}
+
+// brokeOff takes in that a build has ended on a host without a result of some of its
+// jobs: the host's fault, if another one has a result.
+func (c *Core) brokeOff(b *queue.Build, r queue.BuildDone) {
+	if r.Host == "" || r.Outcome != queue.JobInfra {
+		return
+	}
+	for _, j := range b.Jobs {
+		if j.Done {
+			continue
+		}
+		d, keys := queue.Doubtful{Step: j.Step.Name, Set: true}, map[queue.Digest]bool{}
+		for _, k := range j.Keys {
+			d.Keys = append(d.Keys, k.ID())
+			keys[k.ID()] = true
+		}
+		c.noteRun(b, r.Host, d)
+		c.others(r.Host, func(h *queue.Host) {
+			if c.agreed(h, keys, true) {
+				c.touchHost(h)
+			}
+		})
+	}
+}
+
+// isInfra reports whether the change is to be parked for the builds of it that came to
+// nothing: not for what a single host cannot do while there is another one.
+func (c *Core) isInfra(ch *queue.Change, r queue.BuildDone) bool {
+	limit := max(c.rules().InfraRetries, 1)
+	if r.Host != "" && !slices.Contains(ch.InfraOn, r.Host) {
+		ch.InfraOn = append(slices.Clone(ch.InfraOn), r.Host)
+	}
+	agreed := r.Host == "" || r.Alone || len(ch.InfraOn) > 1
+	return ch.Infra >= limit && agreed || ch.Infra >= limit*infraPatience
+}
+
+// infraPatience is how many times the limit of infrastructure errors one host alone
+// may bring, where the other one is never free.
+const infraPatience = 3
+
+// bench benches hosts, and probes those that are benched.
+func (c *Core) bench() {
+	for _, name := range sorted(c.s.Hosts) {
+		h := c.s.Hosts[name]
+		if h.Bench == nil && c.isFaulty(h) {
+			c.putOnBench(h)
+		}
+		if h.Bench != nil {
+			c.probeHost(h)
+		}
+	}
+}
+
+// isFaulty reports whether a host is to be benched. The last one that is left is not:
+// nobody else is there to say who is right.
+func (c *Core) isFaulty(h *queue.Host) bool {
+	var others []*queue.Host
+	left := false
+	for _, name := range sorted(c.s.Hosts) {
+		if o := c.s.Hosts[name]; o != h && o.Bench == nil {
+			others = append(others, o)
+			left = left || c.isThere(o)
+		}
+	}
+	return left && h.Faulty(others, c.now)
+}
+
+// isThere reports whether a host can run builds, or, where nobody has said which are
+// there, has lately run some.
+func (c *Core) isThere(h *queue.Host) bool {
+	if c.toldFleet() {
+		return h.Slots > 0
+	}
+	_, runs := h.Counted(c.now)
+	return runs > 0
+}
+
+func (c *Core) putOnBench(h *queue.Host) {
+	b := &queue.Bench{Since: c.now}
+	b.Faults, b.Runs = h.Counted(c.now)
+	if h.Sample != nil {
+		b.Step = h.Sample.Job.Step.Name
+	}
+	if c.now.Sub(h.Back) >= queue.HostSound {
+		h.Benched = 0
+	}
+	h.Benched++
+	h.Bench, b.Until = b, c.now.Add(h.Backoff())
+	c.touchHost(h)
+	c.note(queue.Note{What: "host-benched", Reason: benchReason(h)})
+	c.configured()
+	for _, live := range c.building {
+		if x := live.Build; x.Started == 0 && !x.Cancel {
+			x.Shun = c.benched()
+			c.touch(queue.KindBuild, string(x.ID))
+			c.renew(queue.Run{Build: x.ID})
+		}
+	}
+}
+
+func benchReason(h *queue.Host) queue.Reason {
+	b := h.Bench
+	return queue.Reason{Code: queue.ReasonBenched, Names: []string{h.Name, b.Step, strconv.Itoa(b.Faults), strconv.Itoa(b.Runs)}, Until: b.Until}
+}
+
+// benched returns the hosts that get no builds.
+func (c *Core) benched() []string {
+	var names []string
+	for _, name := range sorted(c.s.Hosts) {
+		if c.s.Hosts[name].Bench != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missed returns the benched hosts that could run builds now.
+func (c *Core) missed() []string {
+	return slices.DeleteFunc(c.benched(), func(name string) bool { return !c.isThere(c.s.Hosts[name]) })
+}
+
+// benchedSlots counts the slots of benched hosts; none where there are no others.
+func (c *Core) benchedSlots() int {
+	n, left := 0, false
+	for _, h := range c.s.Hosts {
+		if h.Bench != nil {
+			n += h.Slots
+		} else {
+			left = left || h.Slots > 0
+		}
+	}
+	if !left {
+		return 0
+	}
+	return n
+}
+
+// probeHost gives a benched host what another one has passed, once that is due.
+func (c *Core) probeHost(h *queue.Host) {
+	b := h.Bench
+	switch {
+	case b.Probe != nil:
+		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
+		if c.outstanding[taskKey(task)] == "" {
+			c.ask(task)
+		}
+	case c.now < b.Until:
+		c.wakeAt(b.Until)
+	case h.Sample == nil || h.Slots == 0 && c.toldFleet():
+	default:
+		s := h.Sample
+		id := queue.BuildID(queue.DigestOf("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.now), 10))[:16])
+		b.Probe = &queue.Build{ID: id, Commit: s.Commit, Attempt: b.Probes + 1, Jobs: []queue.Job{s.Job}, At: c.now, Only: h.Name}
+		c.touchHost(h)
+		c.ask(queue.ProbeHost{Host: h.Name, Build: id})
+	}
+}
+
+// toldFleet reports whether it is known which hosts there are.
+func (c *Core) toldFleet() bool {
+	for _, h := range c.s.Hosts {
+		if h.Slots > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// probedHost returns the benched host that a build probes, or nil.
+func (c *Core) probedHost(id queue.BuildID) *queue.Host {
+	for _, h := range c.s.Hosts {
+		if h.Bench != nil && h.Bench.Probe != nil && h.Bench.Probe.ID == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// probeDone takes in what a probe has shown.
+func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
+	b := h.Bench
+	c.drop(queue.ProbeHost{Host: h.Name, Build: r.Build})
+	c.touchHost(h)
+	b.Probe = nil
+	switch {
+	case r.Outcome == queue.JobPassed:
+		c.note(queue.Note{What: "host-back", Reason: queue.Reason{Code: queue.ReasonBenched, Names: []string{h.Name, h.Sample.Job.Step.Name, h.Sample.Host}, Until: b.Since}})
+		h.Bench, h.Sample, h.Runs, h.Back = nil, nil, nil, c.now
+		c.configured()
+		return
+	case r.NoRunner || r.Outcome == queue.JobStopped || r.Host == "" && r.Outcome == queue.JobInfra: // nothing is shown of the host
+	default:
+		b.Probes++
+		h.Benched++
+	}
+	b.Until = c.now.Add(h.Backoff())
+	c.wakeAt(b.Until)
+}
+
+// hostViews returns the hosts as people see them.
+func (c *Core) hostViews() []queue.HostView {
+	var out []queue.HostView
+	for _, name := range sorted(c.s.Hosts) {
+		h := c.s.Hosts[name]
+		v := queue.HostView{Name: name, Slots: h.Slots}
+		v.Faults, v.Runs = h.Counted(c.now)
+		if h.Bench != nil {
+			b := *h.Bench
+			v.Bench = &b
+		}
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Of a run counts when it was, not when the queue hears of it. After turns were lost,
+// a build that had run before is asked for again, and those who ran it say again what
+// they had said: what was red then may have healed since, what passed then may have
+// been forgotten since, or have failed.
+//
+// The times are by the clock of the server that had it run, or by the forge's,
+// corrected by how far that is off; no runner says them. What is told of a time to come,
+// or of one in which the build cannot have been, is not believed: the run ends now, as
+// far as anybody knows. And what the queue itself knows bounds what is told: a pass is
+// no proof of later than its build began, and a control must be younger than that.
+
+// oldestRun is how long before its build was asked for a run may have been: what is
+// older, nobody keeps.
+const oldestRun = queue.ArchiveTTL
+
+// span is when a run was.
+type span struct{ began, ended queue.Instant }
+
+// ranIn returns when a job was run, as far as that is known.
+func (c *Core) ranIn(b *queue.Build, r queue.JobDone) span {
+	s := span{began(b), c.now}
+	if r.Ended != 0 && r.Ended >= b.At.Add(-oldestRun) {
+		s.ended = min(r.Ended, c.now)
+	}
+	if r.Began >= b.At.Add(-oldestRun) && r.Began <= s.ended && r.Ended != 0 {
+		s.began = r.Began
+	}
+	return s
+}
+
+// passBegan returns when a run that has passed began at the latest: a control must not
+// be younger than it was.
+func (s span) passBegan(b *queue.Build) queue.Instant { return min(s.began, s.ended, began(b)) }
+
+// failureBegan returns when a run that has failed began at the earliest: a control has
+// begun since.
+func (s span) failureBegan(b *queue.Build) queue.Instant { return max(s.began, began(b)) }
+
+// tooOld reports whether a pass says nothing of its key any more: passes of it were
+// forgotten after the run, or main was seen to fail there after it.
+func (c *Core) tooOld(k queue.Key, b *queue.Build, s span) bool {
+	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, stepIn(b, k.Step).Name, min(b.At, s.began)) {
+		return true
+	}
+	id := k.ID()
+	return slices.ContainsFunc(c.s.Main.Drift, func(d queue.Drift) bool { return d.Key == id && s.ended < d.Bad })
+}

@@ -1,0 +1,56 @@
+package speculation
+
+import (
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The check on main. While main is red, its tip has a check that says so, with the
+// culprit and what is done about it; when it is not any more, the tip has one that says
+// that. A check is only ever a conclusion, so that none is left waiting on a commit that
+// main has left behind. Where main was never red, there is none: it costs a call for
+// each landing, and says what each landing says.
+
+// tellMain asks for the check on main's tip where it does not say what holds.
+func (c *Core) tellMain() {
+	m := &c.s.Main
+	if m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip || c.s.Push != nil {
+		return
+	}
+	red := len(c.redTargets()) > 0
+	if !red && (!m.Told.Red || !c.provenMain()) {
+		return
+	}
+	want := c.mainFacts(red)
+	if m.Told.Commit == m.Tip && m.Told.Want == want {
+		return
+	}
+	t := queue.Tell{Commit: m.Tip, Want: want, Red: red}
+	for _, key := range sorted(c.s.Actions) {
+		if old, ok := c.s.Actions[key].Task.(queue.Tell); ok && old != t {
+			c.done(key)
+		}
+	}
+	c.ask(t)
+}
+
+// mainFacts is the digest of what the check on main's tip is to say.
+func (c *Core) mainFacts(red bool) queue.Digest {
+	var f factWriter
+	f.yes(red)
+	for _, n := range c.redTargets() {
+		f.text(n)
+	}
+	if red {
+		f.reason(c.Blame())
+		for _, d := range c.s.Main.Drift {
+			f.text(string(d.Key))
+		}
+	}
+	return queue.DigestOf("main1", f.String())
+}
+
+// toldMain takes in what the check of a commit of main says.
+func (c *Core) toldMain(t queue.Tell) {
+	c.s.Main.Told = queue.Told{Commit: t.Commit, Want: t.Want, Red: t.Red}
+	c.touchMain()
+}

@@ -1,0 +1,280 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The revert of a culprit. When a hunt has found what turned main red, the queue tries
+// the commit that takes it back on main as it is: a try (tryout.go) that no pull request
+// has. It is proven when the keys that it brings pass, and those that are red on main
+// and that it leaves as they are. When main moves, it is made again on what main is then.
+//
+// That is all by itself. By configuration what is proven is proposed as a pull request,
+// and the queue asks to land that as a person would: it enters by enter, is built, and
+// lands by the gate. So there is no other way onto main. A revert that does not merge, or
+// with which main stays red, is said and nothing else is done.
+
+// ourName is who asks for what main's configuration has done.
+const ourName = "submitqueue"
+
+// reverts goes on with the reverts of what has turned main red.
+func (c *Core) reverts() {
+	m := &c.s.Main
+	if m.Tip == "" || m.Config == nil {
+		return
+	}
+	for _, id := range sorted(c.s.Hunts) {
+		h := c.s.Hunts[id]
+		for i := range h.Culprits {
+			x := &h.Culprits[i]
+			switch {
+			case h.Over != 0:
+			case !c.rules().RedMain.Revert.Prepares():
+				c.withdraw(h, x)
+			case !c.elsewhere(h, x):
+				c.takeBackCulprit(h, x)
+			}
+		}
+	}
+}
+
+// elsewhere reports whether another hunt that goes on has found the same commit, and
+// sees to its revert: the one that has begun, else the first by name.
+func (c *Core) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
+	if x.Revert != nil {
+		return false
+	}
+	for _, id := range sorted(c.s.Hunts) {
+		o := c.s.Hunts[id]
+		if o.Over == 0 && o != h && slices.ContainsFunc(o.Culprits, func(y queue.Culprit) bool {
+			return y.Commit == x.Commit && (y.Revert != nil || o.ID < h.ID)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBackCulprit goes on with the revert of one culprit.
+func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
+	m := &c.s.Main
+	if r := x.Revert; r != nil && r.State == queue.RevertTrying {
+		c.revertTried(h, x)
+	}
+	r := x.Revert
+	_, proposing := c.outstanding[taskKey(queue.Propose{Hunt: h.ID, Commit: x.Commit})]
+	switch {
+	case proposing: // what is being proposed is what is to land
+	case c.s.Push != nil || m.Surveyed != m.Tip || c.root() == nil || r != nil && r.Number != 0:
+	case r == nil, r.On != m.Tip, r.Of != c.accusations(x.Commit):
+		c.tryRevert(h, x)
+	case r.State == queue.RevertUnknown:
+		if ch := c.s.Changes[r.Change]; ch == nil || ch.Decided.Add(parkedRetry) <= c.now {
+			c.tryRevert(h, x)
+		} else {
+			c.wakeAt(ch.Decided.Add(parkedRetry))
+		}
+	}
+	if r = x.Revert; r == nil || r.Trouble != "" {
+		return
+	}
+	switch policy := c.rules().RedMain.Revert; {
+	case r.Number == 0:
+		ch := c.s.Changes[r.Change]
+		if policy.Proposes() && r.State == queue.RevertProven && r.On == m.Tip && ch != nil && c.s.Push == nil {
+			c.ask(queue.Propose{Hunt: h.ID, Commit: x.Commit, On: r.On, Head: r.Commit, Pick: pickOf(ch)})
+		}
+	case policy == queue.RevertLand && !r.Landing:
+		r.Landing = true
+		c.request(queue.Request{ID: queue.OwnRequests + h.ID + "/" + string(x.Commit), Number: r.Number, User: ourName,
+			Command: queue.Command{Verb: queue.CommandLand}, At: c.now, Head: r.Commit, Own: true})
+		c.retell(h, x)
+	}
+}
+
+// tryRevert begins to try the revert of a culprit on main as it is, in place of one that
+// was tried before.
+func (c *Core) tryRevert(h *queue.Hunt, x *queue.Culprit) {
+	m := &c.s.Main
+	if x.Revert != nil {
+		c.endRevert(c.s.Changes[x.Revert.Change])
+	}
+	id := queue.NewChangeID(0, x.Commit, "revert/"+string(m.Tip)+"/"+strconv.FormatInt(int64(c.now), 10))
+	if c.s.Changes[id] != nil {
+		c.wakeAt(c.now + 1)
+		return // it was given up at this very moment
+	}
+	ch := &queue.Change{ID: id, Head: x.Commit, Title: x.Subject, Requester: ourName,
+		Arrival: c.now, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying}, On: m.Tip, Revert: x.Commit}
+	c.s.Changes[ch.ID] = ch
+	c.touchChange(ch)
+	x.Revert = &queue.Revert{Change: ch.ID, State: queue.RevertTrying, On: m.Tip, Of: c.accusations(x.Commit)}
+	c.retell(h, x)
+}
+
+// endRevert gives the try of a revert up.
+func (c *Core) endRevert(ch *queue.Change) {
+	c.endTry(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{ourName}}, nil)
+}
+
+// revertTried takes in what came of a revert that was tried.
+func (c *Core) revertTried(h *queue.Hunt, x *queue.Culprit) {
+	r := x.Revert
+	ch := c.s.Changes[r.Change]
+	switch {
+	case ch == nil:
+		r.State = queue.RevertUnknown
+	case !ch.Phase.Final() && ch.On == r.On:
+		return
+	case !ch.Phase.Final(): // its merge was made anew where main is now
+		r.On = ch.On
+		c.touchHunt(h)
+		return
+	default:
+		r.State, r.Why = queue.RevertUnknown, queue.Reason{}
+		switch ch.Reason.Code {
+		case queue.ReasonTried:
+			r.State, r.Commit = queue.RevertProven, ch.Verdict.Commit
+		case queue.ReasonMergeConflict:
+			r.State, r.Conflicts = queue.RevertConflict, ch.Reason.Names
+		case queue.ReasonAlready:
+			r.State = queue.RevertEmpty
+		case queue.ReasonFailed, queue.ReasonRedMain:
+			r.State, r.Failed = queue.RevertFails, ch.Reason.Names
+		default:
+			r.Why = ch.Reason
+		}
+	}
+	c.retell(h, x)
+	c.note(queue.Note{What: "revert-" + string(r.State), Commit: x.Commit, Number: x.Number, Reason: queue.Reason{Names: slices.Concat(r.Conflicts, r.Failed)}})
+}
+
+// alsoRed adds to the link of a revert the keys that are red on main, as far as the
+// culprit is to blame for them and its revert leaves them as they are: a revert with
+// which main stays red is none.
+func (c *Core) alsoRed(l *queue.Link) {
+	ch, root := c.s.Changes[l.Change], c.root()
+	if ch == nil || ch.Revert == "" || l.Outcome != queue.Merged || root == nil || root.Commit != l.Parent || root.Analyzer != l.Analyzer {
+		return
+	}
+	set := c.s.Steps[l.Steps]
+	if set == nil {
+		return
+	}
+	for _, k := range root.Keys {
+		st, ok := c.step(root, k)
+		if !ok || !c.accused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
+			continue
+		}
+		if _, same := set.Step(k.Step); same && !slices.ContainsFunc(l.Keys, func(o queue.Key) bool { return o.Step == k.Step && o.Target == k.Target }) {
+			l.Keys = append(slices.Clip(l.Keys), k)
+		}
+	}
+}
+
+// accused reports whether a commit is held to have turned a step red on a target.
+func (c *Core) accused(commit queue.CommitID, step, target string) bool {
+	for _, h := range c.s.Hunts {
+		for i := range h.Culprits {
+			x := &h.Culprits[i]
+			if h.Over == 0 && x.Commit == commit && slices.Contains(x.Names, step) && slices.Contains(x.Targets, target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// accusations is the digest of all that a commit is held to have turned red.
+func (c *Core) accusations(commit queue.CommitID) queue.Digest {
+	var steps, targets []string
+	for _, h := range c.s.Hunts {
+		for i := range h.Culprits {
+			if x := &h.Culprits[i]; h.Over == 0 && x.Commit == commit {
+				steps, targets = with(steps, x.Names...), with(targets, x.Targets...)
+			}
+		}
+	}
+	return queue.DigestOf(slices.Concat([]string{"accused1"}, steps, []string{""}, targets)...)
+}
+
+// culpritIn returns the culprit of a live hunt, or nil.
+func (c *Core) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queue.Culprit) {
+	h := c.s.Hunts[hunt]
+	if h == nil || h.Over != 0 {
+		return nil, nil
+	}
+	for i := range h.Culprits {
+		if h.Culprits[i].Commit == commit {
+			return h, &h.Culprits[i]
+		}
+	}
+	return nil, nil
+}
+
+// proposed takes in the pull request of a revert.
+func (c *Core) proposed(b queue.Proposed) {
+	if c.done(b.Action) == nil {
+		return
+	}
+	h, x := c.culpritIn(b.Hunt, b.Commit)
+	if x == nil || x.Revert == nil || x.Revert.Number != 0 {
+		return
+	}
+	r := x.Revert
+	switch {
+	case b.Number == 0:
+		r.Trouble = b.Refused
+	default:
+		r.Number, r.URL = b.Number, b.URL
+		if b.Head != r.Commit {
+			r.Trouble = "it was proposed before, on another state of the branch: look at it, and land it by hand"
+		}
+		c.note(queue.Note{What: "revert-proposed", Commit: x.Commit, Number: b.Number})
+	}
+	c.retell(h, x)
+}
+
+// notProposed takes in that a revert could not be proposed.
+func (c *Core) notProposed(t queue.Propose, cause string) {
+	if h, x := c.culpritIn(t.Hunt, t.Commit); x != nil && x.Revert != nil && x.Revert.Number == 0 {
+		x.Revert.Trouble = cause
+		c.retell(h, x)
+	}
+}
+
+// withdraw gives up the revert of what is no culprit any more: nothing is built or
+// landed for it. A pull request stays, for people.
+func (c *Core) withdraw(h *queue.Hunt, x *queue.Culprit) {
+	r := x.Revert
+	if r == nil {
+		return
+	}
+	c.endRevert(c.s.Changes[r.Change])
+	c.drop(queue.Propose{Hunt: h.ID, Commit: x.Commit})
+	if r.Landing {
+		if q := c.s.Requests[queue.OwnRequests+h.ID+"/"+string(x.Commit)]; q != nil {
+			c.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
+			c.forget(q)
+		}
+		if ch := c.active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
+			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
+		}
+	}
+	if r.State == queue.RevertTrying {
+		x.Revert = nil
+		c.retell(h, x)
+	}
+}
+
+// retell stores what is known of a culprit, and has its pull request told.
+func (c *Core) retell(h *queue.Hunt, x *queue.Culprit) {
+	c.touchHunt(h)
+	if p := c.s.Pulls[x.Number]; x.Told && p != nil && p.Notice.Code == queue.ReasonCulprit && slices.Contains(p.Notice.Names, string(x.Commit)) {
+		x.Told = false
+		c.accuse(x)
+	}
+}

@@ -1,0 +1,280 @@
+package speculation
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// reverting is redWorld with a policy for reverts.
+func reverting(t *testing.T, policy queue.RevertPolicy, steps string, edits ...edit) (*world, []queue.CommitID) {
+	t.Helper()
+	w, pushed := redWorld(t, steps, 0, 4)
+	w.rules.RedMain.Revert = policy
+	w.commitOutside(w.commits[w.main].tree.with(edit{"u/new": "rules"})) // main has the rules from here on
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	for _, e := range edits {
+		w.commitOutside(w.commits[w.main].tree.with(e))
+		pushed = append(pushed, w.main)
+	}
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	return w, pushed
+}
+
+func (w *world) revertOf() *queue.Revert {
+	w.Helper()
+	h := w.hunt()
+	if len(h.Culprits) != 1 || h.Culprits[0].Revert == nil {
+		w.Fatalf("culprits %+v", h.Culprits)
+	}
+	return h.Culprits[0].Revert
+}
+
+// A revert is made on main as it is, with all that came after the culprit, and built;
+// no pull request is opened, and nothing lands.
+func TestRevertIsProven(t *testing.T) {
+	for _, steps := range []string{unit, "unit:exit-code:targets:test", unit + " lint:exit-code:repository:lint"} {
+		w, pushed := reverting(t, queue.RevertPrepare, steps, edit{"a/code": "1", "b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
+		r := w.revertOf()
+		if r.State != queue.RevertProven || r.On != w.main || w.commits[r.Commit].parent != w.main || r.Number != 0 || len(w.pulls) != 0 {
+			t.Fatalf("%s: %+v of %v", steps, r, pushed)
+		}
+		if got := w.commits[r.Commit].tree["a/code"]; setOf(got)["bad"] || !setOf(got)["2"] {
+			t.Errorf("%s: the revert leaves %q", steps, got)
+		}
+		if w.main != pushed[3] {
+			t.Errorf("%s: main has moved", steps)
+		}
+	}
+}
+
+// With another cause behind it main stays red, and that is said; a revert that does not
+// merge is said, too. Neither is proposed.
+func TestRevertThatDoesNotHelp(t *testing.T) {
+	for name, x := range map[string]struct {
+		steps string
+		edits []edit
+		want  queue.HuntProof
+	}{
+		"red all the same":   {unit, []edit{{"a/code": "bad", "x/a": "1"}, {"b/code": "bad", unowned: "bad"}}, queue.RevertFails},
+		"conflict":           {unit, []edit{{"a/code": "bad", "x/a": "1"}, {"x/a": "2"}}, queue.RevertConflict},
+		"gone, and red anew": {unit, []edit{{"a/code": "bad"}, {"a/code": "-bad", unowned: "bad"}}, queue.RevertFails},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := reverting(t, queue.RevertLand, x.steps, x.edits...)
+			h := w.hunt()
+			for _, c := range h.Culprits {
+				if c.Revert == nil || c.Revert.Number != 0 || c.Revert.Landing {
+					t.Fatalf("%+v", c.Revert)
+				}
+			}
+			if !slices.ContainsFunc(h.Culprits, func(c queue.Culprit) bool { return c.Revert.State == x.want }) && name != "gone, and red anew" {
+				t.Fatalf("%+v", h.Culprits[0].Revert)
+			}
+			if len(w.pulls) != 0 {
+				t.Errorf("%d pull requests", len(w.pulls))
+			}
+		})
+	}
+}
+
+// What is proven is proposed, once, whatever is stored when; and not landed.
+func TestRevertIsProposedOnce(t *testing.T) {
+	w, pushed := reverting(t, queue.RevertPropose, unit, edit{"a/code": "bad"}, edit{"a/code": "2"})
+	r := *w.revertOf()
+	if r.Number == 0 || w.pulls[r.Number].head != r.Commit || len(w.pulls) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	w.mustRestart()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "3"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if again := w.revertOf(); again.Number != r.Number || len(w.pulls) != 1 {
+		t.Errorf("%+v, %d pull requests", again, len(w.pulls))
+	}
+	if len(w.audit.ours) != 0 || w.main == pushed[0] {
+		t.Errorf("the queue has landed %v", w.audit.ours)
+	}
+}
+
+// A forge that opens none is told of, and not asked again.
+func TestRevertThatTheForgeRefuses(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	asked := 0
+	w.proposes = func(queue.Propose) string { asked++; return "no" }
+	w.rules.RedMain.Revert = queue.RevertPropose
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if r := w.revertOf(); r.Trouble != "no" || asked != 1 {
+		t.Errorf("%+v, asked %d times", r, asked)
+	}
+}
+
+// By itself it lands as any change does, though nobody with a permission has asked; and
+// main is green by it.
+func TestRevertLandsByItself(t *testing.T) {
+	w, pushed := reverting(t, queue.RevertLand, unit, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
+	if w.main == pushed[2] || !w.core.provenMain() {
+		t.Fatalf("main is %s, proven %t; %+v", w.main, w.core.provenMain(), w.hunt().Culprits[0].Revert)
+	}
+	if got := setOf(w.commits[w.main].tree["a/code"]); got["bad"] || !got["2"] {
+		t.Errorf("main has %v", got)
+	}
+	r := w.revertOf()
+	ch := w.core.s.Changes[w.core.s.Pulls[r.Number].Last]
+	if ch == nil || ch.Phase != queue.Landed || !ch.Own || ch.Requester != ourName {
+		t.Errorf("%+v", ch)
+	}
+	if h := w.hunt(); h.End != queue.HuntRepaired {
+		t.Errorf("%+v", h)
+	}
+}
+
+// Somebody else may repair main first: then nothing is taken back.
+func TestRevertIsWithdrawn(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	w.rules.RedMain.Revert = queue.RevertLand
+	w.refusesIf = func(*queue.Push) string { return "not now" }
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	n := w.revertOf().Number
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "heal"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	w.refusesIf = nil
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if ch := w.core.active(n); n == 0 || ch != nil || !setOf(w.commits[w.main].tree["a/code"])["bad"] {
+		t.Errorf("pull request %d: %+v; main has %v", n, ch, w.commits[w.main].tree["a/code"])
+	}
+}
+
+// While main moves, the revert is made again on what it is then.
+func TestRevertFollowsMain(t *testing.T) {
+	w, _ := reverting(t, queue.RevertPrepare, unit, edit{"a/code": "bad", "x/a": "1"})
+	first := *w.revertOf()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"x/a": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if r := w.revertOf(); first.State != queue.RevertProven || r.State != queue.RevertConflict || r.On != w.main || !slices.Equal(r.Conflicts, []string{"x/a"}) {
+		t.Errorf("first %+v, then %+v", first, r)
+	}
+}
+
+// The check on main's tip: red with the tip, changed when more is known, and green on
+// the tip that is proven again; none where main was never red.
+func TestMainIsTold(t *testing.T) {
+	w, pushed := reverting(t, queue.RevertOff, unit, edit{"b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
+	if len(w.toldMain) == 0 {
+		t.Fatal("nothing was said")
+	}
+	for _, x := range w.toldMain {
+		if !x.Red || x.Commit != pushed[2] {
+			t.Fatalf("%+v", x)
+		}
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "heal"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if last := w.toldMain[len(w.toldMain)-1]; last.Red || last.Commit != w.main {
+		t.Fatalf("%+v", last)
+	}
+	said := len(w.toldMain)
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "more"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if len(w.toldMain) != said {
+		t.Errorf("a green main that was green is told of: %+v", w.toldMain[said:])
+	}
+}
+
+// While a revert is being proposed main may move: what is proposed then is what is asked
+// to land, and no other is made beside it.
+func TestRevertIsProposedWhileMainMoves(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	w.rules.RedMain.Revert = queue.RevertLand
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	at := func() int {
+		return slices.IndexFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Propose); return ok })
+	}
+	for range 1000 {
+		if at() >= 0 {
+			break
+		}
+		if len(w.waits) > 0 {
+			w.now++
+			w.work(0)
+		} else {
+			w.tell(w.advance(w.going()[0])...)
+		}
+	}
+	late := w.waits[at()]
+	w.waits = slices.Delete(slices.Clone(w.waits), at(), at()+1)
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	w.tell(w.carryOut(late)...)
+	w.quiesce()
+	if len(w.pulls) != 1 || !w.core.provenMain() || setOf(w.commits[w.main].tree["a/code"])["bad"] {
+		t.Errorf("%+v; main has %v", w.hunt().Culprits[0].Revert, w.commits[w.main].tree)
+	}
+}
+
+// Who has asked for what main's configuration lands is nobody: no permission that the
+// name has counts, and the requirements of the forge hold.
+func TestRevertMeetsRequirements(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	w.requires = true
+	w.rules.RedMain.Revert = queue.RevertLand
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	bad := w.main
+	w.lackAll = []queue.Requirement{{Kind: queue.RequireReviews}}
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	r := w.revertOf()
+	if ch := w.core.active(r.Number); ch == nil || ch.Phase != queue.Parked || w.main != bad {
+		t.Fatalf("%+v", ch)
+	}
+	w.pulls[r.Number].lacks, w.lackAll = nil, nil
+	w.tell(queue.Stirred{Number: r.Number})
+	w.quiesce()
+	if w.main == bad || !w.core.provenMain() {
+		t.Errorf("%+v", w.core.active(r.Number))
+	}
+}
+
+// What a culprit is accused of may grow after its revert is proven: then that is proven
+// anew, by all of it.
+func TestRevertIsProvenByAllOfIt(t *testing.T) {
+	for retries := range 3 {
+		w, _ := redWorld(t, "unit:exit-code:targets:test vet:go-test-json:targets:vet", retries, 4)
+		w.rules.RedMain.Revert = queue.RevertPrepare
+		w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+		bad := w.main
+		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "worse"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		found := false
+		for _, id := range sorted(w.core.s.Hunts) {
+			for _, x := range w.core.s.Hunts[id].Culprits {
+				if x.Commit == bad && x.Revert != nil {
+					found = true
+					if x.Revert.State != queue.RevertFails {
+						t.Errorf("%d retries: %+v of %+v", retries, x.Revert, x)
+					}
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%d retries: no revert of %s", retries, bad)
+		}
+	}
+}
