@@ -350,3 +350,54 @@ func TestRefusedRefOfABuild(t *testing.T) {
 		t.Error(w.phases(bad))
 	}
 }
+
+// Main held something that the forge refuses, and does not any more. A build on main as
+// it was is refused for that, and the change has nothing to do with it.
+func TestRefusedRefOfAFormerMain(t *testing.T) {
+	l, files := plain("a", "b")
+	w := newWorld(t, l, files, rulesOf(queue.Rules{External: queue.ExternalTrust}))
+	w.begin(8)
+	clean := w.commits[w.main].tree
+	w.refusesRef = func(id queue.CommitID) string {
+		if setOf(w.commits[id].tree["b/code"])["workflow"] {
+			return workflowRule
+		}
+		return ""
+	}
+	w.commitOutside(clean.with(edit{"b/code": "workflow"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.settleDown()
+	p := w.open(w.main, edit{"a/code": "fine"})
+	p.head = w.put(commit{parent: w.line(w.main)[1].id, tree: clean.with(edit{"a/code": "fine"})}).id
+	w.step(w.say(p, "dev", "/land"))
+	var builds []queue.Action
+	for len(w.waits) > 0 {
+		a := w.waits[0]
+		w.waits = w.waits[1:]
+		if run, ok := a.Task.(queue.Run); ok && w.core.State().Builds[run.Build].Change != "" {
+			builds = append(builds, a)
+			continue
+		}
+		w.tell(w.carryOut(a)...)
+	}
+	if len(builds) == 0 {
+		t.Fatal("it is not built")
+	}
+	w.commitOutside(clean)
+	w.tell(queue.MainMoved{Branch: "main"})
+	for len(w.waits) > 0 {
+		if _, ok := w.waits[0].Task.(queue.Observe); !ok {
+			break
+		}
+		w.work(0)
+	}
+	for _, a := range builds {
+		w.tell(w.carryOut(a)...)
+	}
+	if ch := w.change(p); ch.Phase == queue.Parked {
+		t.Errorf("the change is parked: %+v", ch.Reason)
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}

@@ -464,6 +464,8 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		ch.Infra++
 		c.touchChange(ch)
 		switch {
+		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent && b.Main != c.s.Main.Tip:
+			// What the forge has against it may be of main as it was: it is built again on what main is.
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
 			c.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:

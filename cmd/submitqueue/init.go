@@ -65,7 +65,7 @@ func (c *initCommand) Run(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the file cannot be written: %w", err), os.Remove(path))
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %s\nRead it, then see what it makes of the repository: submitqueue targets. Commit it to the target branch. "+
-		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n", path, what)
+		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n%s", path, what, t.unfetched(config))
 	return err
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -15,7 +17,7 @@ type validateCommand struct {
 }
 
 // Run implements the command.
-func (c *validateCommand) Run() error {
+func (c *validateCommand) Run(ctx context.Context) error {
 	data, err := os.ReadFile(c.File)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no %s; name the file to check: submitqueue validate FILE", c.File)
@@ -31,16 +33,17 @@ func (c *validateCommand) Run() error {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return exitCode(1)
 	}
+	beside := ignoreText(config) + reportText(config) + unfetchedAt(ctx, filepath.Dir(c.File), config)
 	if len(config.Analysis.Analyzers) == 0 {
 		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(config.Steps), "step"), config.Analysis.Analyzer)
-		fmt.Print(ignoreText(config) + reportText(config))
+		fmt.Print(beside)
 		return nil
 	}
 	fmt.Printf("%s is valid: %s, %s\n", c.File, counted(len(config.Steps), "step"), counted(len(config.Analysis.Analyzers), "analyzer"))
 	for _, a := range config.Analysis.Analyzers {
 		fmt.Println("  " + partText(config, a))
 	}
-	fmt.Print(ignoreText(config) + reportText(config))
+	fmt.Print(beside)
 	return nil
 }
 

@@ -50,6 +50,10 @@ type Survey struct {
 	ConfigErr    error
 	Workflows    []WorkflowFile
 	WorkflowsErr error
+
+	Modules    []byte // .gitmodules; nil: there is none
+	Attributes []byte // .gitattributes, of the top folder
+	PartsErr   error  // one of the two could not be read
 }
 
 // AppFacts are the App as it is registered.
@@ -166,6 +170,12 @@ func (f *Forge) Survey(ctx context.Context, branch string) Survey {
 	s.MergeQueue, s.MergeQueueErr = f.mergeQueue(ctx, s.Branch)
 	s.Config, s.ConfigErr = f.file(ctx, queue.ConfigPath, s.Branch)
 	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
+	for path, into := range map[string]*[]byte{".gitmodules": &s.Modules, ".gitattributes": &s.Attributes} {
+		data, err := f.file(ctx, path, s.Branch)
+		if *into = data; err != nil && !errors.Is(err, forge.ErrNotFound) {
+			s.PartsErr = err
+		}
+	}
 	return s
 }
 

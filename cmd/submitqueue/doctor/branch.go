@@ -58,6 +58,13 @@ func (r *report) config(f Facts) {
 			counted(n, "glob"), map[bool]string{true: "names", false: "name"}[n == 1])
 	}
 	r.fine("config", "%s is valid: %s%s", queue.ConfigPath, counted(len(c.Steps), "step"), note)
+	if f.PartsErr != nil {
+		r.unread("checkout", f.PartsErr)
+	}
+	for _, line := range Unfetched(c, len(f.Modules) > 0, KeepsLFS(string(f.Attributes))) {
+		says, fix, _ := strings.Cut(line, "; ")
+		r.add(Warns, "checkout", says, fix)
+	}
 }
 
 // method is how changes land, as far as the configuration can be read.

@@ -51,6 +51,24 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
+// What runners do not see is said of a repository of which they build anything.
+func TestWhatRunnersDoNotSee(t *testing.T) {
+	for text, want := range map[string]int{"{name: unit, run: make}": 2, "{name: ci, checks: [build], scope: repository}": 0} {
+		f := healthy()
+		f.Config = []byte("version: 1\nsteps:\n  - " + text + "\n")
+		f.Modules, f.Attributes = []byte("[submodule \"x\"]\n"), []byte("*.png filter=lfs\n")
+		n := 0
+		for _, x := range doctor.Judge(f) {
+			if x.About == "checkout" && x.Level == doctor.Warns && x.Fix != "" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d findings, want %d", text, n, want)
+		}
+	}
+}
+
 // Each fault is found, at its level, and its fix says where to go.
 func TestFaults(t *testing.T) {
 	rule := func(kind, bypass string, checks ...string) github.RuleFacts {

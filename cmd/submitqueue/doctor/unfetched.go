@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lfs is a line of .gitattributes that has Git LFS keep files.
+var lfs = regexp.MustCompile(`(?m)^[^#\n]*\sfilter=lfs\b`)
+
+// KeepsLFS reports whether attributes have Git LFS keep files elsewhere.
+func KeepsLFS(attributes string) bool { return lfs.MatchString(attributes) }
+
+// Unfetched says what steps that the queue's own runners run do not see of a repository:
+// their checkouts hold what git has in the commit, and so an empty folder for each
+// submodule, and of what Git LFS keeps the pointer files. Steps with checks are run by
+// the forge's CI, which fetches what its workflow says.
+func Unfetched(c *queue.Config, submodules, lfs bool) []string {
+	var steps []string
+	for _, s := range c.Steps {
+		if !s.ByForge() {
+			steps = append(steps, s.Name)
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	const instead = "; a step that needs them is to be run by the forge's CI (checks: in place of run:), whose workflow fetches them"
+	var out []string
+	if submodules {
+		out = append(out, "the repository has .gitmodules, and the checkouts of runners leave submodules empty, for "+strings.Join(steps, ", ")+instead+" (submodules: in actions/checkout)")
+	}
+	if lfs {
+		out = append(out, "Git LFS keeps files of the repository (filter=lfs), and the checkouts of runners hold pointers in their place, for "+strings.Join(steps, ", ")+instead+" (lfs: in actions/checkout)")
+	}
+	return out
+}

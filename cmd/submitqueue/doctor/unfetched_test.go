@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+func TestUnfetched(t *testing.T) {
+	runs := queue.Step{Name: "unit", Run: "go test"}
+	forge := queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}
+	for _, x := range []struct {
+		steps      []queue.Step
+		modules    bool
+		attributes string
+		want       []string // each in a line
+	}{
+		{[]queue.Step{runs, forge}, true, "", []string{"leave submodules empty, for unit;"}},
+		{[]queue.Step{runs, forge}, false, "*.go text\n*.png filter=lfs diff=lfs merge=lfs -text\n", []string{"hold pointers in their place, for unit;"}},
+		{[]queue.Step{runs}, true, "a\tfilter=lfs", []string{"submodules empty", "hold pointers"}},
+		{[]queue.Step{runs}, false, "# *.png filter=lfs\n*.bin filter=lfsx\n", nil},
+		{[]queue.Step{forge}, true, "*.png filter=lfs", nil},
+	} {
+		got := Unfetched(&queue.Config{Steps: x.steps}, x.modules, KeepsLFS(x.attributes))
+		if len(got) != len(x.want) {
+			t.Errorf("%+v: %q", x, got)
+			continue
+		}
+		for i, want := range x.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%+v: %q has no %q", x, got[i], want)
+			}
+		}
+	}
+}
