@@ -45,11 +45,11 @@ type Blamed struct {
 
 // Red is what came of red mains in the demo's repository.
 type Red struct {
-	Rounds  int
-	Right   int             // the one commit that was blamed broke the branch
-	Found   []time.Duration // after the first failure, of those that are right; sorted
-	Builds  []float64       // the same, in build times of the slowest build of the branch then
-	Healed  []time.Duration // after the push, until the branch was proven again; sorted
+	Rounds int
+	Right  int             // the one commit that was blamed broke the branch
+	Found  []time.Duration // after the first failure, of those that are right; sorted
+	Builds []float64       // the same, in build times of the slowest build of the branch then
+	Healed []time.Duration // after the push, until the branch was proven again; sorted
 }
 
 // roundLimit is how long a red main may last.
