@@ -163,11 +163,9 @@ func (m *Mirror) links(ctx context.Context, h holder) ([]link, error) {
 	return links, nil
 }
 
-// modulesFile reads a .gitmodules; entry is its mode, kind, id and size.
+// modulesFile reads a .gitmodules; entry is its mode, kind, id and size. It is a file: git
+// checks out no commit where it is a symbolic link.
 func (m *Mirror) modulesFile(ctx context.Context, h holder, entry []string) (string, error) {
-	if entry[0] == "120000" {
-		return "", errors.New(".gitmodules is a symbolic link: make it a file")
-	}
 	if size, err := strconv.Atoi(entry[3]); err != nil || size > maxModuleFile {
 		return "", fmt.Errorf(".gitmodules has %s bytes, and may have %d", entry[3], maxModuleFile)
 	}
