@@ -164,7 +164,7 @@ func (h *hub) start(o hubOptions) {
 	pool := o.workers
 	if pool == nil {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
-			Runner: workers.RunnerOptions{Checkout: h.mirror, Log: h.log}}))
+			Runner: workers.RunnerOptions{Checkout: forge.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
 	}
 	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {

@@ -100,7 +100,7 @@ func (r *rig) start() {
 	mirror := must(forge.OpenMirror(ctx, filepath.Join(t.TempDir(), "mirror")))
 	r.forge = must(local.New(ctx, r.bare, "main"))
 	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log, Tools: 20 * time.Millisecond,
-		Runner: workers.RunnerOptions{Checkout: mirror, Log: log}}))
+		Runner: workers.RunnerOptions{Checkout: forge.Checkouts{Mirror: mirror, Forge: r.forge}, Log: log}}))
 	r.pool = pool
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
 		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})

@@ -24,7 +24,10 @@ type Share struct {
 	fleet   queue.Body                            // and on which hosts; nil: nobody has said
 }
 
-var _ workers.Checkouter = (*Share)(nil)
+var (
+	_ workers.Checkouter = (*Share)(nil)
+	_ workers.Submoduler = (*Share)(nil)
+)
 
 // NewShare returns a share without workers. It is the Checkouter of the pool
 // that is then given to it with Use.
@@ -38,13 +41,35 @@ func (s *Share) Use(pool workers.Controller) { s.pool = pool }
 
 // Checkout implements workers.Checkouter.
 func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string) (func() error, error) {
+	from, err := s.has(commit)
+	if err != nil {
+		return nil, err
+	}
+	return from.Checkout(ctx, commit, dir)
+}
+
+// Submodules implements workers.Submoduler.
+func (s *Share) Submodules(ctx context.Context, commit queue.CommitID, dir string, which queue.Submodules) error {
+	from, err := s.has(commit)
+	if err != nil {
+		return err
+	}
+	can, ok := from.(workers.Submoduler)
+	if !ok {
+		return fmt.Errorf("submodules of %s cannot be fetched here", commit)
+	}
+	return can.Submodules(ctx, commit, dir, which)
+}
+
+// has returns where a commit of a live build is.
+func (s *Share) has(commit queue.CommitID) (workers.Checkouter, error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	from := s.commits[commit]
-	s.mu.Unlock()
 	if from == nil {
 		return nil, fmt.Errorf("commit %s belongs to no build that is known", commit)
 	}
-	return from.Checkout(ctx, commit, dir)
+	return from, nil
 }
 
 // For returns the controller of one queue. A queue that comes late hears at once

@@ -18,7 +18,7 @@ import (
 // directory that an earlier Checkout of this mirror filled costs only what
 // differs: whatever a build changed, made or removed there is undone, ignored
 // files included. The directory is no git repository: what runs in it cannot
-// reach the mirror. Submodules are empty directories.
+// reach the mirror. Submodules are empty directories, see Checkouts.Submodules.
 //
 // The directory is the caller's until release, which leaves its content for
 // the next Checkout. Taking a directory that is in use is an error.
@@ -67,8 +67,7 @@ func (m *Mirror) take(dir string) bool {
 // fill brings the files of a tree into dir. What goes wrong with a directory
 // that was used before is tried once more with an empty one.
 func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error {
-	sum := sha256.Sum256([]byte(dir))
-	index := filepath.Join(m.dir, "checkouts", hex.EncodeToString(sum[:8]))
+	index := m.indexOf(dir)
 	if err := os.MkdirAll(filepath.Dir(index), 0o755); err != nil {
 		return err
 	}
@@ -89,14 +88,25 @@ func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error 
 	return m.refill(ctx, tree, dir, index)
 }
 
+// indexOf is where git's index of a checkout is.
+func (m *Mirror) indexOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(m.dir, "checkouts", hex.EncodeToString(sum[:8]))
+}
+
 // refill first removes what the index does not name, so that nothing a build
 // left, be it a symbolic link in the place of a directory, is in git's way.
 func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index string) error {
 	env := []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir}
-	for _, args := range [][]string{
-		{"clean", "-ffdxq"},
-		{"read-tree", "--reset", "-u", "--no-recurse-submodules", string(tree)},
-	} {
+	clean := []string{"clean", "-ffdxq"}
+	steps := [][]string{clean, {"read-tree", "--reset", "-u", "--no-recurse-submodules", string(tree)}}
+	_, err := os.Stat(m.filledMark(dir))
+	filled := err == nil
+	if filled {
+		// What was a submodule is in no index any more where the tree has none there.
+		steps = append(steps, clean)
+	}
+	for _, args := range steps {
 		if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
 			return err
 		}
@@ -111,6 +121,9 @@ func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index strin
 				return err
 			}
 		}
+	}
+	if filled {
+		return os.Remove(m.filledMark(dir))
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ type Mirror struct {
 	exchanges  map[string]*exchange      // fetches of heads that can still be joined
 	sources    map[string]*helper        // cat-file of repositories on this machine, by directory
 	attributes string                    // what info/attributes says
+	modules    map[string]chan struct{}  // whose turn it is with a submodule's cache
 	ruled      int                       // how often attributes has changed
 }
 
@@ -102,6 +103,7 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		checkouts:  map[string]bool{},
 		exchanges:  map[string]*exchange{},
 		sources:    map[string]*helper{},
+		modules:    map[string]chan struct{}{},
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)

@@ -224,6 +224,7 @@ func (c *Config) Defaults() {
 		s.checkDefaults()
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
+			orDefault(&s.Checkout.Submodules, c.Checkout.Submodules)
 		}
 	}
 	if len(c.Analysis.Analyzers) == 0 {

@@ -112,6 +112,10 @@ func (r *configReader) value(path string, n ast.Node, v reflect.Value, rule fiel
 		r.check(path, n, v)
 		return
 	}
+	if v.Type() == reflect.TypeFor[Submodules]() {
+		r.submodules(path, n, v)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		r.structure(path, n, v)

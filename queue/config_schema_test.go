@@ -36,6 +36,9 @@ func TestConfigSchema(t *testing.T) {
 					{Type: "array", Items: &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, MinItems: new(uint64(1)), MaxItems: new(uint64(100))},
 				}}
 			}
+			if typ == reflect.TypeFor[queue.Submodules]() {
+				return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Enum: []any{"recursive"}}}}
+			}
 			if typ == reflect.TypeFor[queue.Check]() {
 				return checkSchema(comments)
 			}
@@ -312,6 +315,8 @@ func (r schemaRoot) checkAt(path string, s schema, v any) []string {
 	case float64:
 		bad(s.Type == "number" || s.Type == "integer" && x == float64(int(x)), "a number")
 		bad((s.Minimum == nil || x >= *s.Minimum) && (s.Maximum == nil || x <= *s.Maximum), "out of range")
+	case bool:
+		bad(s.Type == "boolean", "true or false")
 	default:
 		bad(false, fmt.Sprintf("a %T", v))
 	}

@@ -62,6 +62,8 @@ func mustDifferByField[T any](t *testing.T, base T, digest func(T) queue.Digest)
 			field.SetString(field.String() + "x")
 		case reflect.Int, reflect.Int64:
 			field.SetInt(field.Int() + 1)
+		case reflect.Struct:
+			field.Field(0).SetString("x")
 		case reflect.Slice:
 			list := reflect.MakeSlice(field.Type(), 1, 1)
 			if list.Index(0).Kind() == reflect.Struct {

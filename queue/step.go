@@ -64,6 +64,8 @@ type Step struct {
 	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
 	// Fingerprint is of what Environment has printed on the hosts that run the step; empty: on any. It is in no file.
 	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
+	// Checkout is what the step's checkout holds beside what git has in the commit. Default: that of the file, or nothing.
+	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h"`
 }
@@ -94,6 +96,7 @@ func (s Step) Digest() Digest {
 	if s.Environment != "" || s.Fingerprint != "" {
 		fields = append(fields, "environment1", s.Environment, s.Fingerprint)
 	}
+	fields = append(fields, s.Checkout.fields()...)
 	return DigestOf(fields...)
 }
 

@@ -25,6 +25,13 @@ type Checkouter interface {
 	Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error)
 }
 
+// Submoduler is implemented by a Checkouter that can fill submodules.
+type Submoduler interface {
+	// Submodules fills the folders of submodules in a checkout that is not released
+	// yet. What it has put there, the next Checkout takes away. Errors as in Checkout.
+	Submodules(ctx context.Context, commit queue.CommitID, dir string, which queue.Submodules) error
+}
+
 // RunnerOptions configure a Runner. Zero values mean the defaults.
 type RunnerOptions struct {
 	Dir             string        // the slot's private directory; required, and of one runner only
@@ -112,7 +119,41 @@ type Output struct {
 func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 	r.busy.Lock()
 	defer r.busy.Unlock()
-	release, err := r.checkout(ctx, b.Commit)
+	end := End{Outcome: queue.JobPassed}
+	for _, jobs := range byCheckout(b.Jobs) {
+		if end = r.jobs(ctx, b, jobs, end, out); severity(end.Outcome) > severity(queue.JobInfra) {
+			break
+		}
+	}
+	return end
+}
+
+// byCheckout parts jobs into those that run in one checkout: in their order, as long as
+// it is to hold the same.
+func byCheckout(jobs []queue.Job) [][]queue.Job {
+	var parts [][]queue.Job
+	for i, j := range jobs {
+		if n := len(parts); n > 0 && submodulesOf(jobs[i-1]) == submodulesOf(j) {
+			parts[n-1] = append(parts[n-1], j)
+		} else {
+			parts = append(parts, []queue.Job{j})
+		}
+	}
+	return parts
+}
+
+// submodulesOf returns what the checkout of a job has of submodules; "" for none.
+func submodulesOf(j queue.Job) queue.Submodules {
+	if s := j.Step.Checkout.Submodules; s.On() {
+		return s
+	}
+	return ""
+}
+
+// jobs executes jobs of a build that run in one checkout. end is how the jobs before them
+// have ended; it returns that of all.
+func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end End, out Output) End {
+	release, err := r.checkout(ctx, b.Commit, submodulesOf(jobs[0]))
 	if err != nil {
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
@@ -125,8 +166,8 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 			r.o.Log.Warn("release checkout", "build", b.ID, "dir", r.files.checkout, "error", err)
 		}
 	}()
-	packages := make([]map[string]string, len(b.Jobs))
-	for i, j := range b.Jobs {
+	packages := make([]map[string]string, len(jobs))
+	for i, j := range jobs {
 		if j.Step.Report != queue.ReportGoTestJSON {
 			continue
 		}
@@ -134,8 +175,7 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 			return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 		}
 	}
-	end := End{Outcome: queue.JobPassed}
-	for i, j := range b.Jobs {
+	for i, j := range jobs {
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
@@ -146,11 +186,27 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 	return end
 }
 
-// checkout makes the files of the commit. A directory in which that does not
-// work is removed, once, and made anew: what a step left there may be the cause.
-func (r *Runner) checkout(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
+// checkout makes the files of the commit, and those of its submodules where they are
+// asked for.
+func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, which queue.Submodules) (release func() error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("the checkout takes too long"))
 	defer cancel()
+	if release, err = r.commitFiles(ctx, commit); err != nil || !which.On() {
+		return release, err
+	}
+	s, ok := r.o.Checkout.(Submoduler)
+	if !ok {
+		return nil, errors.Join(errors.New("submodules cannot be fetched here"), release())
+	}
+	if err := s.Submodules(ctx, commit, r.files.checkout, which); err != nil {
+		return nil, errors.Join(context.Cause(ctx), err, release())
+	}
+	return release, nil
+}
+
+// commitFiles makes the files of the commit. A directory in which that does not
+// work is removed, once, and made anew: what a step left there may be the cause.
+func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
 	}

@@ -74,7 +74,7 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	if o.Identity != (forge.Identity{}) {
 		mirror.Identity = o.Identity
 	}
-	runners := set.share.For(mirror)
+	runners := set.share.For(forge.Checkouts{Mirror: mirror, Forge: q.Forge})
 	controller, ci, err := q.builders(runners, forge.OwnRefs{Mirror: mirror, Forge: q.Forge})
 	if err != nil {
 		set.share.Leave(ctx, runners)

@@ -15,25 +15,28 @@ func KeepsLFS(attributes string) bool { return lfs.MatchString(attributes) }
 
 // Unfetched says what steps that the queue's own runners run do not see of a repository:
 // their checkouts hold what git has in the commit, and so an empty folder for each
-// submodule, and of what Git LFS keeps the pointer files. Steps with checks are run by
-// the forge's CI, which fetches what its workflow says.
+// submodule that they do not ask for, and of what Git LFS keeps the pointer files. Steps
+// with checks are run by the forge's CI, which fetches what its workflow says. One that
+// says that it has no submodules is not named for them.
 func Unfetched(c *queue.Config, submodules, lfs bool) []string {
-	var steps []string
+	var steps, empty []string
 	for _, s := range c.Steps {
-		if !s.ByForge() {
-			steps = append(steps, s.Name)
+		if s.ByForge() {
+			continue
+		}
+		steps = append(steps, s.Name)
+		if s.Checkout.Submodules == "" {
+			empty = append(empty, s.Name)
 		}
 	}
-	if len(steps) == 0 {
-		return nil
-	}
-	const instead = "; a step that needs them is to be run by the forge's CI (checks: in place of run:), whose workflow fetches them"
 	var out []string
-	if submodules {
-		out = append(out, "the repository has .gitmodules, and the checkouts of runners leave submodules empty, for "+strings.Join(steps, ", ")+instead+" (submodules: in actions/checkout)")
+	if submodules && len(empty) > 0 {
+		out = append(out, "the repository has .gitmodules, and the checkouts of runners leave submodules empty, for "+strings.Join(empty, ", ")+
+			"; for a step that needs them say checkout: {submodules: true} (or recursive), for one that does not submodules: false")
 	}
-	if lfs {
-		out = append(out, "Git LFS keeps files of the repository (filter=lfs), and the checkouts of runners hold pointers in their place, for "+strings.Join(steps, ", ")+instead+" (lfs: in actions/checkout)")
+	if lfs && len(steps) > 0 {
+		out = append(out, "Git LFS keeps files of the repository (filter=lfs), and the checkouts of runners hold pointers in their place, for "+strings.Join(steps, ", ")+
+			"; a step that needs them is to be run by the forge's CI (checks: in place of run:), whose workflow fetches them (lfs: in actions/checkout)")
 	}
 	return out
 }
