@@ -62,13 +62,13 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 // changes on the one before it, in order; at most queue.ProtectedMost.
 func (p *performer) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
 	for i := 1; i < len(commits) && len(globs) > 0; i++ {
-		paths, err := p.Mirror.ChangedPaths(ctx, commits[i-1], commits[i])
+		deltas, err := p.Mirror.Changed(ctx, commits[i-1], commits[i])
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range paths {
-			if !slices.Contains(out, path) && anyMatch(globs, path) {
-				out = append(out, path)
+		for _, d := range deltas {
+			if !slices.Contains(out, d.Path) && (anyMatch(globs, d.Path) || leads(d) && anyBelow(globs, d.Path)) {
+				out = append(out, d.Path)
 			}
 			if len(out) == queue.ProtectedMost {
 				slices.Sort(out)
@@ -84,6 +84,26 @@ func anyMatch(globs []string, path string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, err := doublestar.Match(glob, path)
 		return err == nil && ok
+	})
+}
+
+// leads reports whether a path is, or was, a symbolic link or a submodule: what is read
+// below it is somewhere else, under another path or in another repository.
+func leads(d forge.Delta) bool {
+	elsewhere := func(mode string) bool { return mode == "120000" || mode == "160000" }
+	return elsewhere(d.OldMode) || elsewhere(d.Mode)
+}
+
+// anyBelow reports whether one of some globs names something below a path. What a glob
+// names in every directory it names where a link leads to, too.
+func anyBelow(globs []string, path string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		for at, c := range glob {
+			if c == '/' && glob[:at] != "**" && anyMatch([]string{glob[:at]}, path) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

@@ -107,6 +107,7 @@ func ToolsNamed(hosts map[string]*Host, steps []Step, inForce string) []string {
 			t := h.ToolsOf(command)
 			switch {
 			case h.Bench != nil:
+			case h.Slots == 0: // it is away; what it had says nothing of those that will come
 			case t.Fingerprint != "":
 				votes[t.Fingerprint] += h.Slots
 			case t.Error == "":

@@ -46,6 +46,8 @@ func TestToolsNamed(t *testing.T) {
 		{"the one with more slots is upgraded", []*queue.Host{equipped("a", 1, "cc", "1"), equipped("b", 2, "cc", "2")}, "1", []string{"2", "1"}},
 		{"all are upgraded", []*queue.Host{equipped("a", 1, "cc", "2"), equipped("b", 2, "cc", "2")}, "1", []string{"2"}},
 		{"those that are not are away", []*queue.Host{equipped("a", 0, "cc", "1"), equipped("b", 2, "cc", "2")}, "1", []string{"2"}},
+		{"all are away", []*queue.Host{equipped("a", 0, "cc", "1"), equipped("b", 0, "cc", "2")}, "1", []string{"1"}},
+		{"all are away, and one comes that says nothing yet", []*queue.Host{equipped("a", 0, "cc", "1"), equipped("b", 1, "cc", "")}, "1", []string{"1"}},
 		{"it fails everywhere", []*queue.Host{equipped("a", 1, "cc", "error")}, "1", []string{"1"}},
 		{"it fails somewhere", []*queue.Host{equipped("a", 5, "cc", "error"), equipped("b", 1, "cc", "2")}, "2", []string{"2"}},
 	} {
