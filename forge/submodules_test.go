@@ -175,15 +175,16 @@ func TestSubmoduleBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "checkout")
-	for _, l := range [][2]string{{"third/lib", filepath.Join(outside, "lib")}, {"third", outside}} {
+	for i, l := range [][2]string{{"third/lib", filepath.Join(outside, "lib")}, {"third", outside}, {"third/lib", filepath.Join(outside, "lib")}, {"third", outside}} {
+		which := []queue.Submodules{queue.SubmodulesTop, queue.SubmodulesTop, queue.SubmodulesOff, queue.SubmodulesOff}[i]
 		if _, err := checkedOut(t, c, a, to, queue.SubmodulesTop); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(os.RemoveAll(filepath.Join(to, l[0])), os.Symlink(l[1], filepath.Join(to, l[0]))); err != nil {
 			t.Fatal(err)
 		}
-		got, err := checkedOut(t, c, a, to, queue.SubmodulesTop)
-		wantFiles(t, got, err, "third/lib/l=1")
+		got, err := checkedOut(t, c, a, to, which)
+		wantFiles(t, got, err, map[queue.Submodules]string{queue.SubmodulesTop: "third/lib/l=1"}[which])
 		if left, err := os.ReadDir(filepath.Join(outside, "lib")); err != nil || len(left) != 1 {
 			t.Errorf("%s: what is outside is now %v %v", l[0], left, err)
 		}
@@ -212,7 +213,7 @@ func TestSubmodulesRefused(t *testing.T) {
 		{gitmodule("x", "lib", "https://me:hunter2@host.invalid/o/lib.git"), l, "holds a password"},
 		{gitmodule("x", "lib", "--upload-pack=touch "+mark), l, "which is none"},
 		{gitmodule("x", "lib", "../../../../../../../../../../../../../../../../lib.git"), l, "leads above"},
-		{gitmodule("x", "lib", "../none.git"), l, "the repository is not there"},
+		{gitmodule("x", "lib", "../none.git"), l, "it is not there, or not to be read"},
 		{gitmodule("x", "lib", "../lib.git"), gone, "has no commit " + string(gone)},
 		{gitmodule("x", "lib", "../lib.git") + "\tupdate = !touch " + mark + "\n", l, "wants a command"},
 		{gitmodule("x", "lib", "../lib.git") + gitmodule("y", "../up", "../lib.git"), l, `the part ".."`},
@@ -227,7 +228,7 @@ func TestSubmodulesRefused(t *testing.T) {
 		app := repoAt(t, dir, fmt.Sprintf("app%d.git", i))
 		a := app.with(files{".gitmodules": c.modules}, map[string]queue.CommitID{"lib": c.commit})
 		_, err := checkedOut(t, forge.Checkouts{Mirror: app.fetched(), Forge: host{remote: app.remote()}}, a, filepath.Join(t.TempDir(), "c"), queue.SubmodulesAll)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || len(err.Error()) > 480 || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, want %q", c.modules, err, c.want)
 		}
 	}
