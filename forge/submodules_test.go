@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -158,6 +160,40 @@ func TestSubmodules(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A cache that no build has used for long makes room.
+func TestUnusedSubmodules(t *testing.T) {
+	dir := t.TempDir()
+	app := repoAt(t, dir, "app.git")
+	app.with(files{"f": "1"}, nil)
+	m := app.fetched()
+	c := forge.Checkouts{Mirror: m, Forge: host{remote: app.remote()}}
+	caches := func() []string {
+		return must(filepath.Glob(filepath.Join(m.Dir(), "submodules", "*", "submitqueue.index")))(t)
+	}
+	use := func(name string) {
+		t.Helper()
+		lib := repoAt(t, dir, name+".git")
+		a := app.with(files{".gitmodules": gitmodule("x", "lib", "../"+name+".git")}, map[string]queue.CommitID{"lib": lib.with(files{"l": name}, nil)})
+		app.fetch(m, "main")
+		got, err := checkedOut(t, c, a, filepath.Join(t.TempDir(), "c"), queue.SubmodulesTop)
+		wantFiles(t, got, err, "f=1 lib/l="+name)
+	}
+	use("one")
+	first := caches()
+	use("two")
+	if len(first) != 1 || len(caches()) != 2 {
+		t.Fatalf("%v, then %v", first, caches())
+	}
+	old := time.Now().AddDate(0, 0, -31)
+	if err := os.Chtimes(first[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	use("three")
+	if left := caches(); len(left) != 2 || slices.Contains(left, first[0]) {
+		t.Errorf("%v, with %v", left, first)
+	}
 }
 
 // A step that makes a link in the place of a submodule has nothing outside emptied.
