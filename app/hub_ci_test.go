@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
@@ -560,6 +561,33 @@ func TestCIEarlierPasses(t *testing.T) {
 				t.Errorf("built %d times, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+// Passes of a target are forgotten that the head of a change has had from its own
+// workflow: nothing is asked of that workflow's results any more, and it is built once.
+func TestCIEarlierPassesThatAreForgotten(t *testing.T) {
+	h := newCIHub(t, byCI("earlier: count\n"), func(p forgetest.CIPush) []forgetest.CIJob {
+		if p.Branch == "main" || strings.HasPrefix(p.Branch, "submitqueue-targets/") {
+			return nil
+		}
+		return judged(p.On("submitqueue/x"))
+	})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.Comment("ada", n, "/queue forget step=unit")
+	h.until("it is forgotten", func(c *speculation.Core) bool { return len(c.State().Main.Forgotten) == 1 })
+	h.proven()
+	h.Comment("ann", n, "/land")
+	if ch := h.settled(n); ch.Phase != queue.Landed || ch.Builds != 1 {
+		t.Errorf("%s after %d builds: %+v", ch.Phase, ch.Builds, ch.Reason)
+	}
+	h.says(n, "Landed")
+	if !slices.ContainsFunc(h.CIRuns(), func(r forgetest.CIRun) bool {
+		_, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":a")
+		return err == nil && strings.HasPrefix(r.Branch, "submitqueue/")
+	}) {
+		t.Error("it landed by what had passed before that was forgotten")
 	}
 }
 

@@ -138,7 +138,7 @@ func TestARevertOfWhatIsProtected(t *testing.T) {
 	h := newHub(t, hubOptions{files: files})
 	h.proven()
 	tip := h.push("ada", "main", map[string]string{"api/bad": "bad\n"})
-	if r := h.reverted(queue.RevertUnknown); r.Why.Code != queue.ReasonNeedsApprove || r.Number != 0 {
+	if r := h.reverted(queue.RevertUnknown); r.Why.Code != queue.ReasonRequirements || r.Number != 0 {
 		t.Errorf("%+v", r)
 	}
 	h.mainCheck(tip, "failure", "could not be built: an administrator must approve this commit", "`api/bad`")

@@ -15,9 +15,10 @@ func (p *performer) sameTree(ctx context.Context, b *queue.Build) error {
 		return nil
 	}
 	var head queue.CommitID
+	var from queue.Instant
 	if err := p.facts(func(c *speculation.Core) {
 		if ch := c.State().Changes[b.Change]; ch != nil {
-			head = ch.Head
+			head, from = ch.Head, c.OutdatedUntil(b)
 		}
 	}); err != nil || head == "" {
 		return err
@@ -29,7 +30,7 @@ func (p *performer) sameTree(ctx context.Context, b *queue.Build) error {
 	case err != nil: // a head that came meanwhile is not in the mirror yet
 		p.Log.Info("a head could not be compared with what is built; it is built", "queue", p.Queue, "build", b.ID, "error", err)
 	case len(paths) == 0:
-		b.Same = head
+		b.Same, b.SameFrom = head, from
 	}
 	return nil
 }

@@ -246,41 +246,44 @@ func (p *performer) react(ctx context.Context, key string, t queue.React) (queue
 // probe hands a benched host what another one has passed; the workers report by events
 // of their own.
 func (p *performer) probe(ctx context.Context, key string, t queue.ProbeHost) (queue.Body, error) {
-	var b *queue.Build
-	if err := p.facts(func(c *speculation.Core) {
-		if h := c.State().Hosts[t.Host]; h != nil && h.Bench != nil && h.Bench.Probe != nil && h.Bench.Probe.ID == t.Build {
-			copied := *h.Bench.Probe
-			b = &copied
+	b, err := p.buildOf(ctx, func(s *queue.State) *queue.Build {
+		if h := s.Hosts[t.Host]; h != nil && h.Bench != nil && h.Bench.Probe != nil && h.Bench.Probe.ID == t.Build {
+			return h.Bench.Probe
 		}
-	}); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	if b == nil {
 		return queue.Done{Action: key}, nil
-	}
-	if err := p.hold(ctx, b.Commit); err != nil {
-		return nil, err
 	}
 	return nil, p.Workers.Run(ctx, *b, key)
 }
 
-// run hands a build to the workers; they report by events of their own.
-func (p *performer) run(ctx context.Context, key string, t queue.Run) (queue.Body, error) {
-	var b *queue.Build
+// buildOf returns a copy of a build of the state, whose commit is held; nil: there is
+// no such build any more.
+func (p *performer) buildOf(ctx context.Context, find func(*queue.State) *queue.Build) (b *queue.Build, err error) {
 	if err := p.facts(func(c *speculation.Core) {
-		if live := c.State().Builds[t.Build]; live != nil {
+		if live := find(c.State()); live != nil {
 			copied := *live
 			copied.Jobs = slices.Clone(live.Jobs)
 			b = &copied
 		}
-	}); err != nil {
+	}); err != nil || b == nil {
+		return nil, err
+	}
+	return b, p.hold(ctx, b.Commit)
+}
+
+// run hands a build to the workers; they report by events of their own.
+func (p *performer) run(ctx context.Context, key string, t queue.Run) (queue.Body, error) {
+	b, err := p.buildOf(ctx, func(s *queue.State) *queue.Build { return s.Builds[t.Build] })
+	if err != nil {
 		return nil, err
 	}
 	if b == nil {
 		return queue.Done{Action: key}, nil
-	}
-	if err := p.hold(ctx, b.Commit); err != nil {
-		return nil, err
 	}
 	if err := p.sameTree(ctx, b); err != nil {
 		return nil, err

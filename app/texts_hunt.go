@@ -176,9 +176,12 @@ func (w voice) unbuilt(why queue.Reason) string {
 	if why.Code == "" {
 		return ""
 	}
-	text := ": " + w.short(why.Code)
-	if len(why.Names) > 0 {
-		text += " (" + w.codes(why.Names) + ")"
+	text, names := ": "+w.lacks(why), why.Names
+	if len(why.Unmet) > 0 {
+		names = why.Unmet[0].Names
+	}
+	if len(names) > 0 {
+		text += " (" + w.codes(names) + ")"
 	}
 	return text
 }

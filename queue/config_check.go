@@ -282,15 +282,25 @@ func checkCycles(r *configReader, at, format string, list []needing) {
 	}
 }
 
+// glob reports what is wrong with any glob, and whether there is more to be looked at.
+func (r *configReader) glob(path, g string) bool {
+	switch {
+	case g == "" || r.bad[path]:
+	case len(g) > maxGlob:
+		r.report(path, "%s has %d characters, and a glob may have at most %d", path, len(g), maxGlob)
+	case strings.HasPrefix(g, "!"):
+		r.report(path, "%s is %s: exclusions with \"!\" are not supported, list what is meant", path, quoted(g))
+	default:
+		return true
+	}
+	return false
+}
+
 func (r *configReader) globs(path string, globs []string) {
 	for i, g := range globs {
 		sub := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case g == "" || r.bad[sub]:
-		case len(g) > maxGlob:
-			r.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
-		case strings.HasPrefix(g, "!"):
-			r.report(sub, "%s is %s: exclusions with \"!\" are not supported, list what is meant", sub, quoted(g))
+		case !r.glob(sub, g):
 		case strings.HasPrefix(g, "/"), strings.HasPrefix(g, "./"):
 			r.report(sub, "%s is %s: globs begin at the repository's root, write %s", sub, quoted(g), quoted(strings.TrimLeft(g, "./")))
 		case contains(strings.Split(g, "/"), ".."):

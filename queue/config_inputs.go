@@ -2,7 +2,6 @@ package queue
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -20,11 +19,7 @@ func checkInputs(r *configReader, at string, list []Inputs, targets bool) {
 		for j, g := range in.Targets {
 			sub := fmt.Sprintf("%s.targets[%d]", path, j)
 			switch {
-			case g == "" || r.bad[sub]:
-			case len(g) > maxGlob:
-				r.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
-			case strings.HasPrefix(g, "!"):
-				r.report(sub, "%s is %s: exclusions with \"!\" are not supported, list what is meant", sub, quoted(g))
+			case !r.glob(sub, g):
 			case g == TargetTree || g == TargetUnowned:
 				r.report(sub, "%s is %s, which is no target of an analyzer: name targets, or take the files into analysis.barrier", sub, quoted(g))
 			case !doublestar.ValidatePattern(g):

@@ -70,17 +70,25 @@ func (c *Core) retool() {
 }
 
 // equipped reports whether a host that gets builds has the tools that a step is
-// verified with, as far as anybody has said.
+// verified with, as far as anybody has said. A benched host gets those that no other one
+// can run; where others have tools, the queue is about to go by these.
 func (c *Core) equipped(st queue.Step) bool {
 	if st.Environment == "" || !c.toldFleet() {
 		return true
 	}
+	alone, others := false, false
 	for _, h := range c.s.Hosts {
-		if h.Slots > 0 && h.Bench == nil && h.Has(st) {
+		switch {
+		case h.Slots == 0:
+		case h.Bench != nil:
+			alone = alone || h.Has(st)
+		case h.Has(st):
 			return true
+		default:
+			others = others || h.ToolsOf(st.Environment).Fingerprint != ""
 		}
 	}
-	return false
+	return alone && !others
 }
 
 // forgetHosts drops hosts that are away and of which nothing counts any more.

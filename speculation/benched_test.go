@@ -216,3 +216,32 @@ func TestCheckoutFailsOnOneHost(t *testing.T) {
 		t.Errorf("%s %+v", ch.Phase, ch.Reason)
 	}
 }
+
+// The only host that has the tools of a step is benched, for what it fails in others: it
+// goes on to run that step, since nobody else can.
+func TestBenchedHostAloneHasTheTools(t *testing.T) {
+	c := New(queue.NewState("main"))
+	st := queue.Step{Name: "unit", Run: "make", Environment: "cc", Fingerprint: "1"}
+	has := func(fingerprint, err string) []queue.Tools {
+		return []queue.Tools{{Command: "cc", Fingerprint: fingerprint, Error: err}}
+	}
+	c.s.Hosts = map[string]*queue.Host{
+		"m1": {Name: "m1", Slots: 1, Tools: has("1", ""), Bench: &queue.Bench{Since: 1}},
+		"m2": {Name: "m2", Slots: 1, Tools: has("", "no compiler")},
+	}
+	if !c.equipped(st) {
+		t.Error("it waits for tools that a host has")
+	}
+	c.s.Hosts["m2"].Tools = has("2", "")
+	if c.equipped(st) {
+		t.Error("it is built, though the queue is about to go by the tools of hosts that are not benched")
+	}
+	c.s.Hosts["m2"].Tools = has("1", "")
+	if !c.equipped(st) {
+		t.Error("it waits for tools that a host which is not benched has")
+	}
+	c.s.Hosts["m1"].Slots, c.s.Hosts["m2"].Tools = 0, has("", "no compiler")
+	if c.equipped(st) {
+		t.Error("the host with the tools is away")
+	}
+}

@@ -23,6 +23,7 @@ func elder(t *testing.T) *world {
 		files["x/"+n] = "text"
 	}
 	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w.versionless = true
 	data, err := os.ReadFile("testdata/state_of_2026_11.json")
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,9 @@ import "github.com/submitqueue/submitqueue/queue"
 //     when the run was, which what was forgotten or refuted since goes by; queue/ledger.go says
 //     how much failing decides. queue/redisstore/archive.go keeps passes, and
 //     app/perform_translate.go carries them over to another version of the analyzer.
+//   - What the queue asks to land by itself, as main's configuration has it
+//     (speculation/revert.go), is a pull request like any other: it passes the gate, what
+//     the forge requires of it, and the check of protected paths.
 //   - Where main is, and what is unproven there: speculation/tip.go and
 //     app/perform_git.go. forge/push.go and forge/along.go move it, with the lease on
 //     what the gate was asked about.

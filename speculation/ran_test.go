@@ -81,3 +81,19 @@ func TestAPassOfBeforeItWasForgotten(t *testing.T) {
 		t.Errorf("%s, %d lost builds", w.change(p).Phase, w.change(p).Infra)
 	}
 }
+
+// TestAPassThatEndedBeforeItWasForgotten: of a run it is told only when it has ended,
+// before its build was asked for, and its keys were forgotten in between.
+func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
+	c := New(queue.NewState("main"))
+	c.now = queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
+	c.s.Main.Forgotten = []queue.Forgotten{{Target: "a", At: c.now.Add(-10 * minute)}}
+	b := &queue.Build{At: c.now.Add(-5 * minute)}
+	k := queue.Key{Step: "unit", Target: "a"}
+	if !c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.now.Add(-20 * minute)})) {
+		t.Error("a pass of before it was forgotten counts")
+	}
+	if c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.now.Add(-minute)})) {
+		t.Error("a pass of after that does not count")
+	}
+}

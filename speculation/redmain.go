@@ -51,6 +51,6 @@ func (c *Core) mainFacts(red bool) queue.Digest {
 
 // toldMain takes in what the check of a commit of main says.
 func (c *Core) toldMain(t queue.Tell) {
-	c.s.Main.Told = queue.Told{Commit: t.Commit, Want: t.Want, Red: t.Red}
+	c.s.Main.Told = queue.Told(t)
 	c.touchMain()
 }

@@ -3,6 +3,7 @@ package speculation
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -79,10 +80,14 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 			c.wakeAt(ch.Decided.Add(parkedRetry))
 		}
 	}
+	policy := c.rules().RedMain.Revert
+	if policy != queue.RevertLand {
+		c.takeOut(h, x)
+	}
 	if r = x.Revert; r == nil || r.Trouble != "" {
 		return
 	}
-	switch policy := c.rules().RedMain.Revert; {
+	switch {
 	case r.Number == 0:
 		ch := c.s.Changes[r.Change]
 		if policy.Proposes() && r.State == queue.RevertProven && r.On == m.Tip && ch != nil && c.s.Push == nil {
@@ -90,7 +95,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		}
 	case policy == queue.RevertLand && !r.Landing:
 		r.Landing = true
-		c.request(queue.Request{ID: queue.OwnRequests + h.ID + "/" + string(x.Commit), Number: r.Number, User: ourName,
+		c.request(queue.Request{ID: c.landRequest(h, x), Number: r.Number, User: ourName,
 			Command: queue.Command{Verb: queue.CommandLand}, At: c.now, Head: r.Commit, Own: true})
 		c.retell(h, x)
 	}
@@ -299,18 +304,49 @@ func (c *Core) withdraw(h *queue.Hunt, x *queue.Culprit) {
 	}
 	c.endRevert(c.s.Changes[r.Change])
 	c.drop(queue.Propose{Hunt: h.ID, Commit: x.Commit})
-	if r.Landing {
-		if q := c.s.Requests[queue.OwnRequests+h.ID+"/"+string(x.Commit)]; q != nil {
-			c.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
-			c.forget(q)
-		}
-		if ch := c.active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
-			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
-		}
-	}
+	c.takeOut(h, x)
 	if r.State == queue.RevertTrying {
 		x.Revert = nil
 		c.retell(h, x)
+	}
+}
+
+// landRequest names the request to land a revert. What the queue has taken out itself is
+// asked for under another name; what people have taken out stays out.
+func (c *Core) landRequest(h *queue.Hunt, x *queue.Culprit) string {
+	id := ownRequest(h, x)
+	if p := c.s.Pulls[x.Revert.Number]; p != nil {
+		last := c.s.Changes[p.Last]
+		if last != nil && last.Own && last.Phase == queue.Cancelled && last.Reason.Code == queue.ReasonCancelled && slices.Equal(last.Reason.Names, []string{ourName}) {
+			id += "@" + strconv.FormatInt(int64(c.now), 10)
+		}
+	}
+	return id
+}
+
+func ownRequest(h *queue.Hunt, x *queue.Culprit) string {
+	return queue.OwnRequests + h.ID + "/" + string(x.Commit)
+}
+
+// takeOut takes back that the queue has asked to land a revert, which it may not, or is
+// not to, any more.
+func (c *Core) takeOut(h *queue.Hunt, x *queue.Culprit) {
+	r := x.Revert
+	if r == nil || r.Number == 0 {
+		return
+	}
+	for _, id := range sorted(c.s.Requests) {
+		if q := c.s.Requests[id]; q.Own && strings.HasPrefix(id, ownRequest(h, x)) {
+			c.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
+			c.forget(q)
+		}
+	}
+	if ch := c.active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
+	}
+	if r.Landing {
+		r.Landing = false
+		c.touchHunt(h)
 	}
 }
 

@@ -322,3 +322,37 @@ func TestRevertIsARepair(t *testing.T) {
 		t.Errorf("main proven: %t, after %v", w.core.provenMain(), w.now.Sub(began))
 	}
 }
+
+// Main's configuration has it no more that reverts land by themselves, while one waits:
+// it does not land, and its pull request stays for people. When it has that again, the
+// revert lands.
+func TestRevertThatMayNotLandAnyMore(t *testing.T) {
+	for _, policy := range []queue.RevertPolicy{queue.RevertPropose, queue.RevertPrepare, queue.RevertOff} {
+		w, _ := redWorld(t, unit, 0, 4)
+		w.requires = true
+		w.rules.RedMain.Revert = queue.RevertLand
+		w.lackAll = []queue.Requirement{{Kind: queue.RequireReviews}}
+		w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		n := w.revertOf().Number
+		if ch := w.core.active(n); n == 0 || ch == nil || ch.Phase != queue.Parked {
+			t.Fatalf("#%d: %+v", n, ch)
+		}
+		w.rules.RedMain.Revert = policy
+		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "1"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		if ch := w.core.active(n); ch != nil || !w.pulls[n].open {
+			t.Errorf("%s: #%d is in the queue, %s: %+v", policy, n, ch.Phase, ch.Reason)
+		}
+		w.pulls[n].lacks, w.lackAll = nil, nil
+		w.rules.RedMain.Revert = queue.RevertLand
+		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		if setOf(w.commits[w.main].tree["a/code"])["bad"] || len(w.pulls) != 1 {
+			t.Errorf("%s: it may land again, and has not: %+v", policy, w.hunt().Culprits[0].Revert)
+		}
+	}
+}

@@ -109,6 +109,12 @@ func (w *world) anyKeysOf(t tree) []queue.Key {
 	defer func() { w.versions = before }()
 	w.versions = []string{"go/3", "go/2", "go/1", "rs/2", "rs/1"}
 	keys = nil
+	if w.versionless {
+		back := w.versions
+		w.versions = nil
+		keys = w.keysOf(t)
+		w.versions = back
+	}
 	for _, v := range w.knownFor(t) {
 		back := w.under(v)
 		keys = append(keys, w.keysOf(t)...)

@@ -54,6 +54,10 @@ var doors = []door{
 		"app.performer.pushMain":     "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
 		"app.performer.deleteBranch": "the branch of a pull request that has landed",
 	}},
+	{"has a branch of our own moved", calls("forge", "Stage", "Unstage"), map[string]string{
+		"app.performer.landChecked": "what is about to land is shown to the forge, and taken away again",
+		"app.performer.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
+	}},
 	{"has refs of our own moved", calls("workers/forgeci", "Push"), map[string]string{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
 	}},

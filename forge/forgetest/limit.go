@@ -40,7 +40,7 @@ func (c *Creation) Take(now time.Time) (wait time.Duration) {
 // description marks those: "This endpoint triggers notifications. Creating content
 // too quickly using this endpoint may result in secondary rate limiting."
 func Creates(route string) bool {
-	return route == "POST /repos/{owner}/{repo}/issues/{number}/comments"
+	return route == "POST /repos/{owner}/{repo}/issues/{number}/comments" || route == "POST /repos/{owner}/{repo}/pulls"
 }
 
 // asker is whose limits a request counts against. Whoever acts for an installation

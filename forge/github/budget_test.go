@@ -252,7 +252,8 @@ func TestPeopleComeFirst(t *testing.T) {
 		}
 		close(github.hold)
 		wg.Wait()
-		if last := strings.Join(github.paths[len(github.paths)-6:], ""); last != strings.Repeat("/poll", 6) {
+		// The last commands may be let through before polls and yet be seen after them.
+		if last := strings.Join(github.paths[len(github.paths)-6-atOnce/4:], ""); strings.Count(last, "/poll") != 6 {
 			t.Errorf("the last ones: %s", last)
 		}
 		if b.flying != 0 || b.behind != 0 || b.waiting != 0 || b.asked != 50 {

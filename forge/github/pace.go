@@ -72,7 +72,7 @@ func (b *budget) giveBack(creates bool) {
 }
 
 // creates says whether a request makes what GitHub's limit on content counts: of
-// what we ask for, new comments.
+// what we ask for, new comments and pull requests.
 func creates(req *http.Request) bool {
-	return req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/comments")
+	return req.Method == http.MethodPost && (strings.HasSuffix(req.URL.Path, "/comments") || strings.HasSuffix(req.URL.Path, "/pulls"))
 }

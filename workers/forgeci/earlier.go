@@ -3,6 +3,7 @@ package forgeci
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -30,7 +31,7 @@ func (c *Controller) lookEarlier(ctx context.Context, batch []*entry) {
 		c.mu.Lock()
 		open := 0
 		for _, j := range e.jobs {
-			if list := passedEarlier(j.Step, got.List, runs); list != nil && e.done == nil {
+			if list := passedEarlier(j.Step, got.List, runs, e.from(c.skew)); list != nil && e.done == nil {
 				c.decide(e, j, finding{outcome: queue.JobPassed, list: list})
 			} else {
 				open++
@@ -41,10 +42,19 @@ func (c *Controller) lookEarlier(ctx context.Context, batch []*entry) {
 	}
 }
 
+// from returns the moment, by the forge's clock, after which what passed on the head of
+// the change must have begun; zero: it does not matter.
+func (e *entry) from(skew time.Duration) time.Time {
+	if e.build.SameFrom == 0 {
+		return time.Time{}
+	}
+	return e.build.SameFrom.Time().Add(skew)
+}
+
 // passedEarlier returns the results by which a step has passed on a commit, or
 // nil: each of its checks has them, and all of them are passes of ended runs that
-// a push has started.
-func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) {
+// a push has started, and that began after a moment.
+func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun, from time.Time) (out []forge.CIResult) {
 	if !s.CountsEarlier() {
 		return nil
 	}
@@ -69,7 +79,9 @@ func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun) (out
 			}
 		}
 		found = standing(found, runs)
-		if len(found) == 0 || slices.ContainsFunc(found, func(r forge.CIResult) bool { return r.State != forge.CIPassed }) {
+		if len(found) == 0 || slices.ContainsFunc(found, func(r forge.CIResult) bool {
+			return r.State != forge.CIPassed || !from.IsZero() && !r.At.After(from)
+		}) {
 			return nil
 		}
 		out = append(out, found...)

@@ -232,7 +232,7 @@ func (e *entry) result(j *job, f finding, at moment) queue.JobDone {
 			out.Pages = append(out.Pages, queue.Page{Name: r.Name, URL: r.URL})
 		}
 	}
-	if last.After(first) && !first.IsZero() {
+	if !last.Before(first) && !first.IsZero() { // the forge tells whole seconds: a quick one ends as it begins
 		out.Took = last.Sub(first)
 		out.Began, out.Ended = queue.At(first.Add(-at.skew)), queue.At(last.Add(-at.skew))
 	}

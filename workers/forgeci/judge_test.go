@@ -231,20 +231,23 @@ func TestPassedEarlier(t *testing.T) {
 		"another's too":       {[]forge.CIResult{passed, forge.CIResult{ID: 8, Name: "test", App: "evil", Suite: 1, Bound: false, State: forge.CIPassed}}, run, false},
 		"a status too":        {[]forge.CIResult{passed, status}, run, false},
 	} {
-		got := passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run})
+		got := passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run}, time.Time{})
 		if (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	actions := queue.Step{Checks: []queue.Check{{Name: "test", App: queue.AppActions}}, Earlier: queue.EarlierCount}
-	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, time.Time{}) != nil {
 		t.Error("a pass of nobody counts for one of an App")
 	}
 	passed.App = queue.AppActions
-	if passedEarlier(actions, []forge.CIResult{passed, status}, []forge.CIRun{run}) == nil {
+	if passedEarlier(actions, []forge.CIResult{passed, status}, []forge.CIRun{run}, time.Time{}) == nil {
 		t.Error("a status hides the pass of the App that is named")
 	}
-	if passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}}, []forge.CIResult{passed}, []forge.CIRun{run}) != nil {
+	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, passed.At) != nil || passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, passed.At.Add(-1)) == nil {
+		t.Error("it does not matter when it began")
+	}
+	if passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}}, []forge.CIResult{passed}, []forge.CIRun{run}, time.Time{}) != nil {
 		t.Error("it counts where nobody asked for it")
 	}
 }
@@ -368,6 +371,11 @@ func TestResultsSayWhenTheyRan(t *testing.T) {
 	got := e.result(e.jobs[0], f, moment{skew: skew, name: "ci"})
 	if got.Began != queue.At(start.Add(time.Minute)) || got.Ended != queue.At(start.Add(5*time.Minute)) || got.Took != 4*time.Minute || got.Machine != "ci" {
 		t.Errorf("%s ran from %v to %v, in %v", got.Machine, got.Began.Time(), got.Ended.Time(), got.Took)
+	}
+	first.Ended = first.At
+	f.list = []forge.CIResult{first}
+	if got = e.result(e.jobs[0], f, moment{skew: skew}); got.Began != queue.At(start.Add(time.Minute)) || got.Ended != got.Began {
+		t.Errorf("within the same second: from %v to %v", got.Began.Time(), got.Ended.Time())
 	}
 	first.Ended = time.Time{}
 	f.list = []forge.CIResult{first}
