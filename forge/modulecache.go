@@ -12,23 +12,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // moduleRef begins the refs by which a cache keeps commits.
 const moduleRef = "refs/modules/c"
+
+// moduleIndex is git's index in a cache; each use writes it.
+const moduleIndex = "submitqueue.index"
+
+// moduleAge is how long a cache stays that no build uses.
+const moduleAge = 30 * 24 * time.Hour
 
 // moduleCache returns the repository in which the commits of an address are kept, for the
 // caller alone until unlock.
 func (m *Mirror) moduleCache(ctx context.Context, address string) (dir string, unlock func(), err error) {
 	sum := sha256.Sum256([]byte(address))
 	name := hex.EncodeToString(sum[:16])
-	m.mu.Lock()
-	turn := m.modules[name]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		m.modules[name] = turn
-	}
-	m.mu.Unlock()
+	turn := m.turn(name)
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
@@ -40,6 +41,42 @@ func (m *Mirror) moduleCache(ctx context.Context, address string) (dir string, u
 		return "", nil, fmt.Errorf("its cache: %w", err)
 	}
 	return dir, func() { <-turn }, nil
+}
+
+// turn returns what is held by whoever uses a cache.
+func (m *Mirror) turn(name string) chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.modules[name] == nil {
+		m.modules[name] = make(chan struct{}, 1)
+	}
+	return m.modules[name]
+}
+
+// dropUnused removes the caches that no build has used for long.
+func (m *Mirror) dropUnused() error {
+	dir := filepath.Join(m.dir, "submodules")
+	caches, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range caches {
+		used, err := os.Stat(filepath.Join(dir, c.Name(), moduleIndex))
+		if err != nil || time.Since(used.ModTime()) < moduleAge {
+			continue // or never used: it is being made, or the next one of its address uses it
+		}
+		turn := m.turn(c.Name())
+		select {
+		case turn <- struct{}{}:
+			err = os.RemoveAll(filepath.Join(dir, c.Name()))
+			<-turn
+		default:
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openCache makes the cache if there is none, and anew if it has become large.
@@ -56,8 +93,10 @@ func (m *Mirror) openCache(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	_, err = m.inModule(ctx, dir, nil, "init", "--quiet", "--bare", "--template=")
-	return err
+	if _, err := m.inModule(ctx, dir, nil, "init", "--quiet", "--bare", "--template="); err != nil {
+		return err
+	}
+	return m.dropUnused()
 }
 
 // inModule runs git on a cache, or on the mirror, and returns its standard output.
@@ -114,7 +153,7 @@ func stderrOf(err error) string {
 
 // placeModule writes the files of a commit into its empty folder.
 func (m *Mirror) placeModule(ctx context.Context, h holder) error {
-	index := filepath.Join(h.git, "submitqueue.index")
+	index := filepath.Join(h.git, moduleIndex)
 	if err := os.Remove(index); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

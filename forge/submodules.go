@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -89,6 +90,24 @@ type moduleFiller struct {
 	left int // how many more are fetched
 }
 
+// moduleError is why a submodule cannot be filled. Its text is short enough to be shown
+// whole, whatever a host has said.
+type moduleError struct {
+	name string
+	err  error
+}
+
+func (e *moduleError) Error() string {
+	const head, end = 240, 120
+	text := e.err.Error()
+	if len(text) > head+end {
+		text = strings.ToValidUTF8(text[:head]+" … "+text[len(text)-end:], "")
+	}
+	return fmt.Sprintf("submodule %.80q: %s", e.name, text)
+}
+
+func (e *moduleError) Unwrap() error { return e.err }
+
 // fill fills submodules of a commit.
 func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth int) error {
 	for _, l := range links {
@@ -101,7 +120,7 @@ func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth i
 		}
 		below, next, err := f.one(ctx, h, l)
 		if err != nil {
-			return fmt.Errorf("submodule %.200q: %w", name, err)
+			return &moduleError{name: name, err: err}
 		}
 		if err := f.fill(ctx, below, next, depth+1); err != nil {
 			return err
@@ -130,7 +149,7 @@ func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder,
 	}
 	defer unlock()
 	if err := f.fetch(ctx, cache, address, l.OID); err != nil {
-		return below, nil, fmt.Errorf("fetching from %.200s: %w", address, err)
+		return below, nil, fmt.Errorf("fetching from %.100s: %w", address, err)
 	}
 	below = holder{git: cache, commit: l.OID, url: address, dir: dir, at: h.at + l.Path + "/"}
 	if err := f.m.placeModule(ctx, below); err != nil {
@@ -155,8 +174,8 @@ func (f *moduleFiller) fetch(ctx context.Context, cache, address, commit string)
 		}
 	}
 	if err = f.m.fetchModule(ctx, cache, address, commit, nil); isDenied(err) {
-		return fmt.Errorf("the repository is not there, or not to be read without credentials (those of the queue are for its own repository): "+
-			"let everybody read it, or have the forge's CI run the step (checks: in place of run:), whose workflow can be given a key (%.200s)", err)
+		return fmt.Errorf("it is not there, or not to be read without credentials other than the queue's: "+
+			"let everybody read it, or have the forge's CI run the step (checks: in place of run:) (%w)", err)
 	}
 	return err
 }

@@ -36,7 +36,10 @@
 //
 // A build is one assignment. Its jobs run one after the other in one checkout,
 // all of them, whether or not one before has failed. Each yields one JobDone;
-// BuildDone comes last.
+// BuildDone comes last. Where the next job asks for other submodules than the one
+// before (Step.Checkout), the checkout is made anew in between, so that no step passes
+// on files that another one asked for; where that fails, the jobs that need it are left
+// out, and the build is an infrastructure error.
 //
 // # What is a failure and what is not
 //
