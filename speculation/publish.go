@@ -233,6 +233,11 @@ func (f *factWriter) reason(r queue.Reason) {
 		for _, n := range q.Names {
 			f.text(n)
 		}
+		f.yes(q.Merged)
+		f.number(len(q.On))
+		for _, id := range q.On {
+			f.text(string(id))
+		}
 	}
 }
 

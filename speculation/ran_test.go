@@ -97,3 +97,33 @@ func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 		t.Error("a pass of after that does not count")
 	}
 }
+
+// TestABuildOfBeforeItWasForgotten: a build has run, the turn that asked for it is lost,
+// and passes are forgotten before it is asked for again: it is another build, since the
+// clock of those who ran the first may be wrong.
+func TestABuildOfBeforeItWasForgotten(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "dev", "/land"))
+	w.settleDown()
+	was := w.going()[0].build
+	l, keys := w.core.s.Links[was.Link], was.Keys()
+	made := func() queue.BuildID {
+		again := *l
+		again.Attempts = was.Attempt
+		return w.core.buildID(&again, keys)
+	}
+	if got := made(); got != was.ID {
+		t.Fatalf("the build %s is asked for again as %s", was.ID, got)
+	}
+	w.step(w.say(p, "boss", "/queue forget c"))
+	w.settleDown()
+	if got := made(); got != was.ID {
+		t.Errorf("passes of another target were forgotten, and the build %s is asked for again as %s", was.ID, got)
+	}
+	w.step(w.say(p, "boss", "/queue forget a"))
+	w.settleDown()
+	if got := made(); got == was.ID {
+		t.Errorf("the build %s of before its passes were forgotten is asked for again", got)
+	}
+}

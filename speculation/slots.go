@@ -376,7 +376,7 @@ func (p *planning) start(cand candidate) {
 	l.Attempts++
 	p.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
-		ID: buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
+		ID: p.buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
 		Attempt: l.Attempts, At: p.now, Value: cand.value, Worth: p.worthOf(&cand),
 	}
 	set := l.Steps
@@ -437,8 +437,23 @@ func (p *planning) start(cand candidate) {
 }
 
 // buildID names the next build of a link. A link that was forgotten and made
-// again counts its attempts anew; the time tells the two apart.
-func buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
-	made := queue.LinkID(string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10))
-	return queue.NewBuildID(made, keys, l.Attempts)
+// again counts its attempts anew; the time tells the two apart. What is asked for after
+// passes of its keys were taken back is told by that from the same build of before,
+// which turns that were lost had asked for: those who ran that one would say again what
+// it has shown.
+func (c *Core) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
+	made := string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10)
+	var back queue.Instant
+	for _, f := range c.s.Main.Forgotten {
+		if slices.ContainsFunc(keys, func(k queue.Key) bool {
+			st, _ := c.step(l, k)
+			return f.Covers(k, st.Name)
+		}) {
+			back = max(back, f.At)
+		}
+	}
+	if back != 0 {
+		made += "@" + strconv.FormatInt(int64(back), 10)
+	}
+	return queue.NewBuildID(queue.LinkID(made), keys, l.Attempts)
 }

@@ -51,7 +51,8 @@ func (w *world) propose(key string, t queue.Propose) queue.Body {
 }
 
 // reverts demands of each revert that is called proven that what its culprit has turned
-// red is green with it.
+// red is green with it. One that has a pull request stays what it was proven to be: what
+// its culprit is accused of since is not held against it.
 func (a *audit) reverts() {
 	w := a.w
 	w.Helper()
@@ -62,7 +63,7 @@ func (a *audit) reverts() {
 		h := w.core.s.Hunts[id]
 		for _, x := range h.Culprits {
 			r := x.Revert
-			if r == nil || r.State != queue.RevertProven {
+			if r == nil || r.State != queue.RevertProven || r.Number != 0 && r.Of != w.core.accusations(x.Commit) {
 				continue
 			}
 			t := w.commits[r.Commit].tree
