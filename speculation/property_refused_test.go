@@ -56,8 +56,9 @@ func (h *history) refuse(percent int) {
 	h.smuggled = percent
 	h.rule = []string{workflowRule, unknownRule}[h.pick(2, "words")]
 	if h.rule == workflowRule && h.pick(2, "refuses refs") == 1 {
-		h.refusesRef = func(id queue.CommitID) string {
-			if h.bringsAt(id, forbidden) {
+		h.refusesRef = func(b *queue.Build) string {
+			was := h.commits[b.Main] // what is on a branch already, the forge does not look at again
+			if b.Change != "" && h.bringsAt(b.Commit, forbidden) && !(was != nil && was.tree.holds(forbidden)) {
 				return h.rule
 			}
 			return ""

@@ -318,8 +318,8 @@ func TestRefusedRefOfABuild(t *testing.T) {
 	l.needs["a"], l.needs["b"] = []string{"b", "c"}, []string{"c"}
 	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
 	w.begin(8)
-	w.refusesRef = func(id queue.CommitID) string {
-		if w.bringsAt(id, "workflow") {
+	w.refusesRef = func(b *queue.Build) string {
+		if w.bringsAt(b.Commit, "workflow") {
 			return workflowRule
 		}
 		return ""
@@ -358,8 +358,8 @@ func TestRefusedRefOfAFormerMain(t *testing.T) {
 	w := newWorld(t, l, files, rulesOf(queue.Rules{External: queue.ExternalTrust}))
 	w.begin(8)
 	clean := w.commits[w.main].tree
-	w.refusesRef = func(id queue.CommitID) string {
-		if setOf(w.commits[id].tree["b/code"])["workflow"] {
+	w.refusesRef = func(b *queue.Build) string {
+		if setOf(w.commits[b.Commit].tree["b/code"])["workflow"] {
 			return workflowRule
 		}
 		return ""
@@ -400,4 +400,14 @@ func TestRefusedRefOfAFormerMain(t *testing.T) {
 	w.waitOut()
 	w.mustBe(p, queue.Landed)
 	w.audit.final()
+}
+
+// holds reports whether a tree has a token.
+func (t tree) holds(token string) bool {
+	for _, content := range t {
+		if setOf(content)[token] {
+			return true
+		}
+	}
+	return false
 }

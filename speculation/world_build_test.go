@@ -36,7 +36,7 @@ func (w *world) start(t queue.Run) []queue.Body {
 		}
 	}
 	if w.refusesRef != nil {
-		if rule := w.refusesRef(b.Commit); rule != "" {
+		if rule := w.refusesRef(b); rule != "" {
 			r.over = true
 			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "the forge refused the ref: " + rule, NoCheck: true, Refused: rule}}
 			return slices.Clone(r.said)

@@ -68,15 +68,15 @@ type world struct {
 	hosts       hosts
 	rules       queue.Rules
 	protected   bool
-	textual     bool                        // footprints name the touched paths
-	versions    []string                    // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
-	refuses     bool                        // main's protection refuses pushes
-	versionless bool                        // the queue's state is of a server that knew no versions of analyzers
-	refusesRef  func(queue.CommitID) string // the rule that refuses a ref for a build of a commit; "": it is taken
-	refusesIf   func(*queue.Push) string    // the rule that refuses a push for what is in it; "": it may pass
-	requires    bool                        // the forge asks things of pull requests
-	everything  bool                        // steps that name no target run everything, whatever they are asked for
-	rule        string                      // in the words of which it does so
+	textual     bool                      // footprints name the touched paths
+	versions    []string                  // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
+	refuses     bool                      // main's protection refuses pushes
+	versionless bool                      // the queue's state is of a server that knew no versions of analyzers
+	refusesRef  func(*queue.Build) string // the rule that refuses a ref for a build of a commit; "": it is taken
+	refusesIf   func(*queue.Push) string  // the rule that refuses a push for what is in it; "": it may pass
+	requires    bool                      // the forge asks things of pull requests
+	everything  bool                      // steps that name no target run everything, whatever they are asked for
+	rule        string                    // in the words of which it does so
 
 	roles       map[string]string // of users, besides boss and dev
 	permissions queue.Permissions // besides what world.config says
