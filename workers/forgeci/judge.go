@@ -234,7 +234,14 @@ func (e *entry) result(j *job, f finding, at moment) queue.JobDone {
 	}
 	if !last.Before(first) && !first.IsZero() { // the forge tells whole seconds: a quick one ends as it begins
 		out.Took = last.Sub(first)
-		out.Began, out.Ended = queue.At(first.Add(-at.skew)), queue.At(last.Add(-at.skew))
+		began, ended := first.Add(-at.skew), last.Add(-at.skew)
+		if pushed := e.pushed; began.Before(pushed) && began.Add(time.Second).After(pushed) {
+			began = pushed // in that second, but after its push
+		}
+		if ended.Before(began) {
+			ended = began
+		}
+		out.Began, out.Ended = queue.At(began), queue.At(ended)
 	}
 	out.Pages = out.Pages[:min(len(out.Pages), 8)]
 	out.Tail = workers.Clean(tail.String())
