@@ -61,6 +61,7 @@ func TestLastPushIsApprovedByAnother(t *testing.T) {
 	h.asks(forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, LastPush: true}})
 	n := h.pull("topic", map[string]string{"a": "a\n"})
 	h.push("bob", "topic", map[string]string{"b": "b\n"})
+	h.seen()
 	h.Review("bob", n, "APPROVED", "", "")
 	h.Comment("ann", n, "/land")
 	h.waiting(n, "the last push must be approved", "somebody who did not push it")

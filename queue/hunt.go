@@ -159,6 +159,26 @@ const (
 	RevertUnknown  HuntProof = "unknown"  // it could not be built
 )
 
+// Clone returns a copy that shares nothing which changes: people read it while the
+// queue goes on.
+func (h *Hunt) Clone() Hunt {
+	out := *h
+	out.Line, out.Lost, out.Trails, out.Culprits = slices.Clone(h.Line), slices.Clone(h.Lost), slices.Clone(h.Trails), slices.Clone(h.Culprits)
+	for i := range out.Trails {
+		t := &out.Trails[i]
+		t.Targets, t.Spots, t.Reds = slices.Clone(t.Targets), slices.Clone(t.Spots), slices.Clone(t.Reds)
+	}
+	for i := range out.Culprits {
+		c := &out.Culprits[i]
+		c.Targets, c.Names, c.Among, c.Later = slices.Clone(c.Targets), slices.Clone(c.Names), slices.Clone(c.Among), slices.Clone(c.Later)
+		if c.Revert != nil {
+			revert := *c.Revert
+			c.Revert = &revert
+		}
+	}
+	return out
+}
+
 // SpotAt returns the index of the spot that a commit of the line is of; -1 where
 // there is none.
 func (t *Trail) SpotAt(commit int) int {

@@ -12,12 +12,7 @@ import (
 func (c *Core) Hunts() []queue.Hunt {
 	var out []queue.Hunt
 	for _, id := range sorted(c.s.Hunts) {
-		h := *c.s.Hunts[id]
-		h.Trails, h.Culprits = slices.Clone(h.Trails), slices.Clone(h.Culprits)
-		for i := range h.Culprits {
-			h.Culprits[i].Revert = copied(h.Culprits[i].Revert)
-		}
-		out = append(out, h)
+		out = append(out, c.s.Hunts[id].Clone())
 	}
 	slices.SortStableFunc(out, func(a, b queue.Hunt) int {
 		if a.Lives() != b.Lives() {
