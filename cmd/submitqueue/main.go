@@ -104,7 +104,7 @@ func usage(parser *kong.Kong, err error) int {
 	help := "submitqueue --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Command() != "" {
-		help = "submitqueue " + parse.Context.Selected().Name + " --help"
+		help = parse.Context.Selected().FullPath() + " --help"
 	}
 	fmt.Fprintln(os.Stderr, "See:", help)
 	return exitUsage

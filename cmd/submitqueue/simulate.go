@@ -67,6 +67,14 @@ func simulateVars() kong.Vars {
 	return kong.Vars{"strategies": strings.Join(usual, ","), "strategies_all": strings.Join(all, ", ")}
 }
 
+// Validate refuses what no world has.
+func (s *simulateCommand) Validate() error {
+	if s.Red < 0 {
+		return fmt.Errorf("--red must be at least 1, not %d", s.Red)
+	}
+	return nil
+}
+
 // Run implements the command. What would end it is looked for before the world
 // is made, and runs that have ended are kept whatever ends it.
 func (s *simulateCommand) Run(ctx context.Context) error {
