@@ -23,10 +23,7 @@ func TestProtectedByRename(t *testing.T) {
 				"metadata": "read", "actions": "write", "statuses": "read", "workflows": "write"})
 			h.github.ExpireTokens()
 			h.proven()
-			must(h.Commit("ada", forgetest.Commit{Branch: "move", Files: map[string]string{".github/workflows/ci.yml": body}, Delete: []string{"tools/ci.yml"}}))
-			must(h.Commit("ann", forgetest.Commit{Branch: "edit", Files: map[string]string{"tools/ci.yml": body + "evil: steal the secrets\n"}}))
-			move := must(h.OpenPull("ada", "move", "main", "Move the workflow"))
-			edit := must(h.OpenPull("ann", "edit", "main", "Edit the tool"))
+			move, edit := h.moveAndEdit(body, body+"evil: steal the secrets\n")
 			h.paused(move)
 			h.Comment("ada", move, "/land")
 			h.boarded(move)
@@ -77,10 +74,7 @@ func TestProtectedByLateMove(t *testing.T) {
 				"metadata": "read", "actions": "write", "statuses": "read", "workflows": "write"})
 			h.github.ExpireTokens()
 			h.proven()
-			must(h.Commit("ada", forgetest.Commit{Branch: "move", Files: map[string]string{".github/workflows/ci.yml": body}, Delete: []string{"tools/ci.yml"}}))
-			must(h.Commit("ann", forgetest.Commit{Branch: "edit", Files: map[string]string{"tools/ci.yml": evil}}))
-			move := must(h.OpenPull("ada", "move", "main", "Move the workflow"))
-			edit := must(h.OpenPull("ann", "edit", "main", "Edit the tool"))
+			move, edit := h.moveAndEdit(body, evil)
 			h.Comment("ann", edit, "/land")
 			h.landed(edit)
 			h.Comment("ada", move, "/land method="+method)
@@ -119,4 +113,14 @@ func (h *hub) notesOf(what string) (out []queue.Note) {
 		}
 	}
 	return out
+}
+
+// moveAndEdit opens two pull requests: an administrator's that moves a tool to where
+// workflows are, and one that edits the tool where it was.
+func (h *hub) moveAndEdit(body, edited string) (move, edit int) {
+	h.Helper()
+	must(h.Commit("ada", forgetest.Commit{Branch: "move", Files: map[string]string{".github/workflows/ci.yml": body}, Delete: []string{"tools/ci.yml"}}))
+	must(h.Commit("ann", forgetest.Commit{Branch: "edit", Files: map[string]string{"tools/ci.yml": edited}}))
+	move = must(h.OpenPull("ada", "move", "main", "Move the workflow"))
+	return move, must(h.OpenPull("ann", "edit", "main", "Edit the tool"))
 }

@@ -155,14 +155,7 @@ func TestUpgradeFollowsMain(t *testing.T) {
 // told. A repair lets go/2 in.
 func TestUpgradeThatFails(t *testing.T) {
 	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
-	w.needs = map[string][]string{"a": {"b"}}
-	w.blind = map[string]bool{"go/1": true}
-	w.serve("go/1")
-	w.waitOut()
-	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
-	w.tell(queue.MainMoved{Branch: "main"})
-	w.waitOut()
-	w.mustDecide("go/1")
+	w.hiddenRed()
 	w.serve("go/2", "go/1")
 	w.waitOut()
 	w.mustDecide("go/1")
@@ -189,14 +182,7 @@ func TestUpgradeThatFails(t *testing.T) {
 // again with back-off, also after others have pushed to main.
 func TestUpgradeThatFailsWithoutAName(t *testing.T) {
 	w := quiet(t, "unit:exit-code:targets:test", queue.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
-	w.needs = map[string][]string{"a": {"b"}}
-	w.blind = map[string]bool{"go/1": true}
-	w.serve("go/1")
-	w.waitOut()
-	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
-	w.tell(queue.MainMoved{Branch: "main"})
-	w.waitOut()
-	w.mustDecide("go/1")
+	w.hiddenRed()
 	w.serve("go/2", "go/1")
 	begin := w.now
 	w.settleDown()
@@ -661,4 +647,17 @@ func TestUpgradeWhereNoSlotIsFree(t *testing.T) {
 	if n, all := w.upgradeRuns(), len(w.going()); n != 1 || all != 2 {
 		t.Errorf("%d builds under go/2, %d builds run", n, all)
 	}
+}
+
+// hiddenRed breaks what only go/2 sees a to depend on, on a main that go/1 decides.
+func (w *world) hiddenRed() {
+	w.Helper()
+	w.needs = map[string][]string{"a": {"b"}}
+	w.blind = map[string]bool{"go/1": true}
+	w.serve("go/1")
+	w.waitOut()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	w.mustDecide("go/1")
 }
