@@ -26,7 +26,7 @@ type Share struct {
 
 var (
 	_ workers.Checkouter = (*Share)(nil)
-	_ workers.Submoduler = (*Share)(nil)
+	_ workers.Filler     = (*Share)(nil)
 )
 
 // NewShare returns a share without workers. It is the Checkouter of the pool
@@ -48,17 +48,17 @@ func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string)
 	return from.Checkout(ctx, commit, dir)
 }
 
-// Submodules implements workers.Submoduler.
-func (s *Share) Submodules(ctx context.Context, commit queue.CommitID, dir string, which queue.Submodules) error {
+// Fill implements workers.Filler.
+func (s *Share) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
 	from, err := s.has(commit)
 	if err != nil {
 		return err
 	}
-	can, ok := from.(workers.Submoduler)
+	can, ok := from.(workers.Filler)
 	if !ok {
-		return fmt.Errorf("submodules of %s cannot be fetched here", commit)
+		return fmt.Errorf("submodules and files of Git LFS of %s cannot be fetched here", commit)
 	}
-	return can.Submodules(ctx, commit, dir, which)
+	return can.Fill(ctx, commit, dir, want)
 }
 
 // has returns where a commit of a live build is.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/forge/lfs"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -75,6 +76,8 @@ type Mirror struct {
 	attributes string                    // what info/attributes says
 	modules    map[string]chan struct{}  // whose turn it is with a submodule's cache
 	ruled      int                       // how often attributes has changed
+
+	lfs *lfs.Store
 }
 
 // OpenMirror opens the bare mirror in dir and makes it if there is none. What a
@@ -104,6 +107,7 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 		exchanges:  map[string]*exchange{},
 		sources:    map[string]*helper{},
 		modules:    map[string]chan struct{}{},
+		lfs:        lfs.NewStore(filepath.Join(dir, "lfs")),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)

@@ -153,12 +153,11 @@ func stderrOf(err error) string {
 
 // placeModule writes the files of a commit into its empty folder.
 func (m *Mirror) placeModule(ctx context.Context, h holder) error {
-	index := filepath.Join(h.git, moduleIndex)
-	if err := os.Remove(index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(h.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	_, _, err := m.run(ctx, invocation{args: []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", h.commit}, dir: h.dir,
-		env: []string{"GIT_DIR=" + h.git, "GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + h.dir}})
+		env: []string{"GIT_DIR=" + h.git, "GIT_INDEX_FILE=" + h.index, "GIT_WORK_TREE=" + h.dir}})
 	return err
 }
 

@@ -22,7 +22,12 @@ const (
 // Checkouts makes the checkouts of a repository's builds.
 type Checkouts struct {
 	Mirror *Mirror
-	Forge  Forge
+	Forge  Remoter
+}
+
+// Remoter says where git reaches a repository, as every Forge does.
+type Remoter interface {
+	Remote(context.Context) (Remote, error)
 }
 
 // Checkout is Mirror.Checkout.
@@ -30,44 +35,59 @@ func (c Checkouts) Checkout(ctx context.Context, commit queue.CommitID, dir stri
 	return c.Mirror.Checkout(ctx, commit, dir)
 }
 
-// Submodules fills the empty folders that Checkout has left in dir for the submodules of
-// the commit. Each is fetched by the commit that the tree names, from the address in the
+// Fill puts into a checkout what git does not have in the commit: submodules, and files
+// that Git LFS keeps, those of filled submodules included.
+//
+// Each submodule is fetched by the commit that the tree names, from the address in the
 // .gitmodules beside it, and kept in the mirror for the builds to come; git checks that
-// what comes is that commit. Our credentials are shown to repositories of the same owner
-// at the same host only; where they do not serve, it is tried without. No repository is
-// made in dir, and nothing that .gitmodules says is run. Errors say which submodule and
-// what to do; a text in them may be hostile.
-func (c Checkouts) Submodules(ctx context.Context, commit queue.CommitID, dir string, which queue.Submodules) error {
-	if !which.On() {
+// what comes is that commit. Each file of LFS is fetched by its SHA-256 from the LFS server
+// of the repository that has its pointer, and kept in the mirror, too. Our credentials are
+// shown to repositories of the same owner at the same host only; where they do not serve,
+// it is tried without. No repository is made in dir, and nothing that .gitmodules or
+// .lfsconfig says is run. Errors say which submodule or file and what to do; a text in
+// them may be hostile.
+func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
+	if want.Plain() {
 		return nil
 	}
 	r, err := c.Forge.Remote(ctx)
-	if err != nil {
-		return fmt.Errorf("submodules: %w", err)
+	if err == nil {
+		err = c.Mirror.fillMore(ctx, r, commit, dir, want)
 	}
-	return c.Mirror.submodules(ctx, r, commit, dir, which)
+	if err != nil {
+		return fmt.Errorf("filling the checkout: %w", err)
+	}
+	return nil
 }
 
-func (m *Mirror) submodules(ctx context.Context, r Remote, commit queue.CommitID, dir string, which queue.Submodules) error {
+func (m *Mirror) fillMore(ctx context.Context, r Remote, commit queue.CommitID, dir string, want queue.Checkout) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("submodules: %w", err)
+		return err
 	}
 	if !isID(string(commit)) {
-		return fmt.Errorf("submodules: %q is not a commit id", commit)
+		return fmt.Errorf("%q is not a commit id", commit)
+	}
+	h := holder{git: m.dir, index: m.indexOf(dir), commit: string(commit), url: r.URL, dir: dir}
+	f := moduleFiller{m: m, own: r, want: want, left: maxModules}
+	if want.LFS.On() {
+		if err := f.lfs(ctx, h); err != nil {
+			return err
+		}
+	}
+	if !want.Submodules.On() {
+		return nil
 	}
 	if err := os.WriteFile(m.filledMark(dir), nil, 0o644); err != nil {
-		return fmt.Errorf("submodules: %w", err)
+		return err
 	}
-	h := holder{git: m.dir, commit: string(commit), url: r.URL, dir: dir}
 	links, err := m.links(ctx, h)
 	if err != nil {
-		return fmt.Errorf("submodules: %w", err)
+		return err
 	}
-	f := moduleFiller{m: m, own: r, deep: which == queue.SubmodulesAll, left: maxModules}
 	return f.fill(ctx, h, links, 1)
 }
 
@@ -77,6 +97,7 @@ func (m *Mirror) filledMark(dir string) string { return m.indexOf(dir) + ".fille
 // holder is a commit, checked out, that may have submodules.
 type holder struct {
 	git    string // the repository that has it
+	index  string // git's index of dir
 	commit string
 	url    string // of that repository
 	dir    string
@@ -86,8 +107,8 @@ type holder struct {
 type moduleFiller struct {
 	m    *Mirror
 	own  Remote
-	deep bool
-	left int // how many more are fetched
+	want queue.Checkout
+	left int // how many more submodules are fetched
 }
 
 // moduleError is why a submodule cannot be filled. Its text is short enough to be shown
@@ -151,11 +172,16 @@ func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder,
 	if err := f.fetch(ctx, cache, address, l.OID); err != nil {
 		return below, nil, fmt.Errorf("fetching from %.100s: %w", address, err)
 	}
-	below = holder{git: cache, commit: l.OID, url: address, dir: dir, at: h.at + l.Path + "/"}
+	below = holder{git: cache, index: filepath.Join(cache, moduleIndex), commit: l.OID, url: address, dir: dir, at: h.at + l.Path + "/"}
 	if err := f.m.placeModule(ctx, below); err != nil {
 		return below, nil, errors.Join(err, os.RemoveAll(cache)) // so that a damaged one does not stay
 	}
-	if f.deep {
+	if f.want.LFS.On() {
+		if err := f.lfs(ctx, below); err != nil {
+			return below, nil, err
+		}
+	}
+	if f.want.Submodules == queue.SubmodulesAll {
 		links, err = f.m.links(ctx, below)
 	}
 	return below, links, err

@@ -72,12 +72,17 @@ func gitmodule(name, path, url string) string {
 // checkedOut checks a commit out as a runner does, and lists the files that are there.
 func checkedOut(t *testing.T, c forge.Checkouts, commit queue.CommitID, dir string, which queue.Submodules) (map[string]string, error) {
 	t.Helper()
+	return filledWith(t, c, commit, dir, queue.Checkout{Submodules: which})
+}
+
+func filledWith(t *testing.T, c forge.Checkouts, commit queue.CommitID, dir string, want queue.Checkout) (map[string]string, error) {
+	t.Helper()
 	release, err := c.Checkout(t.Context(), commit, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	if err := c.Submodules(t.Context(), commit, dir, which); err != nil {
+	if err := c.Fill(t.Context(), commit, dir, want); err != nil {
 		return nil, err
 	}
 	found := map[string]string{}

@@ -2,6 +2,8 @@ package queue
 
 import (
 	"reflect"
+	"slices"
+	"strconv"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -11,7 +13,32 @@ import (
 type Checkout struct {
 	// Submodules says whether submodules are filled: true (those of the commit), recursive (theirs, too) or false. Default false: each is an empty folder.
 	Submodules Submodules `json:"submodules,omitempty" yaml:"submodules,omitempty"`
+
+	// LFS says whether files that Git LFS keeps (filter=lfs in .gitattributes) are fetched: true or false. Default false: each is its pointer.
+	LFS Switch `json:"lfs,omitempty" yaml:"lfs,omitempty"`
 }
+
+// Plain reports whether the checkout holds what git has in the commit, and no more.
+func (c Checkout) Plain() bool { return !c.Submodules.On() && !c.LFS.On() }
+
+// Equal reports whether checkouts of one commit hold the same files.
+func (c Checkout) Equal(d Checkout) bool { return slices.Equal(c.fields(), d.fields()) }
+
+// Switch is true or false, or says nothing, so that a default can be told from a false
+// that somebody has written.
+type Switch string
+
+// The values of Switch; "" is SwitchOff, but where the file has a default.
+const (
+	SwitchOff Switch = "false"
+	SwitchOn  Switch = "true"
+)
+
+// On reports whether it is true.
+func (s Switch) On() bool { return s == SwitchOn }
+
+// MarshalYAML writes what the file has.
+func (s Switch) MarshalYAML() (any, error) { return s == SwitchOn, nil }
 
 // Submodules says which submodules a checkout fills. In the file it is true, false or
 // recursive.
@@ -49,11 +76,24 @@ func (r *configReader) submodules(path string, n ast.Node, v reflect.Value) {
 	r.refuse(path, n, "must be true, false or recursive, found %s", describe(n))
 }
 
-// fields returns what the checkout adds to the digest of its step: two fields, the first
-// no name of a variable, so that no variables of a step read the same.
-func (c Checkout) fields() []string {
-	if !c.Submodules.On() {
-		return nil
+// toggle reads true or false.
+func (r *configReader) toggle(path string, n ast.Node, v reflect.Value) {
+	if b, ok := n.(*ast.BoolNode); ok {
+		v.SetString(strconv.FormatBool(b.Value))
+		return
 	}
-	return []string{"checkout1:submodules", string(c.Submodules)}
+	r.refuse(path, n, "must be true or false, found %s", describe(n))
+}
+
+// fields returns what the checkout adds to the digest of its step: two fields for each
+// part, the first no name of a variable, so that no variables of a step read the same.
+func (c Checkout) fields() []string {
+	var fields []string
+	if c.Submodules.On() {
+		fields = append(fields, "checkout1:submodules", string(c.Submodules))
+	}
+	if c.LFS.On() {
+		fields = append(fields, "checkout1:lfs", string(c.LFS))
+	}
+	return fields
 }

@@ -74,7 +74,7 @@ func checkChecks(r *configReader, path string, s Step, a Analysis) bool {
 		r.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
 	}
 	if written("checkout") {
-		r.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: in the workflow's actions/checkout", path)
+		r.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: and lfs: in the workflow's actions/checkout", path)
 	}
 	if s.Counts == CountsTree && s.Scope == ScopeRepository {
 		r.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)

@@ -225,6 +225,7 @@ func (c *Config) Defaults() {
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
 			orDefault(&s.Checkout.Submodules, c.Checkout.Submodules)
+			orDefault(&s.Checkout.LFS, c.Checkout.LFS)
 		}
 	}
 	if len(c.Analysis.Analyzers) == 0 {

@@ -116,6 +116,10 @@ func (r *configReader) value(path string, n ast.Node, v reflect.Value, rule fiel
 		r.submodules(path, n, v)
 		return
 	}
+	if v.Type() == reflect.TypeFor[Switch]() {
+		r.toggle(path, n, v)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		r.structure(path, n, v)

@@ -39,6 +39,9 @@ func TestConfigSchema(t *testing.T) {
 			if typ == reflect.TypeFor[queue.Submodules]() {
 				return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Enum: []any{"recursive"}}}}
 			}
+			if typ == reflect.TypeFor[queue.Switch]() {
+				return &jsonschema.Schema{Type: "boolean"}
+			}
 			if typ == reflect.TypeFor[queue.Check]() {
 				return checkSchema(comments)
 			}

@@ -36,8 +36,8 @@
 //
 // A build is one assignment. Its jobs run one after the other in one checkout,
 // all of them, whether or not one before has failed. Each yields one JobDone;
-// BuildDone comes last. Where the next job asks for other submodules than the one
-// before (Step.Checkout), the checkout is made anew in between, so that no step passes
+// BuildDone comes last. Where the next job asks for other submodules or files of
+// LFS than the one before (Step.Checkout), the checkout is made anew in between, so that no step passes
 // on files that another one asked for; where that fails, the jobs that need it are left
 // out, and the build is an infrastructure error.
 //

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,11 +26,12 @@ type Checkouter interface {
 	Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error)
 }
 
-// Submoduler is implemented by a Checkouter that can fill submodules.
-type Submoduler interface {
-	// Submodules fills the folders of submodules in a checkout that is not released
-	// yet. What it has put there, the next Checkout takes away. Errors as in Checkout.
-	Submodules(ctx context.Context, commit queue.CommitID, dir string, which queue.Submodules) error
+// Filler is implemented by a Checkouter that can fetch what git does not have in a commit:
+// submodules, and files that Git LFS keeps.
+type Filler interface {
+	// Fill puts what is wanted into a checkout that is not released yet. What it has put
+	// there, the next Checkout takes away. Errors as in Checkout.
+	Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error
 }
 
 // RunnerOptions configure a Runner. Zero values mean the defaults.
@@ -133,7 +135,7 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 func byCheckout(jobs []queue.Job) [][]queue.Job {
 	var parts [][]queue.Job
 	for i, j := range jobs {
-		if n := len(parts); n > 0 && submodulesOf(jobs[i-1]) == submodulesOf(j) {
+		if n := len(parts); n > 0 && jobs[i-1].Step.Checkout.Equal(j.Step.Checkout) {
 			parts[n-1] = append(parts[n-1], j)
 		} else {
 			parts = append(parts, []queue.Job{j})
@@ -142,18 +144,26 @@ func byCheckout(jobs []queue.Job) [][]queue.Job {
 	return parts
 }
 
-// submodulesOf returns what the checkout of a job has of submodules; "" for none.
-func submodulesOf(j queue.Job) queue.Submodules {
-	if s := j.Step.Checkout.Submodules; s.On() {
-		return s
+// wanted says what a checkout holds beside the files that git has; "" for nothing.
+func wanted(c queue.Checkout) string {
+	var what []string
+	if c.Submodules.On() {
+		what = append(what, "submodules")
 	}
-	return ""
+	if c.LFS.On() {
+		what = append(what, "files of Git LFS")
+	}
+	return strings.Join(what, " and ")
 }
 
 // jobs executes jobs of a build that run in one checkout. end is how the jobs before them
 // have ended; it returns that of all.
 func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end End, out Output) End {
-	release, err := r.checkout(ctx, b.Commit, submodulesOf(jobs[0]))
+	want := jobs[0].Step.Checkout
+	if what := wanted(want); what != "" {
+		fmt.Fprintf(out.Log, "[submitqueue] fetching %s\n", what)
+	}
+	release, err := r.checkout(ctx, b.Commit, want)
 	if err != nil {
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
@@ -186,19 +196,18 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	return end
 }
 
-// checkout makes the files of the commit, and those of its submodules where they are
-// asked for.
-func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, which queue.Submodules) (release func() error, err error) {
+// checkout makes the files of the commit, and puts what else is wanted among them.
+func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want queue.Checkout) (release func() error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("the checkout takes too long"))
 	defer cancel()
-	if release, err = r.commitFiles(ctx, commit); err != nil || !which.On() {
+	if release, err = r.commitFiles(ctx, commit); err != nil || want.Plain() {
 		return release, err
 	}
-	s, ok := r.o.Checkout.(Submoduler)
+	f, ok := r.o.Checkout.(Filler)
 	if !ok {
-		return nil, errors.Join(errors.New("submodules cannot be fetched here"), release())
+		return nil, errors.Join(errors.New("submodules and files of Git LFS cannot be fetched here"), release())
 	}
-	if err := s.Submodules(ctx, commit, r.files.checkout, which); err != nil {
+	if err := f.Fill(ctx, commit, r.files.checkout, want); err != nil {
 		return nil, errors.Join(context.Cause(ctx), err, release())
 	}
 	return release, nil

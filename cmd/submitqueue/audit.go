@@ -371,14 +371,15 @@ func (a *auditor) watched(ctx context.Context, slot int, r *auditResult) (reads 
 	if err != nil {
 		return audit.Reads{}, "", "", err
 	}
+	build := a.build(r)
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") })
-	runner, err := workers.NewRunner(workers.RunnerOptions{Dir: dir, Machine: "audit", Checkout: beginning{a.in.clone.mirror, watch},
+	runner, err := workers.NewRunner(workers.RunnerOptions{Dir: dir, Machine: "audit", Checkout: beginning{forge.Checkouts{Mirror: a.in.clone.mirror, Forge: a.in.clone}, watch, build.Jobs[0].Step.Checkout.Plain()},
 		Shell: watch.Shell(), Env: append(env, "TMPDIR="+tmp), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return audit.Reads{}, "", "", err
 	}
 	var job queue.JobDone
-	end := runner.Build(ctx, a.build(r), workers.Output{Log: discard{}, Job: func(d queue.JobDone) { job = d }})
+	end := runner.Build(ctx, build, workers.Output{Log: discard{}, Job: func(d queue.JobDone) { job = d }})
 	if job.Outcome == "" {
 		return audit.Reads{}, "", "", errors.New(end.Detail)
 	}
@@ -411,20 +412,29 @@ func (a *auditor) build(r *auditResult) queue.Build {
 
 // beginning is a checkout that is watched from when it is there.
 type beginning struct {
-	mirror *forge.Mirror
-	watch  audit.Watch
+	forge.Checkouts
+	watch audit.Watch
+	plain bool // nothing is filled after Checkout
 }
 
 // Checkout implements workers.Checkouter.
 func (b beginning) Checkout(ctx context.Context, commit queue.CommitID, dir string) (func() error, error) {
-	release, err := b.mirror.Checkout(ctx, commit, dir)
-	if err != nil {
-		return nil, err
+	release, err := b.Checkouts.Checkout(ctx, commit, dir)
+	if err != nil || !b.plain {
+		return release, err
 	}
 	if err := b.watch.Begin(); err != nil {
 		return nil, errors.Join(err, release())
 	}
 	return release, nil
+}
+
+// Fill implements workers.Filler.
+func (b beginning) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
+	if err := b.Checkouts.Fill(ctx, commit, dir, want); err != nil {
+		return err
+	}
+	return b.watch.Begin()
 }
 
 // discard is a log that nobody reads; its end is in the job's result.

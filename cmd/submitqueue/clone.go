@@ -100,6 +100,16 @@ func (c *clone) checkouts() (*checkout.Pool, error) {
 	return c.pool, nil
 }
 
+// Remote implements forge.Remoter: what a commit names beside itself is where the clone
+// came from, and is asked for without credentials.
+func (c *clone) Remote(ctx context.Context) (forge.Remote, error) {
+	url, err := c.git(ctx, "", "remote", "get-url", "origin")
+	if err != nil && ctx.Err() == nil {
+		url, err = filepath.Abs(c.dir) // a repository that came from nowhere
+	}
+	return forge.Remote{URL: strings.TrimSuffix(url, "\n")}, err
+}
+
 // git runs git in the clone. What a hook or a shell says of another repository
 // does not reach it.
 func (c *clone) git(ctx context.Context, in string, args ...string) (string, error) {

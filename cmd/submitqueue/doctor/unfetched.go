@@ -17,16 +17,18 @@ func KeepsLFS(attributes string) bool { return lfs.MatchString(attributes) }
 // their checkouts hold what git has in the commit, and so an empty folder for each
 // submodule that they do not ask for, and of what Git LFS keeps the pointer files. Steps
 // with checks are run by the forge's CI, which fetches what its workflow says. One that
-// says that it has no submodules is not named for them.
+// says that it has no submodules, or no files of LFS, is not named for them.
 func Unfetched(c *queue.Config, submodules, lfs bool) []string {
-	var steps, empty []string
+	var empty, pointers []string
 	for _, s := range c.Steps {
 		if s.ByForge() {
 			continue
 		}
-		steps = append(steps, s.Name)
 		if s.Checkout.Submodules == "" {
 			empty = append(empty, s.Name)
+		}
+		if s.Checkout.LFS == "" {
+			pointers = append(pointers, s.Name)
 		}
 	}
 	var out []string
@@ -34,9 +36,9 @@ func Unfetched(c *queue.Config, submodules, lfs bool) []string {
 		out = append(out, "the repository has .gitmodules, and the checkouts of runners leave submodules empty, for "+strings.Join(empty, ", ")+
 			"; for a step that needs them say checkout: {submodules: true} (or recursive), for one that does not submodules: false")
 	}
-	if lfs && len(steps) > 0 {
-		out = append(out, "Git LFS keeps files of the repository (filter=lfs), and the checkouts of runners hold pointers in their place, for "+strings.Join(steps, ", ")+
-			"; a step that needs them is to be run by the forge's CI (checks: in place of run:), whose workflow fetches them (lfs: in actions/checkout)")
+	if lfs && len(pointers) > 0 {
+		out = append(out, "Git LFS keeps files of the repository (filter=lfs), and the checkouts of runners hold pointers in their place, for "+strings.Join(pointers, ", ")+
+			"; for a step that needs them say checkout: {lfs: true}, for one that does not lfs: false")
 	}
 	return out
 }

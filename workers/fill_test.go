@@ -11,37 +11,46 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// filling is a tree with a submodule.
+// filling is a tree that says what it was to be filled with.
 type filling struct {
 	tree
 	fails error
 }
 
-func (f filling) Submodules(_ context.Context, _ queue.CommitID, dir string, which queue.Submodules) error {
-	return errors.Join(f.fails, os.WriteFile(filepath.Join(dir, "lib"), []byte(which), 0o644))
+func (f filling) Fill(_ context.Context, _ queue.CommitID, dir string, want queue.Checkout) error {
+	return errors.Join(f.fails, os.WriteFile(filepath.Join(dir, "lib"), []byte(want.Submodules+queue.Submodules(want.LFS)), 0o644))
 }
 
 func submoduled(run string, which queue.Submodules) queue.Step {
+	return filled(run, queue.Checkout{Submodules: which})
+}
+
+func filled(run string, with queue.Checkout) queue.Step {
 	s := step(run)
-	s.Checkout.Submodules = which
+	s.Checkout = with
 	return s
 }
 
 // Each step sees the checkout that it asks for, and no other step's.
-func TestStepsWithAndWithoutSubmodules(t *testing.T) {
+func TestStepsSeeWhatTheyAskFor(t *testing.T) {
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = filling{tree: tree{"f": "x"}} })
 	res := execute(t.Context(), r, build("b1",
 		job(step("test ! -e lib && touch mark"), "."), job(submoduled("test ! -e lib && test -e mark", queue.SubmodulesOff), "."),
 		job(submoduled(`test "$(cat lib)" = true && test ! -e mark && touch mark`, queue.SubmodulesTop), "."), job(submoduled(`test -e mark`, queue.SubmodulesTop), "."),
 		job(submoduled(`test "$(cat lib)" = recursive && test ! -e mark`, queue.SubmodulesAll), "."),
+		job(filled(`test "$(cat lib)" = recursivetrue && touch mark`, queue.Checkout{Submodules: queue.SubmodulesAll, LFS: queue.SwitchOn}), "."),
+		job(filled(`test "$(cat lib)" = falsetrue && test ! -e mark`, queue.Checkout{Submodules: queue.SubmodulesOff, LFS: queue.SwitchOn}), "."),
 		job(step("test ! -e lib"), ".")))
-	if len(res.jobs) != 6 || res.end.Outcome != queue.JobPassed {
+	if len(res.jobs) != 8 || res.end.Outcome != queue.JobPassed {
 		t.Errorf("%+v %+v\n%s", res.end, res.jobs, res.log)
+	}
+	if !strings.Contains(res.log, "[submitqueue] fetching submodules and files of Git LFS\n") {
+		t.Errorf("nothing is said of what may take long:\n%s", res.log)
 	}
 }
 
 // What cannot be fetched is no verdict, and says nothing of steps that need none of it.
-func TestSubmodulesThatFail(t *testing.T) {
+func TestFillThatFails(t *testing.T) {
 	r := slot(t, nil, func(o *RunnerOptions) {
 		o.Checkout = filling{tree{}, errors.New(`submodule "lib": its host says hunter2`)}
 		o.Mask = []string{"hunter2"}
@@ -55,7 +64,7 @@ func TestSubmodulesThatFail(t *testing.T) {
 	}
 	r = slot(t, tree{})
 	res = execute(t.Context(), r, build("b2", job(submoduled("true", queue.SubmodulesTop), ".")))
-	if res.end.Outcome != queue.JobInfra || !strings.Contains(res.end.Detail, "submodules cannot be fetched here") {
+	if res.end.Outcome != queue.JobInfra || !strings.Contains(res.end.Detail, "cannot be fetched here") {
 		t.Errorf("%+v", res.end)
 	}
 }
