@@ -28,7 +28,9 @@ func TestBenchCallsWithRequirements(t *testing.T) {
 func TestBenchHooks(t *testing.T) {
 	needRedis(t)
 	f := bench(t, "hooks", "--rate", "50", "--for", "1s", "--killed", "9")
-	if f["sent"] != f["stored"] || f["lost"].(float64) != 0 || f["failed"].(float64) == 0 {
+	n := func(name string) float64 { return f[name].(float64) }
+	// A disk that takes seconds for a sync has some spooled: they count as taken.
+	if n("sent") != n("stored")+n("spooled") || n("refused") != 0 || n("lost") != 0 || n("failed") == 0 {
 		t.Errorf("%v", f)
 	}
 }
