@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -115,6 +118,7 @@ func TestExecutableLargeFile(t *testing.T) {
 	}
 }
 
+// A change names what LFS server it likes, in .lfsconfig: by https, and without our token.
 func TestLFSConfig(t *testing.T) {
 	hub := forgetest.NewLFS()
 	defer hub.Close()
@@ -141,5 +145,47 @@ func TestLFSConfig(t *testing.T) {
 		if want == "" != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%q: %v, want %q", config, err, want)
 		}
+	}
+}
+
+// Our token is shown to the LFS servers of our owner's repositories, and to no other that a
+// change names.
+func TestLFSServersAndOurToken(t *testing.T) {
+	var mu sync.Mutex
+	shown := map[string][]string{} // by the first two parts of the path
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		name := strings.Join(strings.Split(q.URL.Path, "/")[1:3], "/")
+		shown[name] = append(shown[name], q.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	before := http.DefaultTransport
+	http.DefaultTransport = server.Client().Transport
+	defer func() { http.DefaultTransport = before }()
+	r := repoAt(t, t.TempDir(), "acme/app.git")
+	c := forge.Checkouts{Forge: host{remote: forge.Remote{URL: server.URL + "/acme/app.git", Header: []string{"Authorization: Basic ours"}}}}
+	for _, at := range []string{"", "/acme/art.git/info/lfs", "/them/art.git/info/lfs", "/acme/../them/up.git/info/lfs"} {
+		config := ""
+		if at != "" {
+			config = "[lfs]\n\turl = " + server.URL + at
+		}
+		commit := r.with(files{".gitattributes": tracked, "x.bin": forgetest.LFSPointer([]byte("x")), ".lfsconfig": config}, nil)
+		c.Mirror = r.fetched()
+		if _, err := filledWith(t, c, commit, filepath.Join(t.TempDir(), "c"), withLFS); err == nil || !strings.Contains(err.Error(), "let everybody read it") {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for name, all := range shown {
+		ours := slices.Contains(all, "Basic ours")
+		if own := strings.HasPrefix(name, "acme/") && name != "acme/.."; ours != own || !slices.Contains(all, "") {
+			t.Errorf("%s was shown %q", name, all)
+		}
+	}
+	if len(shown) != 4 {
+		t.Errorf("asked were %q", shown)
 	}
 }
