@@ -26,7 +26,19 @@ type tools struct {
 	found    []queue.Tools
 	local    map[string]bool // names of the agents in this process
 	asked    chan struct{}   // holds a token when the commands have changed
+	looks    looks           // of surveyTools alone
 }
+
+// looks says of each command what it has shown last, and how often in a row that was
+// something else than before.
+type looks map[string]struct {
+	shown string // its fingerprint
+	moves int
+}
+
+// unsteadyMoves is how many looks in a row may show something new: somebody upgrades in
+// several turns. One more, and it is the command that is never the same.
+const unsteadyMoves = 3
 
 // Of environment commands.
 const (
@@ -68,7 +80,7 @@ func (p *Pool) surveyTools(ctx context.Context) {
 		p.mu.Unlock()
 		var found []queue.Tools
 		for _, command := range commands {
-			found = append(found, p.toolsOf(ctx, command))
+			found = append(found, p.steady(ctx, p.toolsOf(ctx, command)))
 		}
 		if ctx.Err() != nil {
 			return
@@ -82,6 +94,29 @@ func (p *Pool) surveyTools(ctx context.Context) {
 		p.wake()
 		p.mu.Unlock()
 	}
+}
+
+// steady looks twice at a command that shows something new. One that does not show the
+// same again, or something new at each look, says nothing of the tools: each look would
+// have everything built anew.
+func (p *Pool) steady(ctx context.Context, t queue.Tools) queue.Tools {
+	look := p.tools.looks[t.Command]
+	if t.Fingerprint == "" || t.Fingerprint == look.shown {
+		look.moves = 0
+	} else {
+		look.moves++
+		again := p.toolsOf(ctx, t.Command)
+		unsteady := again.Fingerprint != "" && again.Fingerprint != t.Fingerprint || look.moves > unsteadyMoves+1 // the first look is no move
+		if unsteady && ctx.Err() == nil {
+			t.Fingerprint, t.Error = "", "it prints something else each time: have it print versions only, no times and no process numbers"
+		}
+		look.shown = again.Fingerprint
+	}
+	if p.tools.looks == nil {
+		p.tools.looks = looks{}
+	}
+	p.tools.looks[t.Command] = look
+	return t
 }
 
 // equipped returns an agent with the tools of its host, where that is this one.

@@ -74,3 +74,37 @@ func TestPoolTellsItsTools(t *testing.T) {
 		t.Errorf("nothing has changed, and %d more events tell it", got-n)
 	}
 }
+
+// A command that never prints the same says nothing of the tools, be it at once or from
+// look to look.
+func TestUnsteadyTools(t *testing.T) {
+	p, rec := open(t, 1, func(o *PoolOptions) { o.Tools = 10 * time.Millisecond })
+	file := filepath.Join(t.TempDir(), "count")
+	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hasty, slow := "echo $$", `n=$(cat `+file+`); echo $((n+1)) > `+file+`; echo $((n/2))` // the same twice in a row
+	p.Environments([]string{hasty, slow})
+	told := func(command, want string) func() bool {
+		return func() bool {
+			all := eventsOf[queue.Fleet](rec)
+			for _, h := range all[max(len(all)-1, 0):] {
+				for _, x := range h.Hosts[0].Tools {
+					if x.Command == command {
+						return x.Fingerprint == "" && strings.Contains(x.Error, want)
+					}
+				}
+			}
+			return false
+		}
+	}
+	until(t, "another number each time is told", told(hasty, "something else each time"))
+	until(t, "another number at each look is told", told(slow, "something else each time"))
+	for _, f := range eventsOf[queue.Fleet](rec) {
+		for _, x := range f.Hosts[0].Tools {
+			if x.Command == hasty && x.Fingerprint != "" {
+				t.Errorf("%+v", x)
+			}
+		}
+	}
+}
