@@ -34,8 +34,8 @@ func (m *Mirror) attributesPath() string { return filepath.Join(m.dir, "info", "
 
 // WriteAttributes makes the mirror merge by the .gitattributes files of a tree,
 // the target branch's: git 2.39 does not read them in a bare repository. Only
-// what bears on merging is taken over. Merge drivers other than git's own are
-// programs that are not here: an *AttributeError names the first such line, and
+// what bears on merging is taken over. Merge drivers other than git's own, and lfs, which
+// only names files of Git LFS, are programs that are not here: an *AttributeError names the first such line, and
 // the files are merged as text, as git does where it does not know a driver. So
 // merges follow from the tree alone, whatever the mirror went by before. Merges
 // made before are made again when asked for.
@@ -184,7 +184,11 @@ func mergeStates(words []string, macros map[string][]string) ([]string, error) {
 		name, value, valued := strings.Cut(strings.TrimLeft(w, "-!"), "=")
 		switch {
 		case name == "merge" && valued:
-			if value != "text" && value != "binary" && value != "union" {
+			switch value {
+			case "text", "binary", "union":
+			case "lfs": // what `git lfs track` writes; two pointers that differ are in conflict as text
+				w = "merge=text"
+			default:
 				w, bad = "merge=text", errDriver
 			}
 			states = append(states, w)

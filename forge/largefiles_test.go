@@ -66,6 +66,25 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
+// The line that git-lfs writes is no driver that is missing. Two changes of one file are in
+// conflict, and what one alone has changed is merged.
+func TestLargeFilesMerge(t *testing.T) {
+	r := newRepo(t)
+	pointer := func(content string) string { return forgetest.LFSPointer([]byte(content)) }
+	base := r.commit("main", "base", files{".gitattributes": tracked, "x.bin": pointer("x"), "y.bin": pointer("y")})
+	a := r.commit("a", "a", files{"x.bin": pointer("a")}, base)
+	b := r.commit("b", "b", files{"x.bin": pointer("b")}, base)
+	c := r.commit("c", "c", files{"y.bin": pointer("c")}, base)
+	m := r.fetched("main", "a", "b", "c")
+	if err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), base))(t).ID()); err != nil {
+		t.Fatal(err)
+	}
+	got := must(m.MergeWave(t.Context(), []forge.Pick{pick(a, b), pick(a, c)}))(t)
+	if fmt.Sprint(got[0].Conflicts) != "[x.bin]" || len(got[1].Conflicts) != 0 {
+		t.Errorf("%q and %q", got[0].Conflicts, got[1].Conflicts)
+	}
+}
+
 // A file keeps its mode, and one of a submodule comes from the submodule's own server.
 func TestLargeFilesOfSubmodules(t *testing.T) {
 	dir := t.TempDir()
