@@ -145,18 +145,20 @@ func (w voice) revert(r *queue.Revert) string {
 		return ""
 	}
 	text := ""
-	switch r.State {
-	case queue.RevertTrying:
+	switch {
+	case r.State == queue.RevertTrying:
 		text = " Its revert is being built on the target branch as it is."
-	case queue.RevertProven:
+	case r.State == queue.RevertProven:
 		text = " Its revert is proven on " + w.commit(r.On) + "."
-	case queue.RevertFails:
+	case r.State == queue.RevertFails:
 		text = " Its revert was built and fails: " + w.codes(r.Failed) + "."
-	case queue.RevertConflict:
+	case r.State == queue.RevertConflict && len(r.Conflicts) == 0:
+		text = " Its revert cannot be made: git refuses it, or nothing is before it."
+	case r.State == queue.RevertConflict:
 		text = " Its revert does not merge with what came after it: " + w.codes(r.Conflicts) + "."
-	case queue.RevertEmpty:
+	case r.State == queue.RevertEmpty:
 		text = " The target branch has nothing of it any more."
-	case queue.RevertUnknown:
+	case r.State == queue.RevertUnknown:
 		text = " Its revert could not be built" + w.unbuilt(r.Why) + "."
 	}
 	switch {
