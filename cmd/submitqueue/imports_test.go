@@ -22,6 +22,7 @@ var arrows = []struct {
 	why     string
 }{
 	{"cmd/submitqueue/demo", []string{"queue"}, "the demo judges the product from outside; it sees views and git, not the core"},
+	{"cmd/submitqueue/chaos", nil, "it judges the product from outside: processes, git and the API"},
 	{"cmd/submitqueue/audit", []string{"conflict", "queue"}, "it judges what a command has read against hashes; what runs the command is the caller's"},
 	{"cmd/submitqueue/doctor", []string{"forge", "forge/github", "queue"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
 	{"cmd/submitqueue", []string{"*"}, "the one place that names concrete adapters and wires them"},

@@ -34,6 +34,7 @@ type cli struct {
 	Conflicts conflictsCommand `cmd:"" help:"Say which branches would wait for one another, and why."`
 	Audit     auditCommand     `cmd:"" help:"Find what the steps read and no hash has."`
 	Bench     benchCommand     `cmd:"" help:"Measure this build of the queue."`
+	Chaos     chaosCommand     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
 	Simulate  simulateCommand  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 	Version   versionCommand   `cmd:"" help:"Print which version this is."`
 

@@ -1,0 +1,23 @@
+// Package chaos runs the product as its users do, a server in a process of its own beside
+// a real Redis and a real repository, has authors ask for changes all the time, and does
+// to it what happens to servers: kills, stops, cut networks, lost writes of Redis, damage
+// of the mirror, full disks, pushes past the queue. It judges the outcome from outside, by
+// git and by what the API says:
+//
+//	every commit of main is green, by the test's own rule
+//	no change is on main twice, and none at a head that nobody asked for
+//	no sound change is rejected
+//	once the faults have ended, nothing is without a verdict for longer than Options.Settle
+//	the server ends well when it is told to, and leaves no process behind
+//
+// # A worked example
+//
+//	report, err := chaos.Run(ctx, chaos.Options{Server: "submitqueue", Dir: dir, Seed: 7, For: 2 * time.Minute, Out: os.Stdout})
+//	// 0:03.1  kill the server
+//	// 0:07.9  cut Redis off for 2.4 s
+//	// ...
+//	// report.Violations is empty
+//
+// What is drawn follows from the seed: which changes, which faults, and when. What comes of
+// it does not: processes and the disk have their own time.
+package chaos

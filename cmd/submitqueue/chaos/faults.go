@@ -1,0 +1,197 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Faults are the names of what Run can do, in the order of the help.
+var Faults = []string{"kill", "term", "stop", "redis-kill", "redis-lose", "redis-empty", "wire-hang", "wire-dead", "mirror", "disk", "step", "past", "second"}
+
+// fault does one fault and mends it, and says what it did. An error is a harness that does
+// not work; what the product does wrong is a violation of its own.
+func (r *run) fault(ctx context.Context, name string) (what string, err error) {
+	short := time.Duration(100+r.draw.IntN(2500)) * time.Millisecond
+	switch name {
+	case "kill":
+		r.note("kill the server, start it %v later", short.Round(time.Millisecond))
+		if _, err := r.server.end(syscall.SIGKILL, time.Minute); err != nil {
+			return "", err
+		}
+		pause(ctx, short)
+		return "", r.server.start(ctx)
+	case "term":
+		r.note("have the server end, start it again")
+		code, err := r.server.end(syscall.SIGTERM, endLimit)
+		if err != nil {
+			return "", err
+		}
+		if code != 0 {
+			r.wrong("told to end, the server ends with %d (−1: it had to be killed after %v)", code, endLimit)
+		}
+		return "", r.server.start(ctx)
+	case "stop":
+		d := 3 * short
+		r.note("stop the server for %v", d.Round(time.Millisecond))
+		r.server.signal(syscall.SIGSTOP)
+		pause(ctx, d)
+		r.server.signal(syscall.SIGCONT)
+	case "redis-kill":
+		r.note("kill redis-server, start it %v later", short.Round(time.Millisecond))
+		r.redis.kill()
+		pause(ctx, short)
+		return "", r.redis.start(ctx)
+	case "redis-lose":
+		bytes := int64(1 + r.draw.IntN(20_000))
+		r.note("kill redis-server, take the last %d bytes of its writes, start it", bytes)
+		r.redis.kill()
+		if err := r.redis.lose(bytes); err != nil {
+			return "", err
+		}
+		r.lossy = true
+		return "", r.redis.start(ctx)
+	case "redis-empty":
+		r.note("empty Redis")
+		r.lossy = true
+		_, err := r.redis.say("FLUSHALL")
+		return "", err
+	case "wire-hang", "wire-dead":
+		state := map[string]wireState{"wire-hang": wireHangs, "wire-dead": wireDead}[name]
+		d := 3 * short
+		r.note("cut Redis off for %v (%s)", d.Round(time.Millisecond), map[wireState]string{wireHangs: "nothing comes, nothing ends", wireDead: "connections end"}[state])
+		r.redis.wire.set(state)
+		pause(ctx, d)
+		r.redis.wire.set(wireWhole)
+	case "mirror":
+		return "", r.damage()
+	case "disk":
+		return "", r.fill(ctx, short)
+	case "step":
+		r.note("kill what a step runs: %d processes", r.killSteps())
+	case "past":
+		r.pasts++
+		r.note("push to main past the queue")
+		return "", r.world.past(ctx, r.pasts)
+	case "second":
+		return "", r.second(ctx, 2*short)
+	default:
+		return "", fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(Faults, ", "))
+	}
+	return "", nil
+}
+
+// damage damages the mirror of the repository.
+func (r *run) damage() error {
+	mirrors, err := filepath.Glob(filepath.Join(r.server.data, "mirrors", "*.git"))
+	if err != nil || len(mirrors) == 0 {
+		return err
+	}
+	mirror := mirrors[r.draw.IntN(len(mirrors))]
+	var objects, packs []string
+	_ = filepath.WalkDir(filepath.Join(mirror, "objects"), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir(): // it may be gone by now
+		case strings.HasSuffix(path, ".pack"):
+			packs = append(packs, path)
+		case len(filepath.Base(filepath.Dir(path))) == 2:
+			objects = append(objects, path)
+		}
+		return nil
+	})
+	slices.Sort(objects)
+	switch roll := r.draw.IntN(4); {
+	case roll == 0:
+		r.note("remove the mirror")
+		return os.RemoveAll(mirror)
+	case roll == 1 && len(packs) > 0:
+		r.note("cut a pack of the mirror in half")
+		pack := packs[r.draw.IntN(len(packs))]
+		info, err := os.Stat(pack)
+		if err != nil {
+			return nil //nolint:nilerr // it has been packed anew
+		}
+		_ = os.Chmod(pack, 0o644)
+		_ = os.Truncate(pack, info.Size()/2)
+	case roll == 2 && len(objects) > 0:
+		n := 1 + r.draw.IntN(min(20, len(objects)))
+		r.note("overwrite %d objects of the mirror", n)
+		for range n {
+			object := objects[r.draw.IntN(len(objects))]
+			_ = os.Chmod(object, 0o644)
+			_ = os.WriteFile(object, []byte("not an object"), 0o444)
+		}
+	default:
+		r.note("remove the refs of the mirror")
+		_ = os.Remove(filepath.Join(mirror, "packed-refs"))
+		return os.RemoveAll(filepath.Join(mirror, "refs", "submitqueue"))
+	}
+	return nil
+}
+
+// fill fills the disk of the data folder for a while.
+func (r *run) fill(ctx context.Context, d time.Duration) error {
+	r.note("fill the disk for %v", d.Round(time.Millisecond))
+	at := filepath.Join(r.server.data, "filler")
+	f, err := os.Create(at)
+	if err != nil {
+		return nil //nolint:nilerr // it is full
+	}
+	block := make([]byte, 1<<20)
+	for err == nil && ctx.Err() == nil {
+		_, err = f.Write(block)
+	}
+	_ = f.Close() // that the disk is full is what was to be
+	pause(ctx, d)
+	return os.Remove(at)
+}
+
+// killSteps kills what runs in the checkouts of slots, and returns how many processes.
+func (r *run) killSteps() (n int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range dirs {
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
+		var pid int
+		if !strings.HasPrefix(cwd, filepath.Join(r.server.data, "runners")+"/") {
+			continue
+		}
+		if _, err := fmt.Sscan(filepath.Base(p), &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// second runs a second server on the same Redis and repository for a while, stops the
+// first one meanwhile, and ends either.
+func (r *run) second(ctx context.Context, d time.Duration) error {
+	r.note("a second server for %v, the first one killed", d.Round(time.Millisecond))
+	other := r.newServer(filepath.Join(r.dir, "other"))
+	if err := os.MkdirAll(other.data, 0o700); err != nil {
+		return err
+	}
+	if err := other.start(ctx); err != nil {
+		return err
+	}
+	if _, err := r.server.end(syscall.SIGKILL, time.Minute); err != nil {
+		return err
+	}
+	first := r.server
+	r.use(other)
+	pause(ctx, d)
+	if err := first.start(ctx); err != nil {
+		return err
+	}
+	pause(ctx, d)
+	r.use(first)
+	_, err := other.end(syscall.SIGKILL, time.Minute)
+	return err
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// server is the product in a process of its own.
+type server struct {
+	program string
+	args    []string
+	data    string
+	log     *os.File
+
+	mu  sync.Mutex
+	cmd *exec.Cmd
+	url string
+	key string
+}
+
+const startLimit = time.Minute
+
+// start starts the server, and waits until it answers.
+func (s *server) start(ctx context.Context) error {
+	at := filepath.Join(s.data, "client.json")
+	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	cmd := exec.Command(s.program, s.args...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the terminal is ours
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("the server cannot be started: %w", err)
+	}
+	s.mu.Lock()
+	s.cmd, s.url = cmd, ""
+	s.mu.Unlock()
+	err := until(ctx, startLimit, func() bool {
+		var f struct{ URL, Token string }
+		text, err := os.ReadFile(at)
+		if err != nil || json.Unmarshal(text, &f) != nil || f.URL == "" {
+			return false
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.url, s.key = f.URL, f.Token
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("the server does not answer %s after its start", startLimit)
+	}
+	return nil
+}
+
+// signal sends a signal to the server, which may have ended.
+func (s *server) signal(sig os.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd != nil {
+		_ = s.cmd.Process.Signal(sig)
+	}
+}
+
+// end ends the server, and waits for that at most so long; then it is killed. It returns
+// its exit status.
+func (s *server) end(sig os.Signal, limit time.Duration) (code int, err error) {
+	s.mu.Lock()
+	cmd := s.cmd
+	s.mu.Unlock()
+	_ = cmd.Process.Signal(sig)
+	killed := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	defer killed.Stop()
+	err = cmd.Wait()
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		return ended.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// call asks the API. Errors are the caller's to bear: the server may be away.
+func (s *server) call(ctx context.Context, method, path, key string, in, out any) error {
+	s.mu.Lock()
+	url, token := s.url, s.key
+	s.mu.Unlock()
+	if url == "" {
+		return errors.New("the server is away")
+	}
+	var body bytes.Buffer
+	if in != nil {
+		if err := json.NewEncoder(&body).Encode(in); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url+path, &body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Idempotency-Key", key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 8<<20))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: %.200s", answer.Status, text)
+	}
+	return json.Unmarshal(text, out)
+}
+
+// left returns the processes whose command line or working folder is below a folder.
+func left(dir string) []string {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	var out []string
+	for _, p := range entries {
+		line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
+		if strings.HasPrefix(cwd, dir+"/") || bytes.Contains(line, []byte(dir+"/")) {
+			out = append(out, filepath.Base(p)+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		}
+	}
+	return out
+}
+
+// until waits for a condition, at most so long.
+func until(ctx context.Context, limit time.Duration, ok func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
