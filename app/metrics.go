@@ -105,7 +105,7 @@ func (m *Metrics) RecordWebhook(event, result string) {
 func (m *Metrics) SetSpool(entries int) { m.spool.Set(float64(entries)) }
 
 // RecordStoreError counts a failed call of the store, by operation: append,
-// load, inbox, commit, acquire.
+// load, inbox, commit, acquire; lost is of acknowledged writes.
 func (m *Metrics) RecordStoreError(operation string) {
 	m.storeErrors.WithLabelValues(operation).Inc()
 }

@@ -55,7 +55,8 @@ type Owner struct {
 	ready   error
 	again   chan struct{} // the forge is to be asked for what was missed, now
 
-	fenced bool // tokens of this server's lives before this one are worth nothing; of Run
+	fenced  bool  // tokens of this server's lives before this one are worth nothing; of Run
+	reached int64 // the newest version that was seen in the store; of Run
 }
 
 // Times of an owner.
@@ -207,7 +208,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 		return err
 	}
 	lost := make(chan error, 1)
-	wg.Go(func() { o.renew(ctx, lost) })
+	wg.Go(func() { o.renew(ctx, token, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
 	wg.Go(func() { o.watchMissed(ctx, do.locate) })
@@ -218,15 +219,32 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	defer o.publishCore(nil)
 	o.setReady(fmt.Errorf("starting: reading %s", core.State().Main.Branch))
 	if s, ok := o.Workers.(workers.Sweeper); ok {
-		s.Sweep(slices.Collect(maps.Keys(core.State().Builds)))
+		s.Sweep(liveBuilds(core.State()))
 	}
 	do.start(slices.Collect(mapValues(core.State().Actions)))
-	first := append([]queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}, o.kept...)
+	first := []queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}
+	if s, ok := o.Workers.(workers.Standing); ok { // what is stored may be from before it was said
+		for i, b := range s.Stands() {
+			first = append(first, o.stamp(queue.Event{ID: fmt.Sprintf("stands/%d", i), Body: b}))
+		}
+	}
+	first = append(first, o.kept...)
 	o.kept = nil
 	if err := t.make(ctx, first, nil); err != nil {
 		return err
 	}
 	return t.run(ctx, arrived, lost)
+}
+
+// liveBuilds returns the builds that a queue has asked for and not seen the end of.
+func liveBuilds(s *queue.State) []queue.BuildID {
+	live := slices.Collect(maps.Keys(s.Builds))
+	for _, h := range s.Hosts {
+		if h.Bench != nil && h.Bench.Probe != nil {
+			live = append(live, h.Bench.Probe.ID)
+		}
+	}
+	return live
 }
 
 func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
@@ -235,6 +253,12 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		o.Metrics.RecordStoreError("load")
 		return nil, 0, fmt.Errorf("loading the queue: %w", err)
 	}
+	if version < o.reached {
+		o.Metrics.RecordStoreError("lost")
+		o.Log.Error("the store has lost what it had acknowledged; the queue goes on from what is left, and asks the forge for the rest. Who has asked to land long ago may have to ask again",
+			"queue", o.Queue, "turns lost", o.reached-version, "turns left", version)
+	}
+	o.reached = version
 	s := queue.NewState(o.Branch)
 	for _, r := range records {
 		if err := s.Load(r); err != nil {
@@ -256,11 +280,15 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 	return core, version, nil
 }
 
-func (o *Owner) renew(ctx context.Context, lost chan<- error) {
+func (o *Owner) renew(ctx context.Context, token int64, lost chan<- error) {
 	last := o.Now()
 	for pause(ctx, leaseRenew) {
-		_, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
-		if err == nil {
+		now, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
+		switch {
+		case err != nil:
+		case now != token: // the lease had run out, or the store has forgotten it
+			err = queue.ErrNotOwner
+		default:
 			last = o.Now()
 			continue
 		}

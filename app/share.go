@@ -186,6 +186,8 @@ type member struct {
 var (
 	_ workers.Controller = (*member)(nil)
 	_ workers.Equipped   = (*member)(nil)
+	_ workers.Standing   = (*member)(nil)
+	_ workers.Sweeper    = (*member)(nil)
 )
 
 // Environments implements workers.Equipped: the hosts run what the steps of any queue
@@ -201,6 +203,37 @@ func (m *member) Environments(commands []string) {
 	s.mu.Unlock()
 	if e, ok := s.pool.(workers.Equipped); ok {
 		e.Environments(all)
+	}
+}
+
+// Stands implements workers.Standing.
+func (m *member) Stands() (said []queue.Body) {
+	s := m.share
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range []queue.Body{s.fleet, s.slots} {
+		if b != nil {
+			said = append(said, b)
+		}
+	}
+	return said
+}
+
+// Sweep implements workers.Sweeper: builds of the queue that its stored state does not
+// know would hold their slots for nothing. There are some where the store was rolled
+// back, or another server has owned the queue meanwhile.
+func (m *member) Sweep(live []queue.BuildID) {
+	s := m.share
+	var unknown []queue.BuildID
+	s.mu.Lock()
+	for id, of := range s.builds {
+		if of == m && !slices.Contains(live, id) {
+			unknown = append(unknown, id)
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range unknown {
+		_ = s.pool.Stop(context.Background(), id) // one that has ended needs none
 	}
 }
 

@@ -60,6 +60,19 @@ func TestShareComesAndGoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, m := range []workers.Controller{first, late} {
+		if got := m.(workers.Standing).Stands(); len(got) != 1 || got[0] != queue.Body(queue.Capacity{Slots: 3}) {
+			t.Errorf("it stands by %+v", got)
+		}
+	}
+	if err := first.Run(t.Context(), queue.Build{ID: "forgotten", Commit: "c"}, "run"); err != nil {
+		t.Fatal(err)
+	}
+	first.(workers.Sweeper).Sweep([]queue.BuildID{"a"}) // its state knows no other; b is another queue's
+	if len(pool.stops) != 1 || pool.stops[0] != "forgotten" {
+		t.Errorf("stopped %v", pool.stops)
+	}
+	pool.stops = nil
 	share.Leave(t.Context(), late)
 	if len(pool.stops) != 1 || pool.stops[0] != "b" {
 		t.Errorf("stopped %v", pool.stops)

@@ -97,6 +97,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		err = t.Store.Commit(ctx, write)
 		if err == nil {
 			t.version++
+			t.reached = t.version
 		}
 	}
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // Controller runs builds. It is safe for concurrent use.
 type Controller interface {
 	// Run takes a build and returns; action is the key of the action that asks
-	// for it and comes back in BuildDone. A build that waits or runs already is
-	// not started again, only its BuildDone will name the newer action; one that
-	// has ended is not started again either: where the action is a new one, its
-	// results are reported again under it. Errors: ErrClosed, ErrNoJobs.
+	// for it and comes back in BuildDone. A build that waits, runs or has ended is
+	// not started again: what it has reported is reported again, because whoever asks
+	// again may have lost it, and its BuildDone names the newer action. Errors:
+	// ErrClosed, ErrNoJobs.
 	Run(ctx context.Context, b queue.Build, action string) error
 	// Stop cancels a build. It ends by its own BuildDone, with the outcome
 	// cancelled, when its slot is free. One that is unknown or has ended is no
@@ -30,6 +30,14 @@ type Controller interface {
 	// ctx ends. The builds that it ends report nothing: they are asked for again
 	// after a restart. Events that nobody reads within a second are dropped.
 	Close(ctx context.Context) error
+}
+
+// Standing is implemented by a Controller that says some things only when they change.
+type Standing interface {
+	// Stands returns what it has said last of the hosts (Fleet) and of how many builds
+	// can run (Capacity), as far as it has: a queue whose stored state was lost has not
+	// heard it.
+	Stands() []queue.Body
 }
 
 // Sentinel errors of this package.

@@ -41,6 +41,10 @@
 // on files that another one asked for; where that fails, the jobs that need it are left
 // out, and the build is an infrastructure error.
 //
+// A build that is asked for once more is not run once more: what it has reported is
+// reported again, whether it still runs or has ended, because the queue may have lost it
+// with its store. For the same reason Standing says what holds of hosts and slots.
+//
 // # What is a failure and what is not
 //
 // A failure is what the step's own command says: its exit status, or its report.

@@ -23,7 +23,10 @@ type Instant struct {
 	took time.Duration // of each build
 }
 
-var _ Controller = (*Instant)(nil)
+var (
+	_ Controller = (*Instant)(nil)
+	_ Standing   = (*Instant)(nil)
+)
 
 // NewInstant returns a controller that says it can run slots builds at once.
 func NewInstant(slots int) *Instant {
@@ -49,10 +52,10 @@ func (c *Instant) Run(_ context.Context, b queue.Build, action string) error {
 	if c.closed {
 		return ErrClosed
 	}
-	if last, ok := c.seen[b.ID]; ok && last == action {
+	c.seen[b.ID] = action
+	if c.timers[b.ID] != nil {
 		return nil
 	}
-	c.seen[b.ID] = action
 	const machine = "instant"
 	out := []queue.Body{queue.BuildStarted{Build: b.ID, Machine: machine}}
 	if c.took > 0 {
@@ -76,7 +79,8 @@ func (c *Instant) Run(_ context.Context, b queue.Build, action string) error {
 		defer c.mu.Unlock()
 		if c.timers[b.ID] != nil && !c.closed {
 			delete(c.timers, b.ID)
-			c.events.put(out...)
+			c.events.put(out[:len(out)-1]...)
+			c.events.put(queue.BuildDone{Action: c.seen[b.ID], Build: b.ID, Outcome: queue.JobPassed})
 		}
 	})
 	return nil
@@ -93,6 +97,9 @@ func (c *Instant) Stop(_ context.Context, id queue.BuildID) error {
 	}
 	return nil
 }
+
+// Stands implements Standing.
+func (c *Instant) Stands() []queue.Body { return []queue.Body{queue.Capacity{Slots: c.slots}} }
 
 // Events implements Controller.
 func (c *Instant) Events() <-chan queue.Body { return c.events.out }

@@ -267,6 +267,13 @@ func (p *Pool) reportSlots() {
 	}
 }
 
+// Stands implements Standing.
+func (p *Pool) Stands() []queue.Body {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []queue.Body{queue.Fleet{Hosts: p.hosts}, queue.Capacity{Slots: p.slots}}
+}
+
 // unrunnable returns the end of a build that no agent can run, or nil. One for which
 // there are agents, with other tools than its steps are verified with, is given back:
 // the queue follows the tools.

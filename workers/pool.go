@@ -62,6 +62,7 @@ type Pool struct {
 var (
 	_ Controller = (*Pool)(nil)
 	_ Source     = (*Pool)(nil)
+	_ Standing   = (*Pool)(nil)
 )
 
 // maxEnded is how many ended builds are remembered with their results.
@@ -160,11 +161,12 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 		return ErrClosed
 	}
 	if e := p.builds[b.ID]; e != nil {
-		if e.done != nil && e.action != action {
-			e.done.Action = action
-			p.events.put(append(e.results[:len(e.results):len(e.results)], *e.done)...)
-		}
 		e.action = action
+		p.events.put(e.results...)
+		if e.done != nil {
+			e.done.Action = action
+			p.events.put(*e.done)
+		}
 		if e.done == nil && e.lease == 0 {
 			e.build.Avoid, e.build.Shun = b.Avoid, b.Shun
 			p.wake()

@@ -21,6 +21,7 @@ type Split struct {
 
 	mu       sync.Mutex
 	capacity queue.Capacity
+	fleet    queue.Body // as a side has said last; nil: none has
 	both     map[queue.BuildID]*halves
 	order    []queue.BuildID // of both, oldest first
 }
@@ -41,6 +42,7 @@ var (
 	_ Controller = (*Split)(nil)
 	_ Sweeper    = (*Split)(nil)
 	_ Equipped   = (*Split)(nil)
+	_ Standing   = (*Split)(nil)
 )
 
 // Sweeper is implemented by a Controller that leaves traces outside which
@@ -97,9 +99,10 @@ func (s *Split) Run(ctx context.Context, b queue.Build, action string) error {
 		s.order = append(s.order, b.ID)
 		s.forget()
 	}
-	if h.done[onRunners] != nil && h.done[onForge] != nil && h.action != action {
+	if h.done[onRunners] != nil && h.done[onForge] != nil {
 		h.done = [2]*queue.BuildDone{} // each side reports again
 	}
+	h.started = false
 	h.action = action
 	s.mu.Unlock()
 	for i, jobs := range parts {
@@ -137,6 +140,8 @@ func (s *Split) pass(side int, body queue.Body) {
 		}
 		s.events.Put(s.capacity)
 		return
+	case queue.Fleet:
+		s.fleet = b
 	case queue.BuildStarted:
 		if h := s.both[b.Build]; h != nil {
 			if h.started {
@@ -199,6 +204,16 @@ func (s *Split) Environments(commands []string) {
 	if e, ok := s.sides[onRunners].(Equipped); ok {
 		e.Environments(commands)
 	}
+}
+
+// Stands implements Standing: what both sides have said together.
+func (s *Split) Stands() []queue.Body {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fleet == nil {
+		return []queue.Body{s.capacity}
+	}
+	return []queue.Body{s.fleet, s.capacity}
 }
 
 // Sweep implements Sweeper.

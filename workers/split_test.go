@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -48,6 +49,13 @@ func TestSplit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
+	hosts := queue.Fleet{Hosts: []queue.FleetHost{{Name: "m1", Slots: 3}}}
+	runners.Put(hosts)
+	next()
+	if got := s.Stands(); !reflect.DeepEqual(got, []queue.Body{hosts, queue.Capacity{Slots: 3, Forge: 9}}) {
+		t.Errorf("it stands by %+v", got)
+	}
+
 	shell, checks := job(step("true"), "a"), job(queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}, "a")
 	mustRun(t, s, build("shell", shell), "run/shell")
 	mustRun(t, s, build("ci", checks), "run/ci")
@@ -77,12 +85,19 @@ func TestSplit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	// Asked for again under another action, both report again, and it ends again.
-	mustRun(t, s, build("both", shell, checks), "run/both/2")
-	forge.done("both", "run/both/2", queue.JobFailed)
-	runners.done("both", "run/both/2", queue.JobPassed)
-	if got := next().(queue.BuildDone); got.Outcome != queue.JobFailed || got.Action != "run/both/2" {
-		t.Errorf("%+v", got)
+	// Asked for again, both report again, and it ends again.
+	for _, action := range []string{"run/both", "run/both/2"} {
+		mustRun(t, s, build("both", shell, checks), action)
+		forge.Put(queue.BuildStarted{Build: "both", Machine: "f"})
+		if got := next(); got != (queue.BuildStarted{Build: "both", Machine: "f"}) {
+			t.Errorf("%+v", got)
+		}
+		forge.done("both", action, queue.JobFailed)
+		runners.Put(queue.BuildStarted{Build: "both", Machine: "r"})
+		runners.done("both", action, queue.JobPassed)
+		if got := next().(queue.BuildDone); got.Outcome != queue.JobFailed || got.Action != action {
+			t.Errorf("%+v", got)
+		}
 	}
 
 	if err := s.Stop(t.Context(), "both"); err != nil || !slices.Equal(runners.stopped, forge.stopped) || len(forge.stopped) != 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -29,11 +30,18 @@ type crashed struct {
 	ctx    context.Context
 	data   string
 	bare   string
+	redis  string // as serve takes it; "": auto
 	server *exec.Cmd
 	log    strings.Builder
 }
 
 func newCrashed(t *testing.T, branches int) *crashed {
+	t.Helper()
+	return newCrashedWith(t, branches, "")
+}
+
+// newCrashedWith has a test that begins with some lines of shell.
+func newCrashedWith(t *testing.T, branches int, first string) *crashed {
 	t.Helper()
 	_, err := exec.LookPath("redis-server")
 	storetest.Need(t, "redis", err == nil) // what is in memory does not outlive a kill
@@ -41,7 +49,7 @@ func newCrashed(t *testing.T, branches int) *crashed {
 	w := t.TempDir()
 	c.git(w, "init", "-q", "-b", "main")
 	c.write(w, ".submitqueue.yml", "version: 1\nsteps:\n  - name: test\n    run: sh ./test.sh\n    timeout: 1m\n")
-	c.write(w, "test.sh", "for f in bad-*; do test ! -e $f || { echo $f; exit 1; }; done\n")
+	c.write(w, "test.sh", first+"for f in bad-*; do test ! -e $f || { echo $f; exit 1; }; done\n")
 	c.git(w, "add", "-A")
 	c.git(w, "commit", "-qm", "first")
 	for n := range branches {
@@ -91,7 +99,7 @@ func (c *crashed) git(dir string, args ...string) string {
 func (c *crashed) start() {
 	c.Helper()
 	mustRemove(c.T, clientPath(c.data))
-	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", "auto", "--data", c.data, "--listen", "127.0.0.1:0")
+	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", cmp.Or(c.redis, "auto"), "--data", c.data, "--listen", "127.0.0.1:0")
 	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null")
 	c.server.Stderr = &c.log
 	if err := c.server.Start(); err != nil {
@@ -176,6 +184,25 @@ func (c *crashed) decided() (n int) {
 	return n
 }
 
+// allDecided waits until all changes have a verdict.
+func (c *crashed) allDecided(branches int) {
+	c.Helper()
+	c.until("all are decided", func() bool { return c.decided() >= branches })
+}
+
+// until waits for something that the server does.
+func (c *crashed) until(what string, holds func() bool) {
+	c.Helper()
+	for end := time.Now().Add(90 * time.Second); !holds(); {
+		if time.Now().After(end) {
+			var q json.RawMessage
+			_ = c.call(http.MethodGet, "/api/queue", nil, &q)
+			c.Fatalf("not so: %s: %s\n%s", what, q, tailOf(c.log.String(), 4000))
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
 // TestKilledServer kills the server at random moments while branches land, and
 // starts it again: each has one verdict, main is green at each commit, nothing
 // landed twice, nothing is lost.
@@ -212,14 +239,7 @@ func TestKilledServer(t *testing.T) {
 		c.end(syscall.SIGKILL)
 		c.start()
 	}
-	for end := time.Now().Add(90 * time.Second); c.decided() < branches; {
-		if time.Now().After(end) {
-			var q json.RawMessage
-			_ = c.call(http.MethodGet, "/api/queue", nil, &q)
-			t.Fatalf("not all are decided: %s\n%s", q, tailOf(c.log.String(), 4000))
-		}
-		<-time.After(50 * time.Millisecond)
-	}
+	c.allDecided(branches)
 	c.checkMain(branches)
 }
 

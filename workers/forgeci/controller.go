@@ -69,6 +69,7 @@ type Controller struct {
 var (
 	_ workers.Controller = (*Controller)(nil)
 	_ workers.Sweeper    = (*Controller)(nil)
+	_ workers.Standing   = (*Controller)(nil)
 )
 
 // maxEnded is how many ended builds are remembered with their results.
@@ -128,11 +129,12 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 		return workers.ErrClosed
 	}
 	if e := c.builds[b.ID]; e != nil && !e.orphan {
-		if e.done != nil && e.action != action {
-			e.done.Action = action
-			c.events.Put(append(e.reported[:len(e.reported):len(e.reported)], *e.done)...)
-		}
 		e.action = action
+		c.events.Put(e.reported...)
+		if e.done != nil {
+			e.done.Action = action
+			c.events.Put(*e.done)
+		}
 		return nil
 	}
 	e := newEntry(b, action, c.o)
@@ -192,6 +194,9 @@ func (c *Controller) News(news forge.CINews) {
 		}
 	}
 }
+
+// Stands implements workers.Standing.
+func (c *Controller) Stands() []queue.Body { return []queue.Body{queue.Capacity{Forge: c.o.Slots}} }
 
 // Events implements workers.Controller.
 func (c *Controller) Events() <-chan queue.Body { return c.events.Out() }
