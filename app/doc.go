@@ -32,6 +32,10 @@
 //	acme/shop@trunk    under: acme/shop@main    which was renamed to trunk
 //	acme/shop@main     branch: trunk, formerly: main, and all else
 //
+// A mirror that is damaged is made again under the running server (heal.go): whoever
+// meets the damage waits for it, and begins again. What only the mirror had follows from
+// the state (perform_remake.go).
+//
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
 // spooled (intake_drain.go) and turns stop; nothing is forgotten.

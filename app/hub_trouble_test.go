@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -170,26 +168,6 @@ func TestAnalyzerMissing(t *testing.T) {
 		return analyzers(s)
 	}})
 	n := h.land("topic", map[string]string{"api/a": "a\n"})
-	h.landed(n)
-}
-
-// TestMirrorUnreadable takes the mirror's objects away for a while.
-func TestMirrorUnreadable(t *testing.T) {
-	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
-	h.proven()
-	objects := filepath.Join(h.mirror.Dir(), "objects")
-	mustNot(t, os.Rename(objects, objects+".away"))
-	n := h.land("topic", map[string]string{"a": "a\n"})
-	h.until("an action has failed", func(c *speculation.Core) bool {
-		for _, a := range c.State().Actions {
-			if a.Error != "" && a.Attempt > 1 {
-				return true
-			}
-		}
-		return false
-	})
-	mustNot(t, os.RemoveAll(objects)) // git may have made an empty one
-	mustNot(t, os.Rename(objects+".away", objects))
 	h.landed(n)
 }
 

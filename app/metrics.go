@@ -27,6 +27,7 @@ type Metrics struct {
 	builds   *prometheus.HistogramVec
 	verdicts *prometheus.CounterVec
 	parks    *prometheus.CounterVec
+	healings *prometheus.CounterVec
 
 	turnaround *prometheus.HistogramVec
 	changes    *prometheus.GaugeVec
@@ -56,6 +57,7 @@ func NewMetrics() *Metrics {
 		builds:   histograms("build_duration_seconds", "Builds by outcome.", seconds(5, 2, 12), "queue", "outcome"),
 		verdicts: counters("verdicts_total", "Changes by verdict and reason: landed, rejected, cancelled, nothing-to-land.", "queue", "verdict", "reason"),
 		parks:    counters("parks_total", "Changes parked, by reason.", "queue", "reason"),
+		healings: counters("mirror_healings_total", "Suspicions of damage to the mirror, by what came of them: healed (it was made again), failed, sound.", "queue", "result"),
 
 		turnaround: histograms("turnaround_seconds", "From the command to the verdict.", seconds(15, 2, 14), "queue", "verdict"),
 		changes:    gauges("changes", "Changes without a verdict, by phase.", "queue", "phase"),
@@ -68,7 +70,7 @@ func NewMetrics() *Metrics {
 	}
 	m.limits = &limits{now: time.Now}
 	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turns, m.puts, m.actions, m.builds,
-		m.verdicts, m.parks, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
+		m.verdicts, m.parks, m.healings, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -138,6 +140,12 @@ func (m *Metrics) RecordVerdict(name string, c queue.Change) {
 // RecordPark counts a change that was parked, by reason.
 func (m *Metrics) RecordPark(name string, reason queue.ReasonCode) {
 	m.parks.WithLabelValues(name, string(reason)).Inc()
+}
+
+// RecordHealing counts a suspicion of damage to a queue's mirror, by what came of
+// it: healed, failed, sound.
+func (m *Metrics) RecordHealing(name, result string) {
+	m.healings.WithLabelValues(name, result).Inc()
 }
 
 // SetQueue shows a queue as it stands: its length by phase, its slots, and how

@@ -55,8 +55,9 @@ type Owner struct {
 	ready   error
 	again   chan struct{} // the forge is to be asked for what was missed, now
 
-	fenced  bool  // tokens of this server's lives before this one are worth nothing; of Run
-	reached int64 // the newest version that was seen in the store; of Run
+	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
+	reached int64  // the newest version that was seen in the store; of Run
+	health  health // of the mirror
 }
 
 // Times of an owner.
@@ -212,7 +213,9 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
 	wg.Go(func() { o.watchMissed(ctx, do.locate) })
-	wg.Go(func() { o.keepUp(ctx) })
+	wg.Go(func() { do.keepUp(ctx) })
+	o.Mirror.SetMend(do.mendFor)
+	defer o.Mirror.SetMend(nil)
 	wg.Go(func() { do.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)

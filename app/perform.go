@@ -186,10 +186,17 @@ func (p *performer) carryOut(group []*underway) {
 	defer stop()
 	var body queue.Body
 	var err error
-	func() {
-		defer p.recovered(a.Action, &err)
-		body, err = p.single(a.ctx, work, a.Action)
-	}()
+	for try := 1; ; try++ {
+		generation := p.Mirror.Generation()
+		err = nil
+		func() {
+			defer p.recovered(a.Action, &err)
+			body, err = p.single(a.ctx, work, a.Action)
+		}()
+		if try == healTries || !p.mended(a.ctx, generation, err) {
+			break
+		}
+	}
 	p.result(a.ctx, a.Action, body, err, time.Since(began))
 }
 

@@ -33,12 +33,8 @@ type outcome struct {
 func (p *performer) together(group []*underway) {
 	began := time.Now()
 	ended := make(chan outcome)
-	var merges map[*underway]merging
-	var err error
-	func() {
-		defer p.recovered(group[0].Action, &err)
-		merges, err = inTurn(p.ctx, p.git, func() (map[*underway]merging, error) { return p.mergings(group), nil })
-	}()
+	generation := p.Mirror.Generation()
+	merges, err := p.mergedFirst(group)
 	for _, a := range group {
 		p.wg.Go(func() {
 			o := outcome{action: a}
@@ -47,18 +43,31 @@ func (p *performer) together(group []*underway) {
 				ended <- o
 			}()
 			defer p.recovered(a.Action, &o.err)
-			merged := merges[a]
-			if o.err = errors.Join(err, merged.err); o.err != nil {
-				return
+			merges, err, generation := merges, err, generation
+			for try := 1; ; try++ {
+				merged := merges[a]
+				if o.err = errors.Join(err, merged.err); o.err == nil {
+					o.body, o.err = inTurn(a.ctx, p.judges, func() (queue.Body, error) {
+						work, stop := graceful(a.ctx, gitGrace)
+						defer stop()
+						return p.judged(work, a.Action, merged)
+					})
+				}
+				if try == healTries || !p.mended(a.ctx, generation, o.err) {
+					return
+				}
+				generation = p.Mirror.Generation()
+				merges, err = p.mergedFirst([]*underway{a})
 			}
-			o.body, o.err = inTurn(a.ctx, p.judges, func() (queue.Body, error) {
-				work, stop := graceful(a.ctx, gitGrace)
-				defer stop()
-				return p.judged(work, a.Action, merged)
-			})
 		})
 	}
 	p.tell(ended, len(group))
+}
+
+// mergedFirst makes the first merges of actions in the turn of git.
+func (p *performer) mergedFirst(group []*underway) (merges map[*underway]merging, err error) {
+	defer p.recovered(group[0].Action, &err)
+	return inTurn(p.ctx, p.git, func() (map[*underway]merging, error) { return p.mergings(group), nil })
 }
 
 // tell hands on so many outcomes, those that come within a moment together.

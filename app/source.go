@@ -157,6 +157,9 @@ func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
 	}
 	v.Away, v.Waits = o.Away(), o.Waits()
 	o.Read(func(c *speculation.Core) { v.Trouble = trouble(c.State().Actions) })
+	if mending := o.health.mending(); mending != "" {
+		v.Trouble = append([]string{mending}, v.Trouble...)
+	}
 	v.Default = defaultText(v.Main)
 	return v, true
 }

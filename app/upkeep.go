@@ -19,10 +19,10 @@ type redeliverer interface {
 
 // keepUp packs the mirror now and then. The commits of live paths are only
 // named for that long: until the next time nothing is thrown away.
-func (o *Owner) keepUp(ctx context.Context) {
+func (p *performer) keepUp(ctx context.Context) {
 	for pause(ctx, upkeepEach) {
 		var live []queue.CommitID
-		o.Read(func(c *speculation.Core) {
+		p.Read(func(c *speculation.Core) {
 			for _, l := range c.State().Links {
 				if l.Commit != "" {
 					live = append(live, l.Commit)
@@ -30,17 +30,18 @@ func (o *Owner) keepUp(ctx context.Context) {
 			}
 		})
 		if len(live) > 0 {
-			if err := o.Mirror.Keep(ctx, live); err != nil {
-				o.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", o.Queue, "error", err)
+			if err := p.Mirror.Keep(ctx, live); err != nil {
+				p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Queue, "error", err)
 				continue
 			}
 		}
-		if err := o.Mirror.Maintain(ctx); err != nil && ctx.Err() == nil {
-			o.Log.Warn("the mirror could not be packed", "queue", o.Queue, "error", err)
+		generation := p.Mirror.Generation()
+		if err := p.Mirror.Maintain(ctx); err != nil && ctx.Err() == nil && !p.mended(ctx, generation, err) {
+			p.Log.Warn("the mirror could not be packed", "queue", p.Queue, "error", err)
 		}
 		if len(live) > 0 {
-			if err := o.Mirror.Release(ctx, live); err != nil && ctx.Err() == nil {
-				o.Log.Warn("commits of the mirror stay named until the next start", "queue", o.Queue, "error", err)
+			if err := p.Mirror.Release(ctx, live); err != nil && ctx.Err() == nil {
+				p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Queue, "error", err)
 			}
 		}
 	}

@@ -24,6 +24,14 @@ import (
 // The directory is the caller's until release, which leaves its content for
 // the next Checkout. Taking a directory that is in use is an error.
 func (m *Mirror) Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
+	err = m.mending(ctx, func() error {
+		release, err = m.checkout(ctx, commit, dir)
+		return err
+	}, commit)
+	return release, err
+}
+
+func (m *Mirror) checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
 	info, err := m.info(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)

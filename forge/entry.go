@@ -65,7 +65,7 @@ func (m *Mirror) directories(ctx context.Context, ids ...string) ([][]treeEntry,
 	}
 	for n, o := range objects {
 		if o.kind == "" {
-			return nil, fmt.Errorf("%w: tree %s is not in the mirror", ErrNotFound, missing[n])
+			return nil, &absent{kind: "tree", id: missing[n]}
 		}
 		if o.kind != "tree" {
 			return nil, fmt.Errorf("%s is a %s, not a tree", missing[n], o.kind)

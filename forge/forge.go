@@ -1,6 +1,8 @@
 // Package forge is what the queue needs of a code host: a small port (Forge),
 // the intake of its webhooks (Receiver), and the bare git mirror (Mirror) in
-// which all merging is done.
+// which all merging is done. A mirror can be lost: all of it is fetched, or follows
+// from what is fetched. Damage is suspected by what git says (Suspect), looked into
+// (Examine), and mended by a new mirror in the place of the old one (Heal).
 //
 // Adapters live in forge/github and forge/local; stateful fakes over HTTP with
 // real git repositories behind them live in forge/forgetest.

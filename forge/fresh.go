@@ -74,6 +74,15 @@ func (f *fresh) get(id string) (object, bool) {
 	return o, ok
 }
 
+// clear forgets all objects, written or not.
+func (f *fresh) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.objects)
+	f.order, f.bytes = nil, 0
+	f.written.clear()
+}
+
 // full reports whether it is time to write.
 func (f *fresh) full() bool {
 	f.mu.Lock()

@@ -81,10 +81,10 @@ func (m *Mirror) command(ctx context.Context, inv invocation) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	if m.lock != nil && !inv.alone {
+	if lock := m.lock.Load(); lock != nil && !inv.alone {
 		// The child inherits the lock, so that nobody takes the mirror for
 		// abandoned while an orphan of a killed server still writes to it.
-		cmd.ExtraFiles = []*os.File{m.lock}
+		cmd.ExtraFiles = []*os.File{lock}
 	}
 	return cmd
 }

@@ -31,6 +31,7 @@ func (m *Mirror) FetchHead(ctx context.Context, r Remote, ref string, want queue
 // for each, nil, ErrHeadMoved or ErrNotFound. The error beside them is of the
 // exchange as a whole.
 func (m *Mirror) FetchHeads(ctx context.Context, r Remote, heads []HeadRef) ([]error, error) {
+	generation := m.Generation()
 	wants := make([]queue.CommitID, len(heads))
 	for i, h := range heads {
 		if err := checkRef(h.Ref); err != nil {
@@ -85,6 +86,11 @@ func (m *Mirror) FetchHeads(ctx context.Context, r Remote, heads []HeadRef) ([]e
 	}
 	if err := m.Flush(ctx); err != nil {
 		return nil, err
+	}
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	if m.Generation() != generation {
+		return nil, &Transient{Err: errReplaced}
 	}
 	for _, id := range keep {
 		m.kept.put(id, inMirror, 1)

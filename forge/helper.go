@@ -120,6 +120,11 @@ func (h *helper) start() (*process, error) {
 func (h *helper) stop() {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
+	h.end()
+}
+
+// end ends the process, if it runs. The caller has the turn.
+func (h *helper) end() {
 	if p := h.live; p != nil {
 		h.live = nil
 		p.in.Close()

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -37,7 +36,7 @@ func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (lin
 		return nil, false, err
 	}
 	if !found[1] {
-		return nil, false, fmt.Errorf("%w: commit %s is not in the mirror; fetch it first", ErrNotFound, to)
+		return nil, false, &absent{"commit", string(to), "; fetch it first"}
 	}
 	if !found[0] {
 		line, err = m.line(ctx, []queue.CommitID{to})

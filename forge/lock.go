@@ -12,10 +12,13 @@ import (
 	"time"
 )
 
+// ownerFile is locked by the owner of a mirror, and says who it is.
+const ownerFile = "submitqueue.owner"
+
 // lockMirror takes the mirror in dir for this process. The lock ends with the
 // process and its git children, however they end.
 func lockMirror(ctx context.Context, dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "submitqueue.owner"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)
 	}

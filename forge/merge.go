@@ -61,6 +61,8 @@ func (m Merged) Clean() bool { return m.Commit != "" }
 // each. The same picks have the same commit ids in every mirror with the same
 // Identity and merge attributes. ErrNotFound: a commit is not in the mirror.
 func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) {
+	m.merging.RLock()
+	defer m.merging.RUnlock()
 	ids := make([]queue.CommitID, 0, 2*len(picks))
 	for _, p := range picks {
 		ids = append(ids, p.Parent, p.Head)

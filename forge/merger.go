@@ -78,7 +78,11 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 		switch {
 		case err == nil:
 		case errors.As(err, &failed) && strings.Contains(failed.Stderr, "unrelated histories"):
-			// git ends at such a pair and leaves the rest unanswered.
+			// git ends at such a pair and leaves the rest unanswered. It says the same
+			// where an ancestor is missing.
+			if err := g.mirror.connected(ctx, pairs[len(results)]); err != nil {
+				return nil, fmt.Errorf("merging: %w", err)
+			}
 			results = append(results, merged{refused: "it has no history in common with the branch"})
 		case errors.As(err, &failed) && crashed(failed.Stderr):
 			// One of them brings git down; the others are not to suffer for it.

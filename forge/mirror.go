@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/lfs"
@@ -45,7 +46,7 @@ type Mirror struct {
 	LooseLimit int
 
 	dir     string
-	lock    *os.File
+	lock    atomic.Pointer[os.File]
 	durable bool // objects are on the disk before a ref names them
 
 	reader  *helper // cat-file
@@ -65,6 +66,9 @@ type Mirror struct {
 	keeping sync.Mutex              // held while refs that keep commits move
 	named   map[queue.CommitID]bool // which of kept have such a ref
 
+	generation atomic.Int64
+	merging    sync.RWMutex // read by whoever adds to what is in memory only
+
 	maintaining sync.Mutex
 	prunedAt    time.Time // guarded by maintaining
 
@@ -76,19 +80,37 @@ type Mirror struct {
 	attributes string                    // what info/attributes says
 	modules    map[string]chan struct{}  // whose turn it is with a submodule's cache
 	ruled      int                       // how often attributes has changed
+	former     []*os.File                // locks of mirrors that were replaced
+	mend       func(context.Context, int64, error, []queue.CommitID) bool
 
-	lfs *lfs.Store
+	lfs    *lfs.Store
+	remade string
 }
 
 // OpenMirror opens the bare mirror in dir and makes it if there is none. What a
 // killed owner left behind (lock files, half-written objects) is removed; while
-// its git processes still run, OpenMirror waits for them, up to ten seconds.
+// its git processes still run, OpenMirror waits for them, up to ten seconds. A
+// mirror that is damaged at a glance is begun anew, empty; see Remade.
 // ErrMirrorBusy: a live process owns it.
 func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
+	m, err := openAlone(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, left := range []string{newSuffix, damagedSuffix} { // by a healing that was killed
+		if err := os.RemoveAll(dir + left); err != nil {
+			return nil, errors.Join(fmt.Errorf("mirror: %w", err), m.Close())
+		}
+	}
+	return m, nil
+}
+
+// openAlone opens the mirror in dir and looks at nothing beside it.
+func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 	m := &Mirror{
 		Identity:   Identity{Name: "SubmitQueue", Email: "submitqueue@localhost"},
 		LooseLimit: 6000,
@@ -115,11 +137,13 @@ func OpenMirror(ctx context.Context, dir string) (*Mirror, error) {
 	if err := checkVersion(ctx, m); err != nil {
 		return nil, err
 	}
-	if m.lock, err = lockMirror(ctx, dir); err != nil {
+	lock, err := lockMirror(ctx, dir)
+	if err != nil {
 		return nil, err
 	}
+	m.lock.Store(lock)
 	if err := m.prepare(ctx); err != nil {
-		m.lock.Close()
+		lock.Close()
 		return nil, err
 	}
 	m.reader = m.helper("cat-file", "--batch-command")
@@ -132,7 +156,18 @@ func (m *Mirror) prepare(ctx context.Context) error {
 	if err := sweep(m.dir); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
+	_, err := os.Stat(filepath.Join(m.dir, "objects"))
+	_, err2 := os.Stat(filepath.Join(m.dir, "HEAD"))
+	empty := errors.Is(err, os.ErrNotExist) && errors.Is(err2, os.ErrNotExist)
+	if !empty {
+		m.remade = m.unsound(ctx)
+	}
+	if m.remade != "" {
+		if err := m.clearAway(); err != nil {
+			return fmt.Errorf("removing a damaged mirror (%s): %w", m.remade, err)
+		}
+	}
+	if empty || m.remade != "" {
 		if _, err := m.git(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", m.dir); err != nil {
 			return fmt.Errorf("making the mirror: %w", err)
 		}
@@ -159,8 +194,15 @@ func (m *Mirror) Close() error {
 	for _, h := range m.sources {
 		h.stop()
 	}
-	return errors.Join(flushed, m.lock.Close())
+	for _, f := range m.former {
+		f.Close()
+	}
+	return errors.Join(flushed, m.lock.Load().Close())
 }
+
+// Remade says what of the mirror was damaged when it was opened, so that it was begun
+// anew, or "". It has nothing then but what is fetched, and merges made anew.
+func (m *Mirror) Remade() string { return m.remade }
 
 // Dir returns the directory of the bare repository.
 func (m *Mirror) Dir() string { return m.dir }

@@ -37,6 +37,8 @@ func (m *Mirror) copyHeads(ctx context.Context, r Remote, heads []HeadRef) bool 
 	if len(wants) == 0 {
 		return false
 	}
+	m.merging.RLock()
+	defer m.merging.RUnlock()
 	source := m.source(dir)
 	for _, want := range wants {
 		if m.copyObjects(ctx, source, want) != nil {

@@ -165,7 +165,7 @@ func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.Com
 	for i, o := range objects {
 		id := queue.CommitID(missing[i])
 		if o.kind == "" {
-			return nil, fmt.Errorf("%w: commit %s is not in the mirror; fetch it first", ErrNotFound, id)
+			return nil, &absent{"commit", string(id), "; fetch it first"}
 		}
 		info, err := parseCommit(o)
 		if err != nil {

@@ -31,7 +31,17 @@ func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each 
 	if err != nil {
 		return nil, nil, err
 	}
-	return o.Mirror.stageAll(ctx, r, moves)
+	var commits []queue.CommitID
+	for _, move := range moves {
+		if move.Commit != "" {
+			commits = append(commits, move.Commit)
+		}
+	}
+	err = o.Mirror.mending(ctx, func() error {
+		fresh, each, err = o.Mirror.stageAll(ctx, r, moves)
+		return err
+	}, commits...)
+	return fresh, each, err
 }
 
 // List returns the branches whose names begin with a prefix that ends with a

@@ -52,7 +52,7 @@ func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 	}
 	r, err := c.Forge.Remote(ctx)
 	if err == nil {
-		err = c.Mirror.fillMore(ctx, r, commit, dir, want)
+		err = c.Mirror.mending(ctx, func() error { return c.Mirror.fillMore(ctx, r, commit, dir, want) }, commit)
 	}
 	if err != nil {
 		return fmt.Errorf("filling the checkout: %w", err)

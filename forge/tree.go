@@ -71,7 +71,7 @@ func (o object) blob(oid string) ([]byte, error) {
 	case "blob":
 		return o.data, nil
 	case "":
-		return nil, fmt.Errorf("%w: blob %s is not in the mirror", ErrNotFound, oid)
+		return nil, &absent{kind: "blob", id: oid}
 	case "oversized":
 		return nil, fmt.Errorf("blob %s is larger than %d bytes", oid, maxObject)
 	}

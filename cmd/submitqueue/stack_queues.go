@@ -62,6 +62,9 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mirror of %s: %w", q.name(), err)
 	}
+	if why := mirror.Remade(); why != "" {
+		o.Log.Warn("the mirror was damaged and is begun anew: it fills as it is used", "queue", q.name(), "damage", why)
+	}
 	// A mirror's lock waits for a server that is ending; the pool of checkouts does not.
 	set.once.Do(func() {
 		set.pool, set.poolErr = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{})

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// A damaged mirror is nobody's fault and loses nothing: it is a copy, and what was
+// made in it follows from what the state says. So whoever meets damage waits until the
+// mirror was made again, and does what he did once more. No attempt is counted, no
+// change is parked, and the builds that run are not touched.
+
+const (
+	healTries   = 3                // of one action, on mirrors that were made again for it
+	healPause   = time.Second      // before the next healing; doubled each time
+	healPauses  = 10 * time.Minute // at most
+	healForgets = time.Hour        // without damage, until pauses are short again
+	healSound   = 5 * time.Second  // how long a mirror that was found sound counts as sound
+)
+
+// health is what an owner knows of its mirror.
+type health struct {
+	mu      sync.Mutex
+	now     *healing // under way
+	count   int      // healings begun since it was well for long
+	ended   time.Time
+	failed  string    // why the last healing came to nothing
+	sound   time.Time // when suspicion was last found to be groundless
+	soundAt int64     // generation of the mirror then
+}
+
+// healing is one making of the mirror that several wait for.
+type healing struct {
+	why   string
+	since time.Time
+	done  chan struct{}
+	ok    bool // known once done is closed
+}
+
+// mended reports whether what came to err, having begun on the mirror of a
+// generation, is worth doing again: the mirror was damaged and has been made again,
+// or what was known of it was wrong and has been forgotten.
+func (p *performer) mended(ctx context.Context, generation int64, err error) bool {
+	if err == nil || ctx.Err() != nil || !p.Mirror.Suspect(err) {
+		return false
+	}
+	h := &p.health
+	h.mu.Lock()
+	if p.Mirror.Generation() != generation {
+		h.mu.Unlock()
+		return true
+	}
+	now := h.now
+	if now == nil {
+		if h.soundAt == generation && p.Now().Sub(h.sound) < healSound {
+			h.mu.Unlock()
+			return false
+		}
+		now = &healing{since: p.Now(), done: make(chan struct{})}
+		h.now = now
+		h.mu.Unlock()
+		p.heal(now, generation, err) // whoever met the damage first; all others wait for him
+		return now.ok
+	}
+	h.mu.Unlock()
+	select {
+	case <-now.done:
+		return now.ok
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// heal makes the mirror again, where it is damaged.
+func (p *performer) heal(now *healing, generation int64, cause error) {
+	h := &p.health
+	err := p.healOnce(now, generation, cause)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now, h.ended, h.failed = nil, p.Now(), ""
+	now.ok = p.Mirror.Generation() != generation
+	if err != nil {
+		h.failed = err.Error()
+	}
+	close(now.done)
+}
+
+func (p *performer) healOnce(now *healing, generation int64, cause error) error {
+	h := &p.health
+	var made []queue.CommitID
+	if err := p.facts(func(c *speculation.Core) {
+		for _, l := range c.State().Links {
+			if l.Commit != "" {
+				made = append(made, l.Commit)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	why := p.Mirror.Examine(p.ctx, cause, made...)
+	if p.ctx.Err() != nil {
+		return p.ctx.Err()
+	}
+	h.mu.Lock()
+	if why == "" {
+		h.sound, h.soundAt = p.Now(), p.Mirror.Generation()
+		h.mu.Unlock()
+		p.Metrics.RecordHealing(p.Queue, "sound")
+		return nil
+	}
+	now.why = why
+	wait := time.Duration(0)
+	if p.Now().Sub(h.ended) > healForgets {
+		h.count = 0
+	}
+	if h.count > 0 {
+		wait = min(healPause<<min(h.count-1, 20), healPauses) - p.Now().Sub(h.ended)
+	}
+	h.count++
+	h.mu.Unlock()
+	p.Log.Warn("the mirror is damaged; it is made again beside the old one, and what needs it waits",
+		"queue", p.Queue, "damage", clipLine(why, 300), "met", clipLine(cause.Error(), 300), "in", max(wait, 0))
+	if wait > 0 && !pause(p.ctx, wait) {
+		return p.ctx.Err()
+	}
+	began := time.Now()
+	err := p.remakeMirror()
+	if err != nil {
+		p.Metrics.RecordHealing(p.Queue, "failed")
+		p.Log.Warn("the mirror could not be made again; the old one stays, and it is tried again when it is needed", "queue", p.Queue, "error", err)
+		return err
+	}
+	p.Metrics.RecordHealing(p.Queue, "healed")
+	p.Log.Warn("the mirror was made again", "queue", p.Queue, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// remakeMirror fetches the target branch and the heads of the changes that have no
+// verdict into a new mirror. Trial merges are made again when they are asked for.
+func (p *performer) remakeMirror() error {
+	remote, err := p.Forge.Remote(p.ctx)
+	if err != nil {
+		return err
+	}
+	var heads []forge.HeadRef
+	if err := p.facts(func(c *speculation.Core) {
+		for _, ch := range c.State().Changes {
+			if !ch.Phase.Final() && ch.Revert == "" && ch.HeadRef != "" {
+				heads = append(heads, forge.HeadRef{Ref: ch.HeadRef, Want: ch.Head})
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	return p.Mirror.Heal(p.ctx, remote, []string{p.branch()}, heads)
+}
+
+// mendFor has commits be in the mirror for a build that could not have them.
+func (p *performer) mendFor(ctx context.Context, generation int64, err error, commits []queue.CommitID) bool {
+	if errors.Is(err, forge.ErrNotFound) && p.hold(ctx, commits...) == nil {
+		return true
+	}
+	return p.mended(ctx, generation, err) && p.hold(ctx, commits...) == nil
+}
+
+// mending says for people that the mirror is being made again, or "".
+func (h *health) mending() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.now != nil && h.now.why != "":
+		return fmt.Sprintf("this server's copy of the repository is damaged and has been made again since %s; what needs it waits",
+			h.now.since.UTC().Format("15:04:05 MST"))
+	case h.failed != "":
+		return "this server's copy of the repository is damaged and could not be made again: " + clipLine(h.failed, 300)
+	}
+	return ""
+}
