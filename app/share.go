@@ -27,6 +27,7 @@ type Share struct {
 var (
 	_ workers.Checkouter = (*Share)(nil)
 	_ workers.Filler     = (*Share)(nil)
+	_ workers.Restorer   = (*Share)(nil)
 )
 
 // NewShare returns a share without workers. It is the Checkouter of the pool
@@ -59,6 +60,19 @@ func (s *Share) Fill(ctx context.Context, commit queue.CommitID, dir string, wan
 		return fmt.Errorf("submodules and files of Git LFS of %s cannot be fetched here", commit)
 	}
 	return can.Fill(ctx, commit, dir, want)
+}
+
+// Restore implements workers.Restorer. Where a queue's own Checkouter is none, nothing is
+// restored.
+func (s *Share) Restore(ctx context.Context, commit queue.CommitID, dir string) ([]string, error) {
+	from, err := s.has(commit)
+	if err != nil {
+		return nil, err
+	}
+	if can, ok := from.(workers.Restorer); ok {
+		return can.Restore(ctx, commit, dir)
+	}
+	return nil, nil
 }
 
 // has returns where a commit of a live build is.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -135,6 +136,54 @@ func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index strin
 		return os.Remove(m.filledMark(dir))
 	}
 	return nil
+}
+
+// Restore makes the files of a commit that a directory was checked out for what they are
+// in the commit, and leaves all others. It returns the names of those that were not. A
+// file that looks as it did when it was written, to its inode and times, is not read again.
+func (m *Mirror) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
+	info, err := m.info(ctx, commit)
+	if err == nil {
+		if dir, err = filepath.Abs(dir); err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("restoring: %w", err)
+	}
+	env := []string{"GIT_INDEX_FILE=" + m.indexOf(dir), "GIT_WORK_TREE=" + dir}
+	if changed, err = m.differs(ctx, dir, env); err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	args := []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", string(info.tree)}
+	if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
+		return nil, fmt.Errorf("restoring %s: %w", commit, err)
+	}
+	left, err := m.differs(ctx, dir, env)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("restoring %s: %.200q is not what it is in the commit", commit, left[0])
+	}
+	return changed, err
+}
+
+// differs returns the files in dir that are not those of its index, whose content is read
+// where anything about the file is not as the index has it.
+func (m *Mirror) differs(ctx context.Context, dir string, env []string) ([]string, error) {
+	out, _, err := m.run(ctx, invocation{args: []string{"update-index", "--ignore-submodules", "--really-refresh"}, env: env, dir: dir})
+	var failed *GitError
+	if err == nil || !errors.As(err, &failed) || failed.ExitCode != 1 {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		if name, ok := strings.CutSuffix(strings.TrimSuffix(line, "\n"), ": needs update"); ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, err
+	}
+	return names, nil
 }
 
 // empty makes an empty directory, whatever rights a build has left in it.

@@ -35,6 +35,11 @@ func (c Checkouts) Checkout(ctx context.Context, commit queue.CommitID, dir stri
 	return c.Mirror.Checkout(ctx, commit, dir)
 }
 
+// Restore is Mirror.Restore.
+func (c Checkouts) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
+	return c.Mirror.Restore(ctx, commit, dir)
+}
+
 // Fill puts into a checkout what git does not have in the commit: submodules, and files
 // that Git LFS keeps, those of filled submodules included.
 //

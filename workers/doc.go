@@ -72,6 +72,44 @@
 // told by Fleet. An agent gets a step only with the tools that the step is verified
 // with; where no agent has these, a build is given back (JobStopped).
 //
+// # Isolation
+//
+// Steps run what nobody has reviewed. PoolOptions.Isolate says what keeps them from the
+// server and from one another.
+//
+// IsolateUID, for a process that is root on Linux, gives each slot a user and group of its
+// own: a number without an account, which is claimed on the machine for as long as the
+// process lives, and is the same again after a restart where it is free. Its steps have no
+// other groups and get no privileges by any program that they run. They own the checkout,
+// a home and a folder for temporary files; the folder around these, and what is written
+// there for them, is the server's, so that they cannot put a link in its place. They can
+// neither look into another slot nor into the data folder, which SlotsDir leaves out of
+// the way, and read nothing of the server's processes. The environment commands of steps
+// have a user of their own as well. Before a build, and when a step has ended, nothing of
+// the slot's user runs: what can be found is asked to end, then all is killed by one call
+// of the kernel, within which nobody can fork. Where that fails the step has not passed, and
+// no build begins there.
+//
+// IsolateNone keeps nothing apart: a step can do whatever the server can.
+//
+// What is shared in any case: the network, the processor and memory, folders that everybody
+// can write, such as /tmp, and, between builds of one slot, its HOME with the caches of
+// tools. A build can leave there what a later one in that slot believes.
+//
+// # The checkout is the commit
+//
+// A build's first step begins with exactly the files of the commit: the checkout is made by
+// the mirror, from an index that no step can reach, while nothing of the slot's user runs,
+// handed to that user, and then compared with the commit once more; a difference is an
+// infrastructure error. From then on nobody but that user can write there. A step may
+// change files of the commit (formatters and generators do), and what it says of them
+// counts; but what lands is the commit, so they are put back, and named in the log, before
+// the next step begins (Restorer). What a step makes beside them stays for the next, which
+// often needs it, until the build ends. A checkout with submodules or files of LFS is
+// compared before these are put there, and not between its steps. After the last step it is
+// not compared again: only the step itself can have changed it, and the next build begins
+// as above. Without isolation a step of another slot can change it at any time.
+//
 // # Processes
 //
 // Each step runs in a session of its own with a scrubbed environment (see
@@ -80,8 +118,9 @@
 // the session, and every process that still has the slot's mark in its
 // environment, which finds daemons that left the session, and those which a
 // killed server left behind. What leaves the session and also clears its
-// environment is not found. On other Unix systems a process that leaves the
+// environment is not found, but where steps are isolated: there it is every process of
+// the slot's user. On other Unix systems a process that leaves the
 // group is not found. Elsewhere only the shell itself is killed, at once.
-// Code that must not get away needs a container or virtual machine around the
-// agent.
+// Code that must not get away needs isolation, or a container or virtual machine
+// around the agent.
 package workers

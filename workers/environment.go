@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -21,6 +22,12 @@ var passed = [...]string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
+// ours are those that name the agent's user and places of its own: guests do not see them.
+var ours = [...]string{"TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV"}
+
+// guestName is what guests are called, who have no account.
+const guestName = "guest"
+
 // markVar names the slots whose steps a process belongs to, the innermost last.
 // It is how processes that left their session are found (package doc).
 const markVar = "SUBMITQUEUE_SLOTS"
@@ -31,6 +38,9 @@ const maxInline = 64 << 10
 
 // environment returns the environment of a step: what is passed from base, the
 // step's own, then ours, which win.
+//
+// The steps of a guest have caches and temporary files of their own in place of the
+// agent's, which they could not reach, or could change for others.
 func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []string {
 	env := map[string]string{}
 	outer := ""
@@ -40,7 +50,7 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 			outer = value
 		}
 		for _, p := range passed {
-			if p == name {
+			if p == name && (files.guest == nil || !slices.Contains(ours[:], name)) {
 				env[name] = value
 			}
 		}
@@ -51,9 +61,13 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 	// The agent's own home may hold credentials; the build caches in it are
 	// shared on purpose.
 	env["HOME"] = files.home
-	for name, dir := range caches(base) {
-		if env[name] == "" {
-			env[name] = dir
+	if files.guest != nil {
+		env["TMPDIR"], env["USER"], env["LOGNAME"] = files.tmp, guestName, guestName
+	} else {
+		for name, dir := range caches(base) {
+			if env[name] == "" {
+				env[name] = dir
+			}
 		}
 	}
 	for name, value := range j.Step.Env {
@@ -107,33 +121,4 @@ func caches(base []string) map[string]string {
 		cache = filepath.Join(home, ".cache")
 	}
 	return map[string]string{"GOCACHE": filepath.Join(cache, "go-build"), "GOPATH": filepath.Join(home, "go")}
-}
-
-// slotFiles are the places of one slot.
-type slotFiles struct {
-	root     string // absolute, without symbolic links: the slot's mark
-	checkout string
-	home     string // HOME of the steps, kept from build to build
-	targets  string // SUBMITQUEUE_TARGETS_FILE
-	script   string // a command too long for an argument
-}
-
-func newSlotFiles(dir string) (slotFiles, error) {
-	root, err := filepath.Abs(dir)
-	if err != nil {
-		return slotFiles{}, err
-	}
-	if err := os.MkdirAll(filepath.Join(root, "home"), 0o700); err != nil {
-		return slotFiles{}, err
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return slotFiles{}, err
-	}
-	return slotFiles{
-		root:     root,
-		checkout: filepath.Join(root, "checkout"),
-		home:     filepath.Join(root, "home"),
-		targets:  filepath.Join(root, "targets"),
-		script:   filepath.Join(root, "command.sh"),
-	}, nil
 }

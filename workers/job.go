@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -44,6 +43,8 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 		done.Outcome, detail = queue.JobInfra, "cannot start the shell: "+err.Error()
 	case e.stopped:
 		done.Outcome, detail = queue.JobStopped, "cancelled"
+	case e.left > 0 && r.files.guest != nil:
+		done.Outcome, detail = queue.JobInfra, fmt.Sprintf("processes of user %d cannot be killed", r.files.guest.uid)
 	case e.timedOut:
 		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(step))
 	case lost(e):
@@ -96,13 +97,13 @@ func announcing(step queue.Step, report *goTest) queue.Step {
 // shell runs the step's command.
 func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error) {
 	targets := t.job.Targets()
-	if err := os.WriteFile(r.files.targets, lines(t.job.Step.ToolNames(targets)), 0o600); err != nil {
+	if err := r.files.write(r.files.targets, lines(t.job.Step.ToolNames(targets))); err != nil {
 		return exit{}, err
 	}
 	argv := append([]string(nil), r.o.Shell...)
 	run := t.job.Step.CommandFor(targets)
 	if len(run) > maxInline {
-		if err := os.WriteFile(r.files.script, []byte(run), 0o600); err != nil {
+		if err := r.files.write(r.files.script, []byte(run)); err != nil {
 			return exit{}, err
 		}
 		argv = append(argv, `. "$0"`, r.files.script)
@@ -114,6 +115,7 @@ func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error)
 		dir:     r.files.checkout,
 		env:     environment(r.o.Env, t.build, t.job, r.files),
 		mark:    r.files.root,
+		guest:   r.files.guest,
 		timeout: r.timeout(t.job.Step),
 		grace:   r.o.Grace,
 		out:     out,

@@ -18,6 +18,9 @@ import (
 type PoolOptions struct {
 	Slots    int           // agents in this process; 0: none, all work goes to other agents
 	Dir      string        // data directory: logs/, slots/; required
+	Isolate  Isolation     // of the agents in this process; default IsolateNone
+	UIDs     UIDs          // for IsolateUID
+	SlotsDir string        // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
 	Name     string        // prefix of the agents' names; default the host's
 	Tags     []string      // of the agents in this process
 	Runner   RunnerOptions // of the agents in this process; the pool sets Dir, Machine and Log
@@ -27,6 +30,12 @@ type PoolOptions struct {
 	LogFiles int           // logs of ended builds that are kept; default 2000
 	LogBytes int64         // and their size together; default 2 GiB
 	Log      *slog.Logger  // required
+
+	guests []*guest // of the slots and of the tools
+	tools  struct {
+		dir   string // where environment commands run
+		guest *guest // whom they run as
+	}
 }
 
 // Pool is a Controller whose builds are pulled by agents: some in this process,
@@ -103,13 +112,33 @@ func NewPool(o PoolOptions) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workers: logs: %w", err)
 	}
+	setDefault(&o.SlotsDir, filepath.Join(o.Dir, "slots"))
+	if o.Isolate == IsolateUID {
+		if err := guestsWork(o.UIDs); err != nil {
+			return nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
+		}
+	}
+	workers, err := openSlots(&o)
+	if err != nil {
+		o.releaseGuests()
+		return nil, err
+	}
+	return startPool(o, logs, workers), nil
+}
+
+// openSlots makes the agents of this process, and their guests.
+func openSlots(o *PoolOptions) ([]Worker, error) {
 	workers := make([]Worker, o.Slots)
 	for i := range workers {
 		ro := o.Runner
-		ro.Dir = filepath.Join(o.Dir, "slots", fmt.Sprint(i+1))
+		ro.Dir = filepath.Join(o.SlotsDir, fmt.Sprint(i+1))
 		ro.Machine = fmt.Sprintf("%s-%d", o.Name, i+1)
 		ro.Log = o.Log
-		runner, err := NewRunner(ro)
+		g, err := o.guest(ro.Dir)
+		if err != nil {
+			return nil, err
+		}
+		runner, err := newRunner(ro, g)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +148,34 @@ func NewPool(o PoolOptions) (*Pool, error) {
 			Log:     o.Log,
 		}
 	}
-	return startPool(o, logs, workers), nil
+	o.tools.dir = filepath.Join(o.Dir, "tools")
+	if o.Isolate == IsolateUID {
+		o.tools.dir = filepath.Join(o.SlotsDir, "tools")
+	}
+	var err error
+	o.tools.guest, err = o.guest(o.tools.dir)
+	return workers, err
+}
+
+// guest claims the user of a slot, the one that it had before if that is free; nil where
+// steps are not isolated.
+func (o *PoolOptions) guest(dir string) (*guest, error) {
+	if o.Isolate != IsolateUID {
+		return nil, nil
+	}
+	before, _ := ownerOf(filepath.Join(dir, "home"))
+	g, err := claimGuest(o.UIDs, before)
+	if err != nil {
+		return nil, fmt.Errorf("workers: slot %s: %w", dir, err)
+	}
+	o.guests = append(o.guests, g)
+	return g, nil
+}
+
+func (o *PoolOptions) releaseGuests() {
+	for _, g := range o.guests {
+		g.release()
+	}
 }
 
 func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {
@@ -221,6 +277,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	go func() {
 		defer close(gone)
 		p.tasks.Wait()
+		p.o.releaseGuests()
 	}()
 	var err error
 	select {

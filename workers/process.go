@@ -15,6 +15,7 @@ type command struct {
 	dir     string
 	env     []string
 	mark    string // of the slot, to find what left the session
+	guest   *guest // whom it runs as; nil: as this process
 	timeout time.Duration
 	grace   time.Duration // from SIGTERM to SIGKILL
 	out     io.Writer     // standard output and standard error; errors are its own affair
@@ -47,7 +48,11 @@ func (c command) run(ctx context.Context) (exit, error) {
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, w, w
 	ownSession(cmd)
-	err = cmd.Start()
+	if c.guest == nil {
+		err = cmd.Start()
+	} else if err = w.Chown(c.guest.uid, c.guest.uid); err == nil { // for programs that open /dev/stderr
+		err = startGuest(cmd, c.guest)
+	}
 	closeErr := w.Close()
 	if err = errors.Join(err, closeErr); err != nil {
 		_ = r.Close()
@@ -67,7 +72,7 @@ func (c command) run(ctx context.Context) (exit, error) {
 	var e exit
 	limit := time.NewTimer(c.timeout)
 	defer limit.Stop()
-	group := session{id: cmd.Process.Pid, mark: c.mark, process: cmd.Process}
+	group := session{id: cmd.Process.Pid, mark: c.mark, uid: c.guest.uidOf(), process: cmd.Process}
 	select {
 	case <-waited:
 		within(copied, linger)
@@ -105,6 +110,9 @@ const killLimit = 5 * time.Second
 // end asks all processes of the session to end, kills those that have not after
 // the grace, and returns how many are left.
 func (s session) end(grace time.Duration) int {
+	if s.uid != 0 {
+		return s.endUser(grace)
+	}
 	if s.ask(); s.goneWithin(grace, nil) {
 		return 0
 	}

@@ -21,7 +21,8 @@ func (s session) signal(sig syscall.Signal) {
 func (s session) alive() int { return len(s.members()) }
 
 // members lists the processes that are in the session or carry the mark, as
-// /proc shows them now. Zombies are not among them, nor is this process.
+// /proc shows them now; those of the user, where the session is a guest's. Zombies
+// are not among them, nor is this process.
 func (s session) members() []int {
 	names, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -31,6 +32,12 @@ func (s session) members() []int {
 	for _, dir := range names {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if s.uid != 0 {
+			if runsAs(dir, s.uid) {
+				pids = append(pids, pid)
+			}
 			continue
 		}
 		state, sid, ok := readStat(dir)
@@ -71,4 +78,27 @@ func marked(dir, mark string) bool {
 		}
 	}
 	return false
+}
+
+// runsAs says whether a process has a user id in any of its roles and a thread that is
+// not a zombie. The first one may be one while others go on.
+func runsAs(dir string, uid int) bool {
+	status, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return false // gone
+	}
+	dead, one, as := false, false, false
+	for line := range bytes.Lines(status) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(name) {
+		case "State":
+			state := bytes.TrimSpace(value)
+			dead = len(state) > 0 && (state[0] == 'Z' || state[0] == 'X')
+		case "Uid":
+			as = slices.Contains(strings.Fields(string(value)), strconv.Itoa(uid))
+		case "Threads":
+			one = string(bytes.TrimSpace(value)) == "1"
+		}
+	}
+	return as && !(dead && one)
 }

@@ -116,7 +116,7 @@ while ! test -s ` + pidFile + `; do sleep 0.01; done`
 
 func TestLeftOversOfAKilledServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "slot")
-	files, err := newSlotFiles(dir)
+	files, err := newSlotFiles(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

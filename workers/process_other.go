@@ -11,6 +11,7 @@ import (
 type session struct {
 	id      int
 	mark    string
+	uid     int
 	process *os.Process
 }
 

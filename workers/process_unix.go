@@ -12,6 +12,7 @@ import (
 type session struct {
 	id      int // of the session and of its first process group
 	mark    string
+	uid     int // not 0: it is all processes of this user (Linux)
 	process *os.Process
 }
 

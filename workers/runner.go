@@ -34,6 +34,14 @@ type Filler interface {
 	Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error
 }
 
+// Restorer is implemented by a Checkouter that can hold a checkout to its commit.
+type Restorer interface {
+	// Restore makes those files of a checkout that is not released yet, and that the
+	// commit has, what they are in the commit, and leaves all others. It returns the
+	// names of those that were not. Errors as in Checkout.
+	Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error)
+}
+
 // RunnerOptions configure a Runner. Zero values mean the defaults.
 type RunnerOptions struct {
 	Dir             string        // the slot's private directory; required, and of one runner only
@@ -72,7 +80,9 @@ type Runner struct {
 
 // NewRunner makes the slot's directory, and ends what an earlier process left
 // running in it.
-func NewRunner(o RunnerOptions) (*Runner, error) {
+func NewRunner(o RunnerOptions) (*Runner, error) { return newRunner(o, nil) }
+
+func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 	if o.Dir == "" || o.Checkout == nil || o.Log == nil {
 		return nil, errors.New("workers: a runner needs Dir, Checkout and Log")
 	}
@@ -88,12 +98,16 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	files, err := newSlotFiles(o.Dir)
+	files, err := newSlotFiles(o.Dir, g)
 	if err != nil {
 		return nil, fmt.Errorf("workers: slot: %w", err)
 	}
 	r := &Runner{o: o, files: files, mask: newMask(o.Mask)}
-	if left := (session{mark: files.root}).end(o.Grace); left > 0 {
+	left := (session{mark: files.root}).end(o.Grace)
+	if g != nil {
+		left += (session{uid: g.uid}).end(o.Grace)
+	}
+	if left > 0 {
 		return nil, fmt.Errorf("workers: slot %s: %d processes of an earlier run cannot be killed", files.root, left)
 	}
 	return r, nil
@@ -186,6 +200,11 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		}
 	}
 	for i, j := range jobs {
+		if i > 0 {
+			if err := r.restore(ctx, b.Commit, want, out); err != nil && ctx.Err() == nil {
+				return End{Outcome: queue.JobInfra, Detail: "cannot restore the checkout: " + lastBytes(r.mask(clean(err.Error())), 500)}
+			}
+		}
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
@@ -207,19 +226,33 @@ func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want queue
 	if !ok {
 		return nil, errors.Join(errors.New("submodules and files of Git LFS cannot be fetched here"), release())
 	}
-	if err := f.Fill(ctx, commit, r.files.checkout, want); err != nil {
+	err = f.Fill(ctx, commit, r.files.checkout, want)
+	if err == nil {
+		err = r.files.hand()
+	}
+	if err != nil {
 		return nil, errors.Join(context.Cause(ctx), err, release())
 	}
 	return release, nil
 }
 
-// commitFiles makes the files of the commit. A directory in which that does not
-// work is removed, once, and made anew: what a step left there may be the cause.
+// commitFiles makes the files of the commit, where nothing of the slot's guest runs any
+// more. A directory in which that does not work is removed, once, and made anew: what a
+// step left there may be the cause.
 func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
 	}
-	release, err = r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
+	if g := r.files.guest; g != nil {
+		s := session{uid: g.uid}
+		if s.alive() > 0 && s.end(r.o.Grace) > 0 {
+			return nil, fmt.Errorf("processes of user %d cannot be killed, who would share the checkout", g.uid)
+		}
+	}
+	if err := r.files.fresh(); err != nil {
+		return nil, err
+	}
+	release, err = r.ownFiles(ctx, commit)
 	if err == nil {
 		return release, nil
 	}
@@ -230,7 +263,57 @@ func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (releas
 	if err := RemoveAll(r.files.checkout); err != nil {
 		return nil, err
 	}
-	return r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
+	return r.ownFiles(ctx, commit)
+}
+
+// ownFiles makes the files of the commit and gives them to the guest, if there is one.
+// They are then compared with the commit again, by their content.
+func (r *Runner) ownFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
+	release, err = r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
+	if err != nil || r.files.guest == nil {
+		return release, err
+	}
+	err = r.files.hand()
+	if c, ok := r.o.Checkout.(Restorer); ok && err == nil {
+		var changed []string
+		if changed, err = c.Restore(ctx, commit, r.files.checkout); err == nil && len(changed) > 0 {
+			err = fmt.Errorf("%s is not what it is in the commit", some(changed))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return release, nil
+}
+
+// restore makes the checkout's own files those of the commit again, and says in the log
+// which the step before has changed.
+func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want queue.Checkout, out Output) error {
+	c, ok := r.o.Checkout.(Restorer)
+	if !ok || !want.Plain() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("restoring the checkout takes too long"))
+	defer cancel()
+	changed, err := c.Restore(ctx, commit, r.files.checkout)
+	if err != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	if len(changed) > 0 {
+		fmt.Fprintf(out.Log, "[submitqueue] the step has changed files of the commit, which are put back for the next: %s\n", some(changed))
+		return r.files.hand()
+	}
+	return nil
+}
+
+// some names a few of many files for people.
+func some(names []string) string {
+	const few = 5
+	more := ""
+	if n := len(names) - few; n > 0 {
+		names, more = names[:few], fmt.Sprintf(" and %d more", n)
+	}
+	return clean(lastBytes(strings.Join(names, ", "), 500)) + more
 }
 
 // RemoveAll removes a tree even where directories are not writable.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -130,9 +129,9 @@ func (p *Pool) equipped(a Agent) Agent {
 // toolsOf runs one environment command as a step is run, in an empty directory.
 func (p *Pool) toolsOf(ctx context.Context, command string) queue.Tools {
 	t := queue.Tools{Command: command}
-	files, err := newSlotFiles(filepath.Join(p.o.Dir, "tools"))
+	files, err := newSlotFiles(p.o.tools.dir, p.o.tools.guest)
 	if err == nil {
-		err = os.MkdirAll(files.checkout, 0o700)
+		err = files.emptyCheckout()
 	}
 	if err != nil {
 		t.Error = "it cannot be run: " + err.Error()
@@ -168,7 +167,7 @@ func tooling(o RunnerOptions, files slotFiles, run string) command {
 	}
 	setDefault(&o.Grace, 5*time.Second)
 	return command{argv: append(slices.Clone(shell), run), dir: files.checkout,
-		env: environment(env, queue.Build{}, queue.Job{}, files), mark: files.root, timeout: toolsTimeout, grace: o.Grace}
+		env: environment(env, queue.Build{}, queue.Job{}, files), mark: files.root, guest: files.guest, timeout: toolsTimeout, grace: o.Grace}
 }
 
 // limited keeps the first bytes of an output.

@@ -1,0 +1,395 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// escapeEnv makes the test's program a process that is hard to find: "hide" and "chain",
+// then the file that it writes its id to.
+const escapeEnv = "SUBMITQUEUE_TEST_ESCAPES"
+
+func TestMain(m *testing.M) {
+	switch how, path, _ := strings.Cut(os.Getenv(escapeEnv), ":"); how {
+	case "hide":
+		hide(path)
+	case "chain":
+		chain(path)
+	}
+	os.Exit(m.Run())
+}
+
+// hold takes a lock that every process has which descends from this one, and says so.
+func hold(path string) {
+	f, err := os.Create(path + ".lock")
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err == nil {
+		err = os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o644)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// hide ends the thread that /proc shows, and goes on in another one.
+func hide(path string) {
+	runtime.LockOSThread()
+	go func() {
+		self := fmt.Sprintf("/proc/%d", os.Getpid())
+		for state, _, ok := readStat(self); !ok || state != 'Z'; state, _, ok = readStat(self) {
+			time.Sleep(time.Millisecond)
+		}
+		hold(path)
+		time.Sleep(time.Hour)
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// chain forks and ends, again and again.
+func chain(path string) {
+	hold(path)
+	for {
+		if pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0); pid != 0 {
+			_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+		}
+	}
+}
+
+// place returns a folder that everybody can pass, where slots may have users of their own.
+func place(t testing.TB) string {
+	t.Helper()
+	if err := guestsWork(UIDs{}); err != nil {
+		t.Skip("users of their own for steps are not to be had here:", err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "submitqueue-guests")
+	if err == nil {
+		err = os.Chmod(dir, 0o711)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = RemoveAll(dir) })
+	return dir
+}
+
+// guestSlot returns a runner whose steps have a user of their own.
+func guestSlot(t testing.TB, dir string, files Checkouter) *Runner {
+	t.Helper()
+	g, err := claimGuest(UIDs{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.release)
+	r, err := newRunner(RunnerOptions{Dir: dir, Checkout: files, Grace: 200 * time.Millisecond, Log: quiet()}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The attacks of a step on what is not its own. Each must fail, and say so by its status.
+func TestAGuestOwnsNothingElse(t *testing.T) {
+	dir := place(t)
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	credentials := filepath.Join(data, "github-app.json")
+	if err := os.WriteFile(credentials, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := guestSlot(t, filepath.Join(dir, "data-slots", "2"), tree{"a_test.go": "package a\n"})
+	if res := execute(t.Context(), other, build("b0", job(step("echo mine > $HOME/mine"), "."))); res.end.Outcome != queue.JobPassed {
+		t.Fatalf("%+v\n%s", res.end, res.log)
+	}
+	r := guestSlot(t, filepath.Join(dir, "data-slots", "1"), tree{"f": "x"})
+	server := os.Getpid()
+	for name, run := range map[string]string{
+		"list the data folder":              "ls " + data,
+		"read credentials":                  "cat " + credentials,
+		"write into the data folder":        "echo x > " + data + "/mirror",
+		"the server's environment":          fmt.Sprintf("cat /proc/%d/environ | grep .", server),
+		"the server's memory":               fmt.Sprintf("head -c 1 /proc/%d/mem", server),
+		"the server's files":                fmt.Sprintf("ls -l /proc/%d/fd/ | grep -- '->'", server),
+		"the server's folder":               fmt.Sprintf("ls /proc/%d/cwd/", server),
+		"signals to the server":             fmt.Sprintf("kill -CONT %d", server),
+		"list another slot":                 "ls " + other.files.root,
+		"read another slot's checkout":      "cat " + other.files.checkout + "/a_test.go",
+		"delete in another slot's checkout": "rm -f " + other.files.checkout + "/a_test.go",
+		"read another slot's home":          "cat " + other.files.home + "/mine",
+		"list all slots":                    "ls " + filepath.Dir(r.files.root),
+		"make a slot":                       "mkdir " + filepath.Join(filepath.Dir(r.files.root), "3"),
+		"put a link in the place of a file that the server writes": "ln -sf " + credentials + ` "$SUBMITQUEUE_TARGETS_FILE"`,
+		"put a link in the place of the checkout":                  "mv ../checkout ../away",
+		"other groups":                    "id -G | grep ' '",
+		"another user by a program's bit": `grep -q 'NoNewPrivs:.*1' /proc/self/status || exit 0; exit 1`,
+		"capabilities":                    `grep -q 'CapEff:.*[1-9a-f]' /proc/self/status`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A slot may not become root even by a mistake of the test: 0 is no answer.
+			res := execute(t.Context(), r, build("b1", job(step(`test "$(id -u)" != 0 && test "$(id -g)" != 0 || exit 0; `+run), ".")))
+			if res.end.Outcome != queue.JobFailed {
+				t.Errorf("%+v\n%s", res.end, res.log)
+			}
+		})
+	}
+	if text, err := os.ReadFile(other.files.checkout + "/a_test.go"); err != nil || string(text) != "package a\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if text, err := os.ReadFile(credentials); err != nil || string(text) != "secret" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// What a step needs works for a guest: its files, its home, temporary files, its
+// output by name, the list of its targets, and a command too long for an argument.
+func TestAGuestIsAtHome(t *testing.T) {
+	dir := place(t)
+	r := guestSlot(t, filepath.Join(dir, "1"), tree{"sub/f": "x"})
+	run := `set -e
+test -O . && test -O sub && test -O sub/f && test -O "$HOME" && test -O "$TMPDIR"
+echo y > sub/f; rm sub/f; echo z > new; echo t > "$(mktemp)"
+echo kept > "$HOME/kept"
+echo by-name > /dev/stderr
+test "$(cat "$SUBMITQUEUE_TARGETS_FILE")" = ./a
+echo "name=$USER uid=$(id -u) groups=$(id -G)"`
+	done, res := one(t, r, job(step(run), "./a"))
+	if done.Outcome != queue.JobPassed || !strings.Contains(res.log, "by-name\n") ||
+		!strings.Contains(res.log, fmt.Sprintf("name=guest uid=%d groups=%[1]d\n", r.files.guest.uid)) {
+		t.Fatalf("%+v\n%s", done, res.log)
+	}
+	long := `test -z "$(ls "$TMPDIR")" && test -e "$HOME/kept" && test -s sub/f # ` + strings.Repeat("long ", maxInline/4)
+	if done, res := one(t, r, job(step(long), "./a")); done.Outcome != queue.JobPassed {
+		t.Errorf("%+v\n%s", done, lastBytes(res.log, 500))
+	}
+	var names []string
+	for _, pair := range environment([]string{"HOME=/root", "GOCACHE=/root/c", "GOMODCACHE=/root/m", "TMPDIR=/root/t", "USER=root", "GOPROXY=p"}, queue.Build{}, queue.Job{}, r.files) {
+		if strings.Contains(pair, "root") && !strings.Contains(pair, r.files.root) {
+			names = append(names, pair)
+		}
+	}
+	if len(names) > 0 {
+		t.Errorf("the environment names places of the server: %q", names)
+	}
+}
+
+// TestNothingOfAGuestOutlivesItsStep has the ways out of a session: another session and
+// environment, a first thread that has ended, and a chain of processes of which none
+// lives long enough to be found in a list.
+func TestNothingOfAGuestOutlivesItsStep(t *testing.T) {
+	dir := place(t)
+	self := filepath.Join(dir, "escapes")
+	program, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	to, err := os.OpenFile(self, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err == nil {
+		_, err = io.Copy(to, program)
+		err = errors.Join(err, to.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := guestSlot(t, filepath.Join(dir, "1"), tree{"f": "x"})
+	wait := "\nwhile ! test -s pid; do sleep 0.01; done"
+	for name, run := range map[string]string{
+		"daemon":         `env -i PATH="$PATH" setsid sh -c 'trap "" TERM HUP; echo $$ > pid; exec sleep 600' &` + wait,
+		"zombie's shade": escapeEnv + "=hide:$PWD/pid setsid " + self + " &" + wait,
+		"chain":          escapeEnv + "=chain:$PWD/pid setsid " + self + " &" + wait,
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, res := one(t, r, job(step(run), "."))
+			if done.Outcome != queue.JobPassed {
+				t.Errorf("%+v\n%s", done, res.log)
+			}
+			if pid := started(t, filepath.Join(r.files.checkout, "pid")); runs(pid) {
+				t.Errorf("process %d is still there", pid)
+			}
+			if name == "daemon" {
+				return
+			}
+			lock, err := os.Open(filepath.Join(r.files.checkout, "pid.lock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Close()
+			if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+				t.Errorf("it still holds its lock: %v", err)
+				(session{uid: r.files.guest.uid}).killAtOnce()
+			}
+		})
+	}
+}
+
+// Before a build begins, nothing of an earlier life of its slot runs.
+func TestLeftOversOfAGuest(t *testing.T) {
+	dir := place(t)
+	r := guestSlot(t, filepath.Join(dir, "1"), tree{"f": "x"})
+	cmd := exec.Command("/bin/sleep", "600")
+	cmd.Env = []string{}
+	ownSession(cmd)
+	if err := startGuest(cmd, r.files.guest); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if res := execute(t.Context(), r, build("b1", job(step("test -s f"), "."))); res.end.Outcome != queue.JobPassed {
+		t.Errorf("%+v\n%s", res.end, res.log)
+	}
+	if err := <-ended; err == nil {
+		t.Error("it ended by itself")
+	}
+}
+
+// A file with a second name may be anybody's, and is not given to the guest.
+func TestAForeignFileIsNotGivenAway(t *testing.T) {
+	dir := place(t)
+	foreign := filepath.Join(dir, "foreign")
+	if err := os.WriteFile(foreign, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := guestSlot(t, filepath.Join(dir, "1"), linking{foreign})
+	if res := execute(t.Context(), r, build("b1", job(step("true"), "."))); res.end.Outcome != queue.JobInfra {
+		t.Errorf("%+v", res.end)
+	}
+	if uid, ok := ownerOf(foreign); !ok || uid != 0 {
+		t.Errorf("it belongs to %d now", uid)
+	}
+}
+
+// A checkout that is not the commit when it was handed over is no checkout.
+func TestAGuestBeginsWithTheCommit(t *testing.T) {
+	dir := place(t)
+	r := guestSlot(t, filepath.Join(dir, "1"), changing{restoring{tree: tree{"f": "x"}}})
+	res := execute(t.Context(), r, build("b1", job(step("true"), ".")))
+	if res.end.Outcome != queue.JobInfra || len(res.jobs) > 0 || !strings.Contains(res.end.Detail, "f is not what it is in the commit") {
+		t.Errorf("%+v", res)
+	}
+	// What a step changes is its guest's again when it is put back.
+	r = guestSlot(t, filepath.Join(dir, "2"), restoring{tree: tree{"f": "x"}})
+	res = execute(t.Context(), r, build("b1", job(step("rm f"), "."), job(step("test -O f && echo y > f"), ".")))
+	if res.end.Outcome != queue.JobPassed {
+		t.Errorf("%+v\n%s", res.end, res.log)
+	}
+}
+
+// changing is a Checkouter that makes a file other than it should be.
+type changing struct{ restoring }
+
+func (c changing) Checkout(ctx context.Context, commit queue.CommitID, dir string) (func() error, error) {
+	release, err := c.restoring.Checkout(ctx, commit, dir)
+	return release, errors.Join(err, os.WriteFile(filepath.Join(dir, "f"), []byte("y"), 0o644))
+}
+
+// linking is a Checkouter that leaves a link to a file in the checkout.
+type linking struct{ to string }
+
+func (l linking) Checkout(_ context.Context, _ queue.CommitID, dir string) (func() error, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return func() error { return nil }, os.Link(l.to, filepath.Join(dir, "f"))
+}
+
+// Slots of one pool, and of two pools on one machine, have users of their own, and the
+// same again after a restart.
+func TestEachSlotHasItsUser(t *testing.T) {
+	dir := place(t)
+	isolated := func(name string) *Pool {
+		t.Helper()
+		p, err := NewPool(PoolOptions{Slots: 2, Dir: filepath.Join(dir, name), Isolate: IsolateUID, SlotsDir: filepath.Join(dir, name+"-slots"),
+			Log: quiet(), Runner: RunnerOptions{Checkout: tree{"f": "x"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b := isolated("a"), isolated("b")
+	seen := map[int]bool{}
+	for _, g := range append(a.o.guests, b.o.guests...) {
+		if g.uid == 0 || seen[g.uid] {
+			t.Errorf("user %d is nobody's own", g.uid)
+		}
+		seen[g.uid] = true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d users for four slots and two folders of tools", len(seen))
+	}
+	second := b.o.guests[1].uid
+	mustClose(t, a)
+	mustClose(t, b)
+	again := isolated("b")
+	defer mustClose(t, again)
+	if again.o.guests[1].uid != second {
+		t.Errorf("the second slot of b is user %d's, and was user %d's", again.o.guests[1].uid, second)
+	}
+	again.Environments([]string{"id -u"})
+	until(t, "the tools", func() bool {
+		again.mu.Lock()
+		defer again.mu.Unlock()
+		return len(again.tools.found) == 1 && again.tools.found[0].Fingerprint == queue.FingerprintOf(fmt.Sprintln(again.o.tools.guest.uid))
+	})
+}
+
+func TestWhereGuestsCannotGo(t *testing.T) {
+	dir := place(t)
+	closed := filepath.Join(dir, "closed")
+	if err := os.Mkdir(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g, err := claimGuest(UIDs{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.release()
+	if _, err := newSlotFiles(filepath.Join(closed, "slots", "1"), g); err == nil || !strings.Contains(err.Error(), closed) {
+		t.Errorf("%v", err)
+	}
+	for data, want := range map[string]string{
+		filepath.Join(dir, "data"):    filepath.Join(dir, "data-slots"),
+		filepath.Join(closed, "data"): "/var/lib/submitqueue-slots/" + strings.ReplaceAll(strings.Trim(closed, "/"), "/", "-") + "-data",
+	} {
+		if got, err := SlotsDir(data); err != nil || got != want {
+			t.Errorf("the slots of %s are in %s, %v", data, got, err)
+		}
+	}
+	if _, err := claimGuest(UIDs{1, 1}, 0); err == nil {
+		t.Error("an account's number was taken")
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, isolation := range []Isolation{IsolateNone, IsolateUID} {
+		b.Run(string(isolation), func(b *testing.B) {
+			dir := place(b)
+			r, err := NewRunner(RunnerOptions{Dir: filepath.Join(dir, "1"), Checkout: tree{"f": "x"}, Log: quiet()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if isolation == IsolateUID {
+				r = guestSlot(b, filepath.Join(dir, "2"), tree{"f": "x"})
+			}
+			for b.Loop() {
+				if res := execute(b.Context(), r, build("b1", job(step("true"), "."))); res.end.Outcome != queue.JobPassed {
+					b.Fatalf("%+v", res.end)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package workers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Isolation says how steps are kept from this process, and from those of other slots
+// (package doc).
+type Isolation string
+
+// The ways of isolation.
+const (
+	IsolateNone Isolation = "none" // steps run as the user that this process runs as
+	IsolateUID  Isolation = "uid"  // each slot has a user of its own
+)
+
+// UIDs are the numbers that slots may have as user and group, from First to Last.
+// Numbers that an account or a group of this machine has are left out. The zero UIDs
+// are 58000 to 58999.
+type UIDs struct{ First, Last int }
+
+// ParseUIDs reads FIRST-LAST.
+func ParseUIDs(text string) (UIDs, error) {
+	first, last, ok := strings.Cut(text, "-")
+	a, err1 := strconv.Atoi(first)
+	b, err2 := strconv.Atoi(last)
+	if !ok || err1 != nil || err2 != nil || a < 1 || b < a || b >= 1<<32-2 {
+		return UIDs{}, fmt.Errorf("%q is no range of user ids: write FIRST-LAST, such as 58000-58999", text)
+	}
+	return UIDs{a, b}, nil
+}
+
+func (u UIDs) orDefault() UIDs {
+	return UIDs{cmp.Or(u.First, 58000), cmp.Or(u.Last, max(u.First, 58999))}
+}
+
+// ChooseIsolation resolves auto, the best that this process can give to steps, and
+// checks any other wish. For none the reason says, for people, why auto chose it. An
+// error says what the wish lacks here.
+func ChooseIsolation(wish string, uids UIDs) (mode Isolation, reason string, err error) {
+	switch wish {
+	case string(IsolateNone):
+		return IsolateNone, "it was asked for by --isolate none", nil
+	case string(IsolateUID):
+		return IsolateUID, "", guestsWork(uids)
+	case "auto":
+		if err := guestsWork(uids); err != nil {
+			return IsolateNone, err.Error(), nil
+		}
+		return IsolateUID, "", nil
+	}
+	return "", "", fmt.Errorf("%q is no way of isolation: auto, uid or none", wish)
+}
+
+// guest is the user that the steps of one slot run as, and nobody else on this machine.
+type guest struct {
+	uid  int       // the number of the user and of its only group
+	held io.Closer // the claim to the number; other processes that claim one see it
+}
+
+// errNoGuests is why steps cannot have users of their own.
+var errNoGuests = errors.New("users of their own for steps need a server that is root, on Linux")
+
+// claimGuest takes a number that nobody has claimed, and preferably that one.
+func claimGuest(uids UIDs, prefer int) (*guest, error) {
+	uids = uids.orDefault()
+	if prefer >= uids.First && prefer <= uids.Last && !isAccount(prefer) {
+		if held, err := claimUID(prefer); err == nil {
+			return &guest{prefer, held}, nil
+		}
+	}
+	for uid := uids.First; uid <= uids.Last; uid++ {
+		if isAccount(uid) {
+			continue
+		}
+		held, err := claimUID(uid)
+		switch {
+		case err == nil:
+			return &guest{uid, held}, nil
+		case !errors.Is(err, errClaimed):
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("none of the user ids %d-%d is free for a slot: name others (--isolate-uids)", uids.First, uids.Last)
+}
+
+// errClaimed says that another process has a number.
+var errClaimed = errors.New("the user id is claimed by another process")
+
+func isAccount(uid int) bool {
+	id := strconv.Itoa(uid)
+	if _, err := user.LookupId(id); err == nil {
+		return true
+	}
+	_, err := user.LookupGroupId(id)
+	return err == nil
+}
+
+// uidOf returns the guest's user id; 0 for the user of this process.
+func (g *guest) uidOf() int {
+	if g == nil {
+		return 0
+	}
+	return g.uid
+}
+
+// release gives the number back. No process of it may be left.
+func (g *guest) release() {
+	if g != nil {
+		_ = g.held.Close() // a socket without peers
+	}
+}
+
+// SlotsDir returns a folder for the slots of guests that belongs to a server's data
+// folder, and that they can reach: beside it, or else below /var/lib. In the data folder
+// itself others than its owner may not even look.
+func SlotsDir(data string) (string, error) {
+	data, err := filepath.Abs(data)
+	if err != nil {
+		return "", err
+	}
+	if reachable(filepath.Dir(data)) == nil {
+		return data + "-slots", nil
+	}
+	return filepath.Join("/var/lib/submitqueue-slots", strings.ReplaceAll(strings.Trim(data, "/"), "/", "-")), nil
+}
+
+// reachable says which folder above, or at, dir others than its owner cannot pass, if
+// there is one. What does not exist is made by us, passable.
+func reachable(dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return err
+		case info.Mode().Perm()&0o001 == 0:
+			return fmt.Errorf("users of their own for steps cannot reach their slots: %s is closed to others than its owner", dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// slotFiles are the places of one slot.
+type slotFiles struct {
+	root     string // absolute, without symbolic links: the slot's mark
+	checkout string
+	home     string // HOME of the steps, kept from build to build
+	tmp      string // TMPDIR of a guest's steps, emptied before each build
+	targets  string // SUBMITQUEUE_TARGETS_FILE
+	script   string // a command too long for an argument
+	guest    *guest // whom checkout, home and tmp belong to; nil: to this process
+}
+
+// newSlotFiles makes a slot's places. Those of a guest it can reach and fill, but its
+// folder, and the files that are written there for its steps, are not its own: it must
+// not put a link in their place. Others see nothing.
+func newSlotFiles(dir string, g *guest) (slotFiles, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return slotFiles{}, err
+	}
+	if g != nil {
+		if err = os.MkdirAll(filepath.Dir(root), 0o711); err == nil {
+			err = reachable(filepath.Dir(root))
+		}
+		if err != nil {
+			return slotFiles{}, err
+		}
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return slotFiles{}, err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return slotFiles{}, err
+	}
+	f := slotFiles{
+		root:     root,
+		checkout: filepath.Join(root, "checkout"),
+		home:     filepath.Join(root, "home"),
+		tmp:      filepath.Join(root, "tmp"),
+		targets:  filepath.Join(root, "targets"),
+		script:   filepath.Join(root, "command.sh"),
+		guest:    g,
+	}
+	if g == nil {
+		return f, os.MkdirAll(f.home, 0o700)
+	}
+	return f, f.settle()
+}
+
+// settle makes the slot its guest's. What another user has left there, or this process
+// before it had guests, goes.
+func (f slotFiles) settle() error {
+	if err := errors.Join(os.Chown(f.root, 0, f.guest.uid), os.Chmod(f.root, 0o750)); err != nil {
+		return err
+	}
+	for _, dir := range []string{f.home, f.tmp, f.checkout} {
+		if owner, ok := ownerOf(dir); ok && owner != f.guest.uid {
+			if err := RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+	for _, dir := range []string{f.home, f.tmp} {
+		if err := f.makeOwn(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f slotFiles) makeOwn(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(os.Lchown(dir, f.guest.uid, f.guest.uid), os.Chmod(dir, 0o700))
+}
+
+// emptyCheckout makes a checkout of nothing.
+func (f slotFiles) emptyCheckout() error {
+	if f.guest == nil {
+		return os.MkdirAll(f.checkout, 0o700)
+	}
+	return f.makeOwn(f.checkout)
+}
+
+// fresh empties what a build must not find. Nothing of the guest may run.
+func (f slotFiles) fresh() error {
+	if f.guest == nil {
+		return nil
+	}
+	return errors.Join(RemoveAll(f.tmp), f.makeOwn(f.tmp))
+}
+
+// hand gives the checkout to the guest. It is called after the files were made, while
+// nothing of the guest runs. A file that has another name elsewhere is not given away:
+// it may be anybody's.
+func (f slotFiles) hand() error {
+	if f.guest == nil {
+		return nil
+	}
+	err := filepath.WalkDir(f.checkout, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		owner, links := owned(info)
+		switch {
+		case owner == f.guest.uid:
+			return nil
+		case links > 1 && !d.IsDir():
+			return fmt.Errorf("%s is a file that has another name, too", path)
+		}
+		return os.Lchown(path, f.guest.uid, f.guest.uid)
+	})
+	if err != nil {
+		return fmt.Errorf("give the checkout to user %d: %w", f.guest.uid, err)
+	}
+	return nil
+}
+
+// write writes a file for the steps to read.
+func (f slotFiles) write(path string, data []byte) error {
+	if f.guest == nil {
+		return os.WriteFile(path, data, 0o600)
+	}
+	if err := os.WriteFile(path, data, 0o640); err != nil {
+		return err
+	}
+	return errors.Join(os.Chown(path, 0, f.guest.uid), os.Chmod(path, 0o640))
+}
+
+// ownerOf returns whom a file belongs to.
+func ownerOf(path string) (uid int, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
+	uid, _ = owned(info)
+	return uid, true
+}
