@@ -106,6 +106,7 @@ type PullRequest struct {
 	Author     string
 	Source     string         // head branch; hostile text
 	Head       queue.CommitID // head SHA now
+	Asked      queue.CommitID // the head that was asked to land, where asking is part of the request; empty: commands tell
 	HeadRef    string         // the ref to fetch the head by, e.g. refs/pull/7/head
 	Base       string         // target branch
 	Fork       bool
