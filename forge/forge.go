@@ -9,6 +9,7 @@ package forge
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -82,6 +83,15 @@ type Receiver interface {
 	// ErrSignature (answer 401, store nothing), ErrMalformed (400), ErrIgnored
 	// (an event we do not use: 202, counted).
 	Receive(h http.Header, body []byte) (Delivery, error)
+}
+
+// Verifier is implemented by a Receiver that can check a signature while the body is
+// read, so that nothing of a body need be in memory that nobody has signed.
+type Verifier interface {
+	// Verify returns where the body is to be written to, and what tells after that
+	// whether the signature is right: nil, or ErrSignature. Error: ErrSignature, where
+	// the header has nothing that could be one; the body need not be read then.
+	Verify(h http.Header) (body io.Writer, right func() error, err error)
 }
 
 // Delivery is one verified webhook.
