@@ -23,6 +23,10 @@ const MaxDelivery = 25 << 20
 // spooled: forges give up after ten seconds and do not deliver again.
 const appendLimit = 4 * time.Second
 
+// bodyLimit bounds how long a body may take to arrive: as long as forges wait for the
+// answer.
+const bodyLimit = 10 * time.Second
+
 // Appender puts events into a queue's inbox, durably, before it returns. An
 // event that the inbox has seen before is dropped. queue.Store is one.
 type Appender interface {
@@ -51,13 +55,14 @@ type Hook struct {
 	CI func(queues []string, news forge.CINews)
 }
 
-// IntakeOptions are what an Intake needs. All fields but Log are required.
+// IntakeOptions are what an Intake needs. All fields but Dir and Log are required.
 type IntakeOptions struct {
 	Hooks    map[string]Hook // by forge, e.g. "github"; the only one of them also gets POST /webhook
 	Appender Appender
 	Spool    Spool
 	Metrics  *Metrics
 	Now      func() time.Time
+	Dir      string       // of files that hold large deliveries while they are read; "": the system's folder for such
 	Log      *slog.Logger // nil: no logs
 }
 
@@ -68,7 +73,10 @@ type IntakeOptions struct {
 //	202  stored, spooled, told to whoever waits for CI, not used by us, or of a repository without a queue
 //	400  the delivery cannot be read        401  its signature is missing or wrong
 //	404  no such forge                      405  not a POST
-//	413  larger than MaxDelivery            503  neither store nor spool took it
+//	413  larger than MaxDelivery            503  neither store nor spool took it, or too much is delivered at once
+//
+// What is not signed is refused before its body is read. What claims to be is read with
+// a bounded memory for all deliveries together (bodies), while the signature is checked.
 type Intake struct {
 	hooks    map[string]Hook
 	appender Appender
@@ -76,6 +84,7 @@ type Intake struct {
 	metrics  *Metrics
 	now      func() time.Time
 	log      *slog.Logger
+	bodies   *bodies
 
 	mu    sync.Mutex
 	moved whereabouts
@@ -92,7 +101,8 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log), moved: whereabouts{}}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log),
+		bodies: newBodies(o.Dir), moved: whereabouts{}}
 }
 
 func (h Hook) queues(repository string) []string {
@@ -123,6 +133,7 @@ const (
 	resultNoForge   = "no-forge"
 	resultMethod    = "not-post"
 	resultLost      = "refused"
+	resultBusy      = "busy"
 )
 
 // ServeHTTP takes in one delivery.
@@ -161,15 +172,18 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 		w.Header().Set("Connection", "close")
 		return http.StatusRequestEntityTooLarge, resultTooLarge, none
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDelivery))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge, resultTooLarge, none
-	case err != nil:
-		return http.StatusBadRequest, resultBroken, none
+	held := &body{of: in.bodies}
+	defer held.close()
+	if status, result := in.read(w, r, hook, held); status != 0 {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+		return status, result, none
 	}
-	d, err := hook.Receiver.Receive(r.Header, body)
+	data, err := held.read(r.Context())
+	if err != nil {
+		in.log.Warn("a delivery cannot be read; ask the forge for it again", "error", err)
+		return http.StatusServiceUnavailable, resultLost, none
+	}
+	d, err := hook.Receiver.Receive(r.Header, data)
 	switch {
 	case errors.Is(err, forge.ErrSignature):
 		return http.StatusUnauthorized, resultSignature, none
@@ -192,6 +206,38 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	}
 	status, result := in.keep(r.Context(), queues, d)
 	return status, result, d
+}
+
+// read reads the body of a delivery and checks its signature meanwhile, where the
+// receiver can. It returns what it answers where that is not all right, else 0.
+func (in *Intake) read(w http.ResponseWriter, r *http.Request, hook Hook, into *body) (status int, result string) {
+	to, right := io.Writer(into), func() error { return nil }
+	if v, ok := hook.Receiver.(forge.Verifier); ok {
+		sum, check, err := v.Verify(r.Header)
+		if err != nil {
+			return http.StatusUnauthorized, resultSignature
+		}
+		to, right = io.MultiWriter(into, sum), check
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyLimit)) // a writer without deadlines is a test's
+	_, err := io.Copy(to, http.MaxBytesReader(w, r.Body, MaxDelivery))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, resultTooLarge
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "10")
+		return http.StatusServiceUnavailable, resultBusy
+	case into.broken != nil:
+		in.log.Warn("a delivery cannot be kept while it is read; ask the forge for it again", "error", err)
+		return http.StatusServiceUnavailable, resultLost
+	case err != nil:
+		return http.StatusBadRequest, resultBroken
+	case right() != nil:
+		return http.StatusUnauthorized, resultSignature
+	}
+	return 0, ""
 }
 
 func (in *Intake) hook(path string) (Hook, bool) {

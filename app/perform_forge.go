@@ -48,6 +48,9 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
+	if moved, err := p.movedSince(t, pr); moved != nil || err != nil {
+		return moved, err
+	}
 	level, err := p.levelOf(ctx, t)
 	if err != nil {
 		return nil, err

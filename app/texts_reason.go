@@ -259,9 +259,12 @@ func (w voice) reasonEnd(r queue.Reason) string {
 	case queue.ReasonCancelled:
 		return "It was taken out of the queue" + w.by(r) + ". To put it back, " + again
 	case queue.ReasonPushed:
-		if len(r.Names) > 1 {
+		if len(r.Names) > 1 && r.Names[0] != "" {
 			return "New commits were pushed (" + w.commit(queue.CommitID(r.Names[1])) + "), and an approval is for one commit (" +
 				w.commit(queue.CommitID(r.Names[0])) + "). To land the new one, " + again
+		}
+		if len(r.Names) > 1 && r.Names[1] != "" { // nobody has read at which one it was asked
+			return "New commits were pushed (" + w.commit(queue.CommitID(r.Names[1])) + ") since that was asked, and an approval is for one commit. To land the new one, " + again
 		}
 		return "New commits were pushed, and an approval is for one commit. To land the new one, " + again
 	case queue.ReasonClosed:

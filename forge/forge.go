@@ -11,6 +11,7 @@ package forge
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -86,6 +87,15 @@ type Receiver interface {
 	Receive(h http.Header, body []byte) (Delivery, error)
 }
 
+// Verifier is implemented by a Receiver that can check a signature while the body is
+// read, so that nothing of a body need be in memory that nobody has signed.
+type Verifier interface {
+	// Verify returns where the body is to be written to, and what tells after that
+	// whether the signature is right: nil, or ErrSignature. Error: ErrSignature, where
+	// the header has nothing that could be one; the body need not be read then.
+	Verify(h http.Header) (body io.Writer, right func() error, err error)
+}
+
 // Delivery is one verified webhook.
 type Delivery struct {
 	ID         string // the forge's id of the delivery; the same when it is delivered again
@@ -108,6 +118,7 @@ type PullRequest struct {
 	Author     string
 	Source     string         // head branch; hostile text
 	Head       queue.CommitID // head SHA now
+	Asked      queue.CommitID // the head that was asked to land, where asking is part of the request; empty: commands tell
 	HeadRef    string         // the ref to fetch the head by, e.g. refs/pull/7/head
 	Base       string         // target branch
 	Fork       bool

@@ -28,6 +28,7 @@ type benchHooks struct {
 	For     time.Duration `default:"10s" help:"How long they come."`
 	Size    int           `default:"12" help:"Kilobytes of each."`
 	Killed  int           `default:"60" help:"Webhooks that each ask for a landing while the server is killed; 0: leave that out."`
+	Flood   int           `default:"40" help:"Webhooks of 23 MB at once, without a signature and then with wrong ones; 0: leave that out."`
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout time.Duration `default:"5m" help:"Give up after this."`
@@ -43,16 +44,17 @@ type hookFigures struct {
 	Answer  spread  `json:"answer_seconds"`
 	CPU     float64 `json:"server_cpu_seconds"`
 
-	Killed  int     `json:"killed"` // webhooks while the server was killed
-	Failed  int     `json:"failed"` // of these, deliveries that nobody took
-	Lost    int     `json:"lost"`   // that had no effect in the end
-	Redis   string  `json:"redis"`
-	Machine machine `json:"machine"`
+	Killed  int          `json:"killed"` // webhooks while the server was killed
+	Failed  int          `json:"failed"` // of these, deliveries that nobody took
+	Lost    int          `json:"lost"`   // that had no effect in the end
+	Flood   floodFigures `json:"flood"`
+	Redis   string       `json:"redis"`
+	Machine machine      `json:"machine"`
 }
 
 // Run implements the command.
 func (b *benchHooks) Run(ctx context.Context) (err error) {
-	if b.Rate < 1 || b.For <= 0 || b.Size < 1 || b.Killed < 0 {
+	if b.Rate < 1 || b.For <= 0 || b.Size < 1 || b.Killed < 0 || b.Flood < 0 {
 		return errors.New("--rate, --for and --size are more than nothing")
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
@@ -87,7 +89,7 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 		return err
 	}
 	f := hookFigures{Rate: b.Rate, Redis: kind, Machine: machineOf(dir)}
-	if err := errors.Join(b.pour(ctx, child, &f), hub.started(ctx, child)); err != nil {
+	if err := errors.Join(b.pour(ctx, child, &f), hub.started(ctx, child), b.flood(ctx, child, &f)); err != nil {
 		_, stopped := child.stop()
 		return errors.Join(err, stopped)
 	}
@@ -235,6 +237,7 @@ func (f hookFigures) print(to io.Writer) {
 		{"acknowledged", fmt.Sprintf("P50 %.4f s, P95 %.4f s, P99 %.4f s, max %.4f s", f.Answer.P50, f.Answer.P95, f.Answer.P99, f.Answer.Max)},
 		{"stored in Redis", fmt.Sprintf("%d; spooled %d, refused %d", f.Stored, f.Spooled, f.Refused)},
 		{"CPU of the server", fmt.Sprintf("%.2f s", f.CPU)},
+		{"flood", f.Flood.String()},
 		{"server killed", killed},
 	} {
 		fmt.Fprintf(to, "  %-24s%s\n", row[0], row[1])

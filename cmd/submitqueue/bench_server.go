@@ -209,8 +209,11 @@ func (w *benchWatch) say(r benchReport) {
 
 // peakRSS is the most memory that this process had resident, where the system
 // tells it.
-func peakRSS() int64 {
-	status, err := os.ReadFile("/proc/self/status")
+func peakRSS() int64 { return peakRSSOf("self") }
+
+// peakRSSOf is peakRSS of another process.
+func peakRSSOf(pid string) int64 {
+	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
 		return 0
 	}

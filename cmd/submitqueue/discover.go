@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -322,6 +323,17 @@ func (l *lateReceiver) set(next forge.Receiver, heard func(forge.Delivery, []byt
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.heard = next, heard
+}
+
+// Verify implements forge.Verifier.
+func (l *lateReceiver) Verify(h http.Header) (io.Writer, func() error, error) {
+	l.mu.Lock()
+	next, ok := l.next.(forge.Verifier)
+	l.mu.Unlock()
+	if !ok {
+		return nil, nil, forge.ErrSignature
+	}
+	return next.Verify(h)
 }
 
 // Receive implements forge.Receiver. Before there is an App, no signature is

@@ -140,7 +140,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
-		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Log: o.Log})
+		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Dir: o.Data, Log: o.Log})
 		intake = s.intake
 	}
 

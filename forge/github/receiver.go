@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -24,7 +25,10 @@ type receiver struct {
 	now    func() time.Time
 }
 
-var _ forge.Receiver = receiver{}
+var (
+	_ forge.Receiver = receiver{}
+	_ forge.Verifier = receiver{}
+)
 
 // NewReceiver returns a receiver of GitHub's webhooks. Only SHA-256 signatures
 // are accepted; with an empty secret, nothing is. The size of a body is the
@@ -94,7 +98,7 @@ type account struct {
 
 // Receive checks the signature over the raw body, then reads it.
 func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
-	if !r.signed(h.Get("X-Hub-Signature-256"), body) {
+	if !r.signed(h, body) {
 		return forge.Delivery{}, forge.ErrSignature
 	}
 	d := forge.Delivery{ID: h.Get("X-GitHub-Delivery"), Kind: h.Get("X-GitHub-Event")}
@@ -139,15 +143,29 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	return d, nil
 }
 
-func (r receiver) signed(header string, body []byte) bool {
-	given, ok := strings.CutPrefix(header, "sha256=")
-	sum, err := hex.DecodeString(given)
-	if !ok || err != nil || len(r.secret) == 0 {
+func (r receiver) signed(h http.Header, body []byte) bool {
+	mac, right, err := r.Verify(h)
+	if err != nil {
 		return false
 	}
+	_, _ = mac.Write(body) // a hash takes all
+	return right() == nil
+}
+
+// Verify implements forge.Verifier.
+func (r receiver) Verify(h http.Header) (io.Writer, func() error, error) {
+	given, ok := strings.CutPrefix(h.Get("X-Hub-Signature-256"), "sha256=")
+	sum, err := hex.DecodeString(given)
+	if !ok || err != nil || len(sum) != sha256.Size || len(r.secret) == 0 {
+		return nil, nil, forge.ErrSignature
+	}
 	mac := hmac.New(sha256.New, r.secret)
-	mac.Write(body)
-	return hmac.Equal(sum, mac.Sum(nil))
+	return mac, func() error {
+		if !hmac.Equal(sum, mac.Sum(nil)) {
+			return forge.ErrSignature
+		}
+		return nil
+	}, nil
 }
 
 // content takes the JSON out of the body, which may be a form.

@@ -120,7 +120,8 @@ func (f *Forge) Asked(ctx context.Context, number int) (string, error) {
 }
 
 // PullRequest implements forge.Forge. The head is the branch's present tip; a
-// request whose branch is gone is not open, and has the head it was made with.
+// request whose branch is gone is not open, and has the head it was made with. What is
+// asked to land is the tip that the branch had when somebody asked (Open), and no other.
 func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	r, _, err := f.get(ctx, number)
 	if err != nil {
@@ -139,6 +140,9 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		return forge.PullRequest{}, err
 	case r.State == Open:
 		pr.Head, pr.Title = head, subject
+	}
+	if !r.Proposed {
+		pr.Asked = r.Head
 	}
 	if pr.Head == r.Head && !r.Proposed {
 		pr.ApprovedBy = []string{r.Author} // whoever reaches the repository administers it, and asked for this head

@@ -91,7 +91,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 	pr := must(f.PullRequest(t.Context(), n))(t)
 	want := forge.PullRequest{
 		Number: 1, Title: "Add a feature", Author: "ada", Source: "-feature;x", Head: head,
-		HeadRef: "refs/heads/-feature;x", Base: "main", Open: true, ApprovedBy: []string{"ada"},
+		HeadRef: "refs/heads/-feature;x", Base: "main", Open: true, Asked: head, ApprovedBy: []string{"ada"},
 	}
 	if fmt.Sprintf("%+v", pr) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", pr)
