@@ -29,6 +29,7 @@ type crashed struct {
 	ctx    context.Context
 	data   string
 	bare   string
+	flags  []string // of the server, further ones
 	server *exec.Cmd
 	log    strings.Builder
 }
@@ -92,7 +93,8 @@ func (c *crashed) start() {
 	c.Helper()
 	mustRemove(c.T, clientPath(c.data))
 	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", "auto", "--data", c.data, "--listen", "127.0.0.1:0")
-	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null")
+	c.server.Args = append(c.server.Args, c.flags...)
+	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
 	c.server.Stderr = &c.log
 	if err := c.server.Start(); err != nil {
 		c.Fatal(err)
