@@ -43,7 +43,7 @@ func (s *Server) apiQueues(c echo.Context) error {
 	out := []APIQueueSummary{}
 	for _, name := range s.o.Source.Queues() {
 		if v, ok := s.o.Source.Queue(name); ok {
-			out = append(out, summaryOf(v))
+			out = append(out, s.summaryOf(v))
 		}
 	}
 	return answer(c, out)

@@ -24,21 +24,22 @@ type APIReason struct {
 
 // APIQueueSummary is one queue of a list.
 type APIQueueSummary struct {
-	Name     string   `json:"name"`
-	Branch   string   `json:"branch"`
-	Tip      string   `json:"tip,omitempty"`
-	Length   int      `json:"length"` // changes without a verdict, parked ones included
-	Parked   int      `json:"parked"`
-	Slots    int      `json:"slots"`
-	Running  int      `json:"running"` // builds
-	Unproven int      `json:"unproven"`
-	Red      int      `json:"red"`
-	Paused   bool     `json:"paused"`
-	Proven   bool     `json:"proven"`            // each check of the tip has passed
-	Waits    string   `json:"waits,omitempty"`   // why the forge is not asked at the moment, and until when
-	Trouble  []string `json:"trouble,omitempty"` // what keeps failing, and when it is tried again
-	Default  string   `json:"default,omitempty"` // that the default branch is another one, and what to do
-	Away     string   `json:"away,omitempty"`    // why this server does not show the present state, e.g. that it starts
+	Name      string   `json:"name"`
+	Branch    string   `json:"branch"`
+	Tip       string   `json:"tip,omitempty"`
+	Length    int      `json:"length"` // changes without a verdict, parked ones included
+	Parked    int      `json:"parked"`
+	Slots     int      `json:"slots"`
+	Running   int      `json:"running"` // builds
+	Unproven  int      `json:"unproven"`
+	Red       int      `json:"red"`
+	Paused    bool     `json:"paused"`
+	Proven    bool     `json:"proven"`              // each check of the tip has passed
+	Waits     string   `json:"waits,omitempty"`     // why the forge is not asked at the moment, and until when
+	Trouble   []string `json:"trouble,omitempty"`   // what keeps failing, and when it is tried again
+	Default   string   `json:"default,omitempty"`   // that the default branch is another one, and what to do
+	Isolation string   `json:"isolation,omitempty"` // of the steps that this server runs: uid or none
+	Away      string   `json:"away,omitempty"`      // why this server does not show the present state, e.g. that it starts
 }
 
 // APIQueue is a queue as it stands.
@@ -227,24 +228,25 @@ type APILog struct {
 	Done bool   `json:"done"` // nothing follows
 }
 
-func summaryOf(v queue.QueueView) APIQueueSummary {
-	s := APIQueueSummary{
-		Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
+func (s *Server) summaryOf(v queue.QueueView) APIQueueSummary {
+	q := APIQueueSummary{
+		Isolation: string(s.o.Isolation),
+		Name:      v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
 		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Default: v.Default, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {
-		s.Running += len(c.Builds)
+		q.Running += len(c.Builds)
 		if c.Change.Phase == queue.Parked {
-			s.Parked++
+			q.Parked++
 		}
 	}
-	return s
+	return q
 }
 
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
-		APIQueueSummary: summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
+		APIQueueSummary: s.summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
 		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	q.Analyzer = v.Main.Analyzer

@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
 )
 
 // DefaultAddress is where a server listens unless it is told otherwise: on
@@ -57,6 +58,7 @@ type ServerOptions struct {
 	Token       string                  // bearer token of the commands over HTTP; "": they are off
 	Requests    Requests                // of a forge without pull requests; nil: it has them
 	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
+	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
 	Log         *slog.Logger            // nil: no logs
 	Now         func() time.Time        // default: time.Now
 	Random      func() string           // default: crypto/rand.Text
@@ -97,7 +99,7 @@ func NewServer(o ServerOptions) *Server {
 	o.Pace = orDefault(o.Pace, 500*time.Millisecond)
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words}),
+		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation)}),
 		log:     orSilent(o.Log),
 		closing: make(chan struct{}),
 		silent:  map[net.Conn]bool{},

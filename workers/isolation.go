@@ -127,15 +127,15 @@ func SlotsDir(data string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if reachable(filepath.Dir(data)) == nil {
+	if Passable(filepath.Dir(data)) == nil {
 		return data + "-slots", nil
 	}
 	return filepath.Join("/var/lib/submitqueue-slots", strings.ReplaceAll(strings.Trim(data, "/"), "/", "-")), nil
 }
 
-// reachable says which folder above, or at, dir others than its owner cannot pass, if
+// Passable says which folder above, or at, dir others than its owner cannot pass, if
 // there is one. What does not exist is made by us, passable.
-func reachable(dir string) error {
+func Passable(dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}

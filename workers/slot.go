@@ -29,7 +29,7 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 	}
 	if g != nil {
 		if err = os.MkdirAll(filepath.Dir(root), 0o711); err == nil {
-			err = reachable(filepath.Dir(root))
+			err = Passable(filepath.Dir(root))
 		}
 		if err != nil {
 			return slotFiles{}, err

@@ -30,7 +30,8 @@ type crashed struct {
 	ctx    context.Context
 	data   string
 	bare   string
-	redis  string // as serve takes it; "": auto
+	redis  string   // as serve takes it; "": auto
+	flags  []string // of the server, further ones
 	server *exec.Cmd
 	log    strings.Builder
 }
@@ -100,7 +101,8 @@ func (c *crashed) start() {
 	c.Helper()
 	mustRemove(c.T, clientPath(c.data))
 	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", cmp.Or(c.redis, "auto"), "--data", c.data, "--listen", "127.0.0.1:0")
-	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null")
+	c.server.Args = append(c.server.Args, c.flags...)
+	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
 	c.server.Stderr = &c.log
 	if err := c.server.Start(); err != nil {
 		c.Fatal(err)

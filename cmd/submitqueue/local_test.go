@@ -29,7 +29,7 @@ func scripts(dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{
-				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1",
+				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1", "SUBMITQUEUE_ISOLATE": "none",
 				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com",
 				"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com",
 			} {

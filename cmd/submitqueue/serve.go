@@ -25,18 +25,19 @@ import (
 // serveCommand runs the server until SIGTERM or Ctrl-C. Stopping loses
 // nothing: what is under way goes on with the next start.
 type serveCommand struct {
-	Forge     string   `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
-	Repo      []string `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
-	Owner     []string `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
-	Branch    string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
-	Listen    string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
-	Public    string   `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
-	Data      string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
-	Redis     string   `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
-	Runners   int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
-	CIBuilds  int      `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
-	RefPrefix string   `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
-	LogJSON   bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+	Forge     string       `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
+	Repo      []string     `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
+	Owner     []string     `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
+	Branch    string       `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen    string       `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public    string       `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Data      string       `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis     string       `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners   int          `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	Isolate   isolateFlags `embed:""`
+	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
+	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	LogJSON   bool         `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
 	githubFlags
@@ -87,8 +88,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err := hideFromSteps(); err != nil {
 		log.Warn("steps may be able to read the server's environment", "error", err)
 	}
-	if os.Getuid() == 0 && c.Runners > 0 {
-		log.Warn("steps run as root, like this server, and can read its secrets; run it as a user of its own")
+	if err := c.Isolate.choose(c, &o); err != nil {
+		return err
 	}
 	if open := opens(c.Listen); open != "" {
 		log.Warn("pages and API can be read without a login from "+open+"; put authentication in front, or listen on 127.0.0.1", "listen", c.Listen)

@@ -28,6 +28,9 @@ type stackOptions struct {
 	Data     string
 	Redis    string // URL; "" or "auto": see redisstore.Auto
 	Runners  int
+	Isolate  workers.Isolation // of the runners; "": none, and nobody is warned
+	UIDs     workers.UIDs      // for IsolateUID
+	SlotsDir string            // of the runners; "": below Data
 	Listen   string
 	Public   string // URL under which people reach the server; "": its address
 	Token    string
@@ -112,6 +115,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	pool := o.Workers
 	if pool == nil {
 		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+			Isolate: o.Isolate, UIDs: o.UIDs, SlotsDir: o.SlotsDir,
 			Runner: workers.RunnerOptions{Checkout: share, Log: o.Log}}); err != nil {
 			return nil, fmt.Errorf("runners: %w", err)
 		}
@@ -145,7 +149,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}

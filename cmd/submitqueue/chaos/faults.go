@@ -57,11 +57,11 @@ func (r *run) fault(ctx context.Context, name string) (what string, err error) {
 		if err := r.redis.lose(bytes); err != nil {
 			return "", err
 		}
-		r.lossy = true
+		r.lossy.Store(true)
 		return "", r.redis.start(ctx)
 	case "redis-empty":
 		r.note("empty Redis")
-		r.lossy = true
+		r.lossy.Store(true)
 		_, err := r.redis.say("FLUSHALL")
 		return "", err
 	case "wire-hang", "wire-dead":

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -62,7 +63,7 @@ type run struct {
 	redis  *redis
 	log    *os.File
 	pasts  int
-	lossy  bool // Redis has lost writes
+	lossy  atomic.Bool // Redis has lost writes
 	report *Report
 
 	worldMu sync.Mutex
@@ -199,6 +200,9 @@ func (r *run) authors(ctx context.Context) error {
 			c, err := r.world.next(ctx)
 			r.worldMu.Unlock()
 			if err != nil {
+				if ctx.Err() != nil {
+					err = nil // it was cut off
+				}
 				return err
 			}
 			r.ask(ctx, c)
@@ -207,7 +211,7 @@ func (r *run) authors(ctx context.Context) error {
 				r.worldMu.Lock()
 				err = r.world.push(ctx, c)
 				r.worldMu.Unlock()
-				if err != nil {
+				if err != nil && ctx.Err() == nil {
 					return err
 				}
 			}
@@ -247,7 +251,10 @@ func (r *run) phaseOf(ctx context.Context, c *change) phase {
 		Reason struct{ Text string }
 	}
 	if err := r.now().call(ctx, http.MethodGet, fmt.Sprintf("/api/change?id=%d", c.number), "", nil, &v); err != nil {
-		return phase{why: err.Error()}
+		// A store that was emptied has forgotten old verdicts; what has none is asked for
+		// anew from the repository, and known then.
+		forgotten := r.lossy.Load() && strings.Contains(err.Error(), "404")
+		return phase{name: "forgotten", why: strings.TrimSpace(err.Error()), final: forgotten}
 	}
 	return phase{v.Phase, v.Reason.Text, v.Final}
 }

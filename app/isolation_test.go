@@ -1,0 +1,25 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// That nothing keeps steps from the server is said on every page and by the API.
+func TestIsolationIsSaid(t *testing.T) {
+	for isolation, loud := range map[workers.Isolation]bool{workers.IsolateNone: true, workers.IsolateUID: false, "": false} {
+		w := newWindow(t, func(o *app.ServerOptions) { o.Isolation = isolation })
+		for _, path := range []string{"/", "/queue?queue=acme%2Fstore%40main", "/change?queue=acme%2Fstore%40main&id=7", "/nowhere"} {
+			if _, _, body := w.get(t, path); strings.Contains(body, "Steps run as the same user as this server") != loud {
+				t.Errorf("isolation %q, %s: it is said: %t", isolation, path, !loud)
+			}
+		}
+		_, _, body := w.get(t, "/api/queues")
+		if got := mustDecode[[]app.APIQueueSummary](t, body); got[0].Isolation != string(isolation) {
+			t.Errorf("isolation %q is %q in the API", isolation, got[0].Isolation)
+		}
+	}
+}
