@@ -467,4 +467,7 @@ func (c *Core) unparkNow(ch *queue.Change) {
 	}
 	c.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
+	if l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.cleared(l) }); l != nil {
+		c.stopUncleared(l) // it became known while the change was parked for something else
+	}
 }

@@ -249,12 +249,16 @@ func (r *run) phaseOf(ctx context.Context, c *change) phase {
 		Phase  string
 		Final  bool
 		Reason struct{ Text string }
+		Notice struct{ Text string } // the answer to a command that was not followed
 	}
 	if err := r.now().call(ctx, http.MethodGet, fmt.Sprintf("/api/change?id=%d", c.number), "", nil, &v); err != nil {
 		// A store that was emptied has forgotten old verdicts; what has none is asked for
 		// anew from the repository, and known then.
 		forgotten := r.lossy.Load() && strings.Contains(err.Error(), "404")
 		return phase{name: "forgotten", why: strings.TrimSpace(err.Error()), final: forgotten}
+	}
+	if v.Phase == "" && v.Notice.Text != "" {
+		return phase{"refused", v.Notice.Text, true}
 	}
 	return phase{v.Phase, v.Reason.Text, v.Final}
 }
@@ -310,6 +314,9 @@ func (r *run) settle(ctx context.Context) {
 			r.report.Rejected++
 		default:
 			r.report.Others++
+		}
+		if p.name == "refused" && !c.moves {
+			r.wrong("#%d %s was refused: %s", c.number, c.branch, p.why)
 		}
 		if text := l.verdict(c, p.name); text != "" {
 			r.wrong("#%d %s (%s)", c.number, text, p.why)
