@@ -31,6 +31,7 @@ type serveCommand struct {
 	Branch    string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
 	Listen    string   `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
 	Public    string   `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Hosts     []string `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
 	Data      string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
 	Redis     string   `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
 	Runners   int      `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
@@ -67,7 +68,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return usageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Log: log}
+	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
 	var err error
 	var late *lateApp // nil: nothing is left to do
 	if c.Forge == "local" {
