@@ -98,8 +98,10 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := writeClient(c.Data, clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}); err != nil {
-		return errors.Join(err, s.close())
+	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}
+	if err := writeClient(c.Data, file); err != nil {
+		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
+		s.spawn(func(ctx context.Context) { keepWriting(ctx, log, func() error { return writeClient(c.Data, file) }) })
 	}
 	if late != nil {
 		if err := late.start(s); err != nil {
@@ -245,8 +247,32 @@ func writeClient(data string, f clientFile) error {
 		return err
 	}
 	tmp := clientPath(data) + ".new"
-	if err := os.WriteFile(tmp, append(raw, '\n'), 0o600); err != nil {
-		return err
+	err = os.WriteFile(tmp, append(raw, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(tmp, clientPath(data))
 	}
-	return os.Rename(tmp, clientPath(data))
+	if err != nil {
+		_ = os.Remove(tmp) // it may be half of it
+	}
+	return err
+}
+
+// writeAgain is how long is waited for room on a full disk.
+const writeAgain = 5 * time.Second
+
+// keepWriting writes something down once there is room for it, or ctx ends.
+func keepWriting(ctx context.Context, log *slog.Logger, write func() error) {
+	tick := time.NewTicker(writeAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if write() == nil {
+			log.Info("commands on this machine find this server now")
+			return
+		}
+	}
 }
