@@ -168,6 +168,10 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
+		if why := contentOf(err); why != "" {
+			r.refuse(jobs, why, out)
+			return worse(end, queue.JobFailed, "")
+		}
 		fmt.Fprintf(out.Log, "[submitqueue] cannot check out %s: %s\n", clean(string(b.Commit)), r.mask(clean(err.Error())))
 		return End{Outcome: queue.JobInfra, Detail: "cannot check out: " + lastBytes(r.mask(clean(err.Error())), 500)}
 	}
@@ -220,8 +224,8 @@ func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (releas
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
 	}
 	release, err = r.o.Checkout.Checkout(ctx, commit, r.files.checkout)
-	if err == nil {
-		return release, nil
+	if err == nil || contentOf(err) != "" {
+		return release, err
 	}
 	if ctx.Err() != nil {
 		return nil, errors.Join(context.Cause(ctx), err)
