@@ -39,6 +39,8 @@ type LandCommand struct {
 	User     string `json:"user"`               // who asks; needs the permission to land
 	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
 	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
+
+	once queue.Digest // of the same command given again; "": it has no key
 }
 
 // CancelCommand asks to take a change out of its queue.
@@ -75,8 +77,9 @@ type APIAccepted struct {
 // Requests are what a forge without pull requests has in their place. Errors:
 // forge.ErrNotFound where there is no such branch or request.
 type Requests interface {
-	// Open opens, or finds, the request to land a branch.
-	Open(ctx context.Context, branch, user string) (number int, err error)
+	// OpenOnce opens, or finds, the request to land a branch. A command with a key, if it
+	// is not "", that was given before finds the request of then, whatever became of it.
+	OpenOnce(ctx context.Context, key queue.Digest, branch, user string) (number int, err error)
 	// Asked returns the branch that a request asks to land.
 	Asked(ctx context.Context, number int) (branch string, err error)
 	// Base returns the branch that all of them land on.
@@ -157,6 +160,9 @@ func (s *Server) apiLand(c echo.Context) error {
 		land.Body += " priority=" + cmd.Priority
 	}
 	if local != nil {
+		if key := c.Request().Header.Get("Idempotency-Key"); key != "" {
+			cmd.once = queue.DigestOf("land1", key, q.Name, cmd.User, land.Body)
+		}
 		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd); err != nil {
 			return err
 		}
@@ -174,7 +180,11 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand) 
 		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
 	}
 	if err == nil {
-		number, err = s.o.Requests.Open(ctx, branch, cmd.User)
+		once := cmd.once
+		if once != "" {
+			once = queue.DigestOf("branch1", string(once), branch)
+		}
+		number, err = s.o.Requests.OpenOnce(ctx, once, branch, cmd.User)
 	}
 	switch {
 	case errors.Is(err, forge.ErrNotFound) && branch == "":

@@ -110,7 +110,7 @@ type branches struct {
 	tip queue.CommitID // of main
 }
 
-func (*branches) Open(_ context.Context, branch, _ string) (int, error) {
+func (*branches) OpenOnce(_ context.Context, _ queue.Digest, branch, _ string) (int, error) {
 	switch branch {
 	case "feature":
 		return 7, nil

@@ -49,15 +49,16 @@ type Source interface {
 // ServerOptions are what a Server needs; the zero value of each field is said
 // with it.
 type ServerOptions struct {
-	Address     string // default: DefaultAddress; port 0 takes a free one
-	Source      Source // required
+	Address     string   // default: DefaultAddress; port 0 takes a free one
+	Hosts       []string // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
+	Source      Source   // required
 	Metrics     *Metrics
 	Intake      http.Handler            // nil: webhooks are answered with 404
 	Ready       func() error            // nil: always ready
 	Words       Words                   // of the forge; zero: pull requests and comments
 	Token       string                  // bearer token of the commands over HTTP; "": they are off
 	Requests    Requests                // of a forge without pull requests; nil: it has them
-	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines
+	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
 	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
 	Log         *slog.Logger            // nil: no logs
 	Now         func() time.Time        // default: time.Now
@@ -72,6 +73,7 @@ type Server struct {
 	o       ServerOptions
 	pages   *web.Pages
 	log     *slog.Logger
+	hosts   hosts
 	http    *http.Server
 	closing chan struct{} // closed when Shutdown begins: ends live pages
 
@@ -101,6 +103,7 @@ func NewServer(o ServerOptions) *Server {
 		o:       o,
 		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation)}),
 		log:     orSilent(o.Log),
+		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),
 		silent:  map[net.Conn]bool{},
 	}
@@ -207,7 +210,7 @@ func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.observe, secure, s.recovered)
+	e.Use(s.observe, secure, s.recovered, s.known)
 	get := func(path string, h echo.HandlerFunc) { e.Match([]string{http.MethodGet, http.MethodHead}, path, h) }
 
 	get("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "alive\n") })

@@ -124,21 +124,6 @@ func (o *Owner) Run(ctx context.Context) error {
 	return nil
 }
 
-// acquire takes the lease. What it gets at first may be the lease of this
-// server's life before, of which a write may still be on its way: that one's
-// token is made worthless.
-func (o *Owner) acquire(ctx context.Context) (int64, error) {
-	token, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
-	if err != nil || o.fenced {
-		return token, err
-	}
-	if err := o.Store.Release(ctx, o.Queue, token); err != nil {
-		return 0, err
-	}
-	o.fenced = true
-	return o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
-}
-
 // Ready reports why the queue cannot be worked on at the moment, or nil. It
 // cannot before the state is loaded and the target branch is read.
 func (o *Owner) Ready() error {
@@ -283,25 +268,6 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 	return core, version, nil
 }
 
-func (o *Owner) renew(ctx context.Context, token int64, lost chan<- error) {
-	last := o.Now()
-	for pause(ctx, leaseRenew) {
-		now, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
-		switch {
-		case err != nil:
-		case now != token: // the lease had run out, or the store has forgotten it
-			err = queue.ErrNotOwner
-		default:
-			last = o.Now()
-			continue
-		}
-		if errors.Is(err, queue.ErrNotOwner) || o.Now().Sub(last) >= leaseTTL {
-			report(lost, err)
-			return
-		}
-	}
-}
-
 func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {
 	after := ""
 	for ctx.Err() == nil {
@@ -323,71 +289,6 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 			return
 		}
 	}
-}
-
-// watchMissed asks the forge, at the start and every few minutes, for what
-// webhooks may have lost. It is read from the moment of the last time that
-// worked, with an overlap. The repository is located first: another one may have
-// its name, and what is said there is not for us.
-func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
-	since := o.Now().Add(-24 * time.Hour)
-	lost := o.Now().Add(-lostKept)
-	for ctx.Err() == nil {
-		started := o.Now()
-		if r, ok := o.Forge.(redeliverer); ok {
-			if n, err := r.Redeliver(ctx, lost); err != nil {
-				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
-			} else {
-				lost = started.Add(-2 * o.Missed)
-				if n > 0 {
-					o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
-				}
-			}
-		}
-		var events []queue.Event
-		_, err := locate(ctx)
-		if err == nil {
-			events, err = o.Forge.Missed(ctx, since, o.openPulls())
-		}
-		if err == nil {
-			branch := o.branch()
-			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", branch, started.UnixMilli()), Body: queue.MainMoved{Branch: branch}})
-			for i := range events {
-				events[i] = o.stamp(events[i])
-			}
-			err = o.Store.Append(ctx, o.Queue, events...)
-		}
-		wait := o.Missed
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			o.Log.Warn("could not ask the forge for missed events; trying again", "queue", o.Queue, "error", err)
-			wait = min(missedSoon, o.Missed)
-			if t := (*forge.Transient)(nil); errors.As(err, &t) {
-				wait = max(wait, t.After)
-			}
-		} else {
-			since = started.Add(-2 * o.Missed)
-		}
-		o.waitMissed(ctx, wait)
-	}
-}
-
-func (o *Owner) openPulls() []int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.core == nil {
-		return nil
-	}
-	var open []int
-	for n, p := range o.core.State().Pulls {
-		if p.Active != "" {
-			open = append(open, n)
-		}
-	}
-	slices.Sort(open)
-	return open
 }
 
 // pumpBuilds hands on what builds report, for as long as this process lives.

@@ -83,7 +83,8 @@ func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error 
 	}
 	_, err := os.Stat(index)
 	if err == nil {
-		if err = m.refill(ctx, tree, dir, index); err == nil || ctx.Err() != nil {
+		var own *ContentError
+		if err = m.refill(ctx, tree, dir, index); err == nil || ctx.Err() != nil || errors.As(err, &own) {
 			return err
 		}
 	}
@@ -118,7 +119,7 @@ func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index strin
 	}
 	for _, args := range steps {
 		if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
-			return err
+			return contentError(err)
 		}
 	}
 	files, err := m.files(ctx, tree)

@@ -55,8 +55,10 @@
 // another host than those that it avoids (Build.Avoid), for a while, and to none that the
 // queue has benched (Build.Shun) where another one can run it; a benched host is given
 // what it is probed with (Build.Only). Fleet says which hosts there are.
+// It includes a commit that git does not check out for what it holds (a path such as
+// .git/config or ../x), which nobody can run anything on.
 // An infrastructure error is what the command did not say: the commit cannot be
-// checked out, the shell cannot be started, the disk is full, the agent is lost
+// checked out for another reason, the shell cannot be started, the disk is full, the agent is lost
 // or panics, and an end by SIGKILL, SIGTERM, SIGHUP, SIGINT or SIGQUIT that did
 // not come from us (the out-of-memory killer, an operator), whether the shell or
 // a program under it (exit status 137, 143) was hit. A step that ends well but

@@ -182,6 +182,10 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
+		if why := contentOf(err); why != "" {
+			r.refuse(jobs, why, out)
+			return worse(end, queue.JobFailed, "")
+		}
 		fmt.Fprintf(out.Log, "[submitqueue] cannot check out %s: %s\n", clean(string(b.Commit)), r.mask(clean(err.Error())))
 		return End{Outcome: queue.JobInfra, Detail: "cannot check out: " + lastBytes(r.mask(clean(err.Error())), 500)}
 	}
@@ -253,8 +257,8 @@ func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (releas
 		return nil, err
 	}
 	release, err = r.ownFiles(ctx, commit)
-	if err == nil {
-		return release, nil
+	if err == nil || contentOf(err) != "" {
+		return release, err
 	}
 	if ctx.Err() != nil {
 		return nil, errors.Join(context.Cause(ctx), err)

@@ -319,5 +319,11 @@ func TestStoppedServer(t *testing.T) {
 		}
 		<-time.After(50 * time.Millisecond)
 	}
+	for n := range branches {
+		c.ask(t.Context(), n) // the same command: it was followed
+	}
+	if requests := strings.Fields(c.git(c.bare, "for-each-ref", "--format=%(refname)", "refs/submitqueue/requests/")); len(requests) != branches {
+		t.Errorf("commands that were given again have made requests: %v", requests)
+	}
 	c.checkMain(branches)
 }

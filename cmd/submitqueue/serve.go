@@ -31,6 +31,7 @@ type serveCommand struct {
 	Branch    string       `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
 	Listen    string       `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
 	Public    string       `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Hosts     []string     `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
 	Data      string       `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
 	Redis     string       `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
 	Runners   int          `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
@@ -68,7 +69,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return usageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Log: log}
+	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
 	var err error
 	var late *lateApp // nil: nothing is left to do
 	if c.Forge == "local" {
@@ -98,8 +99,10 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := writeClient(c.Data, clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}); err != nil {
-		return errors.Join(err, s.close())
+	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}
+	if err := writeClient(c.Data, file); err != nil {
+		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
+		s.spawn(func(ctx context.Context) { keepWriting(ctx, log, func() error { return writeClient(c.Data, file) }) })
 	}
 	if late != nil {
 		if err := late.start(s); err != nil {
@@ -245,8 +248,32 @@ func writeClient(data string, f clientFile) error {
 		return err
 	}
 	tmp := clientPath(data) + ".new"
-	if err := os.WriteFile(tmp, append(raw, '\n'), 0o600); err != nil {
-		return err
+	err = os.WriteFile(tmp, append(raw, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(tmp, clientPath(data))
 	}
-	return os.Rename(tmp, clientPath(data))
+	if err != nil {
+		_ = os.Remove(tmp) // it may be half of it
+	}
+	return err
+}
+
+// writeAgain is how long is waited for room on a full disk.
+const writeAgain = 5 * time.Second
+
+// keepWriting writes something down once there is room for it, or ctx ends.
+func keepWriting(ctx context.Context, log *slog.Logger, write func() error) {
+	tick := time.NewTicker(writeAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if write() == nil {
+			log.Info("commands on this machine find this server now")
+			return
+		}
+	}
 }

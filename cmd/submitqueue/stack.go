@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +33,8 @@ type stackOptions struct {
 	UIDs     workers.UIDs      // for IsolateUID
 	SlotsDir string            // of the runners; "": below Data
 	Listen   string
-	Public   string // URL under which people reach the server; "": its address
+	Public   string   // URL under which people reach the server; "": its address
+	Hosts    []string // further names under which it answers
 	Token    string
 	Queues   []stackQueue
 	Receiver map[string]forge.Receiver // of webhooks, by forge
@@ -148,7 +150,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		intake = s.intake
 	}
 
-	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Source: lateSource{s}, Metrics: metrics, Intake: intake,
+	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
 		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
@@ -171,6 +173,19 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	s.set.start()
 	s.wg.Go(func() { s.serve <- s.server.Serve() })
 	return s, nil
+}
+
+// hostNames returns the names under which a server answers: what its operator says, and
+// the name of the machine, which is no stranger's to give.
+func hostNames(o stackOptions) []string {
+	names := slices.Clone(o.Hosts)
+	if o.Public != "" {
+		names = append(names, o.Public)
+	}
+	if host, err := os.Hostname(); err == nil {
+		names = append(names, host)
+	}
+	return names
 }
 
 // ready says why the server cannot work yet, or nil.

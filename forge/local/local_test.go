@@ -171,6 +171,49 @@ func TestRequestsEnd(t *testing.T) {
 	}
 }
 
+// The same command again is the request that it made, also when that has landed and the
+// branch is gone; another command makes another one.
+func TestCommandGivenAgain(t *testing.T) {
+	r := newRepo(t)
+	head := r.commit("x", "x")
+	f := r.open()
+	n := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t)
+	r.commit("x", "pushed since")
+	for _, f := range []*local.Forge{f, r.open()} {
+		if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t); again != n || must(f.List(t.Context()))(t)[0].Head != head {
+			t.Errorf("while it is open: #%d, %+v", again, must(f.List(t.Context()))(t))
+		}
+	}
+	if other := must(f.OpenOnce(t.Context(), "k2", "x", "ada"))(t); other != n || must(f.List(t.Context()))(t)[0].Head == head {
+		t.Errorf("asked for by another command: #%d", other)
+	}
+	if err := f.Finish(t.Context(), n, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []queue.Digest{"k1", "k2"} {
+		if again := must(r.open().OpenOnce(t.Context(), key, "x", "ada"))(t); again != n {
+			t.Errorf("after it has landed: #%d", again)
+		}
+	}
+	r.run("", "update-ref", "-d", "refs/heads/x")
+	if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t); again != n {
+		t.Errorf("after the branch is gone: #%d", again)
+	}
+	if _, err := f.OpenOnce(t.Context(), "k3", "x", "ada"); !errors.Is(err, forge.ErrNotFound) {
+		t.Errorf("another command for a branch that is gone: %v", err)
+	}
+	r.commit("x", "again")
+	if next := must(f.OpenOnce(t.Context(), "k4", "x", "ada"))(t); next == n {
+		t.Error("another command is taken for one that has ended")
+	}
+	for i := range 40 {
+		must(f.OpenOnce(t.Context(), queue.Digest(fmt.Sprint("more", i)), "x", "ada"))(t)
+	}
+	if got := must(f.List(t.Context()))(t)[1].Keys; len(got) != 16 || got[15] != "more39" {
+		t.Errorf("keys kept: %v", got)
+	}
+}
+
 func TestManyAskAtOnce(t *testing.T) {
 	r := newRepo(t)
 	forges := []*local.Forge{r.open(), r.open()}

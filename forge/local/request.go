@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -40,6 +41,8 @@ type Request struct {
 	Comment string         `json:"comment,omitempty"` // what the queue says of it, Markdown
 	Check   *Check         `json:"check,omitempty"`   // the queue's check on the head
 
+	Keys []queue.Digest `json:"keys,omitempty"` // of the commands that asked for it (OpenOnce), oldest first; at most keysKept
+
 	Proposed bool `json:"proposed,omitempty"` // by the queue, and nobody has asked to land it yet
 }
 
@@ -52,19 +55,37 @@ type Check struct {
 	URL     string           `json:"url,omitempty"`
 }
 
+// keysKept is how many keys of commands a request remembers.
+const keysKept = 16
+
+// asked notes the key of a command, if it has one.
+func (r *Request) asked(key queue.Digest) {
+	if key != "" && !slices.Contains(r.Keys, key) {
+		r.Keys = append(r.Keys, key)
+		r.Keys = r.Keys[max(0, len(r.Keys)-keysKept):]
+	}
+}
+
 // Open asks to land a branch and returns the request's number. Asking again for
 // a branch whose request is open returns the same number, and makes the
 // branch's present tip what is asked for. forge.ErrNotFound: no such branch.
 func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
-	head, _, err := f.store.Commit(ctx, "refs/heads/"+branch)
-	if err != nil {
-		return 0, fmt.Errorf("branch %q: %w", branch, err)
-	}
+	return f.OpenOnce(ctx, "", branch, author)
+}
+
+// OpenOnce is Open for a command that bears a key. The same command again returns the
+// request that it made before and changes nothing, also when that has ended or the branch
+// is gone by now.
+func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author string) (int, error) {
 	if branch == f.base {
 		return 0, fmt.Errorf("branch %q is what is landed on; name another one", branch)
 	}
 	f.opening.Lock()
 	defer f.opening.Unlock()
+	head, _, gone := f.store.Commit(ctx, "refs/heads/"+branch)
+	if gone != nil && key == "" {
+		return 0, fmt.Errorf("branch %q: %w", branch, gone)
+	}
 	for ; ; f.listed = false {
 		if !f.listed {
 			if _, err := f.List(ctx); err != nil {
@@ -72,11 +93,20 @@ func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 			}
 			f.listed = true
 		}
+		if n := f.keyed(key); n > 0 {
+			return n, nil
+		}
+		if gone != nil {
+			return 0, fmt.Errorf("branch %q: %w", branch, gone)
+		}
 		open, next := f.find(branch)
 		if open > 0 {
 			still := false
 			err := f.change(ctx, open, func(r *Request) {
-				if still = r.State == Open; still && (r.Head != head || r.Proposed) {
+				if still = r.State == Open; still {
+					r.asked(key)
+				}
+				if still && (r.Head != head || r.Proposed) {
 					r.Head, r.Author, r.Created, r.Check, r.Proposed = head, author, queue.At(time.Now()), nil, false
 				}
 			})
@@ -85,14 +115,28 @@ func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 			}
 			continue // it has ended meanwhile
 		}
-		err := f.put(ctx, Request{
+		r := Request{
 			Number: next, Branch: branch, Base: f.base, Head: head, Author: author,
 			Created: queue.At(time.Now()), State: Open,
-		}, "")
+		}
+		r.asked(key)
+		err := f.put(ctx, r, "")
 		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
 			return next, err
 		}
 	}
+}
+
+// keyed returns the request that a command with a key made or asked for, or 0.
+func (f *Forge) keyed(key queue.Digest) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n, v := range f.known {
+		if key != "" && slices.Contains(v.request.Keys, key) {
+			return n
+		}
+	}
+	return 0
 }
 
 // find returns the open request for a branch, or 0, and the next number, as far

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// hosts are the names under which a server answers. A page of somebody else can have its
+// own name resolve to an address of ours (DNS rebinding) and read us as if we were it:
+// its name is what tells. An address in numbers is nobody's name.
+type hosts map[string]bool
+
+// hostsOf returns the names of a server that listens on an address: further ones, and
+// those of URLs.
+func hostsOf(listen string, more []string) hosts {
+	h := hosts{"localhost": true}
+	if host, _, err := net.SplitHostPort(listen); err == nil {
+		h[plainHost(host)] = true
+	}
+	for _, m := range more {
+		if u, err := url.Parse(m); err == nil && u.Host != "" {
+			m = u.Host
+		}
+		h[plainHost(m)] = true
+	}
+	return h
+}
+
+// plainHost returns a host without its port, as names are compared.
+func plainHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// has reports whether the server answers for a host; "" is a client's that is no browser.
+func (h hosts) has(host string) bool {
+	name := plainHost(host)
+	return host == "" || h[name] || net.ParseIP(name) != nil || strings.HasSuffix(name, ".localhost")
+}
+
+// known lets only requests through that are for a name of the server. Webhooks are
+// signed, whatever name a proxy or a tunnel gives them; probes of health go by any name,
+// and learn whether the server works; and mounted handlers look for themselves who asks.
+func (s *Server) known(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if s.hosts.has(r.Host) || s.exempt(r.URL.Path) {
+			return next(c)
+		}
+		c.Response().Header().Set("Connection", "close")
+		host := tail(plainHost(r.Host), 100)
+		s.log.Debug("a request for another host is refused", "host", host)
+		return &problem{http.StatusMisdirectedRequest, "This server does not go by the name " + host +
+			". Open it under its own address, or tell it that name: submitqueue serve --url https://NAME, or --host NAME for one name more."}
+	}
+}
+
+func (s *Server) exempt(path string) bool {
+	if path == "/healthz" || path == "/readyz" || path == "/webhook" || strings.HasPrefix(path, "/webhook/") {
+		return true
+	}
+	for prefix := range s.o.Mounts {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}

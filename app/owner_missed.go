@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// watchMissed asks the forge, at the start and every few minutes, for what
+// webhooks may have lost. It is read from the moment of the last time that
+// worked, with an overlap. The repository is located first: another one may have
+// its name, and what is said there is not for us.
+func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
+	since := o.Now().Add(-24 * time.Hour)
+	lost := o.Now().Add(-lostKept)
+	for ctx.Err() == nil {
+		started := o.Now()
+		if r, ok := o.Forge.(redeliverer); ok {
+			if n, err := r.Redeliver(ctx, lost); err != nil {
+				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
+			} else {
+				lost = started.Add(-2 * o.Missed)
+				if n > 0 {
+					o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+				}
+			}
+		}
+		var events []queue.Event
+		_, err := locate(ctx)
+		if err == nil {
+			events, err = o.Forge.Missed(ctx, since, o.openPulls())
+		}
+		if err == nil {
+			branch := o.branch()
+			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", branch, started.UnixMilli()), Body: queue.MainMoved{Branch: branch}})
+			for i := range events {
+				events[i] = o.stamp(events[i])
+			}
+			err = o.Store.Append(ctx, o.Queue, events...)
+		}
+		wait := o.Missed
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			o.Log.Warn("could not ask the forge for missed events; trying again", "queue", o.Queue, "error", err)
+			wait = min(missedSoon, o.Missed)
+			if t := (*forge.Transient)(nil); errors.As(err, &t) {
+				wait = max(wait, t.After)
+			}
+		} else {
+			since = started.Add(-2 * o.Missed)
+		}
+		o.waitMissed(ctx, wait)
+	}
+}
+
+func (o *Owner) openPulls() []int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.core == nil {
+		return nil
+	}
+	var open []int
+	for n, p := range o.core.State().Pulls {
+		if p.Active != "" {
+			open = append(open, n)
+		}
+	}
+	slices.Sort(open)
+	return open
+}
