@@ -176,6 +176,17 @@ echo "name=$USER uid=$(id -u) groups=$(id -G)"`
 	if done, res := one(t, r, job(step(long), "./a")); done.Outcome != queue.JobPassed {
 		t.Errorf("%+v\n%s", done, lastBytes(res.log, 500))
 	}
+	// A build that opens its folders to all does not do so for the next.
+	kept := guestSlot(t, filepath.Join(dir, "2"), restoring{tree: tree{"sub/f": "x"}})
+	if err := os.Mkdir(kept.files.checkout, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(kept.files.checkout, 0o777), kept.files.hand()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(kept.files.checkout); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
 	var names []string
 	for _, pair := range environment([]string{"HOME=/root", "GOCACHE=/root/c", "GOMODCACHE=/root/m", "TMPDIR=/root/t", "USER=root", "GOPROXY=p"}, queue.Build{}, queue.Job{}, r.files) {
 		if strings.Contains(pair, "root") && !strings.Contains(pair, r.files.root) {
