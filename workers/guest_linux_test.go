@@ -385,6 +385,22 @@ func TestWhereGuestsCannotGo(t *testing.T) {
 	}
 }
 
+// A slot that forgets has nothing in its home that an earlier build left.
+func TestASlotForgets(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		r := guestSlot(t, filepath.Join(place(t), "1"), tree{"f": "x"})
+		r.files.guest.forgets = forget
+		run := `mkdir -p "$HOME/.cache/ro" && echo x > "$HOME/.cache/ro/x" && chmod 555 "$HOME/.cache/ro"`
+		if res := execute(t.Context(), r, build("b1", job(step(run), "."), job(step(`test -e "$HOME/.cache/ro/x"`), "."))); res.end.Outcome != queue.JobPassed {
+			t.Fatalf("%+v\n%s", res.end, res.log)
+		}
+		res := execute(t.Context(), r, build("b2", job(step(`test -O "$HOME" && test -e "$HOME/.cache"`), ".")))
+		if kept := res.end.Outcome == queue.JobPassed; kept == forget {
+			t.Errorf("forget %t: kept %t\n%s", forget, kept, res.log)
+		}
+	}
+}
+
 func BenchmarkStep(b *testing.B) {
 	for _, isolation := range []Isolation{IsolateNone, IsolateUID} {
 		b.Run(string(isolation), func(b *testing.B) {

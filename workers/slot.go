@@ -97,7 +97,11 @@ func (f slotFiles) fresh() error {
 	if f.guest == nil {
 		return nil
 	}
-	return errors.Join(RemoveAll(f.tmp), f.makeOwn(f.tmp), f.makeOwn(f.home))
+	err := RemoveAll(f.tmp)
+	if f.guest.forgets {
+		err = errors.Join(err, RemoveAll(f.home))
+	}
+	return errors.Join(err, f.makeOwn(f.tmp), f.makeOwn(f.home))
 }
 
 // hand gives the checkout to the guest, in folders that nobody else can write. It is called after the files were made, while
