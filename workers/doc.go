@@ -96,7 +96,10 @@
 //
 // What is shared in any case: the network, the processor and memory, folders that everybody
 // can write, such as /tmp, and, between builds of one slot, its HOME with the caches of
-// tools. A build can leave there what a later one in that slot believes.
+// tools. A build can leave there what a later one in that slot believes, unless
+// PoolOptions.Forget empties it. And two builds
+// that run at once, and mean to, can hand open files to one another: the one could write
+// into a file of the other's slot that a later build there has at the same content.
 //
 // # The checkout is the commit
 //

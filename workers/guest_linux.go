@@ -123,8 +123,8 @@ func (s session) killAtOnce() bool {
 	}
 	late := time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	_ = cmd.Wait() // the state says it all
-	const nobodyElse = 1
+	_ = cmd.Wait()       // the state says it all
+	const nobodyElse = 1 // on the whole machine
 	code := cmd.ProcessState.ExitCode()
 	return code == 0 || code == nobodyElse
 }

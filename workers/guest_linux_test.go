@@ -176,6 +176,17 @@ echo "name=$USER uid=$(id -u) groups=$(id -G)"`
 	if done, res := one(t, r, job(step(long), "./a")); done.Outcome != queue.JobPassed {
 		t.Errorf("%+v\n%s", done, lastBytes(res.log, 500))
 	}
+	// A build that opens its folders to all does not do so for the next.
+	kept := guestSlot(t, filepath.Join(dir, "2"), restoring{tree: tree{"sub/f": "x"}})
+	if err := os.Mkdir(kept.files.checkout, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(kept.files.checkout, 0o777), kept.files.hand()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(kept.files.checkout); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
 	var names []string
 	for _, pair := range environment([]string{"HOME=/root", "GOCACHE=/root/c", "GOMODCACHE=/root/m", "TMPDIR=/root/t", "USER=root", "GOPROXY=p"}, queue.Build{}, queue.Job{}, r.files) {
 		if strings.Contains(pair, "root") && !strings.Contains(pair, r.files.root) {
@@ -371,6 +382,22 @@ func TestWhereGuestsCannotGo(t *testing.T) {
 	}
 	if _, err := claimGuest(UIDs{1, 1}, 0); err == nil {
 		t.Error("an account's number was taken")
+	}
+}
+
+// A slot that forgets has nothing in its home that an earlier build left.
+func TestASlotForgets(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		r := guestSlot(t, filepath.Join(place(t), "1"), tree{"f": "x"})
+		r.files.guest.forgets = forget
+		run := `mkdir -p "$HOME/.cache/ro" && echo x > "$HOME/.cache/ro/x" && chmod 555 "$HOME/.cache/ro"`
+		if res := execute(t.Context(), r, build("b1", job(step(run), "."), job(step(`test -e "$HOME/.cache/ro/x"`), "."))); res.end.Outcome != queue.JobPassed {
+			t.Fatalf("%+v\n%s", res.end, res.log)
+		}
+		res := execute(t.Context(), r, build("b2", job(step(`test -O "$HOME" && test -e "$HOME/.cache"`), ".")))
+		if kept := res.end.Outcome == queue.JobPassed; kept == forget {
+			t.Errorf("forget %t: kept %t\n%s", forget, kept, res.log)
+		}
 	}
 }
 

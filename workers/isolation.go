@@ -62,8 +62,9 @@ func ChooseIsolation(wish string, uids UIDs) (mode Isolation, reason string, err
 
 // guest is the user that the steps of one slot run as, and nobody else on this machine.
 type guest struct {
-	uid  int       // the number of the user and of its only group
-	held io.Closer // the claim to the number; other processes that claim one see it
+	uid     int       // the number of the user and of its only group
+	forgets bool      // its home is emptied before each build
+	held    io.Closer // the claim to the number; other processes that claim one see it
 }
 
 // errNoGuests is why steps cannot have users of their own.
@@ -74,7 +75,7 @@ func claimGuest(uids UIDs, prefer int) (*guest, error) {
 	uids = uids.orDefault()
 	if prefer >= uids.First && prefer <= uids.Last && !isAccount(prefer) {
 		if held, err := claimUID(prefer); err == nil {
-			return &guest{prefer, held}, nil
+			return &guest{uid: prefer, held: held}, nil
 		}
 	}
 	for uid := uids.First; uid <= uids.Last; uid++ {
@@ -84,7 +85,7 @@ func claimGuest(uids UIDs, prefer int) (*guest, error) {
 		held, err := claimUID(uid)
 		switch {
 		case err == nil:
-			return &guest{uid, held}, nil
+			return &guest{uid: uid, held: held}, nil
 		case !errors.Is(err, errClaimed):
 			return nil, err
 		}

@@ -20,6 +20,7 @@ type PoolOptions struct {
 	Dir      string        // data directory: logs/, slots/; required
 	Isolate  Isolation     // of the agents in this process; default IsolateNone
 	UIDs     UIDs          // for IsolateUID
+	Forget   bool          // with IsolateUID: a slot's home, with the caches of tools, is emptied before each build
 	SlotsDir string        // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
 	Name     string        // prefix of the agents' names; default the host's
 	Tags     []string      // of the agents in this process
@@ -168,6 +169,7 @@ func (o *PoolOptions) guest(dir string) (*guest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workers: slot %s: %w", dir, err)
 	}
+	g.forgets = o.Forget
 	o.guests = append(o.guests, g)
 	return g, nil
 }

@@ -83,10 +83,16 @@ func marked(dir, mark string) bool {
 // runsAs says whether a process has a user id in any of its roles and a thread that is
 // not a zombie. The first one may be one while others go on.
 func runsAs(dir string, uid int) bool {
-	status, err := os.ReadFile(dir + "/status")
+	var most [4096]byte // what is looked at stands in the first lines
+	fd, err := syscall.Open(dir+"/status", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return false // gone
 	}
+	n, err := syscall.Read(fd, most[:])
+	if closed := syscall.Close(fd); err != nil || closed != nil {
+		return false
+	}
+	status := most[:n]
 	dead, one, as := false, false, false
 	for line := range bytes.Lines(status) {
 		name, value, _ := bytes.Cut(line, []byte(":"))

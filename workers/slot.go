@@ -97,10 +97,14 @@ func (f slotFiles) fresh() error {
 	if f.guest == nil {
 		return nil
 	}
-	return errors.Join(RemoveAll(f.tmp), f.makeOwn(f.tmp))
+	err := RemoveAll(f.tmp)
+	if f.guest.forgets {
+		err = errors.Join(err, RemoveAll(f.home))
+	}
+	return errors.Join(err, f.makeOwn(f.tmp), f.makeOwn(f.home))
 }
 
-// hand gives the checkout to the guest. It is called after the files were made, while
+// hand gives the checkout to the guest, in folders that nobody else can write. It is called after the files were made, while
 // nothing of the guest runs. A file that has another name elsewhere is not given away:
 // it may be anybody's.
 func (f slotFiles) hand() error {
@@ -114,6 +118,11 @@ func (f slotFiles) hand() error {
 		info, err := d.Info()
 		if err != nil {
 			return err
+		}
+		if d.IsDir() && info.Mode().Perm()&0o022 != 0 { // another slot may hold it open
+			if err := os.Chmod(path, 0o755); err != nil {
+				return err
+			}
 		}
 		owner, links := owned(info)
 		switch {

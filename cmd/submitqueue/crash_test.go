@@ -32,6 +32,7 @@ type crashed struct {
 	bare   string
 	redis  string   // as serve takes it; "": auto
 	flags  []string // of the server, further ones
+	wrap   func(*exec.Cmd)
 	server *exec.Cmd
 	log    strings.Builder
 }
@@ -104,6 +105,9 @@ func (c *crashed) start() {
 	c.server.Args = append(c.server.Args, c.flags...)
 	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
 	c.server.Stderr = &c.log
+	if c.wrap != nil {
+		c.wrap(c.server)
+	}
 	if err := c.server.Start(); err != nil {
 		c.Fatal(err)
 	}

@@ -15,12 +15,13 @@ import (
 type isolateFlags struct {
 	Isolate  string `enum:"auto,uid,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), none, or auto, the best there is."`
 	UIDs     string `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for runners, which no account has." placeholder:"FIRST-LAST"`
+	Forget   bool   `name:"fresh-homes" env:"SUBMITQUEUE_FRESH_HOMES" help:"With users of their own: empty a runner's home, with the caches of tools in it, before each build."`
 	SlotsDir string `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for the runners' checkouts and homes; with users of their own it must be one that they can reach (default: beside the data folder, or /var/lib/submitqueue-slots)." placeholder:"DIR"`
 }
 
 // choose decides how steps are isolated, and says so.
 func (f isolateFlags) choose(c *serveCommand, o *stackOptions) error {
-	o.SlotsDir = f.SlotsDir
+	o.SlotsDir, o.Forget = f.SlotsDir, f.Forget
 	if c.Runners == 0 || f.Isolate == "" {
 		return nil
 	}
@@ -33,6 +34,9 @@ func (f isolateFlags) choose(c *serveCommand, o *stackOptions) error {
 		return fmt.Errorf("--isolate %s: %w", f.Isolate, err)
 	}
 	o.Isolate = mode
+	if mode == workers.IsolateNone && f.Forget {
+		return usageError("--fresh-homes needs runners with users of their own, and there are none: " + reason)
+	}
 	if mode == workers.IsolateNone {
 		o.Log.Warn(app.IsolationText(mode), "why", reason, "uid", os.Getuid())
 		return nil

@@ -140,6 +140,10 @@ func TestIsolationThatIsNotToBeHad(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	c := &serveCommand{Runners: 1, Isolate: isolateFlags{Isolate: "none", UIDs: "58000-58999", Forget: true}, Data: place}
+	if err := c.Isolate.choose(c, &stackOptions{}); err == nil || !strings.Contains(err.Error(), "--fresh-homes") {
+		t.Errorf("%v", err)
+	}
 	if got := fmt.Sprint((&serveCommand{githubFlags: githubFlags{AppKey: key}}).secretFiles()); got != "["+key+"]" {
 		t.Errorf("secrets: %s", got)
 	}

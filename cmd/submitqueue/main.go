@@ -46,7 +46,12 @@ type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if os.Getpid() == 1 {
+		os.Exit(asFirst())
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int {
 	parser, err := newParser()

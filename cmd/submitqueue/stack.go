@@ -31,6 +31,7 @@ type stackOptions struct {
 	Runners  int
 	Isolate  workers.Isolation // of the runners; "": none, and nobody is warned
 	UIDs     workers.UIDs      // for IsolateUID
+	Forget   bool              // for IsolateUID: homes of runners are emptied before each build
 	SlotsDir string            // of the runners; "": below Data
 	Listen   string
 	Public   string   // URL under which people reach the server; "": its address
@@ -117,7 +118,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	pool := o.Workers
 	if pool == nil {
 		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
-			Isolate: o.Isolate, UIDs: o.UIDs, SlotsDir: o.SlotsDir,
+			Isolate: o.Isolate, UIDs: o.UIDs, Forget: o.Forget, SlotsDir: o.SlotsDir,
 			Runner: workers.RunnerOptions{Checkout: share, Log: o.Log}}); err != nil {
 			return nil, fmt.Errorf("runners: %w", err)
 		}
