@@ -26,7 +26,7 @@ type benchLand struct {
 	Size        int           `default:"500" help:"Files on main."`
 	Concurrency int           `default:"5" help:"Commands that are sent at once."`
 	Open        int           `default:"0" help:"Changes that are in the queue at a time, at most; 0: all of them."`
-	Recent      bool          `help:"Each branch begins on main as it is when it is asked for; else all begin where main began. Needs --forge local."`
+	Recent      bool          `help:"Each branch begins on main as it is when it is asked for, and main does not grow; else all begin where main began. Needs --forge local, and --open of at most 100."`
 	Slots       int           `default:"16" help:"Builds that can run at once."`
 	Forge       string        `enum:"local,github" default:"local" help:"local: commands through the JSON API; github: signed webhooks of a simulated GitHub."`
 	Redis       string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
@@ -43,8 +43,8 @@ func (b *benchLand) Run(ctx context.Context) error {
 	if b.Changes < 1 || b.Areas < 1 || b.Areas > 1000 || b.Commits < 1 || b.Size < 1 || b.Concurrency < 1 || b.Slots < 1 || b.Rounds < 1 || b.Open < 0 {
 		return errors.New("all counts are at least 1, --areas is at most 1000, and --open is not negative")
 	}
-	if b.Recent && b.Forge != "local" {
-		return errors.New("--recent needs --forge local")
+	if b.Recent && (b.Forge != "local" || b.Open == 0 || b.Open > benchFolders/2) {
+		return fmt.Errorf("--recent needs --forge local, and --open of at most %d", benchFolders/2)
 	}
 	var rounds []landFigures
 	n := b.Rounds

@@ -96,12 +96,19 @@ func benchFile(in *bytes.Buffer, path, content string) {
 	fmt.Fprintf(in, "M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
 }
 
+// benchFolders is how many folders branches share that begin on a recent main, so that
+// it does not grow with what has landed.
+const benchFolders = 200
+
 // branch writes the commits of a branch for fast-import.
 func (s benchShape) branch(in *bytes.Buffer, i int, date int64, from string) {
-	name := benchBranch(i)
+	name, folder := benchBranch(i), benchBranch(i)
+	if s.Later {
+		folder = benchBranch(i % (benchFolders/s.Areas*s.Areas + s.Areas))
+	}
 	for k := range s.Commits {
 		benchCommit(in, date, name, fmt.Sprintf("Change %d, part %d", i, k+1), from)
-		benchFile(in, fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), name, k), fmt.Sprintf("part %d of change %d\n", k, i))
+		benchFile(in, fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), folder, k), fmt.Sprintf("part %d of change %d\n", k, i))
 		from = ""
 	}
 }
