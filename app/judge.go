@@ -56,8 +56,8 @@ type parsed struct {
 }
 
 const (
-	keptTrees   = 2048
-	keptBytes   = 512 << 20 // of snapshots; the latest is kept, however large
+	keptTrees   = 512
+	keptBytes   = 32 << 20 // of snapshots; the latest is kept, however large
 	keptConfigs = 64
 )
 

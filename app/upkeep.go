@@ -4,12 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// upkeepEach is how often the mirror is looked after.
-const upkeepEach = 10 * time.Minute
+// upkeepEach is how often the mirror is looked after; many small packs are made few
+// as soon as there are many. A repository on this machine is looked at as often as
+// tidyEach.
+const (
+	upkeepEach = 10 * time.Minute
+	tidyEach   = 20 * time.Second
+)
 
 // redeliverer is a forge that keeps deliveries it could not deliver, and sends
 // them again when asked.
@@ -17,32 +23,56 @@ type redeliverer interface {
 	Redeliver(ctx context.Context, since time.Time) (int, error)
 }
 
-// keepUp packs the mirror now and then. The commits of live paths are only
-// named for that long: until the next time nothing is thrown away.
+// keepUp packs the mirror now and then, and whenever it is crowded.
 func (p *performer) keepUp(ctx context.Context) {
-	for pause(ctx, upkeepEach) {
-		var live []queue.CommitID
-		p.Read(func(c *speculation.Core) {
-			for _, l := range c.State().Links {
-				if l.Commit != "" {
-					live = append(live, l.Commit)
+	each, tidy := time.NewTicker(upkeepEach), time.NewTicker(tidyEach)
+	defer each.Stop()
+	defer tidy.Stop()
+	for {
+		generation := p.Mirror.Generation()
+		var err error
+		select {
+		case <-each.C:
+			err = p.maintain(ctx)
+		case <-p.Mirror.Crowded():
+			err = p.Mirror.Pack(ctx)
+		case <-tidy.C:
+			if t, ok := p.Forge.(forge.Tidier); ok {
+				if err := t.Tidy(ctx); err != nil && ctx.Err() == nil {
+					p.Log.Warn("the repository could not be packed", "queue", p.Queue, "error", err)
 				}
 			}
-		})
-		if len(live) > 0 {
-			if err := p.Mirror.Keep(ctx, live); err != nil {
-				p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Queue, "error", err)
-				continue
-			}
+		case <-ctx.Done():
+			return
 		}
-		generation := p.Mirror.Generation()
-		if err := p.Mirror.Maintain(ctx); err != nil && ctx.Err() == nil && !p.mended(ctx, generation, err) {
+		if err != nil && ctx.Err() == nil && !p.mended(ctx, generation, err) {
 			p.Log.Warn("the mirror could not be packed", "queue", p.Queue, "error", err)
 		}
-		if len(live) > 0 {
-			if err := p.Mirror.Release(ctx, live); err != nil && ctx.Err() == nil {
-				p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Queue, "error", err)
+	}
+}
+
+// maintain throws away what is not used any more. The commits of live paths are only
+// named for that long: until the next time nothing is thrown away.
+func (p *performer) maintain(ctx context.Context) error {
+	var live []queue.CommitID
+	p.Read(func(c *speculation.Core) {
+		for _, l := range c.State().Links {
+			if l.Commit != "" {
+				live = append(live, l.Commit)
 			}
 		}
+	})
+	if len(live) > 0 {
+		if err := p.Mirror.Keep(ctx, live); err != nil {
+			p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Queue, "error", err)
+			return nil
+		}
 	}
+	err := p.Mirror.Maintain(ctx)
+	if len(live) > 0 {
+		if err := p.Mirror.Release(ctx, live); err != nil && ctx.Err() == nil {
+			p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Queue, "error", err)
+		}
+	}
+	return err
 }

@@ -139,8 +139,16 @@ func (b *builder) build(defs map[string]sum) {
 	s.Cycles = b.hash(&sums, &levels)
 	b.reuse(&recs)
 	s.recs, s.sums, s.level = recs.vector, sums.vector, levels.vector
-	if b.near != nil {
-		s.size += share(&s.recs, &b.near.recs)*pageSize*8 + share(&s.sums, &b.near.sums)*pageSize*len(sum{}) + share(&s.level, &b.near.level)*pageSize*4
+	// The pages of a blank vector are one piece of memory: all of it stays for one page
+	// that is not shared.
+	if b.near == nil || share(&s.recs, &b.near.recs) > 0 {
+		s.size += recs.copied * pageSize * 8
+	}
+	if b.near == nil || share(&s.sums, &b.near.sums) > 0 {
+		s.size += sums.copied * pageSize * len(sum{})
+	}
+	if b.near == nil || share(&s.level, &b.near.level) > 0 {
+		s.size += levels.copied * pageSize * 4
 	}
 }
 

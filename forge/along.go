@@ -54,7 +54,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
 	}
-	args := []string{"push", "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules", "--force-with-lease=" + ref + ":" + string(main.From)}
+	args := []string{"push", receivePack(r), "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules", "--force-with-lease=" + ref + ":" + string(main.From)}
 	specs := []string{string(main.To) + ":" + ref}
 	for _, o := range others {
 		other, err := branchRef(o.Branch)
@@ -95,7 +95,7 @@ func (m *Mirror) Delete(ctx context.Context, r Remote, branch string, expected q
 		return nil // the forge's name for a branch that we do not know
 	}
 	out, stderr, err := m.run(ctx, invocation{
-		args: []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules",
+		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, ":" + ref},
 		header: r.Header,
 		alone:  true,

@@ -70,6 +70,7 @@ func (m *Mirror) fetchNow(ctx context.Context, r Remote, refspecs []string) erro
 		header: r.Header,
 	})
 	if err == nil {
+		m.wrote(1, 0)
 		return nil
 	}
 	if found := missingRefLine.FindSubmatch(stderr); found != nil {

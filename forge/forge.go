@@ -69,6 +69,12 @@ type Stacker interface {
 	Retarget(ctx context.Context, number int, base string) error
 }
 
+// Tidier is a repository on this machine that nobody else looks after.
+type Tidier interface {
+	// Tidy packs what has become many small files; call it now and then.
+	Tidy(ctx context.Context) error
+}
+
 // Publication is what there is to say of a pull request.
 type Publication struct {
 	Number  int

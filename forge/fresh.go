@@ -138,8 +138,10 @@ func (m *Mirror) Flush(ctx context.Context) error {
 // write stores objects in as few files as it takes: a pack is two.
 func (m *Mirror) write(ids []string, objects []object) error {
 	if len(ids) > looseMost {
+		m.wrote(1, 0)
 		return m.writePack(ids, objects)
 	}
+	m.wrote(0, len(ids))
 	for _, o := range objects {
 		if _, err := m.writeObject(o.kind, o.data); err != nil {
 			return err

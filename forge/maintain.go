@@ -25,6 +25,48 @@ func (m *Mirror) Forget() {
 	m.nearby.clear()
 }
 
+// What there may be since the last Pack until Crowded asks for the next.
+const (
+	packsCrowd = 100
+	looseCrowd = 2000
+)
+
+// Crowded is sent to when packs and loose objects have become many: Pack is due.
+func (m *Mirror) Crowded() <-chan struct{} { return m.crowded }
+
+// wrote counts what was added to the mirror's files.
+func (m *Mirror) wrote(packs, loose int) {
+	if m.crowded == nil { // of a Store
+		return
+	}
+	if m.newPacks.Add(int64(packs)) < packsCrowd && m.newLoose.Add(int64(loose)) < looseCrowd {
+		return
+	}
+	select {
+	case m.crowded <- struct{}{}:
+	default:
+	}
+}
+
+// Pack makes few packs of many small ones and of what is loose, and throws nothing
+// away. Large packs are left alone until the small ones are as large together, so that
+// it costs what was added since the last time, times a logarithm. It may run beside
+// all else.
+func (m *Mirror) Pack(ctx context.Context) error {
+	m.maintaining.Lock()
+	defer m.maintaining.Unlock()
+	m.newPacks.Store(0)
+	m.newLoose.Store(0)
+	if _, err := m.git(ctx, geometric...); err != nil {
+		return fmt.Errorf("packing the mirror: %w", err)
+	}
+	return nil
+}
+
+// geometric is a repack after which each pack is at least twice as large as all that
+// are smaller. Unreachable objects stay, in packs.
+var geometric = []string{"repack", "--geometric=2", "-d", "-l", "-n", "-q"}
+
 // Maintain packs the mirror when it has LooseLimit loose objects or many packs,
 // and, the first time and once a day, removes what nothing has reached for two
 // days: commits that are neither kept nor on a fetched branch. It may run beside
@@ -39,11 +81,13 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	if loose < m.LooseLimit && packs < packLimit {
 		return nil
 	}
-	repack := []string{"repack", "--geometric=2", "-d", "-l", "-q"}
+	repack := geometric
 	whole := m.prunedAt.IsZero() || time.Since(m.prunedAt) > pruneEach
 	if whole {
 		repack = []string{"repack", "--cruft", "--cruft-expiration=2.days.ago", "-d", "-l", "-q"}
 	}
+	m.newPacks.Store(0)
+	m.newLoose.Store(0)
 	if err := m.Flush(ctx); err != nil {
 		return err
 	}

@@ -67,6 +67,9 @@ type Mirror struct {
 	named   map[queue.CommitID]bool // which of kept have such a ref
 
 	generation atomic.Int64
+	crowded    chan struct{}
+	newPacks   atomic.Int64 // since the last repack, and
+	newLoose   atomic.Int64
 	merging    sync.RWMutex // read by whoever adds to what is in memory only
 
 	maintaining sync.Mutex
@@ -116,12 +119,13 @@ func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 		LooseLimit: 6000,
 		dir:        dir,
 		fetches:    make(chan struct{}, 1),
+		crowded:    make(chan struct{}, 1),
 		commits:    newLRU[queue.CommitID, commitInfo](20_000),
 		merges:     newLRU[mergeKey, merged](20_000),
-		trees:      newLRU[string, []treeEntry](300_000),
+		trees:      newLRU[string, []treeEntry](120_000),
 		fresh:      newFresh(),
 		signed:     newLRU[string, string](64 << 20),
-		listings:   newLRU[queue.TreeID, []File](1_500_000),
+		listings:   newLRU[queue.TreeID, []File](400_000),
 		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
 		kept:       newLRU[queue.CommitID, keptness](50_000),
 		branches:   map[string]queue.CommitID{},

@@ -93,7 +93,7 @@ func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, er
 }
 
 func (m *Mirror) stageAll(ctx context.Context, r Remote, moves []RefMove) (fresh []bool, each []error, err error) {
-	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
+	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
 	specs := 0
 	for i, move := range moves {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -38,7 +39,7 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
 	out, stderr, err := m.run(ctx, invocation{
-		args: []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules",
+		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},
 		header: r.Header,
 		alone:  true,
@@ -53,6 +54,16 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
 	return unanswered(ctx, branch, string(stderr), err)
+}
+
+// receivePack names the program at the other end. A repository on this machine is not
+// to look after itself after each push: whoever serves it does (Store.Tidy), and once
+// it has many unreachable objects, git would repack it every time, in vain.
+func receivePack(r Remote) string {
+	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
+		return "--receive-pack=git -c receive.autogc=false receive-pack"
+	}
+	return "--receive-pack=git-receive-pack"
 }
 
 // unanswered is what came of a push that the remote has not answered for the branch.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type benchLand struct {
 	Commits     int           `name:"files" default:"3" help:"One-file commits of each change."`
 	Size        int           `default:"500" help:"Files on main."`
 	Concurrency int           `default:"5" help:"Commands that are sent at once."`
+	Open        int           `default:"0" help:"Changes that are in the queue at a time, at most; 0: all of them."`
+	Recent      bool          `help:"Each branch begins on main as it is when it is asked for, and main does not grow; else all begin where main began. Needs --forge local, and --open of at most 100."`
 	Slots       int           `default:"16" help:"Builds that can run at once."`
 	Forge       string        `enum:"local,github" default:"local" help:"local: commands through the JSON API; github: signed webhooks of a simulated GitHub."`
 	Redis       string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
@@ -32,13 +35,16 @@ type benchLand struct {
 	JSON        string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout     time.Duration `default:"10m" help:"Give up on a round after this."`
 	Keep        bool          `help:"Keep the folder with repository, Redis and log."`
-	Profile     string        `hidden:"" type:"path" help:"Write a CPU profile of the server to a file."`
+	Profile     string        `hidden:"" type:"path" help:"Write a CPU profile of the server to a file, and one of its memory at the end beside it."`
 }
 
 // Run implements the command.
 func (b *benchLand) Run(ctx context.Context) error {
-	if b.Changes < 1 || b.Areas < 1 || b.Areas > 1000 || b.Commits < 1 || b.Size < 1 || b.Concurrency < 1 || b.Slots < 1 || b.Rounds < 1 {
-		return errors.New("all counts are at least 1, and --areas is at most 1000")
+	if b.Changes < 1 || b.Areas < 1 || b.Areas > 1000 || b.Commits < 1 || b.Size < 1 || b.Concurrency < 1 || b.Slots < 1 || b.Rounds < 1 || b.Open < 0 {
+		return errors.New("all counts are at least 1, --areas is at most 1000, and --open is not negative")
+	}
+	if b.Recent && (b.Forge != "local" || b.Open == 0 || b.Open > benchFolders/2) {
+		return fmt.Errorf("--recent needs --forge local, and --open of at most %d", benchFolders/2)
 	}
 	var rounds []landFigures
 	n := b.Rounds
@@ -76,7 +82,7 @@ func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	shape := benchShape{Files: b.Size, Areas: b.Areas, Changes: b.Changes, Commits: b.Commits}
+	shape := benchShape{Files: b.Size, Areas: b.Areas, Changes: b.Changes, Commits: b.Commits, Later: b.Recent}
 	if b.Single {
 		shape.Changes = b.Rounds
 	}
@@ -108,7 +114,11 @@ func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
 	if err != nil {
 		return f, err
 	}
-	run := &landRun{child: child, host: host, store: store, branches: repo.names}
+	run := &landRun{child: child, host: host, store: store, branches: repo.names, open: b.Open}
+	if b.Recent {
+		run.make = repo.branch
+	}
+	packs := watchPacks(ctx, filepath.Join(data, "mirrors"))
 	f = landFigures{Changes: shape.Changes, Areas: b.Areas, Forge: b.Forge, Single: b.Single, Redis: kind, Machine: machineOf(dir)}
 	if b.Single {
 		err = run.oneByOne(ctx, &f)
@@ -122,6 +132,7 @@ func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
 	if err := run.finish(ctx, &f); err != nil {
 		return f, err
 	}
+	f.Packs = packs()
 	if err := repo.verify(ctx, host.dir()); err != nil {
 		return f, fmt.Errorf("main is not what it should be: %w", err)
 	}
@@ -141,6 +152,8 @@ type landRun struct {
 	host     benchForge
 	store    *redisstore.Store
 	branches []string
+	open     int                              // 0: any number
+	make     func(context.Context, int) error // makes a branch; nil: they are there
 	began    redisstore.Usage
 	sent     sync.Map // number → when the command was sent
 }
@@ -157,6 +170,11 @@ func (r *landRun) start(ctx context.Context) (err error) {
 }
 
 func (r *landRun) command(ctx context.Context, branch string) (int, error) {
+	if r.make != nil {
+		if err := r.make(ctx, slices.Index(r.branches, branch)); err != nil {
+			return 0, fmt.Errorf("making %s: %w", branch, err)
+		}
+	}
 	at := time.Now()
 	n, err := r.host.land(ctx, branch)
 	if err != nil {
@@ -177,6 +195,10 @@ func (r *landRun) together(ctx context.Context, concurrency int, f *landFigures)
 	for range concurrency {
 		senders.Go(func() {
 			for branch := range work {
+				if err := r.room(ctx); err != nil {
+					failed <- err
+					return
+				}
 				if _, err := r.command(ctx, branch); err != nil {
 					failed <- err
 					return
@@ -206,6 +228,19 @@ func (r *landRun) together(ctx context.Context, concurrency int, f *landFigures)
 		return fmt.Errorf("%d of %d changes have their verdict: %w", len(r.child.verdicts), len(r.branches), err)
 	}
 	return r.figures(f)
+}
+
+// room waits until another change may be in the queue. It is off by the number of
+// those who ask at once.
+func (r *landRun) room(ctx context.Context) error {
+	if r.open == 0 {
+		return nil
+	}
+	return r.child.until(ctx, func() bool {
+		sent := 0
+		r.sent.Range(func(any, any) bool { sent++; return true })
+		return sent-len(r.child.verdicts) < r.open
+	})
 }
 
 // oneByOne waits for each change, and for the queue to be idle, before the next.
@@ -249,6 +284,11 @@ func (r *landRun) figures(f *landFigures) error {
 		}
 		took = append(took, v.at.Sub(sent))
 	}
+	var ends []time.Time
+	for _, v := range r.child.verdicts {
+		ends = append(ends, v.at)
+	}
+	f.Span, f.First, f.Last = pacesOf(ends)
 	f.Landed, f.Wall, f.Latency = len(took), seconds(last.Sub(first)), spreadOf(took)
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 )
 
 // benchRepo is the bare repository of a bench: files spread over areas, and
@@ -18,6 +20,9 @@ type benchRepo struct {
 	start string            // where main was
 	heads map[string]string // branch → its tip
 	names []string          // of the branches, in the order of making
+	shape benchShape
+
+	mu sync.Mutex // of heads
 }
 
 // benchShape says what the repository of a bench is like.
@@ -27,6 +32,7 @@ type benchShape struct {
 	Changes int  // branches
 	Commits int  // of each branch, one file each
 	Moved   bool // main has moved on since the branches began: no merge is trivial
+	Later   bool // the branches are not made yet; see branch
 }
 
 func benchBranch(i int) string { return fmt.Sprintf("change-%03d", i) }
@@ -34,21 +40,13 @@ func benchArea(i int) string   { return fmt.Sprintf("area-%02d", i) }
 
 // makeBenchRepo makes the repository in one git process.
 func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, error) {
-	r := &benchRepo{dir: dir, heads: map[string]string{}}
+	r := &benchRepo{dir: dir, heads: map[string]string{}, shape: s}
 	if _, err := runGit(ctx, "", nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir); err != nil {
 		return nil, err
 	}
 	var in bytes.Buffer
-	commit := func(branch, message, from string) {
-		const who = "Bench <bench@localhost> 1700000000 +0000"
-		fmt.Fprintf(&in, "commit refs/heads/%s\nauthor %s\ncommitter %s\ndata %d\n%s\n", branch, who, who, len(message), message)
-		if from != "" {
-			fmt.Fprintf(&in, "from %s\n", from)
-		}
-	}
-	file := func(path, content string) {
-		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
-	}
+	commit := func(branch, message, from string) { benchCommit(&in, benchDate, branch, message, from) }
+	file := func(path, content string) { benchFile(&in, path, content) }
 	commit("main", "Where the bench starts", "")
 	file(".submitqueue.yml", benchConfig(s.Areas))
 	for i := range s.Files {
@@ -57,11 +55,8 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 	for i := range s.Changes {
 		name := benchBranch(i)
 		r.names = append(r.names, name)
-		from := "refs/heads/main"
-		for k := range s.Commits {
-			commit(name, fmt.Sprintf("Change %d, part %d", i, k+1), from)
-			file(fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), name, k), fmt.Sprintf("part %d of change %d\n", k, i))
-			from = ""
+		if !s.Later {
+			s.branch(&in, i, benchDate, "refs/heads/main")
 		}
 	}
 	if s.Moved {
@@ -84,6 +79,52 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 		}
 	}
 	return r, nil
+}
+
+// benchDate is when a bench's repository begins, in seconds.
+const benchDate = 1700000000
+
+func benchCommit(in *bytes.Buffer, date int64, branch, message, from string) {
+	who := fmt.Sprintf("Bench <bench@localhost> %d +0000", date)
+	fmt.Fprintf(in, "commit refs/heads/%s\nauthor %s\ncommitter %s\ndata %d\n%s\n", branch, who, who, len(message), message)
+	if from != "" {
+		fmt.Fprintf(in, "from %s\n", from)
+	}
+}
+
+func benchFile(in *bytes.Buffer, path, content string) {
+	fmt.Fprintf(in, "M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
+}
+
+// benchFolders is how many folders branches share that begin on a recent main, so that
+// it does not grow with what has landed.
+const benchFolders = 200
+
+// branch writes the commits of a branch for fast-import.
+func (s benchShape) branch(in *bytes.Buffer, i int, date int64, from string) {
+	name, folder := benchBranch(i), benchBranch(i)
+	if s.Later {
+		folder = benchBranch(i % (benchFolders/s.Areas*s.Areas + s.Areas))
+	}
+	for k := range s.Commits {
+		benchCommit(in, date, name, fmt.Sprintf("Change %d, part %d", i, k+1), from)
+		benchFile(in, fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), folder, k), fmt.Sprintf("part %d of change %d\n", k, i))
+		from = ""
+	}
+}
+
+// branch makes a branch on main as it is now.
+func (r *benchRepo) branch(ctx context.Context, i int) error {
+	var in bytes.Buffer
+	r.shape.branch(&in, i, time.Now().Unix(), "refs/heads/main^0")
+	if _, err := runGit(ctx, r.dir, &in, "fast-import", "--quiet"); err != nil {
+		return err
+	}
+	tip, err := runGit(ctx, r.dir, nil, "rev-parse", "refs/heads/"+benchBranch(i))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heads[benchBranch(i)] = strings.TrimSpace(tip)
+	return err
 }
 
 // benchConfig makes each folder of an area one target with one step.

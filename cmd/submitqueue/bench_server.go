@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -74,6 +75,7 @@ type benchCount struct {
 
 // Run implements the command.
 func (benchServer) Run(ctx context.Context) error {
+	spareMemory()
 	in := bufio.NewReader(os.Stdin)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
@@ -142,9 +144,24 @@ func (o benchOrders) serve(ctx context.Context) error {
 	builds.Take(time.Duration(o.Took * float64(time.Second)))
 	w.say(benchReport{Ready: s.base, Redis: s.redis})
 	<-ctx.Done()
+	if o.Profile != "" {
+		if err := writeHeap(o.Profile + ".heap"); err != nil {
+			log.Warn("the heap's profile could not be written", "error", err)
+		}
+	}
 	err = s.close()
 	w.say(benchReport{Finished: &benchCount{Turns: w.turns, Actions: w.actions, PeakRSS: peakRSS()}})
 	return err
+}
+
+// writeHeap writes a profile of what is in memory.
+func writeHeap(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
 // benchProven waits until the queue takes main for proven.

@@ -62,6 +62,7 @@ func dataFolder() string {
 
 // Run implements the command.
 func (c *serveCommand) Run(ctx context.Context) error {
+	spareMemory()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if c.LogJSON {
 		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))

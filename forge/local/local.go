@@ -23,6 +23,7 @@ import (
 var (
 	_ forge.Forge     = (*Forge)(nil)
 	_ forge.Publisher = (*Forge)(nil)
+	_ forge.Tidier    = (*Forge)(nil)
 )
 
 // Forge is a git repository on this machine.
@@ -99,6 +100,10 @@ func named(branches map[string]string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Tidy implements forge.Tidier. Each word that is published of a request is a blob,
+// which nothing reaches once there is a newer one.
+func (f *Forge) Tidy(ctx context.Context) error { return f.store.Tidy(ctx) }
 
 // Stop ends the git processes that the forge keeps.
 func (f *Forge) Stop() error { return f.store.Close() }
