@@ -13,6 +13,9 @@ import (
 // A change of a file that Git LFS keeps is judged by its content, in the step that asks for
 // it, and not at all where its author has not pushed the content.
 func TestLargeFilesOfAStep(t *testing.T) {
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1") // a git-lfs on this machine would want the contents, which the test keeps by itself
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_LFS_SKIP_PUSH", "1")
 	r := newRig(t, map[string]string{".submitqueue.yml": `version: 1
 queue: {infra_retries: 1}
 steps:
