@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,12 @@ func (wreck) Remote(context.Context) (forge.Remote, error) { panic("wrecked") }
 // What panics while a group is merged fails each of its actions, and the process
 // lives.
 func TestMergingThatPanicsFailsTheGroup(t *testing.T) {
-	p := newPerformer(t.Context(), NewOwner(OwnerOptions{Forge: wreck{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
+	m, err := forge.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	p := newPerformer(t.Context(), NewOwner(OwnerOptions{Forge: wreck{}, Mirror: m, Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
 	p.launch([]*queue.Action{
 		{Key: "one", Task: queue.Resolve{Picks: []queue.Pick{{Number: 1}}}},
 		{Key: "two", Task: queue.Analyze{Pick: queue.Pick{Number: 2}}},

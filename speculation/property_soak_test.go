@@ -31,6 +31,18 @@ func TestHistories(t *testing.T) {
 	soakRange(t, "TestHistories", "histories", *drawnHistories, soak)
 }
 
+// TestHistoriesThatFailed makes those again that have found something, in the order of the
+// finding: a world that did not see a merge by push, an audit of quotas that did not see
+// why a build was asked for, and a change that came back and waited for an approval that
+// nobody named.
+func TestHistoriesThatFailed(t *testing.T) {
+	for _, seed := range []int64{54227, 55373, 60001} {
+		if _, why := soak(seed, nil); why != "" {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+	}
+}
+
 // soakRange makes the histories of a range of seeds, on all cores.
 func soakRange(t *testing.T, name, option, seeds string, soak func(seed int64, log *[]string) (turns int, why string)) {
 	t.Helper()

@@ -305,6 +305,7 @@ func saysPush(_ *types.Info, n ast.Node) bool {
 		return false
 	}
 	first, ok := words.Elts[0].(*ast.BasicLit)
-	second, also := words.Elts[1].(*ast.BasicLit)
-	return ok && also && first.Value == `"push"` && strings.HasPrefix(second.Value, `"-`)
+	second, flag := words.Elts[1].(*ast.BasicLit)
+	_, made := words.Elts[1].(*ast.CallExpr)
+	return ok && first.Value == `"push"` && (made || flag && strings.HasPrefix(second.Value, `"-`))
 }
