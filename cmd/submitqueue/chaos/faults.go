@@ -160,7 +160,7 @@ func (r *run) killSteps() (n int) {
 	for _, p := range dirs {
 		cwd, _ := os.Readlink(filepath.Join(p, "cwd"))
 		var pid int
-		if !strings.HasPrefix(cwd, filepath.Join(r.server.data, "runners")+"/") {
+		if !strings.HasPrefix(cwd, r.slots(r.server.data)+"/") {
 			continue
 		}
 		if _, err := fmt.Sscan(filepath.Base(p), &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {

@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 func (r *run) all(ctx context.Context) (err error) {
 	defer func() { r.report.Took = time.Since(r.began) }()
 	data := filepath.Join(r.dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
+	if err := errors.Join(os.Chmod(r.dir, 0o711), os.MkdirAll(data, 0o700)); err != nil {
 		return err
 	}
 	if slices.Contains(r.o.Faults, "disk") {
@@ -145,8 +145,11 @@ func (r *run) all(ctx context.Context) (err error) {
 
 func (r *run) newServer(data string) *server {
 	return &server{program: r.o.Program, data: data, log: r.log, args: []string{"serve", "--forge", "local", "--repo", r.world.dir, "--data", data,
-		"--redis", "redis://" + r.redis.wire.addr(), "--listen", "127.0.0.1:0", "--runners", "2"}}
+		"--redis", "redis://" + r.redis.wire.addr(), "--listen", "127.0.0.1:0", "--runners", "2", "--slots-dir", r.slots(data)}}
 }
+
+// slots is where the steps of a server run, which may be other users than the server's.
+func (r *run) slots(data string) string { return filepath.Join(r.dir, "slots-"+filepath.Base(data)) }
 
 // now is the server that authors talk to.
 func (r *run) now() *server {
