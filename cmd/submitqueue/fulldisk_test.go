@@ -26,7 +26,7 @@ func TestStartWithoutRoomForItsAddress(t *testing.T) {
 	}
 	defer to.Close()
 	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--data", c.data, "--listen", "127.0.0.1:0")
-	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null")
+	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
 	c.server.Stderr = to
 	if err := c.server.Start(); err != nil {
 		t.Fatal(err)
