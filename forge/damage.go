@@ -55,7 +55,7 @@ var noGraph = []string{"GIT_CONFIG_PARAMETERS='core.commitGraph=false'"}
 // are missing or unreadable, or a folder that is no repository any more. Examine
 // tells whether it does.
 func (m *Mirror) Suspect(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if m == nil || err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
 	var lacks *absent

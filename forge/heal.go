@@ -23,7 +23,13 @@ const quietTime = 30 * time.Second
 
 // Generation counts how often the mirror was made again, or found sound by Examine.
 // When it has changed, what was known to be in the mirror may have to be made again.
-func (m *Mirror) Generation() int64 { return m.generation.Load() }
+// Where there is no mirror, it is 0.
+func (m *Mirror) Generation() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.generation.Load()
+}
 
 // Heal makes the mirror again beside the damaged one, from a remote, and puts it in
 // its place. All else goes on meanwhile, as far as the damage allows; whatever was
