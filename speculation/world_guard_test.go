@@ -197,14 +197,15 @@ func (a *audit) approvals(what string, at *commit, way []*commit, changes []queu
 }
 
 // built demands so of what a build runs and is not on main, nor on what main was when the
-// queue last looked: a forced push may have taken that out since, unheard.
+// queue last looked, or asked for the build: a forced push may have taken that out since,
+// unheard.
 func (a *audit) built(b *queue.Build) {
 	w := a.w
 	w.Helper()
 	if !w.guards {
 		return
 	}
-	main := append(w.line(w.main), w.line(w.core.State().Main.Tip)...)
+	main := slices.Concat(w.line(w.main), w.line(w.core.State().Main.Tip), w.line(b.Main))
 	line := w.line(b.Commit)
 	at := slices.IndexFunc(line, func(c *commit) bool { return slices.Contains(main, c) })
 	var way []*commit
