@@ -423,8 +423,8 @@ func (a *audit) quotas() {
 				who = strings.ToLower(ch.Author)
 			}
 			asked := b.At == w.now && w.runs[id] == nil
-			if asked && (slices.Contains(s.Train, ch.ID) || ch.Phase == queue.Parked) {
-				continue // about to land, or was until its builds were used up: it may have come after those that kept the quota
+			if asked && (slices.Contains(s.Train, ch.ID) || b.Worth.Kind == queue.WorthTrain) {
+				continue // it was about to land when the build was asked for, and may have come after those that kept the quota
 			}
 			running[who]++
 			fresh[who] = fresh[who] || asked
