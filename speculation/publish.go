@@ -65,6 +65,9 @@ func (c *Core) publish() {
 		p := c.s.Pulls[n]
 		facts := c.factsOf(p)
 		if facts == "" {
+			if c.publishing[n] != "" {
+				c.passing(p)
+			}
 			continue
 		}
 		t := c.told[n]
@@ -75,10 +78,17 @@ func (c *Core) publish() {
 		switch under := c.publishing[n]; {
 		case under == "" && p.Shown != t.want:
 			c.ask(queue.Publish{Number: n, Want: t.want})
-		case under != "" && under != t.want && !p.Passing:
-			p.Passing = true // whatever is written now may be what holds for this moment only
-			c.touch(queue.KindPull, strconv.Itoa(n))
+		case under != "" && under != t.want:
+			c.passing(p)
 		}
+	}
+}
+
+// passing notes that what is being written may be what holds for this moment only.
+func (c *Core) passing(p *queue.Pull) {
+	if !p.Passing {
+		p.Passing = true
+		c.touch(queue.KindPull, strconv.Itoa(p.Number))
 	}
 }
 
