@@ -585,8 +585,9 @@ func (a *audit) final() {
 		switch commit, landed := on[id]; {
 		case !ch.Phase.Final() && ch.Phase != queue.Parked:
 			w.Fatalf("%s is stuck: %s, %+v, waits for %+v", id, ch.Phase, ch.Reason, w.waitsOf(id))
-		case landed && a.lossy && ch.Phase == queue.NothingToLand:
-			// Everything was lost with it: it was found there at the first reading.
+		case landed && a.lossy && (ch.Phase == queue.NothingToLand || ch.Phase == queue.Cancelled):
+			// Everything was lost with it: it was found there at the first reading, or its
+			// author had pushed once more before that.
 		case landed && (ch.Phase != queue.Landed || ch.Verdict.Commit != commit):
 			w.Fatalf("%s is on main as %s and is called %s", id, commit, ch.Phase)
 		case !landed && ch.Phase == queue.Landed && !a.removed[id]:
