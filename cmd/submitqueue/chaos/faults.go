@@ -117,7 +117,7 @@ func (r *run) damage() error {
 		pack := packs[r.draw.IntN(len(packs))]
 		info, err := os.Stat(pack)
 		if err != nil {
-			return nil //nolint:nilerr // it has been packed anew
+			return nil // it has been packed anew
 		}
 		_ = os.Chmod(pack, 0o644)
 		_ = os.Truncate(pack, info.Size()/2)
@@ -143,7 +143,7 @@ func (r *run) fill(ctx context.Context, d time.Duration) error {
 	at := filepath.Join(r.server.data, "filler")
 	f, err := os.Create(at)
 	if err != nil {
-		return nil //nolint:nilerr // it is full
+		return nil // it is full
 	}
 	block := make([]byte, 1<<20)
 	for err == nil && ctx.Err() == nil {
