@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -39,15 +38,7 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	if err := m.Flush(ctx); err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
-	// A push to a repository on this machine takes moments. One that hangs is ended, and
-	// tried again: what it has done is found then.
-	pushing := ctx
-	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
-		var cancel context.CancelFunc
-		pushing, cancel = context.WithTimeout(ctx, localPush)
-		defer cancel()
-	}
-	out, stderr, err := m.run(pushing, invocation{
+	out, stderr, err := m.run(ctx, invocation{
 		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},
 		header: r.Header,
@@ -64,9 +55,6 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	}
 	return unanswered(ctx, branch, string(stderr), err)
 }
-
-// localPush bounds a push to a repository on this machine.
-const localPush = 30 * time.Second
 
 // receivePack names the program at the other end. A repository on this machine is not
 // to look after itself after each push: whoever serves it does (Store.Tidy), and once
