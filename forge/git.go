@@ -54,6 +54,9 @@ func (m *Mirror) run(ctx context.Context, inv invocation) (stdout, stderr []byte
 	cmd.Stdout, cmd.Stderr = &out, errs
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
+			if cmd.Process != nil {
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has not heeded Cancel
+			}
 			return nil, nil, ctx.Err()
 		}
 		return out.Bytes(), errs.bytes, gitError(inv.args[0], cmd, errs, err)
@@ -79,7 +82,14 @@ func (m *Mirror) command(ctx context.Context, inv invocation) *exec.Cmd {
 	}
 	cmd.Env = append(cmd.Env, inv.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	end := syscall.SIGKILL
+	if inv.alone {
+		// The other end may be a process of this machine, in somebody's repository. Told
+		// to end, git takes its locks there away; killed, it leaves a branch that nobody
+		// can push to any more.
+		end = syscall.SIGTERM
+	}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, end) }
 	cmd.WaitDelay = 5 * time.Second
 	if lock := m.lock.Load(); lock != nil && !inv.alone {
 		// The child inherits the lock, so that nobody takes the mirror for
