@@ -77,9 +77,9 @@ type APIAccepted struct {
 // Requests are what a forge without pull requests has in their place. Errors:
 // forge.ErrNotFound where there is no such branch or request.
 type Requests interface {
-	// OpenOnce opens, or finds, the request to land a branch. A command with a key, if it
-	// is not "", that was given before finds the request of then, whatever became of it.
-	OpenOnce(ctx context.Context, key queue.Digest, branch, user string) (number int, err error)
+	// OpenOnce opens, or finds, the request to land a branch by a command. One with a key,
+	// if it is not "", that was given before finds the request of then, whatever became of it.
+	OpenOnce(ctx context.Context, key queue.Digest, branch, user, command string) (number int, err error)
 	// Asked returns the branch that a request asks to land.
 	Asked(ctx context.Context, number int) (branch string, err error)
 	// Base returns the branch that all of them land on.
@@ -152,29 +152,32 @@ func (s *Server) apiLand(c echo.Context) error {
 			queue.ConfigPath + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
 			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
-	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: "/land"}
+	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: queue.PlainLand}
+	lane := ""
+	if cmd.Priority != "" {
+		lane = " priority=" + cmd.Priority
+	}
+	asked := land.Body + lane // what it is once nothing is left to forget
 	if cmd.Retry {
 		land.Body = "/land retry"
 	}
-	if cmd.Priority != "" {
-		land.Body += " priority=" + cmd.Priority
-	}
+	land.Body += lane
 	if local != nil {
 		if key := c.Request().Header.Get("Idempotency-Key"); key != "" {
 			cmd.once = queue.DigestOf("land1", key, q.Name, cmd.User, land.Body)
 		}
-		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd); err != nil {
+		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd, asked); err != nil {
 			return err
 		}
-		if !cmd.Retry && cmd.Priority == "" {
-			land.Comment = forge.RequestComment(land.Number) // the same command, should the forge bring it, too
+		if !cmd.Retry {
+			land.Comment = forge.RequestComment(land.Number, asked) // the same command, should the forge bring it, too
 		}
 	}
 	return s.submit(c, q.Name, land, at)
 }
 
 // openRequest opens, or finds, the request of a forge without pull requests.
-func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand) (number int, err error) {
+func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
 	branch := cmd.Branch
 	if branch == "" {
 		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
@@ -184,7 +187,7 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand) 
 		if once != "" {
 			once = queue.DigestOf("branch1", string(once), branch)
 		}
-		number, err = s.o.Requests.OpenOnce(ctx, once, branch, cmd.User)
+		number, err = s.o.Requests.OpenOnce(ctx, once, branch, cmd.User, command)
 	}
 	switch {
 	case errors.Is(err, forge.ErrNotFound) && branch == "":

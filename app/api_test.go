@@ -110,7 +110,7 @@ type branches struct {
 	tip queue.CommitID // of main
 }
 
-func (*branches) OpenOnce(_ context.Context, _ queue.Digest, branch, _ string) (int, error) {
+func (*branches) OpenOnce(_ context.Context, _ queue.Digest, branch, _, _ string) (int, error) {
 	switch branch {
 	case "feature":
 		return 7, nil
@@ -213,7 +213,7 @@ func TestAPICommands(t *testing.T) {
 			for _, e := range w.source.submitted {
 				comment := e.Body.(queue.Commented)
 				got += comment.Body
-				if comment.Author != "lena" || e.ID == "" || comment.Comment != e.ID && comment.Comment != forge.RequestComment(7) || e.At != queue.At(noon()) {
+				if comment.Author != "lena" || e.ID == "" || comment.Comment != e.ID && comment.Comment != forge.RequestComment(7, comment.Body) || e.At != queue.At(noon()) {
 					t.Errorf("submitted %+v", e)
 				}
 			}

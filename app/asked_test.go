@@ -25,7 +25,7 @@ func TestPushedBeforeItWasTakenIn(t *testing.T) {
 			r.branch("topic", "main", map[string]string{"a": "unseen\n"})
 			if stored {
 				mustNot(t, r.store.Append(t.Context(), rigQueue, queue.Event{ID: "asked", At: queue.At(time.Now()),
-					Body: queue.Commented{Number: n, Comment: forge.RequestComment(n), Author: "ann", Body: "/land"}}))
+					Body: queue.Commented{Number: n, Comment: forge.RequestComment(n, queue.PlainLand), Author: "ann", Body: "/land"}}))
 			}
 			r.start()
 			r.until(n, "refused", func(v queue.View) bool { return v.Notice.Code == queue.ReasonPushed })

@@ -203,7 +203,7 @@ func crashAt(t *testing.T, origin string, n int, f fault) int {
 	store := memstore.New(time.Now)
 	for n, name := range []string{"one", "bad", "two"} { // as POST /api/land does
 		mustNot(t, store.Append(t.Context(), rigQueue, queue.Event{ID: name, At: queue.At(time.Now()),
-			Body: queue.Commented{Number: n + 1, Comment: forge.RequestComment(n + 1), Author: "ann", Body: "/land"}}))
+			Body: queue.Commented{Number: n + 1, Comment: forge.RequestComment(n+1, queue.PlainLand), Author: "ann", Body: "/land"}}))
 	}
 	frail := newFrail(store, n, f)
 	p := startProcess(t, bare, frail)

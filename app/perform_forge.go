@@ -169,6 +169,9 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
 	}
+	if v.Change.ID == "" && v.Notice.Code != "" {
+		say.Refused = v.Answered
+	}
 	err = p.say(ctx, say, gist)
 	if err == nil {
 		err = p.finish(ctx, v.Change)

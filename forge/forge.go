@@ -83,6 +83,11 @@ type Publication struct {
 	Check   Check // without a name: none
 	Ended   bool  // it is over, as far as the queue is concerned
 	Merged  bool  // and on its target branch
+
+	// Refused is when the last command was refused that asked to land it, if that has left
+	// nothing in the queue; else 0. Where a pull request is nothing but a request to land,
+	// it is over, unless somebody has asked since.
+	Refused queue.Instant
 }
 
 // Receiver verifies and reads webhooks.
@@ -205,10 +210,16 @@ type Remote struct {
 	Header []string // extra HTTP headers with credentials; never logged, never on a command line
 }
 
-// RequestComment is the id of the command that a request to land is, where the
-// forge has requests instead of pull requests with comments: the same request
-// is the same command, whichever way it becomes known.
-func RequestComment(number int) string { return "request-" + strconv.Itoa(number) }
+// RequestComment is the id of a command, such as "/land", that a request to land is
+// made by, where the forge has requests instead of pull requests with comments: the same
+// command for a request is the same one, whichever way it becomes known.
+func RequestComment(number int, command string) string {
+	id := "request-" + strconv.Itoa(number)
+	if command != queue.PlainLand {
+		id += "-" + string(queue.DigestOf("request1", command)[:12])
+	}
+	return id
+}
 
 // Sentinel errors of this port.
 var (

@@ -20,6 +20,9 @@ const (
 	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
 )
 
+// PlainLand is the command that asks to land and for nothing else.
+const PlainLand = "/land"
+
 // Verbs with something behind them (command_verbs.go).
 const (
 	CommandNow        Verb = "now"        // lands it before all others; Text: why

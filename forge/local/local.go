@@ -208,10 +208,14 @@ func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Ev
 	now := queue.At(time.Now())
 	var events []queue.Event
 	for _, r := range requests {
-		if r.State == Open && !r.Proposed {
+		if r.State != Open || r.Proposed {
+			continue
+		}
+		for _, command := range r.commands() {
+			comment := forge.RequestComment(r.Number, command)
 			events = append(events, queue.Event{
-				ID: fmt.Sprintf("local/%d/land/%s", r.Number, r.Head), At: now,
-				Body: queue.Commented{Number: r.Number, Comment: forge.RequestComment(r.Number), Author: r.Author, Body: "/land"},
+				ID: fmt.Sprintf("local/%d/land/%s/%s", r.Number, r.Head, comment), At: now,
+				Body: queue.Commented{Number: r.Number, Comment: comment, Author: r.Author, Body: command},
 			})
 		}
 	}

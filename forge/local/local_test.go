@@ -96,7 +96,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 	if fmt.Sprintf("%+v", pr) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v", pr)
 	}
-	landID := "local/1/land/" + string(head) + " {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
+	landID := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
 	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(head)+" {Number:1 Head:"+string(head)+"}" {
 		t.Error(got)
 	}
@@ -105,7 +105,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 		t.Error(got)
 	}
 	must(f.Open(t.Context(), "-feature;x", "bob"))(t)
-	if got := events(t, f); got != "local/1/land/"+string(moved)+" {Number:1 Comment:request-1 Author:bob Body:/land Bot:false Head:}" {
+	if got := events(t, f); got != "local/1/land/"+string(moved)+"/request-1 {Number:1 Comment:request-1 Author:bob Body:/land Bot:false Head:}" {
 		t.Error(got)
 	}
 }
@@ -142,6 +142,39 @@ func TestWhatTheQueueSaysIsStored(t *testing.T) {
 	}
 }
 
+// A command that was refused ends its request, unless somebody has asked since; and what
+// was asked for comes again as it was asked for, not as a plain /land.
+func TestRefusedRequestEnds(t *testing.T) {
+	r := newRepo(t)
+	head := r.commit("x", "x")
+	f := r.open()
+	n := must(f.OpenOnce(t.Context(), "k", "x", "ada", "/land priority=urgent"))(t)
+	comment := forge.RequestComment(n, "/land priority=urgent")
+	asked := "local/1/land/" + string(head) + "/" + comment + " {Number:1 Comment:" + comment + " Author:ada Body:/land priority=urgent Bot:false Head:}"
+	if got := events(t, f); got != asked {
+		t.Error(got)
+	}
+	refused := queue.At(time.Now())
+	before := forge.Publication{Number: n, Comment: "no lane", Refused: refused.Add(-time.Hour)}
+	if err := f.Publish(t.Context(), before); err != nil || !must(f.PullRequest(t.Context(), n))(t).Open {
+		t.Errorf("%v: what was asked after the refusal has ended", err)
+	}
+	if again := must(f.OpenOnce(t.Context(), "l", "x", "ada", queue.PlainLand))(t); again != n {
+		t.Errorf("another request: %d", again)
+	}
+	plain := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
+	if got := events(t, f); got != asked+"\n"+plain {
+		t.Error(got)
+	}
+	now := forge.Publication{Number: n, Comment: "no lane", Refused: queue.At(time.Now())}
+	if err := f.Publish(t.Context(), now); err != nil || must(f.PullRequest(t.Context(), n))(t).Open {
+		t.Errorf("%v: what was refused is still asked for", err)
+	}
+	if got := events(t, r.open()); got != "" {
+		t.Errorf("after the refusal: %s", got)
+	}
+}
+
 func TestRequestsEnd(t *testing.T) {
 	r := newRepo(t)
 	f := r.open()
@@ -162,7 +195,7 @@ func TestRequestsEnd(t *testing.T) {
 		t.Error(got)
 	}
 	third := string(must(f.List(t.Context()))(t)[2].Head)
-	if got := events(t, f, 1, 2); got != "local/3/land/"+third+" {Number:3 Comment:request-3 Author:ada Body:/land Bot:false Head:}\n"+
+	if got := events(t, f, 1, 2); got != "local/3/land/"+third+"/request-3 {Number:3 Comment:request-3 Author:ada Body:/land Bot:false Head:}\n"+
 		"local/1/closed {Number:1 Merged:true}\nlocal/2/closed {Number:2 Merged:false}" {
 		t.Error(got)
 	}
@@ -177,37 +210,37 @@ func TestCommandGivenAgain(t *testing.T) {
 	r := newRepo(t)
 	head := r.commit("x", "x")
 	f := r.open()
-	n := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t)
+	n := must(f.OpenOnce(t.Context(), "k1", "x", "ada", queue.PlainLand))(t)
 	r.commit("x", "pushed since")
 	for _, f := range []*local.Forge{f, r.open()} {
-		if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t); again != n || must(f.List(t.Context()))(t)[0].Head != head {
+		if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada", queue.PlainLand))(t); again != n || must(f.List(t.Context()))(t)[0].Head != head {
 			t.Errorf("while it is open: #%d, %+v", again, must(f.List(t.Context()))(t))
 		}
 	}
-	if other := must(f.OpenOnce(t.Context(), "k2", "x", "ada"))(t); other != n || must(f.List(t.Context()))(t)[0].Head == head {
+	if other := must(f.OpenOnce(t.Context(), "k2", "x", "ada", queue.PlainLand))(t); other != n || must(f.List(t.Context()))(t)[0].Head == head {
 		t.Errorf("asked for by another command: #%d", other)
 	}
 	if err := f.Finish(t.Context(), n, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []queue.Digest{"k1", "k2"} {
-		if again := must(r.open().OpenOnce(t.Context(), key, "x", "ada"))(t); again != n {
+		if again := must(r.open().OpenOnce(t.Context(), key, "x", "ada", queue.PlainLand))(t); again != n {
 			t.Errorf("after it has landed: #%d", again)
 		}
 	}
 	r.run("", "update-ref", "-d", "refs/heads/x")
-	if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada"))(t); again != n {
+	if again := must(f.OpenOnce(t.Context(), "k1", "x", "ada", queue.PlainLand))(t); again != n {
 		t.Errorf("after the branch is gone: #%d", again)
 	}
-	if _, err := f.OpenOnce(t.Context(), "k3", "x", "ada"); !errors.Is(err, forge.ErrNotFound) {
+	if _, err := f.OpenOnce(t.Context(), "k3", "x", "ada", queue.PlainLand); !errors.Is(err, forge.ErrNotFound) {
 		t.Errorf("another command for a branch that is gone: %v", err)
 	}
 	r.commit("x", "again")
-	if next := must(f.OpenOnce(t.Context(), "k4", "x", "ada"))(t); next == n {
+	if next := must(f.OpenOnce(t.Context(), "k4", "x", "ada", queue.PlainLand))(t); next == n {
 		t.Error("another command is taken for one that has ended")
 	}
 	for i := range 40 {
-		must(f.OpenOnce(t.Context(), queue.Digest(fmt.Sprint("more", i)), "x", "ada"))(t)
+		must(f.OpenOnce(t.Context(), queue.Digest(fmt.Sprint("more", i)), "x", "ada", queue.PlainLand))(t)
 	}
 	if got := must(f.List(t.Context()))(t)[1].Keys; len(got) != 16 || got[15] != "more39" {
 		t.Errorf("keys kept: %v", got)

@@ -41,6 +41,9 @@ type Request struct {
 	Comment string         `json:"comment,omitempty"` // what the queue says of it, Markdown
 	Check   *Check         `json:"check,omitempty"`   // the queue's check on the head
 
+	Asked    queue.Instant `json:"asked,omitempty"`    // when somebody asked for it last
+	Commands []string      `json:"commands,omitempty"` // how this head was asked for, each once, oldest first; none: "/land". At most commandsKept
+
 	Keys []queue.Digest `json:"keys,omitempty"` // of the commands that asked for it (OpenOnce), oldest first; at most keysKept
 
 	Proposed bool `json:"proposed,omitempty"` // by the queue, and nobody has asked to land it yet
@@ -58,25 +61,41 @@ type Check struct {
 // keysKept is how many keys of commands a request remembers.
 const keysKept = 16
 
-// asked notes the key of a command, if it has one.
-func (r *Request) asked(key queue.Digest) {
+// commandsKept is how many ways of asking for one head a request remembers.
+const commandsKept = 8
+
+// asked notes that a command asked for it, and the key of the command, if it has one.
+func (r *Request) asked(key queue.Digest, command string) {
+	r.Asked = queue.At(time.Now())
 	if key != "" && !slices.Contains(r.Keys, key) {
 		r.Keys = append(r.Keys, key)
 		r.Keys = r.Keys[max(0, len(r.Keys)-keysKept):]
 	}
+	if !slices.Contains(r.Commands, command) {
+		r.Commands = append(r.Commands, command)
+		r.Commands = r.Commands[max(0, len(r.Commands)-commandsKept):]
+	}
+}
+
+// commands returns how a request's head was asked for, oldest first.
+func (r *Request) commands() []string {
+	if len(r.Commands) == 0 {
+		return []string{queue.PlainLand}
+	}
+	return r.Commands
 }
 
 // Open asks to land a branch and returns the request's number. Asking again for
 // a branch whose request is open returns the same number, and makes the
 // branch's present tip what is asked for. forge.ErrNotFound: no such branch.
 func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
-	return f.OpenOnce(ctx, "", branch, author)
+	return f.OpenOnce(ctx, "", branch, author, queue.PlainLand)
 }
 
-// OpenOnce is Open for a command that bears a key. The same command again returns the
-// request that it made before and changes nothing, also when that has ended or the branch
-// is gone by now.
-func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author string) (int, error) {
+// OpenOnce is Open for a command, such as "/land priority=high", that may bear a key. The
+// same command again returns the request that it made before and changes nothing, also
+// when that has ended or the branch is gone by now.
+func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, command string) (int, error) {
 	if branch == f.base {
 		return 0, fmt.Errorf("branch %q is what is landed on; name another one", branch)
 	}
@@ -103,11 +122,12 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author s
 		if open > 0 {
 			still := false
 			err := f.change(ctx, open, func(r *Request) {
-				if still = r.State == Open; still {
-					r.asked(key)
-				}
+				still = r.State == Open
 				if still && (r.Head != head || r.Proposed) {
-					r.Head, r.Author, r.Created, r.Check, r.Proposed = head, author, queue.At(time.Now()), nil, false
+					r.Head, r.Author, r.Created, r.Check, r.Proposed, r.Commands = head, author, queue.At(time.Now()), nil, false, nil
+				}
+				if still {
+					r.asked(key, command)
 				}
 			})
 			if err != nil || still {
@@ -119,7 +139,7 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author s
 			Number: next, Branch: branch, Base: f.base, Head: head, Author: author,
 			Created: queue.At(time.Now()), State: Open,
 		}
-		r.asked(key)
+		r.asked(key, command)
 		err := f.put(ctx, r, "")
 		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
 			return next, err
@@ -201,7 +221,7 @@ func (f *Forge) Publish(ctx context.Context, p forge.Publication) error {
 		if p.Check.Name != "" {
 			r.check(p.Check)
 		}
-		if p.Ended {
+		if p.Ended || p.Refused != 0 && p.Refused >= max(r.Asked, r.Created) && !r.Proposed {
 			r.end(p.Merged)
 		}
 	})
