@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -233,6 +234,7 @@ func crashAt(t *testing.T, origin string, n int, f fault) int {
 		case <-changed:
 		case <-limit:
 			p.owner.Read(func(c *speculation.Core) { t.Errorf("%s: not all are decided: %+v", what, c.Queue(rigQueue)) })
+			t.Logf("locks: %v\nprocesses:\n%s", locks(bare), hanging())
 			return 0
 		}
 	}
@@ -240,6 +242,25 @@ func crashAt(t *testing.T, origin string, n int, f fault) int {
 	frail.mu.Lock()
 	defer frail.mu.Unlock()
 	return frail.calls
+}
+
+// locks are the files in a repository that keep others from writing a ref.
+func locks(bare string) (found []string) {
+	_ = filepath.WalkDir(bare, func(path string, _ os.DirEntry, _ error) error {
+		if strings.HasSuffix(path, ".lock") {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
+}
+
+// hanging is what this process is at.
+func hanging() string {
+	out, _ := exec.Command("ps", "-o", "pid,ppid,stat,args", "-e").Output()
+	stacks := new(strings.Builder)
+	_ = pprof.Lookup("goroutine").WriteTo(stacks, 2)
+	return string(out) + stacks.String()
 }
 
 // checkOutcome: one and two landed, once each; bad did not; no commit on main

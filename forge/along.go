@@ -73,7 +73,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r Remote, main Move, others []Mo
 	case answered && outcome.Moved:
 		return outcome, m.setBranch(ctx, main.Branch, main.To)
 	case answered && outcome.Lost:
-		return m.settled(ctx, r, ref, main.To, outcome)
+		return m.settled(ctx, r, Move{Branch: ref, From: main.From, To: main.To}, outcome, string(stderr))
 	case answered:
 		return outcome, nil
 	case err == nil:

@@ -44,6 +44,9 @@ type invocation struct {
 	alone  bool     // does not hold the mirror's lock: a remote's hooks may outlive it
 }
 
+// pushes reports whether it writes to a repository of others.
+func (inv invocation) pushes() bool { return inv.args[0] == "push" }
+
 // run runs git and returns its standard output and standard error. A failure is
 // a *GitError, or the context's error when that ended it.
 func (m *Mirror) run(ctx context.Context, inv invocation) (stdout, stderr []byte, err error) {
@@ -55,13 +58,27 @@ func (m *Mirror) run(ctx context.Context, inv invocation) (stdout, stderr []byte
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			if cmd.Process != nil {
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has not heeded Cancel
+				endGroup(cmd.Process.Pid, inv.pushes())
 			}
 			return nil, nil, ctx.Err()
 		}
 		return out.Bytes(), errs.bytes, gitError(inv.args[0], cmd, errs, err)
 	}
 	return out.Bytes(), errs.bytes, nil
+}
+
+// endWithin is how long a process has to come to its end by itself, and then, told to.
+const endWithin = 5 * time.Second
+
+// endGroup ends what is left of a process group. What writes to a repository of others
+// is told to, and has time to take its locks away; the rest is killed.
+func endGroup(group int, gently bool) {
+	if gently && syscall.Kill(-group, syscall.SIGTERM) == nil {
+		for end := time.Now().Add(endWithin); time.Now().Before(end) && syscall.Kill(-group, 0) == nil; {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL)
 }
 
 // git runs a git command on the mirror and returns its standard output.
@@ -82,15 +99,16 @@ func (m *Mirror) command(ctx context.Context, inv invocation) *exec.Cmd {
 	}
 	cmd.Env = append(cmd.Env, inv.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	end := syscall.SIGKILL
-	if inv.alone {
-		// The other end may be a process of this machine, in somebody's repository. Told
-		// to end, git takes its locks there away; killed, it leaves a branch that nobody
-		// can push to any more.
-		end = syscall.SIGTERM
+	cmd.Cancel = func() error {
+		if inv.pushes() {
+			// The other end may be a process of this machine, in somebody's repository. It is
+			// given time to come to its end: killed, and for a moment even where it is told to
+			// end, git leaves a lock there, and nobody could push to the branch any more.
+			return nil
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, end) }
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = endWithin
 	if lock := m.lock.Load(); lock != nil && !inv.alone {
 		// The child inherits the lock, so that nobody takes the mirror for
 		// abandoned while an orphan of a killed server still writes to it.

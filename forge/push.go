@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	case answered && outcome.Moved:
 		return outcome, m.setBranch(ctx, branch, next)
 	case answered:
-		return m.settled(ctx, r, ref, next, outcome)
+		return m.settled(ctx, r, Move{Branch: ref, From: expected, To: next}, outcome, string(stderr))
 	case err == nil:
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
@@ -127,19 +128,30 @@ func remoteWords(stderr string) string {
 	return strings.Join(words, "\n")
 }
 
-// settled looks where the branch is after a push that did not move it. Words
-// such as "cannot lock ref" may be a race or a full disk; the branch tells.
-func (m *Mirror) settled(ctx context.Context, r Remote, ref string, next queue.CommitID, outcome PushOutcome) (PushOutcome, error) {
+// settled looks where the branch, by its full name, is after a push that did not move it.
+// Words such as "cannot lock ref" may be a race, a full disk or a lock that somebody who
+// was killed has left; the branch tells. Where it is where it was expected, nobody else
+// has moved it, and the same push may go through later: a *Transient.
+func (m *Mirror) settled(ctx context.Context, r Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
 	if !outcome.Lost {
 		return outcome, nil
 	}
-	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, ref}, header: r.Header, alone: true})
+	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, move.Branch}, header: r.Header, alone: true})
 	if err != nil {
-		return PushOutcome{}, fmt.Errorf("pushing %s: %w", ref, remoteError(err))
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, remoteError(err))
 	}
 	for line := range strings.SplitSeq(string(out), "\n") {
-		if id, name, _ := strings.Cut(line, "\t"); name == ref && id == string(next) {
+		id, name, _ := strings.Cut(line, "\t")
+		switch {
+		case name != move.Branch:
+		case id == string(move.To):
 			return PushOutcome{Moved: true}, nil
+		case id == string(move.From):
+			why := cmp.Or(remoteWords(stderr), "it gave no reason")
+			if lock := takeStaleLock(r, move.Branch, stderr); lock != "" {
+				why += "; nobody held " + lock + " any more, and it has been removed"
+			}
+			return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, &Transient{Err: fmt.Errorf("the remote did not move it from %s: %s", move.From, why)})
 		}
 	}
 	return outcome, nil
