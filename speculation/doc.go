@@ -71,7 +71,8 @@
 //	meet.go      who may not merge with whom, though they share no target
 //	again.go     analyses that take too long or cannot be made, and when they are tried again
 //	path.go      what is known of a link (judge); which merges are asked for
-//	order.go     who is ahead of whom; margin.go: who does not overtake for little
+//	order.go     who is ahead of whom; margin.go: who does not overtake for little;
+//	             giveway.go: who goes behind a proven change after all
 //	stack.go     changes on top of another: behind it, and only with it
 //	base.go      what a pull request asks for: our branch, or that of what it is on top of
 //	lane.go      lanes, and what a build is worth for a change
@@ -165,6 +166,9 @@
 // less by that than it takes to build again what the two share stays behind
 // (margin.go): say that a ends at 12:00 and b, which came later, would end at
 // 11:55, and building their common targets again takes 8 minutes; b goes second.
+// Whoever came later, is ahead as the shorter one, and is not being built when the
+// other has been proven on main as it is, goes behind it (giveway.go): it would gain
+// nothing, and the proven one would be built again.
 // A lane holds up the next one by at most that one's max_wait, so nobody waits for
 // ever behind urgent changes. Lanes and projects change the value of builds, too;
 // a quota lets builds wait and nothing else.

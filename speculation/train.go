@@ -16,6 +16,7 @@ const maxTrain = 256
 // keys in its way are what plan builds. The train is sticky, because keys on
 // the whole tree can only be verified on the very commits that land.
 func (c *Core) land() {
+	c.giveWay()
 	c.sortOrder()
 	c.tree = odds{}
 	m := &c.s.Main

@@ -1,0 +1,49 @@
+package speculation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A change that is proven on main as it is does not wait for a shorter one that came
+// later and that nobody builds: it would be built again behind it, and nobody would gain.
+func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
+	rules := queue.Rules{Off: []queue.Ingredient{queue.IngredientPreempt}} // the first build is nearly through
+	s := newStage(t, rules, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
+	s.tell(queue.Capacity{Slots: 1})
+	s.changes("a", "a b")
+	s.core.sortOrder()
+	if s.core.order[0] != s.id(2) {
+		t.Fatal("the shorter one is not ahead")
+	}
+	s.mustGo("B1")
+	s.end("B1")
+	s.mustAll(queue.Landed, queue.Pending)
+	s.mustGo("B2")
+	s.calm()
+	s.mustAll(queue.Landed, queue.Landed)
+	s.mustBuilds(s.pulls[1], 1)
+	s.mustBuilds(s.pulls[2], 1)
+}
+
+// One that is being built keeps its place: it gains by that.
+func TestProvenWaitsForWhatIsBuilt(t *testing.T) {
+	s := newStage(t, queue.Rules{}, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
+	s.tell(queue.Capacity{Slots: 9})
+	s.changes("a")
+	s.now = s.now.Add(time.Second)
+	s.changes("a b")
+	s.core.sortOrder()
+	if s.core.order[0] != s.id(2) {
+		t.Fatal("the shorter one is not ahead")
+	}
+	s.end("B1")
+	s.mustAll(queue.Pending, queue.Pending)
+	s.end("B2")
+	s.calm()
+	if l := s.core.s.Changes[s.id(2)].Line; s.core.s.Changes[s.id(1)].Line.Seq < l.Seq {
+		t.Error("the one that was being built has lost its place")
+	}
+}
