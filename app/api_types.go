@@ -45,21 +45,24 @@ type APIQueueSummary struct {
 // APIQueue is a queue as it stands.
 type APIQueue struct {
 	APIQueueSummary
-	PausedBy     string      `json:"paused_by,omitempty"`
-	PausedReason string      `json:"paused_reason,omitempty"`
-	PausedAt     time.Time   `json:"paused_at,omitzero"`
-	PausedUntil  time.Time   `json:"paused_until,omitzero"`  // it ends by itself then
-	ConfigError  string      `json:"config_error,omitempty"` // why the branch's configuration is not used
-	Configured   bool        `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
-	Trust        APITrust    `json:"trust"`
-	RedTargets   []string    `json:"red_targets,omitempty"`
-	Analyzer     string      `json:"analyzer,omitempty"`    // version of the analyzer in force
-	Upgrade      *APIUpgrade `json:"upgrade,omitempty"`     // a newer version is being proven
-	Drift        []APIDrift  `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
-	MainBuilds   []APIBuild  `json:"main_builds,omitempty"` // builds of the branch itself
-	Hosts        []APIHost   `json:"hosts,omitempty"`       // on which its builds run, as far as they are known, by name
-	Order        []APIChange `json:"order"`                 // changes without a verdict; parked ones last
-	Recent       []APIChange `json:"recent"`                // verdicts, newest first
+	PausedBy     string        `json:"paused_by,omitempty"`
+	PausedReason string        `json:"paused_reason,omitempty"`
+	PausedAt     time.Time     `json:"paused_at,omitzero"`
+	PausedUntil  time.Time     `json:"paused_until,omitzero"`  // it ends by itself then
+	ConfigError  string        `json:"config_error,omitempty"` // why the branch's configuration is not used
+	Configured   bool          `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
+	Trust        APITrust      `json:"trust"`
+	RedTargets   []string      `json:"red_targets,omitempty"`
+	Failing      []APIEvidence `json:"failing,omitempty"`     // what makes them red
+	Unrun        []APIEvidence `json:"unrun,omitempty"`       // what the branch is verified by and no runner can run
+	UnrunText    string        `json:"unrun_text,omitempty"`  // the same in words, with what to do
+	Analyzer     string        `json:"analyzer,omitempty"`    // version of the analyzer in force
+	Upgrade      *APIUpgrade   `json:"upgrade,omitempty"`     // a newer version is being proven
+	Drift        []APIDrift    `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
+	MainBuilds   []APIBuild    `json:"main_builds,omitempty"` // builds of the branch itself
+	Hosts        []APIHost     `json:"hosts,omitempty"`       // on which its builds run, as far as they are known, by name
+	Order        []APIChange   `json:"order"`                 // changes without a verdict; parked ones last
+	Recent       []APIChange   `json:"recent"`                // verdicts, newest first
 }
 
 // APIDrift is a check of the branch that had passed, and fails at the same content.
@@ -204,6 +207,9 @@ type APIEvidence struct {
 	Log      string   `json:"log"`  // path of the whole log on this server
 	Tail     string   `json:"tail"` // its last lines
 	Text     string   `json:"text"` // where it failed, in words
+
+	At   time.Time `json:"at,omitzero"`    // of the branch itself: when it ran last
+	Host string    `json:"host,omitempty"` // of the branch itself: where that was
 }
 
 // APINote is one line of a queue's history.
@@ -250,6 +256,10 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
 	}
 	q.Analyzer = v.Main.Analyzer
+	q.Failing, q.Unrun = s.apiEvidenceOf(queue.Change{}, v.Failing), s.apiEvidenceOf(queue.Change{}, v.Unrun)
+	if len(v.Unrun) > 0 {
+		q.UnrunText = s.o.Words.Unrun(v.Unrun)
+	}
 	for _, d := range v.Main.Drift {
 		q.Drift = append(q.Drift, APIDrift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: Words{}.Drift(d)})
 	}
@@ -347,11 +357,16 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say
 	}
-	for _, f := range v.Failures {
+	out.Failures = s.apiEvidenceOf(c, v.Failures)
+	return out
+}
+
+func (s *Server) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []APIEvidence) {
+	for _, f := range list {
 		r := f.Ran
-		out.Failures = append(out.Failures, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
+		out = append(out, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
 			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts(r.Chain), Attempts: f.Attempts,
-			Timeout: f.Timeout, Log: LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f)})
+			Timeout: f.Timeout, Log: LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
 	}
 	return out
 }

@@ -29,6 +29,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		why := func(label string) queue.Reason {
 			return queue.Reason{Code: rapid.SampledFrom(hostileCodes).Draw(t, label), Names: list(label + " name"), Detail: hostile(label + " detail"),
+				Unrun: []queue.Evidence{{Step: hostile(label), Run: hostile(label + " run"), Host: hostile(label + " host"), Tail: hostile(label + " tail")}},
 				Unmet: []queue.Requirement{{Kind: rapid.SampledFrom(hostileKinds).Draw(t, label+" kind"), Names: list(label + " unmet")}},
 				Culprits: []queue.Culprit{{HuntCommit: queue.HuntCommit{Commit: queue.CommitID(hostile(label)), Subject: hostile(label), Author: hostile(label), Number: 7},
 					Targets: list(label + " target"), Names: list(label + " step"), Failed: queue.Probe{Build: queue.BuildID(hostile(label)), Commit: queue.CommitID(hostile(label)), Tries: 2},
@@ -84,7 +85,7 @@ func TestHostileTexts(t *testing.T) {
 
 var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsControl, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
-	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonProtected, queue.ReasonShut, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
+	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonNoTool, queue.ReasonProtected, queue.ReasonShut, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
 	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq",
 	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,

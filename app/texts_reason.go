@@ -104,6 +104,8 @@ func (w voice) short(c queue.ReasonCode) string {
 		return "its builds are used up"
 	case queue.ReasonRedMain:
 		return "the target branch itself is red"
+	case queue.ReasonNoTool:
+		return "a step cannot be run here"
 	case queue.ReasonCulprit:
 		return "it turned the target branch red"
 	case queue.ReasonBlame:
@@ -313,6 +315,8 @@ func (w voice) reasonParked(r queue.Reason) string {
 		return "Its builds wait for checks of the CI" + w.last(r.Detail) + ". It is tried again by itself; " + w.retry() + " tries at once."
 	case queue.ReasonBuildCap:
 		return "The cap on builds for one change is reached" + w.atCount(r.Names) + ". " + w.retry() + " grants it another round."
+	case queue.ReasonNoTool:
+		return w.unrun(r.Unrun) + " This says nothing of the change, which comes back when the target branch passes."
 	case queue.ReasonRedMain:
 		return "It fails only where the target branch itself is red" + w.in(r.Names) + "." + w.drifts(r.Drift) + " It comes back when the target branch is green again."
 	case queue.ReasonProtected:

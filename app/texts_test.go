@@ -169,6 +169,7 @@ func textStates() map[string]queue.View {
 		"rejected-rebase": {Change: unsafe},
 		"rejected-config": {Change: config},
 		"parked":          {Change: parked},
+		"parked-no-tool":  {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonNoTool, Names: []string{"tree"}, Unrun: []queue.Evidence{{Step: "test", Run: "gradle test", Host: "mac-1", Tail: "[submitqueue] step test: gradle test\nsh: gradle: not found\n[submitqueue] infrastructure after 8ms\n"}}})},
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
 		"waiting": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
 			{Kind: queue.RequireReady}, {Kind: queue.RequireReviews, Names: []string{"0", "2"}}, {Kind: queue.RequireCodeOwners},

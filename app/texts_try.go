@@ -53,6 +53,8 @@ func (w voice) tried(c queue.Change) []string {
 		return []string{"It could not be built" + w.last(c.Reason.Detail) + ". This says nothing of the change: " + w.retry() + " tries again."}
 	case queue.ReasonBuildCap:
 		return []string{"The cap on builds for one change is reached" + w.atCount(c.Reason.Names) + ". " + w.retry() + " tries again."}
+	case queue.ReasonNoTool:
+		return []string{w.unrun(c.Reason.Unrun) + " This says nothing of the change: " + w.retry() + " tries again."}
 	case queue.ReasonRedMain:
 		return []string{"It fails only where the target branch itself is red" + w.in(c.Reason.Names) + "." + w.drifts(c.Reason.Drift)}
 	}

@@ -159,6 +159,9 @@ func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
 	if r.Commit == "" {
 		return text
 	}
+	if r.Change == "" && r.Main == r.Commit {
+		return text + " of " + w.commit(r.Commit) + ", which is the target branch itself"
+	}
 	text += " of the trial merge " + w.code(short(r.Commit)) + ", which is "
 	switch {
 	case r.Change == c.ID:

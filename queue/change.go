@@ -140,6 +140,9 @@ type Evidence struct {
 
 	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: it has nothing of it, or an older version wrote this
 	Control BuildID `json:"control,omitempty"` // that showed it, where it was run again for this
+
+	At   Instant `json:"at,omitempty"`   // of the target branch itself: when it ran last
+	Host string  `json:"host,omitempty"` // of the target branch itself: where that was, if known
 }
 
 // Output returns the tail without the lines in which the runner says what Step
@@ -215,6 +218,7 @@ const (
 	ReasonNoRunner   ReasonCode = "no-runner"      // parked: no runner has what a step asks for
 	ReasonNoCheck    ReasonCode = "no-check"       // parked: a check of the forge's CI did not appear; Detail: which, and where
 	ReasonBuildCap   ReasonCode = "build-cap"      // parked: its builds are used up
+	ReasonNoTool     ReasonCode = "no-tool"        // parked: no runner can run what main is verified by, a command is not there; Names: targets, Unrun
 	ReasonRedMain    ReasonCode = "red-main"       // parked: fails only where main itself is red; Names: targets
 	ReasonCulprit    ReasonCode = "culprit"        // said of a commit of main: it has turned main red; Names: the commit, the step, the targets; Culprits
 	ReasonBlame      ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
@@ -263,4 +267,6 @@ type Reason struct {
 
 	Culprits []Culprit `json:"culprits,omitempty"` // ReasonCulprit, ReasonBlame: who has turned main red
 	Drift    []Drift   `json:"drift,omitempty"`    // ReasonRedMain: of Names, what has drifted
+
+	Unrun []Evidence `json:"unrun,omitempty"` // ReasonNoTool: what could not be run
 }

@@ -130,6 +130,12 @@ func (e *Entry) Decisive(now Instant, retries int) bool {
 	return len(counted) > retries && agreed(counted)
 }
 
+// Unrun reports whether all that the entry has against it is that no runner could run the
+// command: a tool that is not there, which says nothing of the commit.
+func (e *Entry) Unrun() bool {
+	return e.Passed == 0 && len(e.Failures) > 0 && !slices.ContainsFunc(e.Failures, func(f Failure) bool { return !f.Tool })
+}
+
 // agreed reports whether some failing runs are not the doing of one host as far as
 // that can be told: they were on two hosts, or the last one was on the only host
 // there was, or on one that nobody knows.

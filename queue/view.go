@@ -57,10 +57,12 @@ type QueueView struct {
 	Main       Main
 	Slots      int
 	Trust      Trust
-	Order      []View   // changes without a verdict, in order; parked ones last
-	Recent     []Change // verdicts, newest first
-	Unproven   int      // keys of main that no build has passed
-	Red        []string // targets of main whose failure is decisive
+	Order      []View     // changes without a verdict, in order; parked ones last
+	Recent     []Change   // verdicts, newest first
+	Unproven   int        // keys of main that no build has passed
+	Red        []string   // targets of main whose failure is decisive
+	Failing    []Evidence // that they are red by, at most 5
+	Unrun      []Evidence // what main is verified by and no runner can run, because a command is not there; at most 5
 	MainBuilds []BuildView
 	Blame      Reason       // who has turned main red (ReasonBlame)
 	Hunts      []Hunt       // what is, and lately was, looked for on main; those that go on first

@@ -293,6 +293,10 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		c.enter(r, b) // nobody has heard yet that it was pushed to
 		return
 	}
+	if m := &c.s.Main; ch.Phase == queue.Parked && onMain(ch.Reason.Code) && m.Retry != 0 {
+		m.Retry, m.Backoff = c.now, 0 // whoever asks may have seen to main
+		c.touchMain()
+	}
 	c.forgetFailures(ch.ID)
 	ch.Builds, ch.Infra, ch.InfraOn = 0, 0, nil
 	c.touchChange(ch)

@@ -113,12 +113,12 @@ func (c *Core) redTrails() []queue.Trail {
 		if f.passed() || !ok || c.isDrift(k) {
 			continue
 		}
-		if f.entry != nil && len(f.entry.Failures) > 0 {
+		if f.entry != nil && len(f.entry.Failures) > 0 && !f.entry.Unrun() {
 			out = append(out, queue.Trail{Step: st.Name, Targets: []string{k.Target}, Good: -1})
 		}
 		for _, sid := range f.sets {
 			e := c.s.Ledger[sid]
-			if e == nil || seen[sid] || !holdsAll(facts, e) || failedOn(e, root.Commit) == nil {
+			if e == nil || seen[sid] || e.Unrun() || !holdsAll(facts, e) || failedOn(e, root.Commit) == nil {
 				continue
 			}
 			seen[sid] = true

@@ -308,6 +308,33 @@ func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
 // backoff is the pause before main's red keys are run for the n-th time again.
 func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.Minute) }
 
+// unrunRetry is the longest pause before what no runner could run is tried again: to
+// install a tool takes minutes, and to find that it is not there takes no time.
+const unrunRetry = 5 * time.Minute
+
+// untilRetry is the pause after a build of main that has brought no result, the n-th in a
+// row. Whether a runner can run the command at all is found out at once.
+func (c *Core) untilRetry(b *queue.Build, n int) time.Duration {
+	if !c.couldNotRun(b) {
+		return backoff(n)
+	}
+	if n <= c.rules().Retries {
+		return time.Second
+	}
+	return min(backoff(n), unrunRetry)
+}
+
+// couldNotRun reports whether a runner could not run a command of a build.
+func (c *Core) couldNotRun(b *queue.Build) bool {
+	for i := range b.Jobs {
+		e := c.s.Ledger[opaqueID(b.Jobs[i].Keys)]
+		if e != nil && e.Unrun() && slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
+			return true
+		}
+	}
+	return false
+}
+
 // window is how many pending changes are planned for: enough to fill the slots
 // three times over.
 func (c *Core) window() int { return 3*c.s.Slots + 8 }

@@ -444,7 +444,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	case b.Change == "":
 		m := &c.s.Main
 		m.Backoff++
-		m.Retry = c.now.Add(backoff(m.Backoff))
+		m.Retry = c.now.Add(c.untilRetry(b, m.Backoff))
 		c.touchMain()
 		return
 	}

@@ -168,7 +168,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
 	own, red := c.blame(l, st.broken)
 	if own == nil {
 		if len(red) > 0 {
-			c.park(ch, queue.Reason{Code: queue.ReasonRedMain, Names: red, Drift: c.driftOf(red)}, 0)
+			c.park(ch, c.restsOnMain(red), 0)
 			return true
 		}
 		return false
@@ -234,7 +234,9 @@ type reds struct {
 	root    *queue.Link
 	version int // of the ledger
 	keys    []bool
-	targets []string // sorted
+	targets []string       // sorted; without those that are in unrun only
+	unrun   []*queue.Entry // what has failed because no runner could run the command
+	failing []*queue.Entry // the other entries behind keys
 }
 
 // redOn returns which keys of a root link are red: alone, or in a set that main
@@ -245,8 +247,9 @@ func (c *Core) redOn(root *queue.Link) *reds {
 	}
 	c.red = reds{root: root, version: c.version, keys: make([]bool, len(root.Keys))}
 	facts, whole := c.info(root).facts, map[queue.Digest]bool{}
+	seen := map[queue.Digest]bool{}
 	for i, f := range facts {
-		red := f.decisive
+		red, by := f.decisive, f.entry
 		for _, sid := range f.sets {
 			if red || f.passed() {
 				break
@@ -257,15 +260,56 @@ func (c *Core) redOn(root *queue.Link) *reds {
 				held = e != nil && holdsAll(facts, e) && c.decides(c.weighed(e, root))
 				whole[sid] = held
 			}
-			red = held
+			if red = held; red {
+				by = c.s.Ledger[sid]
+			}
 		}
-		if c.red.keys[i] = red; red {
+		if c.red.keys[i] = red; !red {
+			continue
+		}
+		list := &c.red.unrun
+		if by == nil || !by.Unrun() {
+			list = &c.red.failing
 			c.red.targets = append(c.red.targets, root.Keys[i].Target)
+		}
+		if by != nil && !seen[by.ID] {
+			seen[by.ID] = true
+			*list = append(*list, by)
 		}
 	}
 	slices.Sort(c.red.targets)
 	c.red.targets = slices.Compact(c.red.targets)
 	return &c.red
+}
+
+// restsOnMain is why a change is parked that fails only where main does, on the given
+// targets: main is red there, or nobody can run there what main is verified by.
+func (c *Core) restsOnMain(targets []string) queue.Reason {
+	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.driftOf(targets)}
+	root := c.root()
+	if root == nil {
+		return why
+	}
+	reds := c.redOn(root)
+	if len(reds.unrun) == 0 || slices.ContainsFunc(targets, func(t string) bool { return slices.Contains(reds.targets, t) }) {
+		return why
+	}
+	return queue.Reason{Code: queue.ReasonNoTool, Names: targets, Unrun: c.failuresOfMain(root, reds.unrun)}
+}
+
+// onMain reports whether a reason to be parked ends once main is proven in what it names.
+func onMain(code queue.ReasonCode) bool {
+	return code == queue.ReasonRedMain || code == queue.ReasonNoTool
+}
+
+// failuresOfMain are the failures of main itself, with when and where they were seen last.
+func (c *Core) failuresOfMain(root *queue.Link, entries []*queue.Entry) []queue.Evidence {
+	out := c.failures(root, entries)
+	for i := range out {
+		last := entries[i].Failures[len(entries[i].Failures)-1]
+		out[i].At, out[i].Host = last.At, last.Host
+	}
+	return out
 }
 
 func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
@@ -411,7 +455,7 @@ func (c *Core) unpark() {
 			c.wakeAt(end)
 			c.wakeAt(ch.Until)
 		case ch.Until != 0 && c.now >= ch.Until,
-			ch.Reason.Code == queue.ReasonRedMain && !c.stillRed(ch):
+			onMain(ch.Reason.Code) && !c.stillRed(ch):
 			c.unparkNow(ch)
 		default:
 			c.wakeAt(end)
@@ -449,7 +493,7 @@ func (c *Core) stillRed(ch *queue.Change) bool {
 
 // unparkNow puts a change back into the order, where it was.
 func (c *Core) unparkNow(ch *queue.Change) {
-	if ch.Reason.Code == queue.ReasonRedMain {
+	if onMain(ch.Reason.Code) {
 		c.forgetFailures(ch.ID) // they were made while main was red
 	}
 	if why := c.leaning(ch); why.Code != "" {

@@ -204,7 +204,7 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
 	}
 	own, red := c.blame(l, st.broken)
 	if own == nil {
-		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRedMain, Names: red, Drift: c.driftOf(red)}, nil)
+		c.endTry(ch, queue.Tried, c.restsOnMain(red), nil)
 		return
 	}
 	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.mainCleared(l, e) }); len(own) == 0 {

@@ -120,12 +120,16 @@ func (c *Core) Queue(name string) queue.QueueView {
 		}
 	}
 	q.Red = c.redTargets()
+	if root := c.root(); root != nil {
+		reds := c.redOn(root)
+		q.Failing, q.Unrun = c.failuresOfMain(root, reds.failing), c.failuresOfMain(root, reds.unrun)
+	}
 	q.Blame, q.Hunts = c.Blame(), c.Hunts()
 	return q
 }
 
-// redTargets returns the targets of main whose failure is decisive. The result
-// belongs to the core.
+// redTargets returns the targets of main whose failure is decisive, and is not that
+// nobody can run the command. The result belongs to the core.
 func (c *Core) redTargets() []string {
 	root := c.root()
 	if root == nil {

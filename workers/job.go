@@ -52,7 +52,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	case e.code != 0 && lowDisk != "":
 		done.Outcome, detail = queue.JobInfra, lowDisk
 	case e.code == notExecutable || e.code == notFound:
-		done.Outcome, done.Tool, detail = queue.JobInfra, true, how(e)+": a command is not there, or cannot be run; it counts as a failure when another runner says the same"
+		done.Outcome, done.Tool, detail = queue.JobInfra, true, how(e)+": a command is not there, or cannot be run"
 	}
 	if e.left > 0 {
 		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", step.Name, "left", e.left)

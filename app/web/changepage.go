@@ -85,6 +85,8 @@ type failure struct {
 	Log      string
 	Ran      *ran
 	Timeout  bool
+	Unrun    bool // no runner could run the command
+	When     stamp
 	Tail     string
 }
 
@@ -92,6 +94,7 @@ type failure struct {
 type ran struct {
 	Commit string
 	Full   string
+	Tip    bool // the branch itself, as it is
 	Of     *ref // nil: this change
 	Main   string
 	Chain  []ref
@@ -184,12 +187,15 @@ func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
 	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == queue.ConfigPath,
 		Targets: cleanAll(shown), More: len(f.Targets) - len(shown), Attempts: f.Attempts,
 		Build: short(f.Build), Log: logPath(f.Build), Timeout: f.Timeout, Tail: text}
+	if f.At != 0 {
+		out.When = stampOf(f.At, d.now)
+	}
 	if len(f.Targets) == 1 {
 		out.More = 0
 	}
 	if r := f.Ran; r.Commit != "" {
 		out.Ran = &ran{Commit: short(r.Commit), Full: string(r.Commit), Main: short(r.Main), Chain: d.refs(r.Chain)}
-		if r.Change != c.ID {
+		if out.Ran.Tip = r.Change == "" && r.Main == r.Commit; r.Change != c.ID {
 			of := d.ref(r.Change)
 			out.Ran.Of = &of
 		}

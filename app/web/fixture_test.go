@@ -28,6 +28,8 @@ func (words) Host(h queue.HostView) string { return "bench of " + h.Name }
 func (words) OtherTools(host string, o queue.OtherTools) string {
 	return "tools of " + host + " for " + o.Step
 }
+func (words) Unrun(f []queue.Evidence) string { return "Nobody can run " + f[0].Step + "." }
+
 func (words) Drift(d queue.Drift) string { return "drift of " + d.Step + " on " + d.Target }
 
 func (words) Upgrade(u *queue.UpgradeView) string {

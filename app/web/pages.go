@@ -41,6 +41,9 @@ type Words interface {
 	// Drift says what of the target branch fails by now though nothing in it has
 	// changed, in a sentence without its end.
 	Drift(d queue.Drift) string
+	// Unrun says that no runner can run what the target branch is verified by, and what
+	// to do about it.
+	Unrun(f []queue.Evidence) string
 	// OnTop returns what a change is on top of; "" where that is nothing.
 	OnTop(c queue.Change) string
 	// Conflict returns why two changes may influence each other, as it stands

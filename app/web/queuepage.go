@@ -57,6 +57,8 @@ type alert struct {
 	Title string
 	Text  string
 	Names []string
+
+	Failures []failure // what it rests on
 }
 
 type queueModel struct {
@@ -78,7 +80,7 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 		page:   page{Title: clean(v.Name), Queue: v.Name, Noun: p.words.Noun(), Live: true},
 		Land:   p.words.Land(),
 		Head:   p.head(v, now),
-		Alerts: p.alerts(v, now),
+		Alerts: p.alerts(d, v, now),
 		Sketch: newSketch(d, v),
 	}
 	for _, b := range v.MainBuilds {
@@ -99,7 +101,7 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 	return p.render(w, "queue", m)
 }
 
-func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
+func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []alert {
 	var out []alert
 	if v.Away != "" {
 		out = append(out, alert{Tone: "warn", Title: "Not up to date", Text: clean(v.Away) + "."})
@@ -161,16 +163,31 @@ func (p *Pages) alerts(v queue.QueueView, now queue.Instant) []alert {
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
 			Text: clean(p.words.Drift(d)) + ". What fails on it waits; what does not touch it lands as usual."})
 	}
+	if len(v.Unrun) > 0 {
+		out = append(out, alert{Tone: "bad", Title: "Nobody can build " + clean(v.Main.Branch), Text: clean(p.words.Unrun(v.Unrun)), Failures: d.failures(v.Unrun, true)})
+	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))
 		for _, n := range v.Red {
 			names = append(names, clean(n))
 		}
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " itself is red",
-			Text: "These targets fail without any change of the queue. Changes that repair them land as usual.", Names: names})
+			Text: "These targets fail without any change of the queue. Changes that repair them land as usual.", Names: names,
+			Failures: d.failures(v.Failing, false)})
 		if len(v.Blame.Culprits) > 0 || len(v.Blame.Names) > 0 {
 			out = append(out, alert{Tone: "bad", Title: p.words.Short(queue.Change{}, v.Blame), Text: clean(p.words.Reason(queue.Change{}, v.Blame))})
 		}
+	}
+	return out
+}
+
+// failures are what the target branch itself fails by.
+func (d *directory) failures(list []queue.Evidence, unrun bool) []failure {
+	out := make([]failure, 0, len(list))
+	for _, f := range list {
+		one := d.failure(queue.Change{}, f)
+		one.Unrun = unrun
+		out = append(out, one)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +115,13 @@ func (p sheet) queue(q app.APIQueue) {
 	case q.ConfigError != "":
 		p.text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
 	}
+	if q.UnrunText != "" {
+		p.text(q.UnrunText, "")
+	}
+	for _, f := range append(slices.Clone(q.Unrun), q.Failing...) {
+		p.text(p.failing(f), "  ")
+		fmt.Fprintln(p.out, "  log: "+p.base+oneLine(f.Log))
+	}
 	if q.Upgrade != nil {
 		p.text(q.Upgrade.Text, "")
 	}
@@ -150,6 +158,24 @@ func (p sheet) queue(q app.APIQueue) {
 	p.table([]string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"}, rows)
 }
 
+// failing says what of the target branch itself fails, on which commit, and when.
+func (p sheet) failing(f app.APIEvidence) string {
+	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), f.Commit[:min(len(f.Commit), 12)])
+	if !f.At.IsZero() {
+		text += ", " + p.ago(f.At)
+	}
+	last := ""
+	for line := range strings.Lines(f.Tail) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "[submitqueue]") {
+			last = line
+		}
+	}
+	if last == "" {
+		return text + ": it left no output"
+	}
+	return text + ": " + last
+}
+
 func tipOf(q app.APIQueue) string {
 	if q.Tip == "" {
 		return ""
@@ -162,6 +188,8 @@ func stateOf(q app.APIQueue) string {
 	switch {
 	case !q.Configured:
 		state = "no configuration"
+	case q.Red == 0 && len(q.Unrun) > 0:
+		state = "cannot be built here"
 	case q.Red > 0:
 		state = "red: " + strings.Join(q.RedTargets, ", ")
 	case q.Unproven > 0:
