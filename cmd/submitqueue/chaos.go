@@ -19,7 +19,7 @@ import (
 type chaosCommand struct {
 	For     time.Duration `default:"2m" help:"How long faults come."`
 	Seed    uint64        `help:"What is drawn: changes, faults and when; 0: another each time."`
-	Faults  []string      `placeholder:"NAME,..." help:"Only these: kill, term and stop (the server), redis-kill, redis-lose (its last writes), redis-empty, wire-hang and wire-dead (to Redis), mirror, disk, step, past (a push past the queue), second (another server)."`
+	Faults  []string      `placeholder:"NAME,..." help:"Only these: kill, term and stop (the server), redis-kill, redis-lose (its last writes), redis-empty, wire-hang and wire-dead (to Redis), mirror, disk, step, past (a push past the queue), second (another server), clock (it jumps)."`
 	Pending int           `default:"8" help:"How many changes are asked for at a time."`
 	Settle  time.Duration `default:"60s" help:"How long after the last fault each change has its verdict."`
 	JSON    string        `name:"json" help:"Write the report to a file." placeholder:"FILE" type:"path"`

@@ -70,7 +70,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return usageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
+	o := stackOptions{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
 	var err error
 	var late *lateApp // nil: nothing is left to do
 	if c.Forge == "local" {
@@ -167,6 +167,7 @@ func (c *serveCommand) local(ctx context.Context, o *stackOptions) error {
 	if err != nil {
 		return err
 	}
+	f.SetClock(o.Now)
 	o.Requests = f
 	o.Queues = []stackQueue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
 	return nil

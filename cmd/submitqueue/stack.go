@@ -27,7 +27,8 @@ import (
 // stackOptions say what a server is made of. Data is a private folder.
 type stackOptions struct {
 	Data     string
-	Redis    string // URL; "" or "auto": see redisstore.Auto
+	Now      func() time.Time // the server's clock; nil: the machine's
+	Redis    string           // URL; "" or "auto": see redisstore.Auto
 	Runners  int
 	Isolate  workers.Isolation // of the runners; "": none, and nobody is warned
 	UIDs     workers.UIDs      // for IsolateUID
@@ -88,6 +89,9 @@ type stack struct {
 
 // startStack starts a server; close ends it. What it has stored survives.
 func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
 	}
@@ -147,12 +151,12 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	var intake http.Handler
 	if len(hooks) > 0 {
-		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: time.Now, Dir: o.Data, Log: o.Log})
+		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
 		intake = s.intake
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Now: o.Now, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -166,7 +170,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 		}
 	}
 	s.owners = s.set.owners()
-	s.queues = app.NewQueues(store, pool, time.Now, s.owners...)
+	s.queues = app.NewQueues(store, pool, o.Now, s.owners...)
 
 	s.wg.Go(func() { share.Run(live) })
 	s.wg.Go(func() { s.queues.Watch(live) })

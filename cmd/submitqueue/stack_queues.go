@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
@@ -86,7 +85,7 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	}
 	return &served{stackQueue: q, mirror: mirror, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
 		Queue: q.name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
-		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: time.Now, Metrics: set.metrics, Log: o.Log,
+		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
 		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 	})}, nil

@@ -31,6 +31,7 @@ type Forge struct {
 	store *forge.Store
 	path  string
 	base  string
+	now   func() time.Time
 
 	opening  sync.Mutex // one request is made at a time
 	listed   bool       // known has every request that there was; guarded by opening
@@ -51,12 +52,15 @@ func New(ctx context.Context, path, base string) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Forge{store: store, path: store.Dir(), base: base, known: map[int]versioned{}}
+	f := &Forge{store: store, path: store.Dir(), base: base, now: time.Now, known: map[int]versioned{}}
 	if err := f.check(ctx, path); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return f, nil
 }
+
+// SetClock has the forge go by another clock than the machine's. Call it before all else.
+func (f *Forge) SetClock(now func() time.Time) { f.now = now }
 
 // check refuses a repository that cannot be landed on. base is known afterwards.
 func (f *Forge) check(ctx context.Context, path string) error {
@@ -205,7 +209,7 @@ func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Ev
 	if err != nil {
 		return nil, err
 	}
-	now := queue.At(time.Now())
+	now := queue.At(f.now())
 	var events []queue.Event
 	for _, r := range requests {
 		if r.State != Open || r.Proposed {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -45,7 +44,7 @@ func (f *Forge) Propose(ctx context.Context, p forge.Proposal) (forge.PullReques
 		}
 		_, next := f.find(p.Branch)
 		err = f.put(ctx, Request{Number: next, Branch: p.Branch, Base: p.Base, Head: head, Author: proposer,
-			Created: queue.At(time.Now()), State: Open, Proposed: true}, "")
+			Created: queue.At(f.now()), State: Open, Proposed: true}, "")
 		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
 			if err != nil {
 				return forge.PullRequest{}, err

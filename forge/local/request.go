@@ -9,7 +9,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -65,8 +64,8 @@ const keysKept = 16
 const commandsKept = 8
 
 // asked notes that a command asked for it, and the key of the command, if it has one.
-func (r *Request) asked(key queue.Digest, command string) {
-	r.Asked = queue.At(time.Now())
+func (r *Request) asked(now queue.Instant, key queue.Digest, command string) {
+	r.Asked = now
 	if key != "" && !slices.Contains(r.Keys, key) {
 		r.Keys = append(r.Keys, key)
 		r.Keys = r.Keys[max(0, len(r.Keys)-keysKept):]
@@ -124,10 +123,10 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 			err := f.change(ctx, open, func(r *Request) {
 				still = r.State == Open
 				if still && (r.Head != head || r.Proposed) {
-					r.Head, r.Author, r.Created, r.Check, r.Proposed, r.Commands = head, author, queue.At(time.Now()), nil, false, nil
+					r.Head, r.Author, r.Created, r.Check, r.Proposed, r.Commands = head, author, queue.At(f.now()), nil, false, nil
 				}
 				if still {
-					r.asked(key, command)
+					r.asked(queue.At(f.now()), key, command)
 				}
 			})
 			if err != nil || still {
@@ -137,9 +136,9 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 		}
 		r := Request{
 			Number: next, Branch: branch, Base: f.base, Head: head, Author: author,
-			Created: queue.At(time.Now()), State: Open,
+			Created: queue.At(f.now()), State: Open,
 		}
-		r.asked(key, command)
+		r.asked(queue.At(f.now()), key, command)
 		err := f.put(ctx, r, "")
 		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
 			return next, err

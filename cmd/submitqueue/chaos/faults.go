@@ -15,7 +15,7 @@ import (
 )
 
 // Faults are the names of what Run can do, in the order of the help.
-var Faults = []string{"kill", "term", "stop", "redis-kill", "redis-lose", "redis-empty", "wire-hang", "wire-dead", "mirror", "disk", "step", "past", "second"}
+var Faults = []string{"kill", "term", "stop", "redis-kill", "redis-lose", "redis-empty", "wire-hang", "wire-dead", "mirror", "disk", "step", "past", "second", "clock"}
 
 // fault does one fault and mends it, and says what it did. An error is a harness that does
 // not work; what the product does wrong is a violation of its own.
@@ -83,6 +83,8 @@ func (r *run) fault(ctx context.Context, name string) (what string, err error) {
 		return "", r.world.past(ctx, r.pasts)
 	case "second":
 		return "", r.second(ctx, 2*short)
+	case "clock":
+		return "", r.jump(ctx, 2*short)
 	default:
 		return "", fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(Faults, ", "))
 	}
@@ -195,3 +197,33 @@ func (r *run) second(ctx context.Context, d time.Duration) error {
 	_, err := other.end(syscall.SIGKILL, time.Minute)
 	return err
 }
+
+// jumps are by how much clocks are set: by hand, by a daemon that finds the time again, and
+// by a machine that comes from a snapshot.
+var jumps = []time.Duration{-time.Hour, -time.Minute, 90 * time.Second, time.Hour, 25 * time.Hour, 40 * 24 * time.Hour}
+
+// jump sets the server's clock, and sets it right again.
+func (r *run) jump(ctx context.Context, d time.Duration) error {
+	off := jumps[r.draw.IntN(len(jumps))]
+	r.note("set the server's clock by %v for %v", off, d.Round(time.Millisecond))
+	if off > 24*time.Hour {
+		r.lossy.Store(true) // verdicts are kept for weeks, and those may be over for the server
+	}
+	if err := r.setClock(off); err != nil {
+		return err
+	}
+	pause(ctx, d)
+	return r.setClock(0)
+}
+
+// setClock says by how much the clocks of servers are off, in one go.
+func (r *run) setClock(off time.Duration) error {
+	next := r.clock() + ".new"
+	if err := os.WriteFile(next, []byte(off.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, r.clock())
+}
+
+// clock is the file that the server reads it from.
+func (r *run) clock() string { return filepath.Join(r.dir, "clock") }

@@ -24,6 +24,7 @@ type server struct {
 	program string
 	args    []string
 	data    string
+	env     []string // beside this process's
 	log     *os.File
 
 	mu  sync.Mutex
@@ -42,6 +43,7 @@ func (s *server) start(ctx context.Context) error {
 	}
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Env = append(cmd.Env, s.env...)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the terminal is ours
 	if err := cmd.Start(); err != nil {

@@ -63,7 +63,7 @@ type run struct {
 	redis  *redis
 	log    *os.File
 	pasts  int
-	lossy  atomic.Bool // Redis has lost writes
+	lossy  atomic.Bool // Redis has lost writes, or what is in it was old by the clock
 	report *Report
 
 	worldMu sync.Mutex
@@ -144,7 +144,7 @@ func (r *run) all(ctx context.Context) (err error) {
 }
 
 func (r *run) newServer(data string) *server {
-	return &server{program: r.o.Program, data: data, log: r.log, args: []string{"serve", "--forge", "local", "--repo", r.world.dir, "--data", data,
+	return &server{program: r.o.Program, data: data, env: []string{"SUBMITQUEUE_CLOCK=" + r.clock()}, log: r.log, args: []string{"serve", "--forge", "local", "--repo", r.world.dir, "--data", data,
 		"--redis", "redis://" + r.redis.wire.addr(), "--listen", "127.0.0.1:0", "--runners", "2", "--slots-dir", r.slots(data)}}
 }
 
