@@ -172,7 +172,7 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	if v.Change.ID == "" && v.Notice.Code != "" {
 		say.Refused = v.Answered
 	}
-	err = p.say(ctx, say, gist)
+	err = p.say(p.urgently(ctx, say, gist), say, gist)
 	if err == nil {
 		err = p.finish(ctx, v.Change)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -171,6 +172,20 @@ func (p *performer) worthTelling(number int, gist string) bool {
 	defer p.mu.Unlock()
 	last, known := p.told[number]
 	return !known || last.gist != gist || p.Now().Sub(last.commented) >= commentPaces*p.Progress
+}
+
+// urgently says how soon something is to be told: a verdict before all else, and last
+// what has no news.
+func (p *performer) urgently(ctx context.Context, say forge.Publication, gist string) context.Context {
+	if say.Ended {
+		return forge.WithUrgency(ctx, forge.Urgently)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last, known := p.told[say.Number]; known && last.gist == gist {
+		return forge.WithUrgency(ctx, forge.Patiently)
+	}
+	return ctx
 }
 
 // retell remembers that a pull request was told of, and what.

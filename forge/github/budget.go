@@ -98,9 +98,11 @@ type budget struct {
 	until            time.Time // GitHub asked to wait
 	why              string
 	strikes          int     // refusals in a row that gave no time
-	tokens           float64 // requests that may change something now; below 0: some wait
+	tokens           float64 // requests that may change something now
 	filled           time.Time
-	created          []time.Time   // when content was, or will be, created in the last hour
+	writers          []*writer     // that wait to change something, the next one first
+	moved            chan struct{} // closed when one of them gives up
+	created          []time.Time   // when content was created in the last hour
 	flying, behind   int           // requests under way; of these, in the background
 	waiting          int           // requests for a place that somebody waits for
 	free             chan struct{} // closed and replaced when a place becomes free

@@ -229,6 +229,44 @@ func TestChangesArePaced(t *testing.T) {
 	})
 }
 
+// What is more urgent is written first, however long the others have waited.
+func TestVerdictsAreWrittenFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		github := &limited{}
+		b := NewShared(github, 60).of(7) // a burst of 20, then one a second
+		var wg sync.WaitGroup
+		writes := func(n int, u forge.Urgency, path string) {
+			for range n {
+				wg.Go(func() {
+					if _, err := ask(forge.WithUrgency(t.Context(), u), b, "PATCH", path); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		writes(60, forge.Patiently, "/progress")
+		writes(10, forge.Usually, "/answer")
+		time.Sleep(1500 * time.Millisecond)
+		writes(5, forge.Urgently, "/verdict")
+		began := len(github.paths)
+		if began != 21 {
+			t.Errorf("%d of the first", began)
+		}
+		time.Sleep(5 * time.Second)
+		if got := strings.Join(github.paths[began:], ""); got != strings.Repeat("/verdict", 5) {
+			t.Errorf("the next are %s", got)
+		}
+		wg.Wait()
+		if got := strings.Join(github.paths[began+5:began+14], ""); got != strings.Repeat("/answer", 9) {
+			t.Errorf("then come %s", got)
+		}
+		if len(github.paths) != 75 || len(b.writers) != 0 {
+			t.Errorf("%d written, %d still wait", len(github.paths), len(b.writers))
+		}
+	})
+}
+
 func TestPeopleComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		github := &limited{hold: make(chan struct{})}

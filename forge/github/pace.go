@@ -11,63 +11,127 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// turn waits for the next turn to change something. One that does not wait for it
-// takes none: those behind would wait for nobody, and give up in their turn. There
-// is none to create more than may be in an hour.
+// writer waits for its turn to change something.
+type writer struct {
+	urgency forge.Urgency
+	creates bool // what GitHub's limit on content counts
+}
+
+// turn waits for the next turn to change something. What is more urgent goes first:
+// a verdict is told before anybody's progress. One that would not have its turn in
+// time waits for none. There is none to create more than may be in an hour.
 func (b *budget) turn(ctx context.Context, creates bool) error {
 	if b.rate == 0 {
 		return ctx.Err()
 	}
-	wait, full := b.take(creates)
+	w := &writer{forge.UrgencyOf(ctx), creates}
+	wait, full := b.join(w)
 	if full > 0 {
 		return &forge.Transient{After: full, Err: fmt.Errorf("%s is to make no more comments for another %v: GitHub allows %d an hour",
 			b.account, full.Round(time.Second), contentPerHour)}
 	}
 	due := time.Now().Add(wait)
 	if end, ok := ctx.Deadline(); ok && due.After(end) {
-		b.giveBack(creates)
+		b.giveUp(w)
 		return &forge.Transient{After: wait, Err: fmt.Errorf("so much is to be written as %s that this would be sent in %v only: %w",
 			b.account, wait.Round(time.Second), context.DeadlineExceeded)}
 	}
-	err := sleep(ctx, wait)
-	if err != nil {
-		b.giveBack(creates)
+	for {
+		wait, moved := b.mayGo(w)
+		if wait <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-moved:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			b.giveUp(w)
+			return ctx.Err()
+		}
 	}
-	return err
 }
 
-// take takes the next turn and says when it comes, or for how long there is none.
-func (b *budget) take(creates bool) (wait, full time.Duration) {
+// join has a writer wait behind those that are as urgent, and says when its turn comes
+// if nobody comes before it, or for how long there is none.
+func (b *budget) join(w *writer) (wait, full time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if creates {
+	if w.creates {
 		b.created = slices.DeleteFunc(b.created, func(at time.Time) bool { return now.Sub(at) >= contentHour })
-		if len(b.created) >= contentPerHour {
+		soon := 0
+		for _, o := range b.writers {
+			if o.creates {
+				soon++
+			}
+		}
+		if len(b.created)+soon >= contentPerHour {
+			first := now
+			if len(b.created) > 0 {
+				first = b.created[0]
+			}
 			// At least a minute: many may wait for the same moment.
-			return 0, max(b.created[0].Add(contentHour).Sub(now), time.Minute)
+			return 0, max(first.Add(contentHour).Sub(now), time.Minute)
 		}
 	}
+	at, _ := slices.BinarySearchFunc(b.writers, w.urgency, func(o *writer, u forge.Urgency) int {
+		if o.urgency >= u {
+			return -1
+		}
+		return 1
+	})
+	b.writers = slices.Insert(b.writers, at, w)
+	return b.untilTurn(at), 0
+}
+
+// untilTurn says when the turn of the writer at a place comes; the caller holds mu.
+func (b *budget) untilTurn(place int) time.Duration {
+	now := time.Now()
 	if !b.filled.IsZero() {
 		b.tokens = min(b.burst, b.tokens+now.Sub(b.filled).Seconds()*b.rate)
 	}
 	b.filled = now
-	b.tokens--
-	wait = time.Duration(max(0, -b.tokens/b.rate) * float64(time.Second))
-	if creates {
-		b.created = append(b.created, now.Add(wait))
+	const rounding = 1e-6
+	missing := float64(place+1) - b.tokens
+	if missing <= rounding {
+		return 0
 	}
-	return wait, 0
+	return max(time.Duration(missing/b.rate*float64(time.Second)), time.Microsecond)
 }
 
-// giveBack gives a turn back: those behind come the sooner, and so the last of the
-// turns that were promised is not needed.
-func (b *budget) giveBack(creates bool) {
+// mayGo lets a writer go if it is its turn, and else says when that may be, and what
+// tells that those before it are fewer.
+func (b *budget) mayGo(w *writer) (wait time.Duration, moved <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.burst, b.tokens+1)
-	if creates && len(b.created) > 0 {
-		b.created = b.created[:len(b.created)-1]
+	at := slices.Index(b.writers, w)
+	if wait = b.untilTurn(at); wait > 0 {
+		if b.moved == nil {
+			b.moved = make(chan struct{})
+		}
+		return wait, b.moved
+	}
+	b.tokens--
+	b.writers = slices.Delete(b.writers, at, at+1) // there are turns enough for those before it
+	if w.creates {
+		b.created = append(b.created, time.Now())
+	}
+	return 0, nil
+}
+
+// giveUp takes a writer out that waits no longer: those behind come the sooner.
+func (b *budget) giveUp(w *writer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at := slices.Index(b.writers, w); at >= 0 {
+		b.writers = slices.Delete(b.writers, at, at+1)
+	}
+	if b.moved != nil {
+		close(b.moved)
+		b.moved = nil
 	}
 }
 
