@@ -19,7 +19,7 @@ import (
 const attacks = `won() { echo "WON: $*"; exit 1; }
 data=DATA slots=SLOTS
 ls $data >/dev/null 2>&1 && won list the data folder
-for f in client.json server-id redis/redis.sock redis/lock; do test -e $data/$f && won see $f; done
+for f in client.json tokens.json sessions.json server-id redis/redis.sock redis/lock; do test -e $data/$f && won see $f; done
 cat $data/client.json 2>/dev/null && won read the token
 for p in /proc/[0-9]*; do
   test "$(stat -c %u $p 2>/dev/null)" = "$(id -u)" && continue

@@ -1,0 +1,539 @@
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+const ownToken = "the-servers-own-token"
+
+// guarded is a server whose doors are closed, with a folder for tokens.
+type guarded struct {
+	*window
+	dir string
+}
+
+func newGuarded(t *testing.T, change func(*app.ServerOptions)) *guarded {
+	g := &guarded{dir: t.TempDir()}
+	g.window = newWindow(t, func(o *app.ServerOptions) {
+		o.Public, o.Access, o.Token, o.TokenName = false, g.dir, ownToken, "root"
+		if change != nil {
+			change(o)
+		}
+	})
+	return g
+}
+
+func (g *guarded) add(t *testing.T, name string, role access.Role) (secret string) {
+	t.Helper()
+	secret, err := access.NewTokens(g.dir).Add(access.Token{Name: name, Role: role, Made: noon()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+func (g *guarded) remove(t *testing.T, name string) {
+	t.Helper()
+	if err := access.NewTokens(g.dir).Remove(name, noon()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask sends a request with headers by pairs.
+func (g *guarded) ask(t *testing.T, method, path, body string, headers ...string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, g.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return mustDo(t, r)
+}
+
+// browser is a person's: it keeps cookies, and follows no redirects.
+type browser struct {
+	t    *testing.T
+	c    *http.Client
+	base string
+}
+
+func (g *guarded) browser(t *testing.T) *browser {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, g.url}
+}
+
+func (b *browser) do(method, path string, form url.Values, headers ...string) (int, http.Header, string) {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html,application/xhtml+xml;q=0.9")
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := b.c.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(text)
+}
+
+func (b *browser) get(path string) (int, http.Header, string) {
+	b.t.Helper()
+	return b.do(http.MethodGet, path, nil)
+}
+
+// in reports whether the browser may read.
+func (b *browser) in() bool {
+	b.t.Helper()
+	status, _, text := b.get("/")
+	switch in := strings.Contains(text, "acme/store"); {
+	case in && status == http.StatusOK:
+		return true
+	case !in && status == http.StatusUnauthorized:
+		return false
+	}
+	b.t.Fatalf("%d %s", status, text)
+	return false
+}
+
+// All that the server answers at is closed, but for what has its own secrets or no content.
+// An address that is new here is closed, or is added to these by hand.
+func TestEveryAddressIsClosed(t *testing.T) {
+	open := map[string]bool{"/healthz": true, "/readyz": true, "/webhook": true, "/webhook/:forge": true, "/static/*": true, "/enter": true, "/leave": true, "/setup*": true}
+	g := newGuarded(t, func(o *app.ServerOptions) {
+		o.Intake = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "taken in") })
+		o.Mounts = map[string]http.Handler{"/setup": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "set up") })}
+	})
+	routes := g.server.Handler().(*echo.Echo).Routes()
+	closed := 0
+	for _, r := range routes {
+		if open[r.Path] || r.Method == echo.RouteNotFound {
+			continue
+		}
+		closed++
+		path := strings.NewReplacer("*", "x", ":forge", "x").Replace(r.Path) + "?build=b1&id=7&what=x&max=3"
+		for _, as := range [][]string{nil, {"Accept", "text/html"}, {"Authorization", "Bearer wrong"}, {"Authorization", "Basic " + ownToken}, {"Authorization", ownToken},
+			{"Cookie", "submitqueue_x=" + ownToken}} {
+			status, header, text := g.ask(t, r.Method, path, `{"number":7,"user":"root"}`, as...)
+			if status != http.StatusUnauthorized || !strings.Contains(header.Get("WWW-Authenticate"), "Bearer") || header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s as %v: %d %v %s", r.Method, path, as, status, header, text)
+			}
+			for _, inside := range []string{"acme", "lena", "topic", "compiling", "submitqueue_", "boom"} {
+				if strings.Contains(text, inside) {
+					t.Errorf("%s %s tells strangers of %s:\n%s", r.Method, path, inside, text)
+				}
+			}
+		}
+	}
+	if closed < 20 || len(g.source.submitted) != 0 {
+		t.Errorf("%d addresses were tried, %d commands submitted", closed, len(g.source.submitted))
+	}
+	for path, want := range map[string]string{"/healthz": "alive", "/readyz": "ready", "/webhook": "taken in", "/setup/x": "set up", "/static/style.css": "prefers-color-scheme", "/enter": "Sign in"} {
+		if status, _, text := g.ask(t, http.MethodGet, path, ""); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, _, _ := g.ask(t, http.MethodGet, "/nothing", ""); status != http.StatusUnauthorized {
+		t.Errorf("an address that is none: %d", status)
+	}
+}
+
+// Who is not known is told how to come in: people by a page, programs by JSON.
+func TestStrangersAreToldHowToComeIn(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.Isolation = "none" })
+	status, header, text := g.browser(t).get("/change?queue=acme/store@main&id=7")
+	if status != 401 || !strings.Contains(text, "submitqueue token link") || !strings.Contains(text, `type="password"`) || strings.Contains(text, "--isolate none") ||
+		!strings.Contains(text, `name="next" value="/change?queue=acme/store@main&amp;id=7"`) ||
+		!strings.Contains(header.Get("Content-Security-Policy"), "form-action 'self'") || header.Get("Referrer-Policy") != "same-origin" {
+		t.Errorf("%d %v %s", status, header, text)
+	}
+	for _, path := range []string{"/api/queue", "/metrics", "/events", "/log?build=b1"} {
+		status, header, text := g.ask(t, http.MethodGet, path, "")
+		var says app.APIError
+		if err := json.Unmarshal([]byte(text), &says); err != nil || status != 401 || header.Get("Content-Type") != "application/json" || !strings.Contains(says.Error, "submitqueue token add") {
+			t.Errorf("%s: %d %v %s", path, status, header, text)
+		}
+	}
+}
+
+// A role may do what the ones before it may, under the name of its token.
+func TestRolesOfTokens(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.Requests = &branches{tip: "beef"} })
+	v := smallQueue()
+	v.Main.Config = must(queue.ParseConfig("x", []byte("version: 1\nsteps: [{name: unit, run: 'true'}]\n")))
+	g.source.set(v)
+	tokens := map[string]string{"reader": g.add(t, "reader", access.Read), "ann": g.add(t, "ann", access.Land), "admin": g.add(t, "admin", access.Admin), "root": ownToken}
+	for _, c := range []struct {
+		path, body string
+		may        string // who, beside root and admin
+	}{
+		{"/api/land", `{"number":7}`, "ann"},
+		{"/api/land", `{"number":7,"priority":"low"}`, "ann"},
+		{"/api/land", `{"number":7,"priority":"high"}`, ""},
+		{"/api/land", `{"number":7,"priority":"none"}`, "ann"}, // the queue answers that
+		{"/api/cancel", `{"number":7}`, "ann"},
+		{"/api/pause", `{"reason":"x"}`, ""},
+		{"/api/resume", `{}`, ""},
+		{"/api/forget", `{"what":"x"}`, ""},
+	} {
+		for name, token := range tokens {
+			before := len(g.source.submitted)
+			status, _, text := g.ask(t, http.MethodPost, c.path, c.body, "Authorization", "Bearer "+token)
+			may := name == "root" || name == "admin" || name == c.may
+			switch {
+			case may && (status != 202 || len(g.source.submitted) != before+1):
+				t.Errorf("%s %s as %s: %d %s", c.path, c.body, name, status, text)
+			case may:
+				if by := g.source.submitted[before].Body.(queue.Commented).Author; by != name || mustDecode[app.APIAccepted](t, text).User != name {
+					t.Errorf("%s %s as %s is given in the name of %s: %s", c.path, c.body, name, by, text)
+				}
+			case status != 403 || len(g.source.submitted) != before || !strings.Contains(text, name) || !strings.Contains(text, "role"):
+				t.Errorf("%s %s as %s: %d %s", c.path, c.body, name, status, text)
+			}
+		}
+	}
+	for name, token := range tokens {
+		for _, path := range []string{"/api/queue", "/", "/metrics", "/log?build=b1"} {
+			if status, _, text := g.ask(t, http.MethodGet, path, "", "Authorization", "bearer  "+token); status != 200 {
+				t.Errorf("%s as %s: %d %s", path, name, status, text)
+			}
+		}
+	}
+	// Nobody speaks for others.
+	_, _, text := g.ask(t, http.MethodPost, "/api/land", `{"number":7,"user":"root"}`, "Authorization", "Bearer "+tokens["ann"])
+	if a := mustDecode[app.APIAccepted](t, text); a.User != "ann" || !strings.Contains(a.Note, "ann") {
+		t.Errorf("%s", text)
+	}
+	if logs := g.logs.String(); strings.Contains(logs, tokens["ann"]) || !strings.Contains(logs, "user=ann") {
+		t.Errorf("the log: %s", logs)
+	}
+	g.remove(t, "ann")
+	if status, _, _ := g.ask(t, http.MethodPost, "/api/land", `{"number":7}`, "Authorization", "Bearer "+tokens["ann"]); status != 401 {
+		t.Errorf("a removed token: %d", status)
+	}
+}
+
+// A link is looked at by whoever previews it, and opens a session for the one who presses
+// the button.
+func TestLinkOpensOneSession(t *testing.T) {
+	g := newGuarded(t, nil)
+	link := g.server.Link()
+	b := g.browser(t)
+	if b.in() {
+		t.Fatal("the door is open")
+	}
+	for _, method := range []string{http.MethodHead, http.MethodGet, http.MethodGet} {
+		if status, header, text := b.do(method, link, nil); status != 200 || header.Get("Set-Cookie") != "" || method == http.MethodGet && !strings.Contains(text, "<button") ||
+			header.Get("Cache-Control") != "no-store" || strings.Contains(text, "acme") {
+			t.Fatalf("%s: %d %v %s", method, status, header, text)
+		}
+	}
+	code := must(url.Parse(link)).Query().Get("code")
+	status, header, _ := b.do(http.MethodPost, "/enter", url.Values{"code": {code}})
+	cookie := header.Get("Set-Cookie")
+	for _, part := range []string{"HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"} {
+		if !strings.Contains(cookie, part) {
+			t.Errorf("the cookie %s is not %s", cookie, part)
+		}
+	}
+	if status != 303 || header.Get("Location") != "/" || !b.in() || strings.Contains(cookie, "Secure") {
+		t.Errorf("%d %v", status, header)
+	}
+	if _, _, text := b.get("/"); !strings.Contains(text, `href="/leave"`) {
+		t.Error("nothing leads out")
+	}
+	second := g.browser(t)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		path, form := link, url.Values(nil)
+		if method == http.MethodPost {
+			path, form = "/enter", url.Values{"code": {code}}
+		}
+		if status, _, text := second.do(method, path, form); status/100 != 4 || !strings.Contains(text, "good once") || second.in() {
+			t.Errorf("%s a second time: %d %s", method, status, text)
+		}
+	}
+	// A session reads, and never commands.
+	if status, _, text := b.do(http.MethodPost, "/api/pause", nil, "Content-Type", "application/json"); status != 401 || len(g.source.submitted) != 0 {
+		t.Errorf("a command by cookie: %d %s", status, text)
+	}
+	if status, _, text := b.do(http.MethodPost, "/api/link", nil); status != 401 {
+		t.Errorf("a link by cookie: %d %s", status, text)
+	}
+	if status, _, text := b.get("/leave"); status != 200 || !strings.Contains(text, "signed in as") {
+		t.Errorf("to sign out: %d %s", status, text)
+	}
+	if status, _, _ := b.do(http.MethodPost, "/leave", url.Values{}); status != 303 || b.in() {
+		t.Errorf("signed out: %d", status)
+	}
+}
+
+// A token pasted into the page signs in, and leads to the page that was asked for.
+func TestTokenSignsIn(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) {
+		o.URL = "https://queue.example.com"
+		o.Hosts = []string{"queue.example.com"}
+	})
+	ann := g.add(t, "ann", access.Read)
+	for next, want := range map[string]string{"/change?id=7": "/change?id=7", "": "/", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/",
+		"javascript:alert(1)": "/", "/enter": "/", "/leave": "/", "/a\r\nSet-Cookie: x=y": "/", "/log?build=b1#x": "/log?build=b1#x"} {
+		b := g.browser(t)
+		status, header, _ := b.do(http.MethodPost, "/enter", url.Values{"token": {" " + ann + "\n"}, "next": {next}})
+		if status != 303 || header.Get("Location") != want || !b.in() {
+			t.Errorf("%q: %d to %q, want %q", next, status, header.Get("Location"), want)
+		}
+	}
+	b := g.browser(t)
+	status, _, text := b.do(http.MethodPost, "/enter", url.Values{"token": {"sq_wrong"}, "next": {"/change?id=7"}})
+	if status != 401 || b.in() || strings.Contains(text, "sq_wrong") || !strings.Contains(text, `value="/change?id=7"`) || !strings.Contains(text, "This token is wrong") {
+		t.Errorf("%d %s", status, text)
+	}
+	// Behind https, the cookie goes by https only.
+	for _, c := range [][]string{{"Host", "queue.example.com"}, {"X-Forwarded-Proto", "https"}} {
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/enter", strings.NewReader(url.Values{"token": {ann}}.Encode())))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set(c[0], c[1])
+		if c[0] == "Host" {
+			r.Host = c[1]
+		}
+		answer := must((&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r))
+		_ = answer.Body.Close()
+		if cookie := answer.Header.Get("Set-Cookie"); !strings.Contains(cookie, "Secure") {
+			t.Errorf("%v: %s", c, cookie)
+		}
+	}
+	b = g.browser(t)
+	b.do(http.MethodPost, "/enter", url.Values{"token": {ann}})
+	g.remove(t, "ann")
+	if b.in() {
+		t.Error("a session outlives its token")
+	}
+}
+
+// A page elsewhere signs nobody in or out.
+func TestForeignFormsAreRefused(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.URL = "https://queue.example.com/" })
+	ann := g.add(t, "ann", access.Read)
+	in := g.browser(t)
+	in.do(http.MethodPost, "/enter", url.Values{"token": {ann}})
+	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
+		b := g.browser(t)
+		if status, header, _ := b.do(http.MethodPost, "/enter", url.Values{"token": {ann}}, headers...); status != 403 || header.Get("Set-Cookie") != "" {
+			t.Errorf("%v: %d %v", headers, status, header)
+		}
+		if status, _, _ := in.do(http.MethodPost, "/leave", url.Values{}, headers...); status != 403 || !in.in() {
+			t.Errorf("%v signs out: %d", headers, status)
+		}
+	}
+	for _, headers := range [][]string{nil, {"Sec-Fetch-Site", "same-origin"}, {"Origin", g.url}, {"Origin", "https://queue.example.com"}} {
+		b := g.browser(t)
+		if status, _, _ := b.do(http.MethodPost, "/enter", url.Values{"token": {ann}}, headers...); status != 303 || !b.in() {
+			t.Errorf("%v: %d", headers, status)
+		}
+	}
+}
+
+// A session goes on after a restart; a live page ends with what let it in.
+func TestLivePagesEndWithTheirTokens(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.Beat = 10 * time.Millisecond })
+	ann := g.add(t, "ann", access.Read)
+	b := g.browser(t)
+	b.do(http.MethodPost, "/enter", url.Values{"token": {ann}})
+	again := newWindow(t, func(o *app.ServerOptions) { o.Public, o.Access = false, g.dir })
+	moved := &browser{t, b.c, again.url} // cookies are a host's, whatever the port
+	if !moved.in() {
+		t.Error("a restart ends sessions")
+	}
+	streams := map[string]*bufio.Scanner{}
+	for name, do := range map[string]func(*http.Request) (*http.Response, error){"token": http.DefaultClient.Do, "session": b.c.Do} {
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/events", nil))
+		if name == "token" {
+			r.Header.Set("Authorization", "Bearer "+ann)
+		}
+		answer := must(do(r))
+		defer answer.Body.Close()
+		streams[name] = bufio.NewScanner(answer.Body)
+		await(t, streams[name], ": alive")
+	}
+	g.remove(t, "ann")
+	for name, lines := range streams {
+		for lines.Scan() {
+		}
+		if err := lines.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if status, _, _ := g.ask(t, http.MethodGet, "/events", "", "Authorization", "Bearer "+ann); status != 401 {
+		t.Errorf("it begins again: %d", status)
+	}
+}
+
+// Wrong tokens wait; however many there are, right ones do not.
+func TestWrongTokensHoldNobodyUp(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.WrongWait = time.Hour })
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	many := make(chan bool, 200)
+	for range 130 {
+		waiting.Go(func() {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/api/queue", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Authorization", "Bearer sq_wrong")
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return // cut off, in the end
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusTooManyRequests {
+				t.Errorf("a wrong token: %d", answer.StatusCode)
+			}
+			many <- true
+		})
+	}
+	for range 30 {
+		<-many // 100 wait
+	}
+	if status, _, _ := g.ask(t, http.MethodGet, "/api/queue", "", "Authorization", "Bearer "+ownToken); status != 200 {
+		t.Errorf("a right token: %d", status)
+	}
+	b := g.browser(t)
+	if status, _, _ := b.do(http.MethodPost, "/enter", url.Values{"token": {ownToken}}); status != 303 || !b.in() {
+		t.Errorf("signing in: %d", status)
+	}
+	if n := strings.Count(g.logs.String(), "wrong tokens or links"); n != 1 {
+		t.Errorf("the log speaks of it %d times", n)
+	}
+	cancel()
+	waiting.Wait()
+}
+
+// Where reading is public, commands are not.
+func TestPublicReading(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.Public = true })
+	for _, path := range []string{"/", "/api/queue", "/metrics", "/log?build=b1"} {
+		if status, _, text := g.ask(t, http.MethodGet, path, "", "Authorization", "Bearer wrong"); status != 200 || strings.Contains(text, "/leave") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	for _, path := range []string{"/api/land", "/api/pause", "/api/link"} {
+		if status, _, text := g.ask(t, http.MethodPost, path, `{"number":7,"user":"root"}`); status != 401 {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, _, _ := g.ask(t, http.MethodPost, "/api/land", `{"number":7}`, "Authorization", "Bearer "+g.add(t, "reader", access.Read)); status != 403 {
+		t.Errorf("a reader lands: %d", status)
+	}
+}
+
+// Why the server is not ready names repositories.
+func TestReadinessTellsStrangersLess(t *testing.T) {
+	g := newGuarded(t, func(o *app.ServerOptions) { o.Ready = func() error { return errors.New("acme/shop is not found") } })
+	if status, _, text := g.ask(t, http.MethodGet, "/readyz", ""); status != 503 || strings.Contains(text, "acme") || !strings.Contains(text, "token") {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _, text := g.ask(t, http.MethodGet, "/readyz", "", "Authorization", "Bearer "+ownToken); status != 503 || !strings.Contains(text, "acme/shop") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// In a real browser the button of a link signs in, under the policies that the pages have,
+// and a form of another site does not.
+func TestBrowserSignsIn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
+	chromium, err := exec.LookPath("chromium")
+	storetest.Need(t, "chromium", err == nil)
+	for _, c := range []struct {
+		name string
+		in   bool
+		page func(g *guarded, base string) string // the page that the browser opens
+	}{
+		{"by the link", true, func(g *guarded, base string) string { return base + g.server.Link() }},
+		{"by a form elsewhere", false, func(g *guarded, base string) string {
+			code := strings.TrimPrefix(g.server.Link(), "/enter?code=")
+			evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, `<form method=post action="`+base+`/enter"><input name=code value="`+code+`"></form><script>document.forms[0].submit()</script>`)
+			}))
+			t.Cleanup(evil.Close)
+			return strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGuarded(t, nil)
+			proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(g.url)))
+			proxy.ModifyResponse = func(r *http.Response) error { // the person at the browser presses the button
+				if r.Request.URL.Path != "/enter" || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+					return nil
+				}
+				text, err := io.ReadAll(r.Body)
+				page := regexp.MustCompile("</head>").ReplaceAllLiteralString(string(text), `<script src="/static/press.js" defer></script></head>`)
+				r.Body = io.NopCloser(strings.NewReader(page))
+				r.ContentLength = int64(len(page))
+				r.Header.Set("Content-Length", strconv.Itoa(len(page)))
+				return err
+			}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/static/press.js":
+					w.Header().Set("Content-Type", "text/javascript")
+					_, _ = io.WriteString(w, `const b = document.querySelector("form[action='/enter'] button"); if (document.querySelector("input[name=code]")) b.click();`)
+				case "/events":
+					w.WriteHeader(http.StatusNoContent) // a browser with an open stream never ends
+				default:
+					proxy.ServeHTTP(w, r)
+				}
+			}))
+			defer server.Close()
+			out, err := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(),
+				"--virtual-time-budget=5000", "--dump-dom", c.page(g, server.URL)).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in := strings.Contains(string(out), "acme/store"); in != c.in || !in && !strings.Contains(string(out), "not sent from a page of this server") {
+				t.Errorf("in: %t\n%s\n%s", in, out, g.logs)
+			}
+		})
+	}
+}
