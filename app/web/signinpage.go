@@ -22,7 +22,7 @@ func (p *Pages) Enter(w io.Writer, code string) error {
 	return p.render(w, "enter", struct {
 		page
 		Code string
-	}{page{Title: "Sign in", Bare: true}, code})
+	}{page{Title: "Sign in", Bare: true}, clean(code)})
 }
 
 // Leave renders the page that asks whether to sign out.

@@ -102,8 +102,12 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err := c.Isolate.choose(c, &o); err != nil {
 		return err
 	}
-	if open := opens(c.Listen); c.Open && open != "" {
+	switch open := opens(c.Listen); {
+	case open == "":
+	case c.Open:
 		log.Warn("everybody on "+open+" can read pages, logs and the API (--public)", "listen", c.Listen)
+	case !strings.HasPrefix(c.Public, "https://"):
+		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
 	}
 	s, err := startStack(ctx, o)
 	if err != nil {
