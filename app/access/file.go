@@ -12,7 +12,7 @@ import (
 // lockFile takes a lock that ends with the file, or with the process. It waits for others,
 // who hold it for as long as a small file takes to write.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) // root may write in the folder of others
 	if err != nil {
 		return nil, fmt.Errorf("the tokens cannot be changed: %w", err)
 	}
