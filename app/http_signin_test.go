@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -207,10 +208,15 @@ func TestBrowserSignsIn(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   bool
+		ends string                               // whose token is removed once the page listens
 		page func(g *guarded, base string) string // the page that the browser opens
 	}{
-		{"by the link", true, func(g *guarded, base string) string { return base + g.server.Link() }},
-		{"by a form elsewhere", false, func(g *guarded, base string) string {
+		{"by the link", true, "", func(g *guarded, base string) string { return base + g.server.Link() }},
+		{"until its token is removed", false, "ann", func(g *guarded, base string) string {
+			_, _, text := g.ask(t, http.MethodPost, "/api/link", "", "Authorization", "Bearer "+g.add(t, "ann", access.Read))
+			return base + mustDecode[app.APILink](t, text).Path
+		}},
+		{"by a form elsewhere", false, "", func(g *guarded, base string) string {
 			code := strings.TrimPrefix(g.server.Link(), "/enter?code=")
 			evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
@@ -240,7 +246,14 @@ func TestBrowserSignsIn(t *testing.T) {
 					w.Header().Set("Content-Type", "text/javascript")
 					_, _ = io.WriteString(w, `const b = document.querySelector("form[action='/enter'] button"); if (document.querySelector("input[name=code]")) b.click();`)
 				case "/events":
-					w.WriteHeader(http.StatusNoContent) // a browser with an open stream never ends
+					if c.ends == "" {
+						w.WriteHeader(http.StatusNoContent) // a browser with an open stream never ends
+						return
+					}
+					if err := access.NewTokens(g.dir).Remove(c.ends, noon()); err != nil && !errors.Is(err, access.ErrNoToken) {
+						t.Error(err)
+					}
+					proxy.ServeHTTP(w, r)
 				default:
 					proxy.ServeHTTP(w, r)
 				}
@@ -251,7 +264,11 @@ func TestBrowserSignsIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if in := strings.Contains(string(out), "acme/store"); in != c.in || !in && !strings.Contains(string(out), "not sent from a page of this server") {
+			turned := "not sent from a page of this server"
+			if c.ends != "" {
+				turned = "submitqueue token link"
+			}
+			if in := strings.Contains(string(out), "acme/store"); in != c.in || !in && !strings.Contains(string(out), turned) || c.ends != "" && !strings.Contains(g.logs.String(), "name="+c.ends) {
 				t.Errorf("in: %t\n%s\n%s", in, out, g.logs)
 			}
 		})
