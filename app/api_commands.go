@@ -128,13 +128,13 @@ func (s *Server) apiLand(c echo.Context) error {
 			return err
 		}
 	}
+	if err := s.laneRefused(c, q, cmd.Priority); err != nil {
+		return err
+	}
 	if q.Main.Tip != "" && q.Main.Config == nil {
 		return &problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
 			queue.ConfigPath + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
 			" without the queue: before it is there, nobody has said how a change is tested."}
-	}
-	if err := s.laneRefused(c, q, cmd.Priority); err != nil {
-		return err
 	}
 	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: "/land"}
 	if cmd.Retry {

@@ -79,7 +79,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return usageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Log: log}
+	o := stackOptions{Data: c.Data, Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
 	var err error
 	var late *lateApp // nil: nothing is left to do
 	if c.Forge == "local" {
@@ -93,7 +93,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
 		return err
 	}
-	if o.Token, o.TokenName, err = clientToken(c.Data); err != nil {
+	o.Open = c.Open
+	if o.Token, o.TokenOf, err = clientToken(c.Data); err != nil {
 		return err
 	}
 	if err := hideFromSteps(); err != nil {
@@ -113,7 +114,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token, User: o.TokenName}
+	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token, User: o.TokenOf}
 	if err := writeClient(c.Data, file); err != nil {
 		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
 		s.spawn(func(ctx context.Context) { keepWriting(ctx, log, func() error { return writeClient(c.Data, file) }) })

@@ -26,28 +26,28 @@ import (
 
 // stackOptions say what a server is made of. Data is a private folder.
 type stackOptions struct {
-	Data      string
-	Redis     string // URL; "" or "auto": see redisstore.Auto
-	Runners   int
-	Isolate   workers.Isolation // of the runners; "": none, and nobody is warned
-	UIDs      workers.UIDs      // for IsolateUID
-	Forget    bool              // for IsolateUID: homes of runners are emptied before each build
-	SlotsDir  string            // of the runners; "": below Data
-	Listen    string
-	Public    string   // URL under which people reach the server; "": its address
-	Hosts     []string // further names under which it answers
-	Open      bool     // everybody may read
-	Token     string   // the server's own
-	TokenName string   // in whose name it commands
-	Queues    []stackQueue
-	Receiver  map[string]forge.Receiver // of webhooks, by forge
-	Workers   workers.Controller        // nil: a pool of Runners
-	Requests  app.Requests              // of a forge without pull requests; nil: it has them
-	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
-	Identity  forge.Identity            // who makes commits; zero: as forge does
-	Signer    forge.Signer              // of commits; nil: they are not signed
-	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
-	Log       *slog.Logger
+	Data     string
+	Redis    string // URL; "" or "auto": see redisstore.Auto
+	Runners  int
+	Isolate  workers.Isolation // of the runners; "": none, and nobody is warned
+	UIDs     workers.UIDs      // for IsolateUID
+	Forget   bool              // for IsolateUID: homes of runners are emptied before each build
+	SlotsDir string            // of the runners; "": below Data
+	Listen   string
+	Public   string   // URL under which people reach the server; "": its address
+	Hosts    []string // further names under which it answers
+	Open     bool     // everybody may read
+	Token    string   // the server's own
+	TokenOf  string   // in whose name it commands
+	Queues   []stackQueue
+	Receiver map[string]forge.Receiver // of webhooks, by forge
+	Workers  workers.Controller        // nil: a pool of Runners
+	Requests app.Requests              // of a forge without pull requests; nil: it has them
+	Observer func(speculation.Turn)    // sees every turn; nil: nobody
+	Identity forge.Identity            // who makes commits; zero: as forge does
+	Signer   forge.Signer              // of commits; nil: they are not signed
+	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log      *slog.Logger
 }
 
 // stackQueue is one queue of a server.
@@ -154,8 +154,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenName, Access: o.Data, Public: o.Open, URL: o.Public,
-		Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
