@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +18,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// TokenVariable is the environment variable that the server and the command
-// line read the token of commands over HTTP from.
+// TokenVariable is the environment variable that the server reads its own token from, and
+// the command line the one that it sends.
 const TokenVariable = "SUBMITQUEUE_TOKEN"
 
 // apiEvent begins the ids of commands over HTTP.
@@ -36,11 +34,12 @@ type LandCommand struct {
 	Queue    string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number   int    `json:"number,omitempty"` // this or Branch
 	Branch   string `json:"branch,omitempty"`
-	User     string `json:"user"`               // who asks; needs the permission to land
+	User     string `json:"user,omitempty"`     // of older clients; who asks is whose token it is, who needs the permission to land
 	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
 	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
 
 	once queue.Digest // of the same command given again; "": it has no key
+	note string       // what of it does not count
 }
 
 // CancelCommand asks to take a change out of its queue.
@@ -48,14 +47,14 @@ type CancelCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	ID     string `json:"id,omitempty"`     // a change's id; this or Number
 	Number int    `json:"number,omitempty"` // a pull request's
-	User   string `json:"user"`
+	User   string `json:"user,omitempty"`   // as in LandCommand
 }
 
 // PauseCommand holds landings; builds go on.
 type PauseCommand struct {
 	Queue  string `json:"queue,omitempty"`
-	User   string `json:"user"`   // needs the permission over the queue
-	Reason string `json:"reason"` // shown to everybody who waits
+	User   string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
+	Reason string `json:"reason"`         // shown to everybody who waits
 }
 
 // ResumeCommand lets landings go on.
@@ -70,8 +69,10 @@ type ResumeCommand struct {
 type APIAccepted struct {
 	Queue  string    `json:"queue"`
 	Number int       `json:"number,omitempty"`
-	Event  string    `json:"event"` // id; the same for a repeated command
-	At     time.Time `json:"at"`    // when it came, by the server's clock
+	Event  string    `json:"event"`          // id; the same for a repeated command
+	At     time.Time `json:"at"`             // when it came, by the server's clock
+	User   string    `json:"user"`           // in whose name it is given
+	Note   string    `json:"note,omitempty"` // what of it does not count
 }
 
 // Requests are what a forge without pull requests has in their place. Errors:
@@ -92,25 +93,6 @@ type Requests interface {
 // branch. It goes on after that: the queue refuses what it cannot follow.
 const freshLimit = 5 * time.Second
 
-// authorized lets only requests with the right bearer token through. Tokens are
-// compared by digest, in constant time.
-func (s *Server) authorized(next echo.HandlerFunc) echo.HandlerFunc {
-	want := sha256.Sum256([]byte(s.o.Token))
-	return func(c echo.Context) error {
-		if s.o.Token == "" {
-			return &problem{http.StatusForbidden, "Commands over HTTP are off. Start the server with " + TokenVariable +
-				" set, or comment /land on the pull request."}
-		}
-		scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="submitqueue"`)
-			return &problem{http.StatusUnauthorized, "The token is missing or wrong. Send the header `Authorization: Bearer TOKEN` with the server's " + TokenVariable + "."}
-		}
-		return next(c)
-	}
-}
-
 // branchPrefix may be before a branch, and tells one that is called 7 from request 7.
 const branchPrefix = "refs/heads/"
 
@@ -127,9 +109,8 @@ func (s *Server) apiLand(c echo.Context) error {
 	if local != nil {
 		cmd.Branch = strings.TrimPrefix(cmd.Branch, branchPrefix)
 	}
+	cmd.User, cmd.note = as(c, cmd.User)
 	switch {
-	case !plainName(cmd.User, 100):
-		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
 	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
 		return &problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
 	case (cmd.Number > 0) == (cmd.Branch != ""):
@@ -146,6 +127,9 @@ func (s *Server) apiLand(c echo.Context) error {
 		if q, err = s.fresh(c.Request().Context(), q); err != nil {
 			return err
 		}
+	}
+	if err := s.laneRefused(c, q, cmd.Priority); err != nil {
+		return err
 	}
 	if q.Main.Tip != "" && q.Main.Config == nil {
 		return &problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
@@ -173,7 +157,7 @@ func (s *Server) apiLand(c echo.Context) error {
 			land.Comment = forge.RequestComment(land.Number, asked) // the same command, should the forge bring it, too
 		}
 	}
-	return s.submit(c, q.Name, land, at)
+	return s.submit(c, q.Name, land, APIAccepted{At: moment(at), Note: cmd.note})
 }
 
 // openRequest opens, or finds, the request of a forge without pull requests.
@@ -238,9 +222,8 @@ func (s *Server) apiCancel(c echo.Context) error {
 	if err := readCommand(c, &cmd); err != nil {
 		return err
 	}
+	user, note := as(c, cmd.User)
 	switch {
-	case !plainName(cmd.User, 100):
-		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
 	case (cmd.Number > 0) == (cmd.ID != ""):
 		return &problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
 	}
@@ -258,7 +241,7 @@ func (s *Server) apiCancel(c echo.Context) error {
 	if v.Change.Phase.Final() {
 		return &problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
 	}
-	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: cmd.User, Body: "/land cancel"}, s.now())
+	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, APIAccepted{At: moment(s.now()), Note: note})
 }
 
 func (s *Server) apiPause(c echo.Context) error {
@@ -282,10 +265,8 @@ func (s *Server) apiResume(c echo.Context) error {
 }
 
 // aboutQueue puts a command into the inbox that is given on no pull request.
-func (s *Server) aboutQueue(c echo.Context, name, user, command string) error {
-	if !plainName(user, 100) {
-		return &problem{http.StatusBadRequest, "Say who asks: `user` is one word."}
-	}
+func (s *Server) aboutQueue(c echo.Context, name, said, command string) error {
+	user, note := as(c, said)
 	q, err := s.named(name)
 	if err != nil {
 		return err
@@ -297,12 +278,12 @@ func (s *Server) aboutQueue(c echo.Context, name, user, command string) error {
 			return err
 		}
 	}
-	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, at)
+	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, APIAccepted{At: moment(at), Note: note})
 }
 
-// submit puts a command that came at a moment into a queue's inbox as if it had
-// been a comment. The comment's id is the event's: no forge has such a comment.
-func (s *Server) submit(c echo.Context, name string, e queue.Commented, at queue.Instant) error {
+// submit puts a command into a queue's inbox as if it had been a comment, and completes the
+// answer. The comment's id is the event's: no forge has such a comment.
+func (s *Server) submit(c echo.Context, name string, e queue.Commented, a APIAccepted) error {
 	key := c.Request().Header.Get("Idempotency-Key")
 	if key == "" {
 		key = s.o.Random()
@@ -315,7 +296,8 @@ func (s *Server) submit(c echo.Context, name string, e queue.Commented, at queue
 		return s.notStored(name, err)
 	}
 	s.log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
-	writeJSON(c.Response(), http.StatusAccepted, APIAccepted{Queue: name, Number: e.Number, Event: id, At: moment(at)})
+	a.Queue, a.Number, a.Event, a.User = name, e.Number, id, e.Author
+	writeJSON(c.Response(), http.StatusAccepted, a)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 // ForgetCommand takes passes back: what is a target, step=NAME, both, or key=ID.
 type ForgetCommand struct {
 	Queue string `json:"queue,omitempty"`
-	User  string `json:"user"` // needs the permission over the queue
+	User  string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
 	What  string `json:"what"`
 }
 

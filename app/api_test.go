@@ -136,7 +136,7 @@ func (b *branches) Tip(context.Context) (queue.CommitID, error) {
 }
 
 func withToken(o *app.ServerOptions) {
-	o.Token = "secret"
+	o.Token, o.TokenName = "secret", "lena"
 	o.Requests = &branches{tip: "beef"}
 }
 
@@ -181,8 +181,8 @@ func TestAPICommands(t *testing.T) {
 		{"land nothing", "/api/land", `{"user":"lena"}`, 400, "what to land", ""},
 		{"land both", "/api/land", `{"number":7,"branch":"feature","user":"lena"}`, 400, "what to land", ""},
 		{"land a negative number", "/api/land", `{"number":-7,"user":"lena"}`, 400, "what to land", ""},
-		{"land for nobody", "/api/land", `{"number":7}`, 400, "who asks", ""},
-		{"land for two words", "/api/land", `{"number":7,"user":"le\nna"}`, 400, "who asks", ""},
+		{"land in the token's name", "/api/land", `{"number":7}`, 202, `"user":"lena"}`, "/land"},
+		{"land for somebody else", "/api/land", `{"number":7,"user":"omar"}`, 202, "in the name of lena, whose token it came with", "/land"},
 		{"land elsewhere", "/api/land", `{"queue":"x","number":7,"user":"lena"}`, 404, "no such queue", ""},
 		{"land with an unknown key", "/api/land", `{"nummer":7,"user":"lena"}`, 400, "nummer", ""},
 		{"land twice in one body", "/api/land", `{"number":7,"user":"lena"}{}`, 400, "more than one value", ""},
@@ -196,12 +196,12 @@ func TestAPICommands(t *testing.T) {
 		{"cancel what is not there", "/api/cancel", `{"number":6,"user":"lena"}`, 404, "no such change. It may have ended long ago.", ""},
 		{"pause", "/api/pause", `{"user":"lena","reason":"release  day\n/land"}`, 202, `"queue":"acme/store@main"`, "/queue pause release day /land"},
 		{"pause without a reason", "/api/pause", `{"user":"lena","reason":" \n"}`, 400, "Say why", ""},
-		{"pause for nobody", "/api/pause", `{"reason":"x"}`, 400, "who asks", ""},
+		{"pause for somebody else", "/api/pause", `{"user":"omar","reason":"x"}`, 202, "in the name of lena", "/queue pause x"},
 		{"pause elsewhere", "/api/pause", `{"queue":"x","user":"lena","reason":"x"}`, 404, "no such queue", ""},
 		{"resume", "/api/resume", `{"user":"lena"}`, 202, `"queue":"acme/store@main"`, "/queue resume"},
-		{"resume for nobody", "/api/resume", `{}`, 400, "who asks", ""},
+		{"resume in the token's name", "/api/resume", `{}`, 202, `"user":"lena"`, "/queue resume"},
 		{"cancel nothing", "/api/cancel", `{"user":"lena"}`, 400, "what to cancel", ""},
-		{"cancel for nobody", "/api/cancel", `{"number":7}`, 400, "who asks", ""},
+		{"cancel in the token's name", "/api/cancel", `{"number":7}`, 202, `"user":"lena"`, "/land cancel"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWindow(t, withToken)

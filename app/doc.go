@@ -36,6 +36,10 @@
 // meets the damage waits for it, and begins again. What only the mirror had follows from
 // the state (perform_remake.go).
 //
+// Who asks over HTTP is settled before a handler sees the request (http_access.go): an address
+// is closed unless Server.open names it, and a command is given in the name of its token.
+// Tokens, sessions and links are package access; the pages of the way in are http_signin.go.
+//
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
 // spooled (intake_drain.go) and turns stop; nothing is forgotten.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/access"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
@@ -56,7 +57,11 @@ type ServerOptions struct {
 	Intake      http.Handler            // nil: webhooks are answered with 404
 	Ready       func() error            // nil: always ready
 	Words       Words                   // of the forge; zero: pull requests and comments
-	Token       string                  // bearer token of the commands over HTTP; "": they are off
+	Token       string                  // the server's own token, which may do everything; "": it has none
+	TokenName   string                  // in whose name it commands; default: operator
+	Access      string                  // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
+	Public      bool                    // everybody may read
+	URL         string                  // under which people reach it; "": nobody has said
 	Requests    Requests                // of a forge without pull requests; nil: it has them
 	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
 	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
@@ -66,6 +71,7 @@ type ServerOptions struct {
 	ReadTimeout time.Duration           // of a whole request; default 30 s
 	Beat        time.Duration           // between signs of life on a live page; default 20 s
 	Pace        time.Duration           // least time between two updates of a live page; default 500 ms
+	WrongWait   time.Duration           // before a wrong token is answered; default 1 s
 }
 
 // Server is the server's HTTP side: webhooks, pages, JSON API, metrics, health.
@@ -74,6 +80,7 @@ type Server struct {
 	pages   *web.Pages
 	log     *slog.Logger
 	hosts   hosts
+	gate    *gate
 	http    *http.Server
 	closing chan struct{} // closed when Shutdown begins: ends live pages
 
@@ -99,14 +106,19 @@ func NewServer(o ServerOptions) *Server {
 	o.ReadTimeout = orDefault(o.ReadTimeout, 30*time.Second)
 	o.Beat = orDefault(o.Beat, 20*time.Second)
 	o.Pace = orDefault(o.Pace, 500*time.Millisecond)
+	o.WrongWait = orDefault(o.WrongWait, wrongWait)
+	if o.TokenName == "" {
+		o.TokenName = "operator"
+	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation)}),
+		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),
 		silent:  map[net.Conn]bool{},
 	}
+	s.gate = s.newGate()
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		ReadTimeout:       o.ReadTimeout,
@@ -210,7 +222,7 @@ func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.observe, secure, s.recovered, s.known)
+	e.Use(s.observe, secure, s.recovered, s.known, s.closed)
 	get := func(path string, h echo.HandlerFunc) { e.Match([]string{http.MethodGet, http.MethodHead}, path, h) }
 
 	get("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "alive\n") })
@@ -230,11 +242,17 @@ func (s *Server) routes() http.Handler {
 	get("/api/log", s.apiLog)
 	get("/api/ledger", s.apiLedger)
 	get("/api/forget", s.apiForgetting)
-	e.POST("/api/land", s.apiLand, s.authorized)
-	e.POST("/api/cancel", s.apiCancel, s.authorized)
-	e.POST("/api/pause", s.apiPause, s.authorized)
-	e.POST("/api/resume", s.apiResume, s.authorized)
-	e.POST("/api/forget", s.apiForget, s.authorized)
+	e.POST("/api/land", s.apiLand, s.needs(access.Land, "land"))
+	e.POST("/api/cancel", s.apiCancel, s.needs(access.Land, "cancel"))
+	e.POST("/api/pause", s.apiPause, s.needs(access.Admin, "pause landings"))
+	e.POST("/api/resume", s.apiResume, s.needs(access.Admin, "let landings go on"))
+	e.POST("/api/forget", s.apiForget, s.needs(access.Admin, "have passes forgotten"))
+	e.POST("/api/link", s.apiLink)
+
+	get(enterPath, s.enterPage)
+	e.POST(enterPath, s.enter)
+	get(leavePath, s.leavePage)
+	e.POST(leavePath, s.leave)
 
 	get("/", s.homePage)
 	get("/queue", s.queuePage)
@@ -252,7 +270,11 @@ func (s *Server) routes() http.Handler {
 func (s *Server) ready(c echo.Context) error {
 	if s.o.Ready != nil {
 		if err := s.o.Ready(); err != nil {
-			return c.String(http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
+			why := err.Error() // names repositories
+			if !s.still(c) {
+				why = "whoever asks with a token or a session is told why"
+			}
+			return c.String(http.StatusServiceUnavailable, "not ready: "+why+"\n")
 		}
 	}
 	return c.String(http.StatusOK, "ready\n")
@@ -298,7 +320,7 @@ var errPanicked = errors.New("app: a handler panicked")
 func secure(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", policy("'none'"))
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -306,6 +328,11 @@ func secure(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		return next(c)
 	}
+}
+
+// policy is the content security policy of a page whose forms may go somewhere.
+func policy(forms string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action " + forms + "; frame-ancestors 'none'"
 }
 
 // mounted serves a handler that keeps its own deadlines: a git fetch or a

@@ -14,7 +14,8 @@ const eventWrite = 15 * time.Second
 
 // events is the stream that keeps pages live: it says "changed" whenever any
 // queue has changed, not more often than Pace, and the page fetches itself
-// again. A comment every Beat keeps proxies from closing the stream.
+// again. A comment every Beat keeps proxies from closing the stream. The stream
+// ends within a Beat when who reads it may no longer.
 func (s *Server) events(c echo.Context) error {
 	w := c.Response()
 	unhurried(w)
@@ -36,10 +37,16 @@ func (s *Server) events(c echo.Context) error {
 		case <-s.closing:
 			return nil
 		case <-beat.C:
+			if !s.still(c) {
+				return nil
+			}
 			if err := say(w, ": alive\n\n"); err != nil {
 				return nil
 			}
 		case <-changed:
+			if !s.still(c) {
+				return nil
+			}
 			changed = s.o.Source.Changed() // before the page reads: nothing falls between
 			if err := say(w, "event: changed\ndata: {}\n\n"); err != nil {
 				return nil

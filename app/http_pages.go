@@ -101,7 +101,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	default:
 		s.log.Error("a request failed", "route", c.Path(), "error", err)
 	}
-	if strings.HasPrefix(c.Request().URL.Path, "/api/") || c.Request().Method == http.MethodPost {
+	r := c.Request()
+	if p.Status == http.StatusUnauthorized && wantsPage(r) {
+		if err := s.signIn(c, p.Status, web.SignIn{Next: ownPath(r.URL.RequestURI())}); err != nil {
+			s.log.Error("the page to sign in cannot be sent", "error", err)
+		}
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodPost || p.Status == http.StatusUnauthorized {
 		writeJSON(c.Response(), p.Status, APIError{Error: p.Text})
 		return
 	}

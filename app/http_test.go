@@ -150,7 +150,7 @@ func newWindow(t *testing.T, change func(*app.ServerOptions)) *window {
 		}}
 	w := &window{source: s, logs: &bytes.Buffer{}}
 	o := app.ServerOptions{
-		Address: "127.0.0.1:0", Source: s, Now: noon, Pace: time.Millisecond, Log: slog.New(slog.NewTextHandler(w.logs, nil)),
+		Address: "127.0.0.1:0", Source: s, Now: noon, Pace: time.Millisecond, Public: true, WrongWait: time.Millisecond, Log: slog.New(slog.NewTextHandler(w.logs, nil)),
 	}
 	if change != nil {
 		change(&o)

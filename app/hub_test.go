@@ -183,7 +183,7 @@ func (h *hub) start(o hubOptions) {
 		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) }, Targets: func() []string { return o.targets },
 		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
-	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready,
+	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready, Public: true,
 		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
 			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})

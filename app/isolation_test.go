@@ -8,14 +8,18 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// That nothing keeps steps from the server is said on every page and by the API.
+// That nothing keeps steps from the server is said on every page with something of a queue,
+// and by the API; pages that strangers may see say nothing of it.
 func TestIsolationIsSaid(t *testing.T) {
 	for isolation, loud := range map[workers.Isolation]bool{workers.IsolateNone: true, workers.IsolateUID: false, "": false} {
 		w := newWindow(t, func(o *app.ServerOptions) { o.Isolation = isolation })
-		for _, path := range []string{"/", "/queue?queue=acme%2Fstore%40main", "/change?queue=acme%2Fstore%40main&id=7", "/nowhere"} {
+		for _, path := range []string{"/", "/queue?queue=acme%2Fstore%40main", "/change?queue=acme%2Fstore%40main&id=7"} {
 			if _, _, body := w.get(t, path); strings.Contains(body, "Steps run as the same user as this server") != loud {
 				t.Errorf("isolation %q, %s: it is said: %t", isolation, path, !loud)
 			}
+		}
+		if _, _, body := w.get(t, "/nowhere"); strings.Contains(body, "Steps run") {
+			t.Errorf("isolation %q: strangers are told of it", isolation)
 		}
 		_, _, body := w.get(t, "/api/queues")
 		if got := mustDecode[[]app.APIQueueSummary](t, body); got[0].Isolation != string(isolation) {

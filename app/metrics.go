@@ -20,6 +20,7 @@ type Metrics struct {
 	spool       prometheus.Gauge
 	storeErrors *prometheus.CounterVec
 	panics      prometheus.Counter
+	refused     prometheus.Counter
 
 	turns    *prometheus.HistogramVec
 	puts     *prometheus.CounterVec
@@ -49,6 +50,7 @@ func NewMetrics() *Metrics {
 		webhooks:    counters("webhooks_total", "Webhooks by the forge's name of the event and by what came of them.", "event", "result"),
 		spool:       prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "spool_length", Help: "Deliveries on disk that the store has not taken yet."}),
 		storeErrors: counters("store_errors_total", "Failed calls of the store (Redis).", "operation"),
+		refused:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "http_wrong_tokens_total", Help: "Requests with a token or a link that does not count."}),
 		panics:      prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "http_panics_total", Help: "Requests whose handler panicked."}),
 
 		turns:    histograms("turn_duration_seconds", "Turns of a queue: load to commit.", seconds(.001, 2, 14), "queue"),
@@ -69,7 +71,7 @@ func NewMetrics() *Metrics {
 		paused:     gauges("paused", "1 while the queue is paused.", "queue"),
 	}
 	m.limits = &limits{now: time.Now}
-	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turns, m.puts, m.actions, m.builds,
+	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.refused, m.turns, m.puts, m.actions, m.builds,
 		m.verdicts, m.parks, m.healings, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

@@ -63,7 +63,8 @@ type Words interface {
 // Options are what Pages need.
 type Options struct {
 	Words   Words  // required
-	Warning string // shown on every page; "": none
+	Warning string // shown on every page but the way in; "": none
+	Closed  bool   // who reads them has signed in, and may sign out
 }
 
 // Pages renders pages. Its methods may be called at the same time.
@@ -75,8 +76,9 @@ type Pages struct {
 // New returns the pages.
 func New(o Options) *Pages {
 	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade"} {
-		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": func() string { return o.Warning }}).ParseFS(templates,
+	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
+		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{
+			"warning": func() string { return o.Warning }, "closed": func() bool { return o.Closed }}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return p
@@ -105,6 +107,7 @@ type page struct {
 	Queue string // name of the queue the page is about; empty: none
 	Noun  string // what a change is
 	Live  bool
+	Bare  bool // its reader may not be known: it shows nothing of the server
 }
 
 // Queues renders the list of queues.
@@ -127,7 +130,7 @@ func (p *Pages) Problem(w io.Writer, status int, text string) error {
 		page
 		Status int
 		Text   string
-	}{page{Title: http.StatusText(status)}, status, clean(text)})
+	}{page{Title: http.StatusText(status), Bare: true}, status, clean(text)})
 }
 
 func (p *Pages) render(w io.Writer, name string, model any) error {

@@ -32,6 +32,7 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	upgraded.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2", Proven: 120, Total: 900}
 	failing.Upgrade = &queue.UpgradeView{From: "go/1", To: "go/2" + hostile, Red: []string{hostile}}
 	all := setupPages()
+	maps.Copy(all, signInPages())
 	maps.Copy(all, map[string]func(*web.Pages, io.Writer) error{
 		"queue":  func(p *web.Pages, w io.Writer) error { return p.Queue(w, queued, noon()) },
 		"paused": func(p *web.Pages, w io.Writer) error { return p.Queue(w, paused, noon()) },

@@ -45,7 +45,7 @@ func (f *benchLocal) started(_ context.Context, c *benchChild) error {
 
 func (f *benchLocal) land(ctx context.Context, branch string) (int, error) {
 	var ok app.APIAccepted
-	err := f.client.call(ctx, http.MethodPost, "/api/land", app.LandCommand{Branch: branch, User: benchUser}, &ok)
+	err := f.client.call(ctx, http.MethodPost, "/api/land", app.LandCommand{Branch: branch}, &ok)
 	return ok.Number, err
 }
 

@@ -115,7 +115,7 @@ func (o benchOrders) serve(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(logFile, nil))
 	w := &benchWatch{out: json.NewEncoder(os.Stdout), actions: map[string]int64{}}
 	builds := workers.NewInstant(o.Slots)
-	options := stackOptions{Data: o.Data, Redis: o.Redis, Listen: "127.0.0.1:0", Token: o.Token, Log: log,
+	options := stackOptions{Data: o.Data, Redis: o.Redis, Listen: "127.0.0.1:0", Token: o.Token, TokenOf: benchUser, Log: log,
 		Workers: builds, Observer: w.turn}
 	if o.GitHub != nil {
 		g := o.GitHub

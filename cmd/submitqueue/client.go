@@ -113,7 +113,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return err
 	}
 	if res.StatusCode == http.StatusUnauthorized {
-		return &answered{res.StatusCode, fmt.Sprintf("%s wants its token: set %s to the one it was started with; if that was none, its data folder has the one it made, in %s",
+		return &answered{res.StatusCode, fmt.Sprintf("%s wants a token that counts: set %s to yours, which submitqueue token add NAME makes where the server runs; the server's own is in %s of its data folder (--data)",
 			c.base, app.TokenVariable, filepath.Base(clientPath("")))}
 	}
 	if res.StatusCode/100 != 2 {
@@ -129,11 +129,12 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// userName is who runs this program.
 func userName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
+	if u, err := user.Current(); err == nil && u.Username != "" && !strings.ContainsFunc(u.Username, unicode.IsSpace) {
 		return u.Username
 	}
-	return "unknown"
+	return "operator"
 }
 
 // oneLine and printable keep hostile text from speaking to the terminal.

@@ -161,7 +161,7 @@ func (c *crashed) asked(ctx context.Context, n int) bool {
 	if err != nil {
 		return false
 	}
-	body := fmt.Sprintf(`{"branch":%q,"user":"ann"}`, branch(n))
+	body := fmt.Sprintf(`{"branch":%q}`, branch(n))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL+"/api/land", strings.NewReader(body))
 	if err != nil {
 		return false

@@ -182,6 +182,7 @@ func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
 	if err != nil {
 		return err
 	}
+	d.options.Open = p.Bare == "" // what it has made itself is no secret
 	d.options.Queues = []stackQueue{{Repository: d.name, Branch: p.Branch, Forge: f, URL: d.page()}}
 	if d.stack, err = startStack(ctx, d.options); err != nil {
 		return err
@@ -313,7 +314,11 @@ func (d *demoStack) Links() demo.Links {
 	if d.keeps {
 		redis += "; the demo's keys begin with sq:{" + d.options.Queues[0].name() + "}"
 	}
-	return demo.Links{Clone: d.repo.CloneURL(), Dashboard: d.stack.base, Pulls: d.page(),
+	dashboard := d.stack.base
+	if !d.options.Open {
+		dashboard += d.stack.server.Link()
+	}
+	return demo.Links{Clone: d.repo.CloneURL(), Dashboard: dashboard, Pulls: d.page(),
 		Notes: []string{"Redis: " + redis, "Server log: " + d.logFile}}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,16 +34,7 @@ func (s *serving) serves(names ...string) {
 
 func (s *serving) metrics() string {
 	s.t.Helper()
-	resp, err := http.Get(s.base + "/metrics")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(text)
+	return string(s.get("/metrics"))
 }
 
 // Repositories come and go with what GitHub tells of installations, and with

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/access"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -19,8 +20,9 @@ import (
 const attacks = `won() { echo "WON: $*"; exit 1; }
 data=DATA slots=SLOTS
 ls $data >/dev/null 2>&1 && won list the data folder
-for f in client.json server-id redis/redis.sock redis/lock; do test -e $data/$f && won see $f; done
-cat $data/client.json 2>/dev/null && won read the token
+for f in client.json tokens.json sessions.json server-id redis/redis.sock redis/lock; do test -e $data/$f && won see $f; done
+cat $data/client.json $data/tokens.json 2>/dev/null && won read the tokens
+echo '{"version":1}' 2>/dev/null >$data/tokens.json && won write the tokens
 for p in /proc/[0-9]*; do
   test "$(stat -c %u $p 2>/dev/null)" = "$(id -u)" && continue
   grep -aq . $p/environ 2>/dev/null && won the environment of $p
@@ -85,6 +87,9 @@ func TestStepsAreGuests(t *testing.T) {
 			c.git(w, "commit", "-qam", "Attack")
 			c.git(w, "push", "-q", "origin", branch(0))
 			c.start()
+			if _, err := access.NewTokens(c.data).Add(access.Token{Name: "ann", Role: access.Admin, Made: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
 			c.ask(t.Context(), 0)
 			until := time.Now().Add(2 * time.Minute)
 			for c.decided() < 1 {

@@ -33,7 +33,7 @@ func (l *landCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.LandCommand{Queue: l.Queue, User: userName(), Branch: l.What, Retry: l.Retry, Priority: l.Priority}
+	cmd := app.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.Branch = n, ""
 	}
@@ -117,7 +117,7 @@ func (l *cancelCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.CancelCommand{Queue: l.Queue, User: userName(), ID: l.ID}
+	cmd := app.CancelCommand{Queue: l.Queue, ID: l.ID}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.ID = n, ""
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -37,11 +36,8 @@ func (l *lateApp) start(s *stack) error {
 	if l.setup == nil {
 		return l.made(l.app)
 	}
-	out := l.c.out
-	if out == nil {
-		out = os.Stderr
-	}
-	l.setup.announce(out, s.base)
+	l.setup.admits(s.server.Admit)
+	l.setup.announce(l.c.console(), s.base)
 	return nil
 }
 

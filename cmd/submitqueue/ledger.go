@@ -118,9 +118,8 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 
 // forget gives the command and waits until it is followed.
 func (l *ledgerForgetCommand) forget(ctx context.Context, c *client, what string) error {
-	name := userName()
 	done := false
-	_, err := c.command(ctx, "/api/forget", app.ForgetCommand{Queue: l.Queue, User: name, What: what}, func(q app.APIQueue, at time.Time) bool {
+	_, err := c.command(ctx, "/api/forget", app.ForgetCommand{Queue: l.Queue, What: what}, func(q app.APIQueue, at time.Time) bool {
 		var notes []app.APINote
 		path := "/api/history?" + url.Values{"queue": {q.Name}, "max": {"20"}}.Encode()
 		if err := c.call(ctx, http.MethodGet, path, nil, &notes); err != nil {

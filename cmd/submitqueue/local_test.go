@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata")) }
 
 // scripts are the scripts of a folder, with the commands that they may use.
 func scripts(dir string) testscript.Params {
-	return testscript.Params{
+	p := testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{
@@ -92,6 +93,8 @@ func scripts(dir string) testscript.Params {
 			},
 		},
 	}
+	maps.Copy(p.Cmds, tokenCommands())
+	return p
 }
 
 // appears waits for a file.

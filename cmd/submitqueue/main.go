@@ -24,6 +24,7 @@ type cli struct {
 	Pause     pauseCommand     `cmd:"" help:"Hold landings, saying why; builds go on."`
 	Blame     blameCommand     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
 	Resume    resumeCommand    `cmd:"" help:"Let landings go on."`
+	Token     tokenCommand     `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
 	Ledger    ledgerCommand    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Doctor    doctorCommand    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
 	Init      initCommand      `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`

@@ -65,7 +65,12 @@ func (s *serving) queue(name string) (q app.APIQueue) {
 
 func (s *serving) get(path string) []byte {
 	s.t.Helper()
-	resp, err := http.Get(s.base + path)
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}

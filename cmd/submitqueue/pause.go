@@ -28,7 +28,7 @@ func (l *pauseCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.PauseCommand{Queue: l.Queue, User: userName(), Reason: reason}
+	cmd := app.PauseCommand{Queue: l.Queue, Reason: reason}
 	q, err := c.command(ctx, "/api/pause", cmd, func(q app.APIQueue, at time.Time) bool { return q.Paused && !q.PausedAt.Before(at) })
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (l *resumeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.command(ctx, "/api/resume", app.ResumeCommand{Queue: l.Queue, User: userName()},
+	q, err := c.command(ctx, "/api/resume", app.ResumeCommand{Queue: l.Queue},
 		func(q app.APIQueue, _ time.Time) bool { return q.Away == "" && !q.Paused })
 	if err != nil {
 		return err

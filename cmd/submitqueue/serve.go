@@ -31,6 +31,7 @@ type serveCommand struct {
 	Branch    string       `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
 	Listen    string       `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
 	Public    string       `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Open      bool         `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
 	Hosts     []string     `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
 	Data      string       `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
 	Redis     string       `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
@@ -45,6 +46,14 @@ type serveCommand struct {
 	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
 
 	out io.Writer // for what is only for the console; nil: standard error
+}
+
+// console is where what is only for whoever has started the server is printed.
+func (c *serveCommand) console() io.Writer {
+	if c.out == nil {
+		return os.Stderr
+	}
+	return c.out
 }
 
 // dataFolder is where a server keeps its files unless it is told otherwise,
@@ -84,7 +93,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
 		return err
 	}
-	if o.Token, err = clientToken(c.Data); err != nil {
+	o.Open = c.Open
+	if o.Token, o.TokenOf, err = clientToken(c.Data); err != nil {
 		return err
 	}
 	if err := hideFromSteps(); err != nil {
@@ -93,14 +103,18 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err := c.Isolate.choose(c, &o); err != nil {
 		return err
 	}
-	if open := opens(c.Listen); open != "" {
-		log.Warn("pages and API can be read without a login from "+open+"; put authentication in front, or listen on 127.0.0.1", "listen", c.Listen)
+	switch open := opens(c.Listen); {
+	case open == "":
+	case c.Open:
+		log.Warn("everybody on "+open+" can read pages, logs and the API (--public)", "listen", c.Listen)
+	case !strings.HasPrefix(c.Public, "https://"):
+		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
 	}
 	s, err := startStack(ctx, o)
 	if err != nil {
 		return err
 	}
-	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token}
+	file := clientFile{URL: "http://" + reachable(s.server.Addr()), Token: o.Token, User: o.TokenOf}
 	if err := writeClient(c.Data, file); err != nil {
 		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
 		s.spawn(func(ctx context.Context) { keepWriting(ctx, log, func() error { return writeClient(c.Data, file) }) })
@@ -109,6 +123,9 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		if err := late.start(s); err != nil {
 			return errors.Join(err, s.close())
 		}
+	}
+	if !c.Open && (late == nil || late.setup == nil) { // the link of a set-up signs in as well
+		announceLink(c.console(), s.base+s.server.Link())
 	}
 	log.Info("serving", "url", s.base, "redis", s.redis, "queues", s.queues.Queues(), "runners", c.Runners)
 	var failed error
@@ -220,20 +237,35 @@ func repositoryURL(api, name string) string {
 type clientFile struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
+	User  string `json:"user,omitempty"` // in whose name the token commands
 }
 
 func clientPath(data string) string { return filepath.Join(data, "client.json") }
 
-// clientToken returns the token of commands over HTTP: the environment's, the
-// one of the last start, or a new one.
-func clientToken(data string) (string, error) {
-	if t := os.Getenv(app.TokenVariable); t != "" {
-		return t, nil
+// leastToken is how long the server's own token is at least, where its operator chose it.
+const leastToken = 16
+
+// clientToken returns the server's own token, the environment's, the one of the last start,
+// or a new one, and in whose name it commands: the user that the server runs as, unless the
+// file of the last start names another.
+func clientToken(data string) (token, user string, err error) {
+	f, err := readClient(data)
+	if err != nil {
+		f = clientFile{}
 	}
-	if f, err := readClient(data); err == nil && f.Token != "" {
-		return f.Token, nil
+	if f.User == "" {
+		f.User = userName()
 	}
-	return rand.Text(), nil
+	switch t := os.Getenv(app.TokenVariable); {
+	case t != "" && len(t) < leastToken:
+		return "", "", fmt.Errorf("%s has %d characters, and could be guessed: take %d or more, such as those of openssl rand -hex 16; or leave it out, and the server makes one",
+			app.TokenVariable, len(t), leastToken)
+	case t != "":
+		return t, f.User, nil
+	case f.Token != "":
+		return f.Token, f.User, nil
+	}
+	return rand.Text(), f.User, nil
 }
 
 func readClient(data string) (f clientFile, err error) {

@@ -26,7 +26,8 @@ import (
 // setup is the page on which the person who has started the server makes its
 // GitHub App, by GitHub's manifest flow:
 //
-//	GET  /setup?token=T   the token of the console opens a session of this browser
+//	GET  /setup?token=T   the token of the console opens a session of this browser, and
+//	                      signs it in to the other pages
 //	GET  /setup           the form
 //	POST /setup/start     checks it, and hands the manifest to GitHub with a state
 //	GET  /setup/made      GitHub sends the person back with the state and a code
@@ -40,8 +41,9 @@ type setup struct {
 
 	mu      sync.Mutex
 	done    bool
-	session string // the cookie's value; "": none is open
-	form    string // the value that the session's form sends back
+	session string                                   // the cookie's value; "": none is open
+	form    string                                   // the value that the session's form sends back
+	admit   func(http.ResponseWriter, *http.Request) // signs the session's browser in to the server; nil: it cannot yet
 	states  map[string]setupState
 	made    *web.SetupMade // for the session that has made the App, which may load it again for a while
 	madeAt  time.Time
@@ -111,6 +113,13 @@ func (s *setup) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// admits says how a browser is signed in to the server, which runs now.
+func (s *setup) admits(admit func(http.ResponseWriter, *http.Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit = admit
+}
+
 // inside says whether the request comes from the browser that has shown the
 // token.
 func (s *setup) inside(r *http.Request) bool {
@@ -126,6 +135,9 @@ func (s *setup) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	s.session, s.form = rand.Text(), rand.Text()
 	clear(s.states)
+	if s.admit != nil {
+		s.admit(w, r)
+	}
 	http.SetCookie(w, &http.Cookie{Name: setupCookie, Value: s.session, Path: "/setup", HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, // GitHub sends the person back from its own site
 		Secure:   strings.HasPrefix(s.origin(r), "https://"), MaxAge: int((2 * setupLife).Seconds())})

@@ -52,6 +52,7 @@ func (b *browser) do(method, address string, form url.Values) int {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	req.Header.Set("Accept", "text/html")
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -131,6 +132,7 @@ type serving struct {
 	t       *testing.T
 	data    string
 	base    string
+	token   string // the server's own
 	console *console
 	stop    func()
 }
@@ -159,7 +161,7 @@ func startServe(t *testing.T, data string, spoil func(*serveCommand)) *serving {
 		default:
 		}
 		f, err := readClient(data)
-		s.base = f.URL
+		s.base, s.token = f.URL, f.Token
 		return err == nil
 	})
 	return s
@@ -183,7 +185,7 @@ func (s *serving) link() string {
 }
 
 func (s *serving) queues() string {
-	c := &client{base: s.base}
+	c := &client{base: s.base, token: s.token}
 	var out []app.APIQueueSummary
 	if err := c.call(s.t.Context(), http.MethodGet, "/api/queues", nil, &out); err != nil {
 		s.t.Fatal(err)
@@ -235,13 +237,16 @@ func TestSetUpToLanding(t *testing.T) {
 	if status := stranger.do(http.MethodPost, "/setup/start", url.Values{"site": {hub.URL()}}); status != http.StatusForbidden {
 		t.Errorf("the form is open to everybody: %d", status)
 	}
-	if status := stranger.open("/"); status != 200 || !stranger.shows("No queue yet") {
-		t.Errorf("the first page: %d", status)
+	if status := stranger.open("/"); status != http.StatusUnauthorized || !stranger.shows("Sign in") || stranger.shows("No queue yet") {
+		t.Errorf("the first page: %d\n%s", status, stranger.page)
 	}
 
 	b := newBrowser(t, s.base)
 	if status := b.open(s.link()); status != 200 || !b.shows("Connect this server to GitHub") || strings.Contains(b.last.Request.URL.String(), "token") {
 		t.Fatalf("%d %s\n%s", status, b.last.Request.URL, b.page)
+	}
+	if reader := (&browser{t: t, c: b.c, base: s.base}); reader.open("/") != 200 || !reader.shows("No queue yet") {
+		t.Errorf("the link of the set-up does not sign in:\n%s", reader.page)
 	}
 	for _, n := range []string{"contents", "administration", "issue_comment"} {
 		if !b.shows("<code>" + n + "</code>") {
@@ -308,6 +313,10 @@ func TestSetUpToLanding(t *testing.T) {
 	s.until("the queue is back", func() bool { return s.queues() == "acme/shop@main" })
 	if setupLink.MatchString(s.console.text()) {
 		t.Error("a link is printed again")
+	}
+	b.base = s.base
+	if status := b.open("/"); status != 200 || !b.shows("acme/shop") {
+		t.Errorf("the session of the set-up is over: %d\n%s", status, b.page)
 	}
 }
 

@@ -37,7 +37,9 @@ type stackOptions struct {
 	Listen   string
 	Public   string   // URL under which people reach the server; "": its address
 	Hosts    []string // further names under which it answers
-	Token    string
+	Open     bool     // everybody may read
+	Token    string   // the server's own
+	TokenOf  string   // in whose name it commands
 	Queues   []stackQueue
 	Receiver map[string]forge.Receiver // of webhooks, by forge
 	Workers  workers.Controller        // nil: a pool of Runners
@@ -156,7 +158,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Now: o.Now, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Now: o.Now, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}

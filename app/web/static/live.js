@@ -20,7 +20,11 @@
     }
     busy = true;
     try {
-      const answer = await fetch(location.href, { cache: "no-store" });
+      const answer = await fetch(location.href, { cache: "no-store", headers: { Accept: "text/html" } });
+      if (answer.status === 401) {
+        location.reload(); // the session is over: the way in, with its own policy
+        return;
+      }
       const text = await answer.text();
       const page = new DOMParser().parseFromString(text, "text/html");
       const next = page.querySelector("main");
@@ -119,6 +123,7 @@
       if (stream && stream.readyState === EventSource.CLOSED) {
         stream = null;
         setTimeout(listen, 3000);
+        refresh(); // is it the session that is over?
       }
     });
   };

@@ -229,7 +229,7 @@ func (r *run) authors(ctx context.Context) error {
 func (r *run) ask(ctx context.Context, c *change) {
 	for ctx.Err() == nil {
 		var accepted struct{ Number int }
-		err := r.now().call(ctx, http.MethodPost, "/api/land", c.branch, map[string]string{"branch": c.branch, "user": "ann"}, &accepted)
+		err := r.now().call(ctx, http.MethodPost, "/api/land", c.branch, map[string]string{"branch": c.branch}, &accepted)
 		if err == nil {
 			c.number = accepted.Number
 			return
@@ -285,7 +285,7 @@ func (r *run) settle(ctx context.Context) {
 				ended[c] = p
 			}
 			if p.name == "parked" && !again[c] { // its author reads why, and tries once more
-				again[c] = r.now().call(ctx, http.MethodPost, "/api/land", c.branch+" again", map[string]any{"branch": c.branch, "user": "ann", "retry": true}, new(any)) == nil
+				again[c] = r.now().call(ctx, http.MethodPost, "/api/land", c.branch+" again", map[string]any{"branch": c.branch, "retry": true}, new(any)) == nil
 			}
 			return p.final
 		})

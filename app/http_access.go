@@ -1,0 +1,250 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
+// those who have not: a token has 130 random bits, and not the wait keeps it from being
+// guessed.
+const (
+	wrongWait    = time.Second      // before an answer to a wrong token
+	wrongAtOnce  = 100              // that wait at one time; the others are sent away at once
+	wrongLogEach = 10 * time.Second // at most one line of the log in so long
+)
+
+// gate lets in who may come in.
+type gate struct {
+	doors  *access.Doors
+	wait   time.Duration
+	wrong  chan struct{} // one for each request that waits
+	forged *http.CrossOriginProtection
+
+	mu     sync.Mutex
+	missed int       // wrong ones since the log spoke of them
+	told   time.Time // when it did
+}
+
+// newGate makes the gate of a server.
+func (s *Server) newGate() *gate {
+	doors, err := access.New(access.Options{Dir: s.o.Access, Own: s.o.Token, Owner: s.o.TokenName})
+	if err != nil {
+		s.log.Warn("sessions of browsers cannot be read; people sign in once more", "error", err)
+	}
+	if err := doors.TokensErr(); err != nil {
+		s.log.Error(err.Error())
+	}
+	g := &gate{doors: doors, wait: s.o.WrongWait, wrong: make(chan struct{}, wrongAtOnce), forged: http.NewCrossOriginProtection()}
+	if s.o.URL != "" {
+		if err := g.forged.AddTrustedOrigin(originOf(s.o.URL)); err != nil {
+			s.log.Warn("the server's URL is no origin of a browser", "error", err)
+		}
+	}
+	return g
+}
+
+// callerKey is where a request's Caller is kept while it is answered.
+const callerKey = "submitqueue.caller"
+
+// open reports whether a path may be asked for by anybody: what has secrets of its own, what
+// holds none, and the way in.
+func (s *Server) open(path string) bool {
+	return s.exempt(path) || path == enterPath || path == leavePath || strings.HasPrefix(path, "/static/")
+}
+
+// closed lets only those through who may read. A new address is closed by itself.
+func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if s.open(r.URL.Path) {
+			return next(c)
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if reads && s.o.Public {
+			return next(c)
+		}
+		caller, err := s.caller(c, reads)
+		if err != nil {
+			return err
+		}
+		if !caller.Role.May(access.Read) {
+			return &problem{http.StatusForbidden, "This token lets nobody read."}
+		}
+		c.Set(callerKey, caller)
+		return next(c)
+	}
+}
+
+// caller returns who asks: by a token, or, who only reads, by a session.
+func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
+	if !s.gate.doors.Any() && !reads {
+		return access.Caller{}, &problem{http.StatusForbidden, "Commands over HTTP are off. Start the server with " + TokenVariable +
+			" set, or comment /land on the pull request."}
+	}
+	if secret, sent := bearer(c.Request()); sent {
+		caller, ok := s.gate.doors.Bearer(secret, s.o.Now())
+		if !ok {
+			return caller, s.refuse(c, "The token is wrong, or counts no more. Ask for another: submitqueue token add NAME makes one.")
+		}
+		return caller, nil
+	}
+	if reads {
+		if n, ok := s.session(c); ok {
+			return access.Caller{Name: n.Name, Role: access.Read}, nil
+		}
+	}
+	return access.Caller{}, unknownCaller(c, "The token is missing. Send the header `Authorization: Bearer TOKEN`: submitqueue token add NAME, on the server, makes one.")
+}
+
+// bearer returns the token that a request bears.
+func bearer(r *http.Request) (secret string, sent bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// session returns the session of a request's browser.
+func (s *Server) session(c echo.Context) (access.Session, bool) {
+	cookie, err := c.Request().Cookie(s.gate.doors.CookieName())
+	if err != nil {
+		return access.Session{}, false
+	}
+	return s.gate.doors.Session(cookie.Value, s.o.Now())
+}
+
+// unknownCaller says that nobody is known to ask.
+func unknownCaller(c echo.Context, text string) error {
+	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="submitqueue"`)
+	return &problem{http.StatusUnauthorized, text}
+}
+
+// refuse answers a wrong token, not at once.
+func (s *Server) refuse(c echo.Context, text string) error {
+	s.o.Metrics.refused.Inc()
+	s.tellOfWrong(c.Request())
+	select {
+	case s.gate.wrong <- struct{}{}:
+		defer func() { <-s.gate.wrong }()
+	default:
+		c.Response().Header().Set("Retry-After", "2")
+		return &problem{http.StatusTooManyRequests, "Too many wrong tokens are being tried at once. Try again in a moment; a right one is not held up."}
+	}
+	timer := time.NewTimer(s.gate.wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.closing:
+	case <-c.Request().Context().Done():
+	}
+	return unknownCaller(c, text)
+}
+
+// tellOfWrong logs wrong tokens, and not each of many.
+func (s *Server) tellOfWrong(r *http.Request) {
+	g := s.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.missed++
+	if now := s.o.Now(); g.told.IsZero() || now.Sub(g.told) >= wrongLogEach {
+		s.log.Warn("wrong tokens or links", "count", g.missed, "last_from", r.RemoteAddr, "path", tail(r.URL.Path, 100))
+		g.missed, g.told = 0, now
+	}
+}
+
+// still reports whether who asked may still read: for what is answered for long.
+func (s *Server) still(c echo.Context) bool {
+	if s.o.Public {
+		return true
+	}
+	if secret, sent := bearer(c.Request()); sent {
+		_, ok := s.gate.doors.Bearer(secret, s.o.Now())
+		return ok
+	}
+	_, ok := s.session(c)
+	return ok
+}
+
+// needs lets only those through who may do more than read. what says in an infinitive what
+// they want to do.
+func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if who := callerOf(c); !who.Role.May(role) {
+				return &problem{http.StatusForbidden, "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
+					": submitqueue token add NAME --role " + string(role) + " makes such a token."}
+			}
+			return next(c)
+		}
+	}
+}
+
+// callerOf returns who asks.
+func callerOf(c echo.Context) access.Caller {
+	who, _ := c.Get(callerKey).(access.Caller)
+	return who
+}
+
+// as returns in whose name a command is given: the token's. Commands of older clients name
+// somebody; they are told that it does not count.
+func as(c echo.Context, said string) (user, note string) {
+	user = callerOf(c).Name
+	if said != "" && said != user {
+		note = "The command is given in the name of " + user + ", whose token it came with. `user` does not say otherwise; for another name, use a token of that name."
+	}
+	return user, note
+}
+
+// Link makes a link that opens one session of a browser, for the console, within an hour. It
+// is a path of the server.
+func (s *Server) Link() (path string) {
+	code, _ := s.gate.doors.Link(access.Caller{}, s.o.Now())
+	return linkPath(code)
+}
+
+// Admit opens a session of the console for a browser that has proven otherwise, to the
+// caller's satisfaction, that it is the operator's.
+func (s *Server) Admit(w http.ResponseWriter, r *http.Request) {
+	value, n, err := s.gate.doors.Open(access.Caller{}, s.o.Now())
+	s.setCookie(w, r, value, n, err)
+}
+
+// apiLink makes a link for who asks.
+func (s *Server) apiLink(c echo.Context) error {
+	code, until := s.gate.doors.Link(callerOf(c), s.o.Now())
+	writeJSON(c.Response(), http.StatusOK, APILink{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
+	return nil
+}
+
+// APILink is a link that opens one session of a browser. It is a secret.
+type APILink struct {
+	URL    string    `json:"url,omitempty"` // of the server, for people; "": it does not know
+	Path   string    `json:"path"`
+	Until  time.Time `json:"until"`
+	Public bool      `json:"public,omitempty"` // everybody may read: nobody needs it
+}
+
+// laneRefused says why who asks may not use a lane, on a forge that knows no permissions of
+// its own: there the role of the token stands for the role at a forge.
+func (s *Server) laneRefused(c echo.Context, q queue.QueueView, name string) error {
+	if name == "" || s.o.Requests == nil || q.Main.Config == nil {
+		return nil
+	}
+	who, role := callerOf(c), "write"
+	if who.Role.May(access.Admin) {
+		role = "admin"
+	}
+	if lane, known := q.Main.Config.Queue.Lane(name); known && !lane.Least.Allows(role, who.Name, nil) {
+		return &problem{http.StatusForbidden, "The lane " + name + " is not for the token of " + who.Name + ", whose role is " + string(who.Role) +
+			": " + queue.ConfigPath + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package web
+
+import "io"
+
+// SignIn is the page for whoever is not known yet. It shows nothing of what the server has.
+type SignIn struct {
+	Next    string // the page that was asked for, of this server
+	Problem string // what was wrong with the last attempt
+}
+
+// SignIn renders it.
+func (p *Pages) SignIn(w io.Writer, s SignIn) error {
+	s.Problem = clean(s.Problem)
+	return p.render(w, "signin", struct {
+		page
+		SignIn
+	}{page{Title: "Sign in", Bare: true}, s})
+}
+
+// Enter renders the page behind a link, whose button opens a session.
+func (p *Pages) Enter(w io.Writer, code string) error {
+	return p.render(w, "enter", struct {
+		page
+		Code string
+	}{page{Title: "Sign in", Bare: true}, clean(code)})
+}
+
+// Leave renders the page that asks whether to sign out.
+func (p *Pages) Leave(w io.Writer, name string) error {
+	return p.render(w, "leave", struct {
+		page
+		Name string
+	}{page{Title: "Sign out", Bare: true}, clean(name)})
+}
