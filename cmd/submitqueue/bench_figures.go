@@ -32,6 +32,8 @@ type landFigures struct {
 	First float64 `json:"first_per_minute,omitempty"` // of the span at the beginning
 	Last  float64 `json:"last_per_minute,omitempty"`  // of the one at the end
 
+	Readers *readers `json:"readers,omitempty"` // of --readers
+
 	RedisBytes int64            `json:"redis_bytes"` // that Redis was sent
 	Actions    map[string]int64 `json:"actions"`     // of the server, by kind
 	Redis      string           `json:"redis"`
@@ -77,6 +79,10 @@ func (f landFigures) print(to io.Writer) {
 	if f.Span > 0 {
 		pace = fmt.Sprintf("first %d at %.0f a minute, last %d at %.0f: %.0f %%", f.Span, f.First, f.Span, f.Last, 100*f.Last/f.First)
 	}
+	seen := "-"
+	if f.Readers != nil {
+		seen = f.Readers.words()
+	}
 	for _, row := range [][2]string{
 		{"landed", fmt.Sprint(f.Landed)},
 		{"wall", fmt.Sprintf("%.2f s", f.Wall)},
@@ -88,6 +94,7 @@ func (f landFigures) print(to io.Writer) {
 		{"CPU of Redis", fmt.Sprintf("%.2f s", f.CPU.Redis)},
 		{"sent to Redis", fmt.Sprintf("%.1f KB per landed change", float64(f.RedisBytes)/1024/float64(max(f.Landed, 1)))},
 		{"memory of the server", fmt.Sprintf("%.0f MB at most", f.RSS)},
+		{"readers", seen},
 		{"actions", strings.Join(actions, ", ")},
 	} {
 		fmt.Fprintf(to, "  %-24s%s\n", row[0], row[1])
