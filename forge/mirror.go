@@ -62,6 +62,8 @@ type Mirror struct {
 	listings *lru[queue.TreeID, []File]
 	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
 
+	ancestries ancestries
+
 	kept    *lru[queue.CommitID, keptness]
 	keeping sync.Mutex              // held while refs that keep commits move
 	named   map[queue.CommitID]bool // which of kept have such a ref
@@ -133,6 +135,7 @@ func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 		exchanges:  map[string]*exchange{},
 		sources:    map[string]*helper{},
 		modules:    map[string]chan struct{}{},
+		ancestries: ancestries{by: map[string]*ancestry{}},
 		lfs:        lfs.NewStore(filepath.Join(dir, "lfs")),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

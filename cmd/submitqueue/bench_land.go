@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -303,11 +304,7 @@ func (r *landRun) figures(f *landFigures) error {
 		}
 		took = append(took, v.at.Sub(sent))
 	}
-	var ends []time.Time
-	for _, v := range r.child.verdicts {
-		ends = append(ends, v.at)
-	}
-	f.Span, f.First, f.Last = pacesOf(ends)
+	f.Span, f.First, f.Last = pacesOf(slices.Collect(maps.Values(r.child.verdicts)))
 	f.Landed, f.Wall, f.Latency = len(took), seconds(last.Sub(first)), spreadOf(took)
 	return nil
 }
