@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // is a change's id or a pull request's number.
 //
 //	GET  /api/queues                       []APIQueueSummary
-//	GET  /api/queue?queue=                 APIQueue
+//	GET  /api/queue?queue=&full=           APIQueue, in short unless full=1 (api_short.go); ETag
 //	GET  /api/changes?queue=&phase=        []APIChange, in order, then verdicts
 //	GET  /api/change?queue=&id=            APIChange
 //	GET  /api/history?queue=&id=&max=      []APINote, newest first
@@ -54,7 +55,14 @@ func (s *Server) apiQueue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, s.apiQueueOf(v))
+	full, err := fullOf(c)
+	if err != nil {
+		return err
+	}
+	if full {
+		return s.sharedJSON(c, "full "+v.Name, stampOf(v), func() any { return s.apiQueueOf(v) })
+	}
+	return s.sharedJSON(c, "short "+v.Name, stampOf(v), func() any { return s.apiQueueShort(v) })
 }
 
 func (s *Server) apiChanges(c echo.Context) error {
@@ -62,15 +70,25 @@ func (s *Server) apiChanges(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := s.apiQueueOf(v)
-	out := []APIChange{}
-	phase := c.QueryParam("phase")
-	for _, ch := range append(q.Order, q.Recent...) {
-		if phase == "" || phase == ch.Phase {
-			out = append(out, ch)
-		}
+	phase, stamp := queue.Phase(c.QueryParam("phase")), stampOf(v)
+	has := func(c queue.Change) bool { return phase == "" || phase == c.Phase }
+	if !slices.ContainsFunc(v.Order, func(x queue.View) bool { return has(x.Change) }) && !slices.ContainsFunc(v.Recent, has) {
+		return answer(c, []APIChange{}) // of any phase that somebody thinks of
 	}
-	return answer(c, out)
+	return s.sharedJSON(c, "changes "+v.Name+" "+string(phase), stamp, func() any {
+		out := []APIChange{}
+		for _, x := range v.Order {
+			if has(x.Change) {
+				out = append(out, s.apiChangeOf(x))
+			}
+		}
+		for _, ch := range v.Recent {
+			if has(ch) {
+				out = append(out, s.apiChangeOf(queue.View{Change: ch}))
+			}
+		}
+		return out
+	})
 }
 
 func (s *Server) apiChange(c echo.Context) error {

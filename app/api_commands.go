@@ -101,7 +101,7 @@ func (s *Server) apiLand(c echo.Context) error {
 	if err := readCommand(c, &cmd); err != nil {
 		return err
 	}
-	q, err := s.named(cmd.Queue)
+	q, err := s.name(cmd.Queue)
 	if err != nil {
 		return err
 	}
@@ -188,13 +188,13 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand, 
 // fresh returns the queue once it has seen where its target branch is now.
 // Nobody says when a plain repository is pushed to, and a command rests on what
 // whoever gives it sees there.
-func (s *Server) fresh(ctx context.Context, q queue.QueueView) (queue.QueueView, error) {
+func (s *Server) fresh(ctx context.Context, q Brief) (Brief, error) {
 	ctx, cancel := context.WithTimeout(ctx, freshLimit)
 	defer cancel()
 	told := false
 	for {
 		changed := s.o.Source.Changed() // before the queue is read: nothing falls between
-		q, err := s.named(q.Name)
+		q, err := s.name(q.Name)
 		if err != nil {
 			return q, err
 		}
@@ -267,7 +267,7 @@ func (s *Server) apiResume(c echo.Context) error {
 // aboutQueue puts a command into the inbox that is given on no pull request.
 func (s *Server) aboutQueue(c echo.Context, name, said, command string) error {
 	user, note := as(c, said)
-	q, err := s.named(name)
+	q, err := s.name(name)
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,8 @@ func TestAPIReads(t *testing.T) {
 			Names: []string{"unit"}},
 		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}
-	_, _, body = w.get(t, "/api/queue?queue=acme%2Fstore%40main")
-	want := app.APIQueue{APIQueueSummary: summary, Configured: true, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
+	_, _, body = w.get(t, "/api/queue?full=1&queue=acme%2Fstore%40main")
+	want := app.APIQueue{APIQueueSummary: summary, Configured: true, Verdicts: 1, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
 	if diff := cmp.Diff(want, mustDecode[app.APIQueue](t, body)); diff != "" {
 		t.Errorf("/api/queue (-want +got):\n%s", diff)
 	}

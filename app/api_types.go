@@ -13,9 +13,9 @@ type APIError struct {
 
 // APIReason says why, as data and in words.
 type APIReason struct {
-	Code   string   `json:"code"`  // one of queue.ReasonCode
-	Text   string   `json:"text"`  // the same in words, for people
-	Short  string   `json:"short"` // the same in a few words
+	Code   string   `json:"code"`           // one of queue.ReasonCode
+	Text   string   `json:"text,omitempty"` // the same in words, for people; not in short
+	Short  string   `json:"short"`          // the same in a few words
 	Names  []string `json:"names,omitempty"`
 	Detail string   `json:"detail,omitempty"`
 
@@ -62,7 +62,8 @@ type APIQueue struct {
 	MainBuilds   []APIBuild    `json:"main_builds,omitempty"` // builds of the branch itself
 	Hosts        []APIHost     `json:"hosts,omitempty"`       // on which its builds run, as far as they are known, by name
 	Order        []APIChange   `json:"order"`                 // changes without a verdict; parked ones last
-	Recent       []APIChange   `json:"recent"`                // verdicts, newest first
+	Recent       []APIChange   `json:"recent"`                // verdicts, newest first; in short the latest 50
+	Verdicts     int           `json:"verdicts"`              // how many there are of the last day
 }
 
 // APIDrift is a check of the branch that had passed, and fails at the same content.
@@ -101,7 +102,7 @@ type APIUpgrade struct {
 }
 
 // APIChange is one change. Times are RFC 3339 in UTC and left out where not
-// known.
+// known. A queue in short has of each what apiChangeShort fills in.
 type APIChange struct {
 	ID        string        `json:"id"`
 	Number    int           `json:"number"`
@@ -168,7 +169,7 @@ type APIBuild struct {
 	Chain    []string  `json:"chain,omitempty"` // changes it assumes landed
 	For      []string  `json:"for,omitempty"`   // changes that it is for, where they are several
 	Attempt  int       `json:"attempt"`
-	Why      string    `json:"why"`
+	Why      string    `json:"why,omitempty"`   // not in short
 	Worth    *APIWorth `json:"worth,omitempty"` // the same as data
 	Steps    int       `json:"steps"`
 	Done     int       `json:"done"` // steps with a result
@@ -253,7 +254,7 @@ func (s *Server) summaryOf(v queue.QueueView) APIQueueSummary {
 func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
 		APIQueueSummary: s.summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
-		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{},
+		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{}, Verdicts: len(v.Recent),
 	}
 	q.Analyzer = v.Main.Analyzer
 	q.Failing, q.Unrun = s.apiEvidenceOf(queue.Change{}, v.Failing), s.apiEvidenceOf(queue.Change{}, v.Unrun)

@@ -32,7 +32,7 @@ func TestAPIExplains(t *testing.T) {
 			{Name: "aging", Factor: 2, Text: "has waited 1 h"}, {Name: "project", Factor: 4, Text: "benefit of its project"}},
 		Assumes: []app.APIAssumption{{Change: "5.bbbbbbbb", Chance: 0.2, Flipped: true}}, Least: []app.APINeed{{Target: hostileTitle, Chance: 0.4}},
 		Covers: app.APICoverage{Asked: 1, Left: 2}, Coverage: "1 of 3 targets (2 unlikely to be needed)"}
-	_, _, body := w.get(t, "/api/queue")
+	_, _, body := w.get(t, "/api/queue?full=1")
 	q := mustDecode[app.APIQueue](t, body)
 	if diff := cmp.Diff(app.APITrust{Accuracy: 0.9, Threshold: 0.25, Single: 0.3}, q.Trust); diff != "" {
 		t.Errorf("trust:\n%s", diff)

@@ -29,7 +29,9 @@ const DefaultAddress = "127.0.0.1:8080"
 type Source interface {
 	// Queues returns the names of all queues, sorted.
 	Queues() []string
-	// Queue returns a queue as it stands.
+	// Brief returns what is known of a queue at no cost.
+	Brief(name string) (Brief, bool)
+	// Queue returns a queue as it stands. It is shared with others: do not change it.
 	Queue(name string) (queue.QueueView, bool)
 	// Change returns one change, by its id or by its pull request's number (then
 	// its change without a verdict, or its last one).
@@ -83,6 +85,7 @@ type Server struct {
 	gate    *gate
 	http    *http.Server
 	closing chan struct{} // closed when Shutdown begins: ends live pages
+	replies replies
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -116,6 +119,7 @@ func NewServer(o ServerOptions) *Server {
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),
+		replies: replies{kept: map[string]*reply{}},
 		silent:  map[net.Conn]bool{},
 	}
 	s.gate = s.newGate()

@@ -234,7 +234,7 @@ type APILink struct {
 
 // laneRefused says why who asks may not use a lane, on a forge that knows no permissions of
 // its own: there the role of the token stands for the role at a forge.
-func (s *Server) laneRefused(c echo.Context, q queue.QueueView, name string) error {
+func (s *Server) laneRefused(c echo.Context, q Brief, name string) error {
 	if name == "" || s.o.Requests == nil || q.Main.Config == nil {
 		return nil
 	}

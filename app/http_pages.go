@@ -23,7 +23,7 @@ func (s *Server) homePage(c echo.Context) error {
 	names := s.o.Source.Queues()
 	if len(names) == 1 {
 		if v, ok := s.o.Source.Queue(names[0]); ok {
-			return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
+			return s.queueHTML(c, v)
 		}
 	}
 	views := make([]queue.QueueView, 0, len(names))
@@ -40,11 +40,15 @@ func (s *Server) queuePage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
+	return s.queueHTML(c, v)
 }
 
 func (s *Server) changePage(c echo.Context) error {
-	q, view, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	b, view, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	if err != nil {
+		return err
+	}
+	q, err := s.named(b.Name)
 	if err != nil {
 		return err
 	}
@@ -126,24 +130,40 @@ type problem struct {
 // Error implements error: what is shown.
 func (p *problem) Error() string { return p.Text }
 
-// named returns a queue by name; without one, the only queue.
-func (s *Server) named(name string) (queue.QueueView, error) {
+// name returns the name of a queue that there is; without one, of the only queue.
+func (s *Server) name(name string) (Brief, error) {
 	names := s.o.Source.Queues()
 	if name == "" {
 		if len(names) != 1 {
-			return queue.QueueView{}, &problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
+			return Brief{}, &problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
 		}
 		name = names[0]
 	}
-	v, ok := s.o.Source.Queue(name)
+	b, ok := s.o.Source.Brief(name)
 	if !ok {
-		return v, &problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
+		return b, noQueue
+	}
+	return b, nil
+}
+
+var noQueue = &problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
+
+// named returns a queue by name; without one, the only queue.
+func (s *Server) named(name string) (queue.QueueView, error) {
+	b, err := s.name(name)
+	if err != nil {
+		return queue.QueueView{}, err
+	}
+	v, ok := s.o.Source.Queue(b.Name)
+	if !ok {
+		return v, noQueue
 	}
 	return v, nil
 }
 
-func (s *Server) changeNamed(name, id string) (queue.QueueView, queue.View, error) {
-	q, err := s.named(name)
+// changeNamed returns a change of a queue, which need not be named where it is the only one.
+func (s *Server) changeNamed(name, id string) (Brief, queue.View, error) {
+	q, err := s.name(name)
 	if err != nil {
 		return q, queue.View{}, err
 	}

@@ -55,6 +55,11 @@ func (s *windowSource) Queue(name string) (queue.QueueView, bool) {
 	return v, ok
 }
 
+func (s *windowSource) Brief(name string) (app.Brief, bool) {
+	v, ok := s.Queue(name)
+	return app.Brief{Name: v.Name, Main: v.Main, Away: v.Away}, ok
+}
+
 func (s *windowSource) Change(name, id string) (queue.View, bool) {
 	v, _ := s.Queue(name)
 	for _, c := range v.Order {

@@ -54,6 +54,7 @@ type Owner struct {
 	changed chan struct{}
 	ready   error
 	again   chan struct{} // the forge is to be asked for what was missed, now
+	showing showing
 
 	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
 	reached int64  // the newest version that was seen in the store; of Run
@@ -81,8 +82,10 @@ func NewOwner(o OwnerOptions) *Owner {
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
-	return &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
+	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
 		changed: make(chan struct{}), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
+	owner.news()
+	return owner
 }
 
 // Run takes the lease whenever it can be had and owns the queue while it has
@@ -133,9 +136,10 @@ func (o *Owner) Ready() error {
 }
 
 // Away says why this server does not show the queue's present state, or "".
-func (o *Owner) Away() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o *Owner) Away() string { return o.Brief().Away }
+
+// away is Away as of now; the caller holds mu.
+func (o *Owner) away() string {
 	why := stopped{}
 	switch {
 	case errors.As(o.ready, &why):
@@ -329,6 +333,7 @@ func (o *Owner) publishCore(core *speculation.Core) {
 
 // signal wakes whoever watches; the caller holds mu.
 func (o *Owner) signal() {
+	o.news()
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
@@ -338,18 +343,6 @@ func (o *Owner) Changed() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.changed
-}
-
-// Read calls f with the queue's core while no turn is made; f is not called
-// while this server does not own the queue, and ok is false then.
-func (o *Owner) Read(f func(*speculation.Core)) (ok bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.core == nil {
-		return false
-	}
-	f(o.core)
-	return true
 }
 
 func report(to chan<- error, err error) {

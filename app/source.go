@@ -146,24 +146,6 @@ func (q *Queues) owner(name string) *Owner {
 	return nil
 }
 
-// Queue implements Source.
-func (q *Queues) Queue(name string) (v queue.QueueView, ok bool) {
-	o := q.owner(name)
-	if o == nil {
-		return v, false
-	}
-	if !o.Read(func(c *speculation.Core) { v = c.Queue(name) }) {
-		v = queue.QueueView{Name: name, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
-	}
-	v.Away, v.Waits = o.Away(), o.Waits()
-	o.Read(func(c *speculation.Core) { v.Trouble = trouble(c.State().Actions) })
-	if mending := o.health.mending(); mending != "" {
-		v.Trouble = append([]string{mending}, v.Trouble...)
-	}
-	v.Default = defaultText(v.Main)
-	return v, true
-}
-
 // Change implements Source.
 func (q *Queues) Change(name, id string) (v queue.View, ok bool) {
 	o := q.owner(name)

@@ -14,7 +14,7 @@ import (
 // tidyEach.
 const (
 	upkeepEach = 10 * time.Minute
-	tidyEach   = 20 * time.Second
+	tidyEach   = 5 * time.Second
 )
 
 // redeliverer is a forge that keeps deliveries it could not deliver, and sends

@@ -20,13 +20,21 @@ const (
 )
 
 // mergeBase returns the one best common ancestor of two commits. Not ok: there
-// is none, or there are several, or they are far away; git is to be asked. It
-// goes about it as git does: by date, from both sides, until all that is left
-// are ancestors of what was found.
+// is none, or there are several, or they are far away; git is to be asked. Where ours
+// does not stand on a branch whose ancestry is known, it goes about it as git does: by
+// date, from both sides, until all that is left are ancestors of what was found.
 func (m *Mirror) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	if ours == theirs {
 		return ours, true, nil
 	}
+	if base, ok, err = m.ancestries.base(ctx, m, ours, theirs); err != nil || ok {
+		return base, ok, err
+	}
+	return m.baseByDate(ctx, ours, theirs)
+}
+
+// baseByDate is mergeBase of any two commits.
+func (m *Mirror) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	flags := map[queue.CommitID]int{}
 	q := &walk{flags: flags}
 	add := func(id queue.CommitID, flag int) error {

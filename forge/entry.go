@@ -74,7 +74,7 @@ func (m *Mirror) directories(ctx context.Context, ids ...string) ([][]treeEntry,
 		if err != nil {
 			return nil, fmt.Errorf("tree %s: %w", missing[n], err)
 		}
-		m.trees.put(missing[n], found, len(found)+1)
+		m.trees.put(missing[n], found, treeSize(found))
 		for _, i := range at[missing[n]] {
 			out[i] = found
 		}
@@ -110,7 +110,7 @@ func (m *Mirror) makeTree(entries []treeEntry) (string, error) {
 		b.Write(id)
 	}
 	id := m.fresh.add("tree", b.Bytes())
-	m.trees.put(id, entries, len(entries)+1)
+	m.trees.put(id, entries, treeSize(entries))
 	return id, nil
 }
 

@@ -133,6 +133,17 @@ func (m *Mirror) branch(name string) queue.CommitID {
 	return m.branches[name]
 }
 
+// branchTips returns the branches that are known, by where they are.
+func (m *Mirror) branchTips() map[queue.CommitID]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tips := make(map[queue.CommitID]string, len(m.branches))
+	for name, tip := range m.branches {
+		tips[tip] = name
+	}
+	return tips
+}
+
 func (m *Mirror) noteBranch(name string, tip queue.CommitID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

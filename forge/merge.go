@@ -92,7 +92,7 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 			return nil, err
 		}
 		known[at] = result
-		m.merges.put(mergeKey{at, rules}, result, 1)
+		m.merges.put(mergeKey{at, rules}, result, result.size())
 	}
 	if hard || m.fresh.full() {
 		err = m.Flush(ctx) // the attributes that git merged by may change
@@ -259,7 +259,7 @@ func (m *Mirror) made(ctx context.Context, info commitInfo, parent queue.TreeID)
 		return Merged{}, err
 	}
 	commit := queue.CommitID(id)
-	m.commits.put(commit, info, 1)
+	m.commits.put(commit, info, info.size())
 	m.nearby.put(info.tree, parent, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
 }

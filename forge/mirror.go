@@ -62,6 +62,8 @@ type Mirror struct {
 	listings *lru[queue.TreeID, []File]
 	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
 
+	ancestries ancestries
+
 	kept    *lru[queue.CommitID, keptness]
 	keeping sync.Mutex              // held while refs that keep commits move
 	named   map[queue.CommitID]bool // which of kept have such a ref
@@ -120,12 +122,12 @@ func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 		dir:        dir,
 		fetches:    make(chan struct{}, 1),
 		crowded:    make(chan struct{}, 1),
-		commits:    newLRU[queue.CommitID, commitInfo](20_000),
-		merges:     newLRU[mergeKey, merged](20_000),
-		trees:      newLRU[string, []treeEntry](120_000),
+		commits:    newLRU[queue.CommitID, commitInfo](commitBytes),
+		merges:     newLRU[mergeKey, merged](mergeBytes),
+		trees:      newLRU[string, []treeEntry](treeBytes),
 		fresh:      newFresh(),
-		signed:     newLRU[string, string](64 << 20),
-		listings:   newLRU[queue.TreeID, []File](400_000),
+		signed:     newLRU[string, string](signedBytes),
+		listings:   newLRU[queue.TreeID, []File](listingBytes),
 		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
 		kept:       newLRU[queue.CommitID, keptness](50_000),
 		branches:   map[string]queue.CommitID{},
@@ -133,6 +135,7 @@ func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 		exchanges:  map[string]*exchange{},
 		sources:    map[string]*helper{},
 		modules:    map[string]chan struct{}{},
+		ancestries: ancestries{by: map[string]*ancestry{}},
 		lfs:        lfs.NewStore(filepath.Join(dir, "lfs")),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

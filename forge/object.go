@@ -172,7 +172,7 @@ func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.Com
 			return nil, fmt.Errorf("%s: %w", id, err)
 		}
 		infos[id] = info
-		m.commits.put(id, info, 1)
+		m.commits.put(id, info, info.size())
 	}
 	return infos, nil
 }

@@ -108,6 +108,56 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// Refs that have a file each are packed, and stay what they are.
+func TestTidyRefs(t *testing.T) {
+	r := newRepo(t)
+	tip := r.commit("main", "first", files{"a": "1"})
+	s := must(forge.OpenStore(t.Context(), r.dir))(t)
+	defer s.Close()
+	version := must(s.Put(t.Context(), "refs/submitqueue/x", []byte("words"), ""))(t)
+	var in strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&in, "create refs/heads/b%d %s\n", i, tip)
+	}
+	r.run(in.String(), "update-ref", "--stdin")
+	if err := s.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if loose := must(filepath.Glob(filepath.Join(r.dir, "refs", "heads", "*")))(t); len(loose) != 0 {
+		t.Errorf("%d branches have a file each", len(loose))
+	}
+	if refs := must(s.Refs(t.Context(), "refs/heads/"))(t); len(refs) != 401 || refs["refs/heads/b7"] != string(tip) {
+		t.Errorf("%d branches, one at %s", len(refs), refs["refs/heads/b7"])
+	}
+	if _, err := s.Put(t.Context(), "refs/submitqueue/x", []byte("more"), version); err != nil {
+		t.Error(err)
+	}
+	if id, _, err := s.Commit(t.Context(), "refs/heads/b7"); err != nil || id != tip {
+		t.Errorf("%s, %v", id, err)
+	}
+}
+
+// A push reads none of the documents that are kept beside the history.
+func TestPushHidesDocuments(t *testing.T) {
+	r := newRepo(t)
+	base := r.commit("main", "first", files{"a": "1"})
+	head := r.commit("x", "x", files{"x": "1"}, base)
+	hook := filepath.Join(r.dir, "hooks", "pre-receive")
+	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ngit config --get-all receive.hideRefs >hidden\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := r.fetched("x")
+	merged := must(m.MergeWave(t.Context(), []forge.Pick{{Parent: base, Head: head, Message: "m"}}))(t)
+	out := must(m.Push(t.Context(), r.remote(), "main", base, merged[0].Commit))(t)
+	hidden, err := os.ReadFile(filepath.Join(r.dir, "hidden"))
+	if err != nil || !out.Moved || string(hidden) != "refs/submitqueue/\n" {
+		t.Errorf("%+v, hidden %q, %v", out, hidden, err)
+	}
+}
+
 // A push does not have a repository on this machine look after itself.
 func TestPushStartsNoGC(t *testing.T) {
 	r := newRepo(t)

@@ -57,12 +57,17 @@ func (m *Mirror) Push(ctx context.Context, r Remote, branch string, expected, ne
 	return unanswered(ctx, branch, string(stderr), err)
 }
 
+// documentRefs is where the documents of a Store are.
+const documentRefs = "refs/submitqueue/"
+
 // receivePack names the program at the other end. A repository on this machine is not
 // to look after itself after each push: whoever serves it does (Store.Tidy), and once
-// it has many unreachable objects, git would repack it every time, in vain.
+// it has many unreachable objects, git would repack it every time, in vain. Nor is it to
+// read the documents of a Store for each push: they are no history that a push could
+// rest on, and there is one for whatever ever landed.
 func receivePack(r Remote) string {
 	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
-		return "--receive-pack=git -c receive.autogc=false receive-pack"
+		return "--receive-pack=git -c receive.autogc=false -c receive.hideRefs=" + documentRefs + " receive-pack"
 	}
 	return "--receive-pack=git-receive-pack"
 }

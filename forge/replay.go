@@ -106,7 +106,7 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 			return Merged{}, err
 		}
 		id := queue.CommitID(made)
-		m.commits.put(id, info, 1)
+		m.commits.put(id, info, info.size())
 		if i < len(steps)-1 {
 			out.Between = append(out.Between, id)
 		}
@@ -170,7 +170,7 @@ func (m *Mirror) whole(ctx context.Context, p Pick) (merged, error) {
 	if err != nil {
 		return merged{}, err
 	}
-	m.merges.put(mergeKey{pairs[0], m.rules()}, known[pairs[0]], 1)
+	m.merges.put(mergeKey{pairs[0], m.rules()}, known[pairs[0]], known[pairs[0]].size())
 	return known[pairs[0]], nil
 }
 

@@ -26,7 +26,7 @@ func (m *Mirror) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo
 	parent := infos[p.Parent]
 	info := commitInfo{tree: parent.tree, parents: []queue.CommitID{p.Parent, p.Below}, date: parent.date, message: "shadow\n"}
 	id := queue.CommitID(m.fresh.add("commit", m.body(info)))
-	m.commits.put(id, info, 1)
+	m.commits.put(id, info, info.size())
 	infos[id] = info
 	return id, nil
 }

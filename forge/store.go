@@ -128,33 +128,6 @@ func (s *Store) Bare(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(string(out)) == "true", err
 }
 
-// What a repository may have of loose objects and of packs before Tidy packs them.
-// They are less than those from which git does by itself, which it then tries after
-// each push, in vain where the objects are unreachable.
-const (
-	tidyLoose = 2000
-	tidyPacks = 30
-)
-
-// Tidy packs the repository's small packs and loose objects where there are many.
-// Nothing is thrown away: former versions of documents, which nothing reaches, are
-// packed, too, for the owner's next gc to decide. Where gc.auto is 0, the owner does it
-// all.
-func (s *Store) Tidy(ctx context.Context) error {
-	loose, packs, err := s.m.count()
-	if err != nil || loose < tidyLoose && packs < tidyPacks {
-		return err
-	}
-	auto, _, err := s.m.run(ctx, invocation{args: []string{"config", "--file", filepath.Join(s.m.dir, "config"), "--default", "1", "--get", "gc.auto"}})
-	if err != nil || strings.TrimSpace(string(auto)) == "0" {
-		return err
-	}
-	if _, err := s.m.git(ctx, geometric...); err != nil {
-		return fmt.Errorf("packing %s: %w", s.m.dir, err)
-	}
-	return nil
-}
-
 // object reads what a ref names.
 func (s *Store) object(ctx context.Context, ref string) (object, string, error) {
 	if err := checkRef(ref); err != nil {

@@ -95,7 +95,7 @@ func (m *Mirror) files(ctx context.Context, id queue.TreeID) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing tree %s: %w", id, err)
 	}
-	m.listings.put(id, files, len(files)+1)
+	m.listings.put(id, files, listingSize(files))
 	return files, nil
 }
 

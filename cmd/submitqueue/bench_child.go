@@ -39,6 +39,7 @@ type benchChild struct {
 type benchVerdict struct {
 	phase queue.Phase
 	at    time.Time
+	cpu   time.Duration // that the server and its git processes that have ended had used when it was heard of
 }
 
 // startBenchChild starts the server and waits until it takes commands.
@@ -97,7 +98,7 @@ func (c *benchChild) listen(out io.Reader) {
 				c.building[r.Number] = time.Unix(0, r.At)
 			}
 		case r.Number != 0:
-			c.verdicts[r.Number] = benchVerdict{r.Verdict, time.Unix(0, r.At)}
+			c.verdicts[r.Number] = benchVerdict{r.Verdict, time.Unix(0, r.At), processCPU(c.cmd.Process.Pid)}
 			c.idle = false
 		case r.Finished != nil:
 			c.count = r.Finished

@@ -28,9 +28,11 @@ type landFigures struct {
 	RSS       float64 `json:"rss_mb"`         // the server's peak
 	Packs     int     `json:"packs"`          // of the mirror, at most
 
-	Span  int     `json:"span,omitempty"`             // so many landings at the beginning, and as many at the end
-	First float64 `json:"first_per_minute,omitempty"` // of the span at the beginning
-	Last  float64 `json:"last_per_minute,omitempty"`  // of the one at the end
+	Span  int  `json:"span,omitempty"` // so many landings at the beginning, and as many at the end
+	First pace `json:"first,omitzero"`
+	Last  pace `json:"last,omitzero"`
+
+	Readers *readers `json:"readers,omitempty"` // of --readers
 
 	RedisBytes int64            `json:"redis_bytes"` // that Redis was sent
 	Actions    map[string]int64 `json:"actions"`     // of the server, by kind
@@ -73,14 +75,19 @@ func (f landFigures) print(to io.Writer) {
 		actions = append(actions, fmt.Sprintf("%s %d", kind, f.Actions[kind]))
 	}
 	fmt.Fprintf(to, "%d changes in %d areas (%s), forge %s, %s\n%s\n", f.Changes, f.Areas, what, f.Forge, f.Redis, f.Machine)
-	pace := "-"
+	paces := "-"
 	if f.Span > 0 {
-		pace = fmt.Sprintf("first %d at %.0f a minute, last %d at %.0f: %.0f %%", f.Span, f.First, f.Span, f.Last, 100*f.Last/f.First)
+		paces = fmt.Sprintf("first %d at %.0f a minute, last %d at %.0f: %.0f %%; CPU of each %.4f s and %.4f s", f.Span, f.First.PerMinute, f.Span, f.Last.PerMinute,
+			100*f.Last.PerMinute/f.First.PerMinute, f.First.CPU, f.Last.CPU)
+	}
+	seen := "-"
+	if f.Readers != nil {
+		seen = f.Readers.words()
 	}
 	for _, row := range [][2]string{
 		{"landed", fmt.Sprint(f.Landed)},
 		{"wall", fmt.Sprintf("%.2f s", f.Wall)},
-		{"pace", pace},
+		{"pace", paces},
 		{"packs of the mirror", fmt.Sprintf("%d at most", f.Packs)},
 		{"command to landed", fmt.Sprintf("P50 %.3f s, P95 %.3f s, max %.3f s", f.Latency.P50, f.Latency.P95, f.Latency.Max)},
 		{"builds, pushes, turns", fmt.Sprintf("%d, %d, %d", f.Builds, f.Pushes, f.Turns)},
@@ -88,6 +95,7 @@ func (f landFigures) print(to io.Writer) {
 		{"CPU of Redis", fmt.Sprintf("%.2f s", f.CPU.Redis)},
 		{"sent to Redis", fmt.Sprintf("%.1f KB per landed change", float64(f.RedisBytes)/1024/float64(max(f.Landed, 1)))},
 		{"memory of the server", fmt.Sprintf("%.0f MB at most", f.RSS)},
+		{"readers", seen},
 		{"actions", strings.Join(actions, ", ")},
 	} {
 		fmt.Fprintf(to, "  %-24s%s\n", row[0], row[1])

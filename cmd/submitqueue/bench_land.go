@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,8 @@ type benchLand struct {
 	Redis       string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	Rounds      int           `default:"1" help:"Do it all again; the figures are those of the median round. With --single: changes to land."`
 	Single      bool          `help:"Land --rounds changes one after the other, each on an idle queue."`
+	Readers     int           `default:"0" help:"So many look at pages and API meanwhile; each round is made without them first, and the rates are compared."`
+	Every       time.Duration `default:"1s" help:"How often each of them looks."`
 	JSON        string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout     time.Duration `default:"10m" help:"Give up on a round after this."`
 	Keep        bool          `help:"Keep the folder with repository, Redis and log."`
@@ -40,8 +43,8 @@ type benchLand struct {
 
 // Run implements the command.
 func (b *benchLand) Run(ctx context.Context) error {
-	if b.Changes < 1 || b.Areas < 1 || b.Areas > 1000 || b.Commits < 1 || b.Size < 1 || b.Concurrency < 1 || b.Slots < 1 || b.Rounds < 1 || b.Open < 0 {
-		return errors.New("all counts are at least 1, --areas is at most 1000, and --open is not negative")
+	if b.Changes < 1 || b.Areas < 1 || b.Areas > 1000 || b.Commits < 1 || b.Size < 1 || b.Concurrency < 1 || b.Slots < 1 || b.Rounds < 1 || b.Open < 0 || b.Readers < 0 || b.Every <= 0 {
+		return errors.New("all counts are at least 1, --areas is at most 1000, --open and --readers are not negative, and --every is some time")
 	}
 	if b.Recent && (b.Forge != "local" || b.Open == 0 || b.Open > benchFolders/2) {
 		return fmt.Errorf("--recent needs --forge local, and --open of at most %d", benchFolders/2)
@@ -52,9 +55,21 @@ func (b *benchLand) Run(ctx context.Context) error {
 		n = 1
 	}
 	for range n {
-		f, err := b.round(ctx)
+		alone, err := landFigures{}, error(nil)
+		if b.Readers > 0 {
+			fmt.Println("without readers:")
+			if alone, err = b.round(ctx, 0); err != nil {
+				return err
+			}
+			alone.print(os.Stdout)
+			fmt.Printf("with %d readers:\n", b.Readers)
+		}
+		f, err := b.round(ctx, b.Readers)
 		if err != nil {
 			return err
+		}
+		if f.Readers != nil && f.Wall > 0 {
+			f.Readers.Rate = alone.Wall / f.Wall
 		}
 		rounds = append(rounds, f)
 		f.print(os.Stdout)
@@ -68,7 +83,7 @@ func (b *benchLand) Run(ctx context.Context) error {
 }
 
 // round lands everything once, in a folder of its own.
-func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
+func (b *benchLand) round(ctx context.Context, readers int) (f landFigures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "submitqueue-bench-")
@@ -120,12 +135,17 @@ func (b *benchLand) round(ctx context.Context) (f landFigures, err error) {
 	}
 	packs := watchPacks(ctx, filepath.Join(data, "mirrors"))
 	f = landFigures{Changes: shape.Changes, Areas: b.Areas, Forge: b.Forge, Single: b.Single, Redis: kind, Machine: machineOf(dir)}
+	stopReaders := startReaders(ctx, child.url, orders.Token, readers, b.Every)
 	if b.Single {
 		err = run.oneByOne(ctx, &f)
 	} else {
 		err = run.together(ctx, b.Concurrency, &f)
 	}
-	if err != nil {
+	seen, unread := stopReaders()
+	if readers > 0 {
+		f.Readers = seen
+	}
+	if err = errors.Join(err, unread); err != nil {
 		_, stopped := child.stop()
 		return f, errors.Join(fmt.Errorf("%w (give --keep to look at %s)", err, filepath.Join(data, "server.log")), stopped)
 	}
@@ -284,11 +304,7 @@ func (r *landRun) figures(f *landFigures) error {
 		}
 		took = append(took, v.at.Sub(sent))
 	}
-	var ends []time.Time
-	for _, v := range r.child.verdicts {
-		ends = append(ends, v.at)
-	}
-	f.Span, f.First, f.Last = pacesOf(ends)
+	f.Span, f.First, f.Last = pacesOf(slices.Collect(maps.Values(r.child.verdicts)))
 	f.Landed, f.Wall, f.Latency = len(took), seconds(last.Sub(first)), spreadOf(took)
 	return nil
 }

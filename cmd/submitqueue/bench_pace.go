@@ -14,19 +14,25 @@ const (
 	paceLeast = 20
 )
 
-// pacesOf returns how many changes a minute landed at the beginning and at the end,
-// of a quarter of them, at most paceSpan; span 0: there are too few.
-func pacesOf(ends []time.Time) (span int, first, last float64) {
+// pace is how changes landed at the beginning or at the end.
+type pace struct {
+	PerMinute float64 `json:"per_minute"`
+	CPU       float64 `json:"cpu_per_landed"` // seconds of the server and its git processes; says more where other work runs beside
+}
+
+// pacesOf returns the pace at the beginning and at the end, of a quarter of the
+// verdicts, at most paceSpan; span 0: there are too few.
+func pacesOf(ends []benchVerdict) (span int, first, last pace) {
 	if len(ends) < paceLeast {
-		return 0, 0, 0
+		return 0, first, last
 	}
-	slices.SortFunc(ends, time.Time.Compare)
+	slices.SortFunc(ends, func(a, b benchVerdict) int { return a.at.Compare(b.at) })
 	span = min(paceSpan, len(ends)/4)
-	pace := func(part []time.Time) float64 {
-		took := max(part[len(part)-1].Sub(part[0]), time.Microsecond)
-		return float64(len(part)-1) / took.Minutes()
+	of := func(part []benchVerdict) pace {
+		n, a, b := float64(len(part)-1), part[0], part[len(part)-1]
+		return pace{n / max(b.at.Sub(a.at), time.Microsecond).Minutes(), (b.cpu - a.cpu).Seconds() / n}
 	}
-	return span, pace(ends[:span]), pace(ends[len(ends)-span:])
+	return span, of(ends[:span]), of(ends[len(ends)-span:])
 }
 
 // packsEach is how often the packs are counted.

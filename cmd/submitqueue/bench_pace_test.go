@@ -9,10 +9,10 @@ import (
 )
 
 func TestPaceOfLandings(t *testing.T) {
-	var ends []time.Time
+	var ends []benchVerdict
 	at := time.Unix(0, 0)
 	for i := range 400 { // a landing a second, then one every four
-		ends = append(ends, at)
+		ends = append(ends, benchVerdict{at: at, cpu: time.Duration(at.Unix()) * time.Millisecond})
 		at = at.Add(time.Second)
 		if i >= 200 {
 			at = at.Add(3 * time.Second)
@@ -20,13 +20,13 @@ func TestPaceOfLandings(t *testing.T) {
 	}
 	ends[3], ends[390] = ends[390], ends[3]
 	span, first, last := pacesOf(ends)
-	if span != 100 || math.Abs(first-60) > 1e-9 || math.Abs(last-15) > 1e-9 {
+	if span != 100 || math.Abs(first.PerMinute-60) > 1e-9 || math.Abs(last.PerMinute-15) > 1e-9 || math.Abs(last.CPU-0.004) > 1e-9 {
 		t.Errorf("%d: %v, %v", span, first, last)
 	}
 	if span, _, _ := pacesOf(ends[:paceLeast-1]); span != 0 {
 		t.Errorf("a pace of %d of too few", span)
 	}
-	if span, _, _ := pacesOf(make([]time.Time, 4000)); span != paceSpan {
+	if span, _, _ := pacesOf(make([]benchVerdict, 4000)); span != paceSpan {
 		t.Errorf("a span of %d", span)
 	}
 }

@@ -284,6 +284,7 @@ type lateSource struct{ s *stack }
 var _ app.Ledgers = lateSource{}
 
 func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
+func (l lateSource) Brief(n string) (app.Brief, bool)       { return l.s.queues.Brief(n) }
 func (l lateSource) Queue(n string) (queue.QueueView, bool) { return l.s.queues.Queue(n) }
 func (l lateSource) Change(n, id string) (queue.View, bool) { return l.s.queues.Change(n, id) }
 func (l lateSource) Changed() <-chan struct{}               { return l.s.queues.Changed() }
