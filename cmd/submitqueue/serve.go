@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
@@ -110,7 +111,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	case !strings.HasPrefix(c.Public, "https://"):
 		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
 	}
-	s, err := startStack(ctx, o)
+	s, err := startWithRoom(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -143,6 +144,28 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		log.Warn("stopped; the queue was in memory and is gone")
 	}
 	return err
+}
+
+// roomEvery is how often a server that found its disk full tries to start again.
+const roomEvery = 2 * time.Second
+
+// startWithRoom starts a server, as soon as its disk has room: one that ended instead would
+// leave everybody who waits without an answer once somebody has seen to the disk.
+func startWithRoom(ctx context.Context, o stackOptions) (*stack, error) {
+	for told := false; ; told = true {
+		s, err := startStack(ctx, o)
+		if !errors.Is(err, syscall.ENOSPC) {
+			return s, err
+		}
+		if !told {
+			o.Log.Error("the disk is full: the server starts once there is room", "data", o.Data, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(roomEvery):
+		}
+	}
 }
 
 // opens says from where else than this machine an address can be reached, or "".
