@@ -260,6 +260,7 @@ func (c *Core) reroot() {
 			c.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
 			c.info(l).rest = footing{}
+			c.version++ // what had failed on such a chain may count against it
 			c.assumes(l.Chain)
 			c.touch(queue.KindLink, string(l.ID))
 			found = append(found, l)

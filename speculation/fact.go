@@ -156,8 +156,21 @@ type linkInfo struct {
 	sources []source // by target of its change; none where it tells nothing of assumptions
 	change  *queue.Change
 	state   linkState
-	at      int // version of the ledger that state was made at
+	at      basis // that state was made on
 	rest    footing
+}
+
+// basis is what links are judged by beside themselves. How far main is proven is of it,
+// since that says what a failure under a cloud counts for (weighed).
+type basis struct {
+	version  int          // of the ledger, and of who has landed
+	surveyed bool         // it is known what main has unproven
+	root     queue.LinkID // that, if it is anything
+}
+
+func (c *Core) basis() basis {
+	m := &c.s.Main
+	return basis{version: c.version, surveyed: m.Surveyed == m.Tip, root: m.Root}
 }
 
 // footing is what a link's chain rests on.

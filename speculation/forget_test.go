@@ -150,6 +150,51 @@ func TestForgettingInTheMidstOfALanding(t *testing.T) {
 	w.audit.final()
 }
 
+// A failure that names no target, made while nobody knew what main has unproven, counts
+// while that is so, each time anew: the change waits for main, and no build is asked for
+// whose failure would say no more.
+func TestForgettingPutsAFailureUnderTheCloudAgain(t *testing.T) {
+	w := quiet(t, byStep, queue.Rules{})
+	w.audit.flaky = true
+	p := w.land(edit{"a/code": "one"})
+	w.settleDown()
+	forget := func(words string) { // main is not surveyed yet
+		w.step(w.say(p, "boss", "/queue forget "+words))
+		w.work(slices.IndexFunc(w.waits, func(a queue.Action) bool { _, is := a.Task.(queue.Inspect); return is }))
+		if m := w.core.s.Main; m.Surveyed == m.Tip {
+			t.Fatal("main counts as surveyed")
+		}
+	}
+	waits := func() bool {
+		l := w.core.s.Links[queue.LinkOf(w.main, w.change(p).ID)]
+		return w.core.state(l).status == failed && len(w.core.s.Builds) == 0
+	}
+
+	forget("step=lint")
+	w.flake = func([]queue.Key) bool { return true }
+	w.tell(w.advance(w.going()[0])...)
+	w.flake = nil
+	if !waits() {
+		t.Fatal("it does not wait for main")
+	}
+	w.settleDown()
+	again := w.going()
+	if len(again) != 1 || waits() {
+		t.Fatalf("%d builds, now that main is known to be proven", len(again))
+	}
+	forget("step=vet")
+	again[0].over = true
+	w.tell(queue.BuildDone{Build: again[0].build.ID, Outcome: queue.JobInfra, Detail: "machine lost"})
+	if !waits() {
+		t.Errorf("builds that are asked for meanwhile: %d", len(w.core.s.Builds))
+	}
+	w.quiesce()
+	if ch := w.change(p); ch.Phase != queue.Landed || ch.Builds != 3 {
+		t.Errorf("%s after %d builds", ch.Phase, ch.Builds)
+	}
+	w.audit.final()
+}
+
 // As much as is remembered can be forgotten; more is refused.
 func TestTooMuchIsForgotten(t *testing.T) {
 	w := quiet(t, unit, queue.Rules{})

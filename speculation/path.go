@@ -35,8 +35,8 @@ type linkState struct {
 // target are concerned (weighed).
 func (c *Core) state(l *queue.Link) *linkState {
 	i := c.info(l)
-	if i.at != c.version {
-		i.at, i.state = c.version, c.judge(l, i.facts)
+	if at := c.basis(); i.at != at {
+		i.at, i.state = at, c.judge(l, i.facts)
 	}
 	return &i.state
 }

@@ -89,7 +89,7 @@ func (c *Core) decides(e *queue.Entry) bool {
 // clouded reports whether main itself is not proven in a step, by the step's name:
 // what fails under it, and names no target, may be main's fault.
 func (c *Core) clouded(step string) bool {
-	if m := c.s.Main; m.Surveyed != m.Tip {
+	if m := &c.s.Main; m.Surveyed != m.Tip {
 		return true
 	}
 	unproven, _ := c.mainIn(step)

@@ -71,6 +71,7 @@ func (a *audit) step(events []queue.Event) Turn {
 	}
 	turn := Step(w.core, events)
 	a.chances()
+	a.judgements()
 	want := encode(turn) + builds(w.core)
 	if got := encode(Step(twin, events)) + builds(twin); got != want {
 		w.Fatalf("a core made from the stored state makes another turn (-live +stored):\n%s", cmp.Diff(want, got))
@@ -96,6 +97,33 @@ func (a *audit) chances() {
 		n.fair = false
 		if now := w.core.expect(n, n.edges); now != was {
 			w.Fatalf("the chance of %s is %v, and is remembered as %v", id, now, was)
+		}
+	}
+}
+
+// judgements judges anew what links, and the likeliest futures of changes, are
+// remembered to be.
+func (a *audit) judgements() {
+	w, c := a.w, a.w.core
+	w.Helper()
+	for l, i := range c.links {
+		was := *c.state(l) // as it is remembered, where it is
+		if now := c.judge(l, i.facts); was.status != now.status || !slices.Equal(was.missing, now.missing) || len(was.broken) != len(now.broken) {
+			w.Fatalf("of %s it is remembered that it is %d with %d missing and %d broken; it is %d with %d and %d", l.ID,
+				was.status, len(was.missing), len(was.broken), now.status, len(now.missing), len(now.broken))
+		}
+	}
+	if c.assumed.stale {
+		return // they are made again before they are asked
+	}
+	for id, n := range c.nodes {
+		if !n.shape || len(n.stirs) > 0 || !n.made || n.likely.n == nil {
+			continue
+		}
+		var now future
+		c.see(n, n.edges, n.takes, &now)
+		if was := &n.likely; was.status != now.status || was.blind != now.blind || !slices.Equal(was.by, now.by) {
+			w.Fatalf("of the likeliest future of %s it is remembered that it is %d, by target %v; it is %d, %v", id, was.status, was.by, now.status, now.by)
 		}
 	}
 }
