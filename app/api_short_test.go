@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,5 +110,48 @@ func TestAnswersAreShared(t *testing.T) {
 	w.source.set(v)
 	if _, _, page := ask("/", ""); !strings.Contains(page, "third") {
 		t.Error("the page was made again for the same version")
+	}
+}
+
+// countedSource counts how often somebody has a whole queue looked at.
+type countedSource struct {
+	*windowSource
+	looked atomic.Int64
+}
+
+func (s *countedSource) Queue(name string) (queue.QueueView, bool) {
+	s.looked.Add(1)
+	return s.windowSource.Queue(name)
+}
+
+// A command takes no look at the whole queue.
+func TestCommandsBuildNoView(t *testing.T) {
+	var counted *countedSource
+	w := newWindow(t, func(o *app.ServerOptions) {
+		counted = &countedSource{windowSource: o.Source.(*windowSource)}
+		o.Source, o.Token = counted, "secret"
+	})
+	for path, body := range map[string]string{
+		"/api/land":   `{"number":7,"user":"ann"}`,
+		"/api/cancel": `{"number":7,"user":"ann"}`,
+		"/api/pause":  `{"user":"ann","reason":"lunch"}`,
+		"/api/resume": `{"user":"ann"}`,
+	} {
+		r, err := http.NewRequest(http.MethodPost, w.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer secret")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusAccepted {
+			t.Errorf("%s: %s", path, res.Status)
+		}
+	}
+	if n := counted.looked.Load(); n != 0 {
+		t.Errorf("four commands looked at the queue %d times", n)
 	}
 }

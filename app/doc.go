@@ -40,6 +40,10 @@
 // is closed unless Server.open names it, and a command is given in the name of its token.
 // Tokens, sessions and links are package access; the pages of the way in are http_signin.go.
 //
+// Whoever reads does not hold up turns (view.go): each turn publishes what commands need
+// to know, and the first reader of a state has the view made that all others share
+// (http_shared.go has its pages and JSON made once, too).
+//
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
 // spooled (intake_drain.go) and turns stop; nothing is forgotten.

@@ -1,9 +1,10 @@
 package forge
 
 // What a mirror may hold in memory, in bytes, roughly: what others have written (messages,
-// names, paths in conflict) counts with its length. With freshBytes, and 100,000 names of
-// commits and trees, that is 120 MB for each repository, and 50 where nothing is signed
-// and no merge waits to be written. The latest entry of each is kept, however large.
+// names, paths in conflict) counts with its length. With freshBytes, 120,000 names of
+// commits and trees and an ancestry, that is 140 MB for each repository, and 80 where
+// nothing is signed and no merge waits to be written. The latest entry of each is kept,
+// however large.
 const (
 	commitBytes  = 12 << 20
 	mergeBytes   = 8 << 20
