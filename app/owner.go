@@ -267,9 +267,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		}
 	}
 	o.branchIn(&s.Main)
-	core := speculation.New(s)
-	core.NotAfter(queue.At(o.Now()))
-	return core, version, nil
+	return speculation.Resume(s, queue.At(o.Now())), version, nil
 }
 
 func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {

@@ -20,9 +20,36 @@ func (c *Core) NotAfter(now queue.Instant) {
 	c.now = min(c.now, now.Add(maxAhead))
 }
 
+// Ahead returns how far the core's time is ahead of a moment, or 0: by so much are times
+// by the owner's clock to be moved before they are told to the core.
+func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.now.Sub(now)) }
+
+// Astray reports whether the owner's clock has been set back: the core's time stands still
+// until it comes to where it was. A core made from the stored state, by NotAfter, goes on
+// by the right one.
+func (c *Core) Astray(now queue.Instant) bool { return c.Ahead(now) > maxAhead }
+
+// Resume returns the core of a stored state, at what its owner's clock says. Where the
+// state speaks of moments further ahead than clocks differ, the clock that it was written
+// by has been set back since, and they are taken to have been now.
+func Resume(s *queue.State, now queue.Instant) *Core {
+	var changed []queue.Ref
+	if ahead := latest(s).Sub(now); ahead > maxAhead {
+		changed = s.Rewind(now, ahead)
+	}
+	c := New(s)
+	c.NotAfter(now)
+	c.rewound = changed
+	return c
+}
+
 // rewind moves the deadlines of actions that were asked for in a time that has not
-// come: they would be waited for until then.
+// come: they would be waited for until then. It also has what Resume has changed stored.
 func (c *Core) rewind() {
+	for _, r := range c.rewound {
+		c.dirty[r] = true
+	}
+	c.rewound = nil
 	for key, a := range c.s.Actions {
 		if ahead := a.At.Sub(c.now); ahead > 0 {
 			a.At, a.Deadline = c.now, a.Deadline.Add(-ahead)

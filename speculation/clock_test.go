@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,5 +33,43 @@ func TestStateOfAClockThatRanAhead(t *testing.T) {
 	turn := Step(c, []queue.Event{{ID: "tock", At: c.now.Add(patience + time.Second), Body: queue.Tick{}}})
 	if len(turn.Ended) == 0 {
 		t.Error("nothing is given up though every deadline has passed")
+	}
+}
+
+// What came in a time that was not counts as having come now: it is not behind all that
+// comes until then, and what was put off comes back.
+func TestChangesOfAClockThatRanAhead(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{})
+	right := w.now
+	w.now = w.now.Add(40 * 24 * time.Hour)
+	pending, parked := w.open(w.main, edit{"a/code": "fine"}), w.open(w.main, edit{"b/code": "fine"})
+	for _, p := range []int{pending.number, parked.number} {
+		w.step(w.say(w.pulls[p], "dev", "/land"))
+		w.settleDown()
+	}
+	s := w.store.load(w).s
+	for _, ch := range s.Changes {
+		if ch.Number == parked.number {
+			ch.Phase, ch.Reason, ch.Decided, ch.Until = queue.Parked, queue.Reason{Code: queue.ReasonInfra}, w.now, w.now.Add(15*time.Minute)
+		}
+	}
+	c := Resume(s, right)
+	turn := Step(c, []queue.Event{{ID: "tick", At: right.Add(2 * time.Minute), Body: queue.Tick{}}})
+	if !slices.Contains(turn.Changed, queue.Ref{Kind: queue.KindChange, ID: string(c.active(pending.number).ID)}) {
+		t.Error("it is not stored")
+	}
+	for _, number := range []int{pending.number, parked.number} {
+		ch := c.active(number)
+		if ch.Arrival > c.now || ch.Virtual > c.now.Add(24*time.Hour) || ch.Decided > c.now || ch.Until > c.now.Add(15*time.Minute) {
+			t.Errorf("#%d: arrived in %v, virtual in %v, decided in %v, looked at again in %v", number, ch.Arrival.Sub(c.now), ch.Virtual.Sub(c.now), ch.Decided.Sub(c.now), ch.Until.Sub(c.now))
+		}
+	}
+	for _, b := range c.s.Builds {
+		if b.At > c.now || b.Started > c.now {
+			t.Errorf("build %s was asked for in %v, and began in %v", b.ID, b.At.Sub(c.now), b.Started.Sub(c.now))
+		}
+	}
+	if len(c.s.Builds) == 0 {
+		t.Error("nothing is being built")
 	}
 }

@@ -91,6 +91,7 @@ type Core struct {
 	turned    []queue.ChangeID        // turned down: what was made on them tells nothing
 	seen      bool                    // main has been read, and nothing has happened to it since
 	seenAt    queue.Instant           // when what an inspection shows was still so, at the latest
+	rewound   []queue.Ref             // changed by Resume, and not stored yet
 	again     bool                    // the plan took a change out of the order: there may be more to settle
 	dirty     map[queue.Ref]bool
 	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
