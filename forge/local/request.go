@@ -129,10 +129,13 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author s
 
 // keyed returns the request that a command with a key made or asked for, or 0.
 func (f *Forge) keyed(key queue.Digest) int {
+	if key == "" {
+		return 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, v := range f.known {
-		if key != "" && slices.Contains(v.request.Keys, key) {
+		if slices.Contains(v.request.Keys, key) {
 			return n
 		}
 	}
