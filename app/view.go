@@ -18,9 +18,11 @@ type Brief struct {
 
 // What reading may cost a queue that makes turns: a view is made of the core while no
 // turn is, and so the next one waits until landing has had viewShare times as long as
-// the last one took, but not longer than viewPause.
+// the last one took, but not longer than viewPause. Pages and JSON are made of each, so
+// there is one in viewEach.
 const (
 	viewShare = 50
+	viewEach  = 250 * time.Millisecond
 	viewPause = time.Second
 )
 
@@ -82,7 +84,7 @@ func (o *Owner) show() {
 	if p := s.last.Load(); p != nil && p.version == s.version.Load() {
 		return // whoever led before has made it
 	}
-	time.Sleep(min(viewShare*s.took, viewPause) - time.Since(s.ended))
+	time.Sleep(min(max(viewShare*s.took, viewEach), viewPause) - time.Since(s.ended))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	began := time.Now()

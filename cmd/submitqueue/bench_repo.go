@@ -52,6 +52,13 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 	for i := range s.Files {
 		file(fmt.Sprintf("%s/s%d/f%05d.txt", benchArea(i%s.Areas), i/1000, i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 20))
 	}
+	if s.Later {
+		for i := range s.folders() { // what branches will write, so that main is as large at the end
+			for k := range s.Commits {
+				file(s.path(i, k), "part of no change yet\n")
+			}
+		}
+	}
 	for i := range s.Changes {
 		name := benchBranch(i)
 		r.names = append(r.names, name)
@@ -100,15 +107,24 @@ func benchFile(in *bytes.Buffer, path, content string) {
 // it does not grow with what has landed.
 const benchFolders = 200
 
+// folders is how many folders branches share; a multiple of the areas.
+func (s benchShape) folders() int { return benchFolders/s.Areas*s.Areas + s.Areas }
+
+// path is the file that a commit of a branch writes.
+func (s benchShape) path(i, k int) string {
+	folder := benchBranch(i)
+	if s.Later {
+		folder = benchBranch(i % s.folders())
+	}
+	return fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), folder, k)
+}
+
 // branch writes the commits of a branch for fast-import.
 func (s benchShape) branch(in *bytes.Buffer, i int, date int64, from string) {
-	name, folder := benchBranch(i), benchBranch(i)
-	if s.Later {
-		folder = benchBranch(i % (benchFolders/s.Areas*s.Areas + s.Areas))
-	}
+	name := benchBranch(i)
 	for k := range s.Commits {
 		benchCommit(in, date, name, fmt.Sprintf("Change %d, part %d", i, k+1), from)
-		benchFile(in, fmt.Sprintf("%s/%s/part-%d.txt", benchArea(i%s.Areas), folder, k), fmt.Sprintf("part %d of change %d\n", k, i))
+		benchFile(in, s.path(i, k), fmt.Sprintf("part %d of change %d\n", k, i))
 		from = ""
 	}
 }

@@ -148,10 +148,13 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 
 // keyed returns the request that a command with a key made or asked for, or 0.
 func (f *Forge) keyed(key queue.Digest) int {
+	if key == "" {
+		return 0
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n, v := range f.known {
-		if key != "" && slices.Contains(v.request.Keys, key) {
+		if slices.Contains(v.request.Keys, key) {
 			return n
 		}
 	}
