@@ -31,7 +31,7 @@ func claimUID(uid int) (io.Closer, error) {
 // step needs: to start as one, to be found, and to be killed.
 func guestsWork(uids UIDs) error {
 	if os.Getuid() != 0 {
-		return errNoGuests
+		return errNotRoot
 	}
 	g, err := claimGuest(uids, 0)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
 // Isolation says how steps are kept from this process, and from those of other slots
@@ -18,8 +20,9 @@ type Isolation string
 
 // The ways of isolation.
 const (
-	IsolateNone Isolation = "none" // steps run as the user that this process runs as
-	IsolateUID  Isolation = "uid"  // each slot has a user of its own
+	IsolateNone      Isolation = "none"      // steps run as the user that this process runs as
+	IsolateUID       Isolation = "uid"       // each slot has a user of its own, and namespaces where the kernel has them
+	IsolateNamespace Isolation = "namespace" // each step has namespaces of its own, and the user that this process runs as
 )
 
 // UIDs are the numbers that slots may have as user and group, from First to Last.
@@ -42,33 +45,81 @@ func (u UIDs) orDefault() UIDs {
 	return UIDs{cmp.Or(u.First, 58000), cmp.Or(u.Last, max(u.First, 58999))}
 }
 
+// Choice is what keeps steps apart on this machine.
+type Choice struct {
+	Mode Isolation
+	Why  string   // for none: why it is so, for people
+	Gaps []string // what the mode should keep apart, and does not here, for people
+}
+
 // ChooseIsolation resolves auto, the best that this process can give to steps, and
-// checks any other wish. For none the reason says, for people, why auto chose it. An
-// error says what the wish lacks here.
-func ChooseIsolation(wish string, uids UIDs) (mode Isolation, reason string, err error) {
+// checks any other wish. An error says what the wish lacks here.
+func ChooseIsolation(wish string, uids UIDs) (Choice, error) {
+	none := Choice{Mode: IsolateNone, Why: "it was asked for by --isolate none"}
 	switch wish {
 	case string(IsolateNone):
-		return IsolateNone, "it was asked for by --isolate none", nil
+		return none, nil
 	case string(IsolateUID):
-		return IsolateUID, "", guestsWork(uids)
+		return byUID(uids)
+	case string(IsolateNamespace):
+		return byNamespace()
 	case "auto":
-		if err := guestsWork(uids); err != nil {
-			return IsolateNone, err.Error(), nil
+		c, err := byUID(uids)
+		if errors.Is(err, errNotRoot) {
+			c, err = byNamespace()
 		}
-		return IsolateUID, "", nil
+		if err != nil {
+			none.Why = err.Error()
+			return none, nil
+		}
+		return c, nil
 	}
-	return "", "", fmt.Errorf("%q is no way of isolation: auto, uid or none", wish)
+	return Choice{}, fmt.Errorf("%q is no way of isolation: auto, uid, namespace or none", wish)
 }
 
-// guest is the user that the steps of one slot run as, and nobody else on this machine.
+func byUID(uids UIDs) (Choice, error) {
+	if err := guestsWork(uids); err != nil {
+		return Choice{}, err
+	}
+	return Choice{Mode: IsolateUID, Gaps: gapsOf(namespacesWork(uids))}, nil
+}
+
+func byNamespace() (Choice, error) {
+	if os.Getuid() == 0 {
+		return Choice{}, errors.New("namespaces alone are for a server that is not root: a step would be root, too, and could read what root can; have --isolate uid")
+	}
+	if err := namespacesWork(UIDs{}); err != nil {
+		return Choice{}, err
+	}
+	return Choice{Mode: IsolateNamespace, Gaps: gapsOf(nil)}, nil
+}
+
+// gapsOf says what is not kept apart, where namespaces work, or cannot be had for a reason.
+func gapsOf(missing error) []string {
+	if missing == nil {
+		return cage.Missing()
+	}
+	return []string{"folders that everybody can write, such as /tmp, and what processes share in memory, are the same for all runners, so that builds that run at once, and mean to, can hand open files to one another: " + missing.Error()}
+}
+
+// guest is what the steps of one slot run as.
 type guest struct {
-	uid     int       // the number of the user and of its only group
-	forgets bool      // its home is emptied before each build
-	held    io.Closer // the claim to the number; other processes that claim one see it
+	uid  int       // of the user that nobody else on this machine has, and of its only group; 0: the user of this process
+	held io.Closer // the claim to the number; other processes that claim one see it
+	room *room     // what its steps see; nil: the machine as it is
 }
 
-// errNoGuests is why steps cannot have users of their own.
-var errNoGuests = errors.New("users of their own for steps need a server that is root, on Linux")
+// room is what steps see of the machine, by namespaces of their own.
+type room struct {
+	hide []string
+	show []cage.Shown
+}
+
+// Why steps cannot have users of their own.
+var (
+	errNoGuests = errors.New("users of their own for steps need a server that is root, on Linux")
+	errNotRoot  = fmt.Errorf("%w", errNoGuests) // on Linux
+)
 
 // claimGuest takes a number that nobody has claimed, and preferably that one.
 func claimGuest(uids UIDs, prefer int) (*guest, error) {
@@ -115,7 +166,7 @@ func (g *guest) uidOf() int {
 
 // release gives the number back. No process of it may be left.
 func (g *guest) release() {
-	if g != nil {
+	if g != nil && g.held != nil {
 		_ = g.held.Close() // a socket without peers
 	}
 }

@@ -61,6 +61,7 @@ type Words interface {
 type Options struct {
 	Words   Words  // required
 	Warning string // shown on every page; "": none
+	Notice  string // shown at the foot of every page; "": none
 }
 
 // Pages renders pages. Its methods may be called at the same time.
@@ -73,7 +74,7 @@ type Pages struct {
 func New(o Options) *Pages {
 	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
 	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade"} {
-		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": func() string { return o.Warning }}).ParseFS(templates,
+		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return p

@@ -1,0 +1,132 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/submitqueue/submitqueue/workers/cage"
+)
+
+// isolate prepares what the agents of this process keep apart.
+func (o *PoolOptions) isolate() error {
+	switch o.Isolate {
+	case IsolateUID:
+		if err := guestsWork(o.UIDs); err != nil {
+			return err
+		}
+		if namespacesWork(o.UIDs) == nil {
+			o.room = o.newRoom()
+		}
+	case IsolateNamespace:
+		c, err := byNamespace()
+		if err != nil {
+			return err
+		}
+		if o.room = o.newRoom(); c.Mode != IsolateNamespace {
+			return errors.New("there are no namespaces")
+		}
+	}
+	return nil
+}
+
+// guest claims the user of a slot, the one that it had before if that is free; nil where
+// steps are not isolated.
+func (o *PoolOptions) guest(dir string) (*guest, error) {
+	switch o.Isolate {
+	case IsolateUID:
+	case IsolateNamespace:
+		return &guest{room: o.room}, nil
+	default:
+		return nil, nil
+	}
+	before, _ := ownerOf(filepath.Join(dir, "home"))
+	g, err := claimGuest(o.UIDs, before)
+	if err != nil {
+		return nil, fmt.Errorf("workers: slot %s: %w", dir, err)
+	}
+	g.room = o.room
+	o.guests = append(o.guests, g)
+	return g, nil
+}
+
+func (o *PoolOptions) releaseGuests() {
+	for _, g := range o.guests {
+		g.release()
+	}
+}
+
+// runFolders are where programs of the machine keep secrets, and sockets by which others
+// can have them do something; what names are looked up by is shown.
+var (
+	runFolders = []string{"/run", "/var/run"}
+	shownOfRun = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd", "/run/current-system", "/run/opengl-driver"}
+)
+
+// newRoom returns what all slots see, each with its own besides.
+func (o *PoolOptions) newRoom() *room {
+	r := &room{}
+	hide := append([]string{o.Dir, o.SlotsDir}, runFolders...)
+	if home, err := os.UserHomeDir(); err == nil {
+		hide = append(hide, home)
+	}
+	if u, err := user.Current(); err == nil {
+		hide = append(hide, u.HomeDir)
+	}
+	for _, path := range append(hide, o.Hide...) {
+		if path, ok := realPath(path); ok && path != "/" {
+			r.hide = append(r.hide, path)
+		}
+	}
+	path := o.Runner.env("PATH")
+	for _, path := range append(append(filepath.SplitList(path), shownOfRun...), o.Show...) {
+		if path, ok := realPath(path); ok && r.hides(path) {
+			r.show = append(r.show, cage.Shown{From: path, Optional: true})
+		}
+	}
+	return r
+}
+
+// hides says whether a path is hidden, or in a folder that is.
+func (r *room) hides(path string) bool {
+	for _, hidden := range r.hide {
+		if rel, err := filepath.Rel(hidden, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// realPath returns the path of something without symbolic links. What does not exist yet has
+// its own.
+func realPath(path string) (string, bool) {
+	if path == "" {
+		return "", false
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, os.ErrNotExist) && filepath.Dir(path) != path {
+		parent, ok := realPath(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), ok
+	}
+	return real, err == nil
+}
+
+// env returns a variable that steps are passed from.
+func (o RunnerOptions) env(name string) string {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		if len(env[i]) > len(name) && env[i][len(name)] == '=' && env[i][:len(name)] == name {
+			return env[i][len(name)+1:]
+		}
+	}
+	return ""
+}
