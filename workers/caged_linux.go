@@ -20,7 +20,7 @@ func (c command) runCaged(ctx context.Context) (exit, error) {
 	if err != nil {
 		return exit{}, err
 	}
-	where := cage.Where{Mark: markVar + "=" + c.mark}
+	where := cage.Where{Mark: markVar + "=" + c.mark, Fence: c.guest.fenceOf()}
 	if uid := c.guest.uid; uid != 0 {
 		where.User = &cage.IDs{UID: uid, GID: uid}
 		err = w.Chown(uid, uid) // for programs that open /dev/stderr

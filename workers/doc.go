@@ -109,7 +109,10 @@
 // a later one believes. RunnerOptions.HomeSeed is what each begins with. KeepHome has the
 // home of a slot stay, with the caches of tools, and with what anybody's build did to them.
 //
-// What is shared in any case: the network, the processor and memory. Without namespaces so
+// Pool.Shut closes addresses to the steps of users of their own, where the kernel lets this
+// process do that: a program of the kernel looks at what they send.
+//
+// What is shared in any case: the rest of the network, the processor and memory. Without namespaces so
 // are folders that everybody can write, such as /tmp, and without Landlock (since Linux
 // 6.12) sockets without a path: by these, two builds that run at once, and mean to, can hand
 // open files to one another, and the one could write into a file of the other's slot that a

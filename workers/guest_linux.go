@@ -68,6 +68,9 @@ const prSetNoNewPrivs = 38
 // or capabilities on its file, gives it more than the guest has.
 func startGuest(cmd *exec.Cmd, g *guest) error {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(g.uid), Gid: uint32(g.uid)} // no other groups
+	if f := g.fenceOf(); f != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, f.FD()
+	}
 	started := make(chan error, 1)
 	go func() {
 		// The flag stays with the thread and goes to what it starts: the thread ends

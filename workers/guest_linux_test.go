@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -22,7 +23,7 @@ import (
 )
 
 // escapeEnv makes the test's program a process that is hard to find: "hide", "chain" or "stay",
-// then the file that it writes its id to; or one that dials the socket that comes after "dial".
+// then the file that it writes its id to; or one that dials what comes after "dial" or "tcp".
 const escapeEnv = "SUBMITQUEUE_TEST_ESCAPES"
 
 func TestMain(m *testing.M) {
@@ -35,6 +36,11 @@ func TestMain(m *testing.M) {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		hold(path)
 		time.Sleep(time.Hour)
+	case "tcp":
+		if _, err := net.Dial("tcp", path); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case "dial":
 		if _, err := net.Dial("unix", path); err != nil {
 			panic(err)
@@ -283,6 +289,10 @@ func testAttacks(t *testing.T, w way) {
 		attacks["list processes"] = `test "$(ls -d /proc/[0-9]* | wc -l)" -gt 8`
 		attacks["write elsewhere"] = "echo x > " + dir + "/x; echo x > /etc/x || echo x > /var/lib/x || echo x > /var/spool/cron/x"
 	}
+	if f, open, closed := shutTo(t, r); f {
+		attacks["a closed address"] = escapeEnv + "=tcp:" + closed + " ./test"
+		attacks["an open address"] = escapeEnv + "=tcp:" + open + " ./test && exit 1; exit 0"
+	}
 	for name, run := range attacks {
 		t.Run(name, func(t *testing.T) {
 			// A slot may not become root even by a mistake of the test: 0 is no answer.
@@ -303,6 +313,33 @@ func testAttacks(t *testing.T, w way) {
 	if text, err := os.ReadFile(credentials); err != nil || string(text) != "secret" {
 		t.Errorf("%q, %v", text, err)
 	}
+}
+
+// shutTo closes an address to a slot's steps, where that can be had, and leaves another open.
+func shutTo(t *testing.T, r *Runner) (ok bool, open, closed string) {
+	t.Helper()
+	var addresses []netip.AddrPort
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		addresses = append(addresses, l.Addr().(*net.TCPAddr).AddrPort())
+	}
+	f, err := cage.NewFence(addresses[:1])
+	if err != nil {
+		t.Log("no addresses are closed here:", err)
+		return false, "", ""
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.files.guest.shut = &shut{}
+	r.files.guest.shut.fence.Store(f)
+	return true, addresses[1].String(), addresses[0].String()
 }
 
 func namespaceOf(t *testing.T, kind string) string {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/submitqueue/submitqueue/workers/cage"
 )
@@ -81,7 +82,11 @@ func byUID(uids UIDs) (Choice, error) {
 	if err := guestsWork(uids); err != nil {
 		return Choice{}, err
 	}
-	return Choice{Mode: IsolateUID, Gaps: gapsOf(namespacesWork(uids))}, nil
+	fence, err := cage.NewFence(nil)
+	if err == nil {
+		err = fence.Close()
+	}
+	return Choice{Mode: IsolateUID, Gaps: append(gapsOf(namespacesWork(uids)), networkGap(err)...)}, nil
 }
 
 func byNamespace() (Choice, error) {
@@ -91,7 +96,15 @@ func byNamespace() (Choice, error) {
 	if err := namespacesWork(UIDs{}); err != nil {
 		return Choice{}, err
 	}
-	return Choice{Mode: IsolateNamespace, Gaps: gapsOf(nil)}, nil
+	return Choice{Mode: IsolateNamespace, Gaps: append(gapsOf(nil), networkGap(errors.New("that needs a server that is root"))...)}, nil
+}
+
+// networkGap says that no addresses are closed, where that cannot be had for a reason.
+func networkGap(missing error) []string {
+	if missing == nil {
+		return nil
+	}
+	return []string{"the addresses of this server and of Redis, so that a Redis without a password must listen on a socket in the data folder, as the server's own does (they cannot be closed: " + missing.Error() + ")"}
 }
 
 // gapsOf says what is not kept apart, where namespaces work, or cannot be had for a reason.
@@ -107,6 +120,18 @@ type guest struct {
 	uid  int       // of the user that nobody else on this machine has, and of its only group; 0: the user of this process
 	held io.Closer // the claim to the number; other processes that claim one see it
 	room *room     // what its steps see; nil: the machine as it is
+	shut *shut     // what they cannot reach; nil: nothing
+}
+
+// shut are the addresses that steps of a pool cannot reach; without a fence, all are open.
+type shut struct{ fence atomic.Pointer[cage.Fence] }
+
+// fenceOf returns what closes addresses to the guest, or nil.
+func (g *guest) fenceOf() *cage.Fence {
+	if g.shut == nil {
+		return nil
+	}
+	return g.shut.fence.Load()
 }
 
 // room is what steps see of the machine, by namespaces of their own.

@@ -34,6 +34,7 @@ type PoolOptions struct {
 	Log      *slog.Logger  // required
 
 	room   *room    // what steps see; nil: the machine as it is
+	shut   *shut    // what steps cannot reach; nil: nothing
 	guests []*guest // of the slots and of the tools
 	tools  struct {
 		dir   string // where environment commands run

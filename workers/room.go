@@ -3,6 +3,7 @@ package workers
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -17,6 +18,7 @@ func (o *PoolOptions) isolate() error {
 		if err := guestsWork(o.UIDs); err != nil {
 			return err
 		}
+		o.shut = &shut{}
 		if namespacesWork(o.UIDs) == nil {
 			o.room = o.newRoom()
 		}
@@ -47,14 +49,39 @@ func (o *PoolOptions) guest(dir string) (*guest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workers: slot %s: %w", dir, err)
 	}
-	g.room = o.room
+	g.room, g.shut = o.room, o.shut
 	o.guests = append(o.guests, g)
 	return g, nil
+}
+
+// Shut closes addresses of TCP to the steps that the pool starts from now on, where
+// isolation is by users of their own and the kernel lets this process do that: an error
+// says why it does not (Choice.Gaps).
+func (p *Pool) Shut(addresses []netip.AddrPort) error {
+	if p.o.Isolate != IsolateUID || len(addresses) == 0 {
+		return nil
+	}
+	f, err := cage.NewFence(addresses)
+	if err != nil {
+		return err
+	}
+	if old := p.o.shut.fence.Swap(f); old != nil {
+		_ = old.Close() // steps that run in there keep it
+	}
+	return nil
 }
 
 func (o *PoolOptions) releaseGuests() {
 	for _, g := range o.guests {
 		g.release()
+	}
+	if o.shut == nil {
+		return
+	}
+	if f := o.shut.fence.Swap(nil); f != nil {
+		if err := f.Close(); err != nil {
+			o.Log.Warn("remove the control group of steps", "error", err)
+		}
 	}
 }
 

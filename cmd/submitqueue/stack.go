@@ -164,6 +164,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	if s.base == "" {
 		s.base = "http://" + reachable(s.server.Addr())
 	}
+	s.shutToSteps(ctx, pool, o)
 	for _, q := range o.Queues {
 		if _, err := s.set.add(ctx, q); err != nil {
 			return nil, err

@@ -52,8 +52,9 @@ type IDs struct{ UID, GID int }
 
 // Where is whom a command runs as, and what gives it namespaces.
 type Where struct {
-	User *IDs // whom to run as, for a process that may switch; nil: as this process, in a user namespace
-	Mark string
+	User  *IDs   // whom to run as, for a process that may switch; nil: as this process, in a user namespace
+	Mark  string // a variable of the environment of the first process
+	Fence *Fence // nil: all addresses are open
 }
 
 // Status is how a command ended.

@@ -54,6 +54,9 @@ func Start(s Spec, w Where, out *os.File) (*Process, error) {
 		attr.Credential = &syscall.Credential{Uid: uint32(w.User.UID), Gid: uint32(w.User.GID)} // no other groups
 	}
 	attr.Cloneflags = flags
+	if w.Fence != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, w.Fence.FD()
+	}
 	control, hold, err := os.Pipe()
 	if err != nil {
 		return nil, err
