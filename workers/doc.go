@@ -103,6 +103,10 @@
 // all. The step's user is that of this process: what this user can read elsewhere, and is
 // not hidden, the step can read.
 //
+// IsolateSandbox, on macOS, hides and shows the same by a profile of the system's sandbox,
+// which also keeps a step from signals to others, from sockets with a path, and from having
+// other programs do something. Processes are ended as described below.
+//
 // IsolateNone keeps nothing apart: a step can do whatever the server can.
 //
 // Each build has a home of its own, which is gone after it: a build cannot leave there what

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,6 +25,7 @@ const (
 	IsolateNone      Isolation = "none"      // steps run as the user that this process runs as
 	IsolateUID       Isolation = "uid"       // each slot has a user of its own, and namespaces where the kernel has them
 	IsolateNamespace Isolation = "namespace" // each step has namespaces of its own, and the user that this process runs as
+	IsolateSandbox   Isolation = "sandbox"   // each step runs under a profile of the sandbox of macOS
 )
 
 // UIDs are the numbers that slots may have as user and group, from First to Last.
@@ -64,9 +66,14 @@ func ChooseIsolation(wish string, uids UIDs) (Choice, error) {
 		return byUID(uids)
 	case string(IsolateNamespace):
 		return byNamespace()
+	case string(IsolateSandbox):
+		return bySandbox()
 	case "auto":
 		c, err := byUID(uids)
-		if errors.Is(err, errNotRoot) {
+		switch {
+		case runtime.GOOS == "darwin":
+			c, err = bySandbox()
+		case errors.Is(err, errNotRoot):
 			c, err = byNamespace()
 		}
 		if err != nil {
@@ -75,7 +82,7 @@ func ChooseIsolation(wish string, uids UIDs) (Choice, error) {
 		}
 		return c, nil
 	}
-	return Choice{}, fmt.Errorf("%q is no way of isolation: auto, uid, namespace or none", wish)
+	return Choice{}, fmt.Errorf("%q is no way of isolation: auto, uid, namespace, sandbox or none", wish)
 }
 
 func byUID(uids UIDs) (Choice, error) {
@@ -97,6 +104,14 @@ func byNamespace() (Choice, error) {
 		return Choice{}, err
 	}
 	return Choice{Mode: IsolateNamespace, Gaps: append(gapsOf(nil), networkGap(errors.New("that needs a server that is root"))...)}, nil
+}
+
+func bySandbox() (Choice, error) {
+	if err := sandboxesWork(); err != nil {
+		return Choice{}, err
+	}
+	return Choice{Mode: IsolateSandbox, Gaps: append([]string{"a process that leaves its group goes on when its step has ended, in its sandbox, and the next build of the slot shares the checkout with it"},
+		networkGap(errors.New("macOS has nothing for that here"))...)}, nil
 }
 
 // networkGap says that no addresses are closed, where that cannot be had for a reason.

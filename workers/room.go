@@ -23,13 +23,15 @@ func (o *PoolOptions) isolate() error {
 			o.room = o.newRoom()
 		}
 	case IsolateNamespace:
-		c, err := byNamespace()
-		if err != nil {
+		if _, err := byNamespace(); err != nil {
 			return err
 		}
-		if o.room = o.newRoom(); c.Mode != IsolateNamespace {
-			return errors.New("there are no namespaces")
+		o.room = o.newRoom()
+	case IsolateSandbox:
+		if err := sandboxesWork(); err != nil {
+			return err
 		}
+		o.room = o.newRoom()
 	}
 	return nil
 }
@@ -39,7 +41,7 @@ func (o *PoolOptions) isolate() error {
 func (o *PoolOptions) guest(dir string) (*guest, error) {
 	switch o.Isolate {
 	case IsolateUID:
-	case IsolateNamespace:
+	case IsolateNamespace, IsolateSandbox:
 		return &guest{room: o.room}, nil
 	default:
 		return nil, nil
@@ -89,7 +91,7 @@ func (o *PoolOptions) releaseGuests() {
 // can have them do something; what names are looked up by is shown.
 var (
 	runFolders = []string{"/run", "/var/run"}
-	shownOfRun = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd", "/run/current-system", "/run/opengl-driver"}
+	shownOfRun = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd", "/run/current-system", "/run/opengl-driver", "/var/run/resolv.conf"}
 )
 
 // newRoom returns what all slots see, each with its own besides.

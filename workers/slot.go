@@ -70,9 +70,12 @@ func (f slotFiles) roomOf(r room) *room {
 	r.show = append(slices.Clip(r.show),
 		cage.Shown{From: f.root},
 		cage.Shown{From: f.checkout, Writable: true},
-		cage.Shown{From: f.home, Writable: true},
-		cage.Shown{From: f.tmp, At: "/tmp", Writable: true},
-		cage.Shown{From: f.tmp, At: "/var/tmp", Writable: true})
+		cage.Shown{From: f.home, Writable: true})
+	if roomsHaveTmp {
+		r.show = append(r.show, cage.Shown{From: f.tmp, At: "/tmp", Writable: true}, cage.Shown{From: f.tmp, At: "/var/tmp", Writable: true})
+	} else {
+		r.show = append(r.show, cage.Shown{From: f.tmp, Writable: true})
+	}
 	return &r
 }
 

@@ -13,7 +13,7 @@ import (
 
 // isolateFlags say what keeps steps from the server and from one another.
 type isolateFlags struct {
-	Isolate  string   `enum:"auto,uid,namespace,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), namespace (for a server that is not root, on Linux), none, or auto, the best there is."`
+	Isolate  string   `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), namespace (for a server that is not root, on Linux), sandbox (on macOS), none, or auto, the best there is."`
 	UIDs     string   `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for runners, which no account has." placeholder:"FIRST-LAST"`
 	Hide     []string `name:"isolate-hide" type:"path" env:"SUBMITQUEUE_ISOLATE_HIDE" help:"Files and folders that steps are to see empty, besides the data folder, the server's home, /run and the files with secrets." placeholder:"PATH"`
 	Show     []string `name:"isolate-show" type:"path" env:"SUBMITQUEUE_ISOLATE_SHOW" help:"Files and folders in what is hidden that steps are to see, read-only: tools in the server's home, say." placeholder:"PATH"`
