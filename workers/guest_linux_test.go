@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -86,138 +85,6 @@ func chain(path string) {
 			_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 		}
 	}
-}
-
-// place returns a folder that everybody can pass.
-func place(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "submitqueue-guests")
-	if err == nil {
-		err = os.Chmod(dir, 0o711)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = RemoveAll(dir) })
-	return dir
-}
-
-// way is how steps are kept from this process.
-type way struct {
-	name string
-	Isolation
-	namespaces bool
-}
-
-// ways are those of this machine.
-func ways(t testing.TB) (all []way) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		if err := namespacesWork(UIDs{}); err != nil {
-			t.Skip(err)
-		}
-		return []way{{"namespace", IsolateNamespace, true}}
-	}
-	if err := guestsWork(UIDs{}); err != nil {
-		t.Skip("users of their own for steps are not to be had here:", err)
-	}
-	all = []way{{"uid", IsolateUID, false}}
-	if err := namespacesWork(UIDs{}); err == nil {
-		all = append(all, way{"uid and namespaces", IsolateUID, true})
-	}
-	return all
-}
-
-// each runs a test for each way that this machine has.
-func each(t *testing.T, test func(t *testing.T, w way)) {
-	t.Helper()
-	asOther(t)
-	for _, w := range ways(t) {
-		t.Run(w.name, func(t *testing.T) { test(t, w) })
-	}
-}
-
-// byUser is the way of users alone.
-func byUser(t testing.TB) way {
-	t.Helper()
-	if w := ways(t)[0]; w.Isolation == IsolateUID {
-		return w
-	}
-	t.Skip("users of their own for steps need root")
-	return way{}
-}
-
-// nobody is a user without an account.
-const nobody = 57999
-
-// asOther runs the calling test once more as a user that is not root, where this process
-// is root.
-func asOther(t *testing.T) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		return
-	}
-	t.Run("not root", func(t *testing.T) {
-		dir := place(t)
-		self, home := copyOfTest(t, dir), filepath.Join(dir, "home")
-		if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, nobody, nobody)); err != nil {
-			t.Fatal(err)
-		}
-		name, _, _ := strings.Cut(t.Name(), "/")
-		cmd := exec.Command(self, "-test.run", "^"+name+"$", "-test.v")
-		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		out, err := cmd.CombinedOutput()
-		switch {
-		case err != nil:
-			t.Errorf("%v\n%s", err, out)
-		case strings.Contains(string(out), "--- SKIP"):
-			t.Skip(string(out))
-		}
-	})
-}
-
-// copyOfTest returns the test's program where everybody can run it.
-func copyOfTest(t *testing.T, dir string) string {
-	t.Helper()
-	program, err := os.Open(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer program.Close()
-	self := filepath.Join(dir, "test")
-	to, err := os.OpenFile(self, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err == nil {
-		_, err = io.Copy(to, program)
-		err = errors.Join(err, to.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return self
-}
-
-// guestSlot returns a runner whose steps are guests, in a data folder's slots.
-func guestSlot(t testing.TB, w way, dir string, files Checkouter, change ...func(*RunnerOptions)) *Runner {
-	t.Helper()
-	o := PoolOptions{Isolate: w.Isolation, SlotsDir: filepath.Dir(dir), Dir: strings.TrimSuffix(filepath.Dir(dir), "-slots")}
-	if w.namespaces {
-		o.room = o.newRoom()
-	}
-	g, err := o.guest(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.release)
-	ro := RunnerOptions{Dir: dir, Checkout: files, Grace: 200 * time.Millisecond, Log: quiet()}
-	for _, c := range change {
-		c(&ro)
-	}
-	r, err := newRunner(ro, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // The attacks of a step on what is not its own. Each must fail, and say so by its status.
@@ -313,33 +180,6 @@ func testAttacks(t *testing.T, w way) {
 	if text, err := os.ReadFile(credentials); err != nil || string(text) != "secret" {
 		t.Errorf("%q, %v", text, err)
 	}
-}
-
-// shutTo closes an address to a slot's steps, where that can be had, and leaves another open.
-func shutTo(t *testing.T, r *Runner) (ok bool, open, closed string) {
-	t.Helper()
-	var addresses []netip.AddrPort
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		addresses = append(addresses, l.Addr().(*net.TCPAddr).AddrPort())
-	}
-	f, err := cage.NewFence(addresses[:1])
-	if err != nil {
-		t.Log("no addresses are closed here:", err)
-		return false, "", ""
-	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r.files.guest.shut = &shut{}
-	r.files.guest.shut.fence.Store(f)
-	return true, addresses[1].String(), addresses[0].String()
 }
 
 func namespaceOf(t *testing.T, kind string) string {
@@ -639,5 +479,51 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Where the kernel gives no namespaces to a server that is not root, auto takes none, and
+// says what to do.
+func TestNamespacesThatAreRefused(t *testing.T) {
+	if os.Getuid() == 0 {
+		dir := place(t)
+		self := copyOfTest(t, dir)
+		cmd := exec.Command("/bin/sh", "-c", `echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --reuid 57999 --regid 57999 --clear-groups "$0" -test.run '^TestNamespacesThatAreRefused$' -test.v`, self)
+		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+		ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: nobody, HostID: nobody, Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true}
+		if out, err := cmd.CombinedOutput(); err != nil && strings.Contains(string(out), "=== RUN") {
+			t.Errorf("%v\n%s", err, out)
+		} else if err != nil {
+			t.Skip("namespaces cannot be refused here:", err, string(out))
+		}
+		return
+	}
+	if limit, err := os.ReadFile("/proc/sys/user/max_user_namespaces"); err != nil || string(limit) != "0\n" {
+		t.Skip("namespaces are not refused here")
+	}
+	const want = "sysctl user.max_user_namespaces=10000"
+	if c, err := ChooseIsolation("auto", UIDs{}); err != nil || c.Mode != IsolateNone || !strings.Contains(c.Why, want) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := ChooseIsolation("namespace", UIDs{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What this machine has is not called missing.
+func TestGaps(t *testing.T) {
+	w := byUser(t)
+	c, err := ChooseIsolation("uid", UIDs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaps := strings.Join(c.Gaps, "\n")
+	f, err := cage.NewFence([]netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:80")})
+	if err == nil {
+		err = f.Close()
+	}
+	if strings.Contains(gaps, "of Redis") != (err != nil) || strings.Contains(gaps, "/tmp") != (namespacesWork(UIDs{}) != nil) {
+		t.Errorf("%s: %v, %v", w.name, c.Gaps, err)
 	}
 }

@@ -40,17 +40,16 @@ func NewFence(addresses []netip.AddrPort) (*Fence, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old, err := filepath.Glob(filepath.Join(own, fencePrefix+"*")); err == nil {
-		for _, dir := range old {
-			_ = unix.Rmdir(dir) // which fails while anything runs in there
-		}
-	}
+	sweep(own)
 	dir, err := os.MkdirTemp(own, fencePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("have a control group for steps: %w", err)
 	}
 	f := &Fence{dir: dir}
 	if f.group, err = os.Open(dir); err == nil {
+		err = unix.Flock(f.FD(), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil {
 		err = errors.Join(f.attach(unix.BPF_PROG_TYPE_CGROUP_SKB, unix.BPF_CGROUP_INET_EGRESS, packets(closed)),
 			f.attach(unix.BPF_PROG_TYPE_CGROUP_SOCK_ADDR, unix.BPF_CGROUP_INET4_CONNECT, connects(closed, false)),
 			f.attach(unix.BPF_PROG_TYPE_CGROUP_SOCK_ADDR, unix.BPF_CGROUP_INET6_CONNECT, connects(closed, true)))
@@ -59,6 +58,25 @@ func NewFence(addresses []netip.AddrPort) (*Fence, error) {
 		return nil, errors.Join(fmt.Errorf("close addresses to steps: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// sweep removes what processes have left that were killed. The fence of a living one is
+// locked, though nothing may run in it.
+func sweep(own string) {
+	old, err := filepath.Glob(filepath.Join(own, fencePrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range old {
+		group, err := os.Open(dir)
+		if err != nil {
+			continue // gone
+		}
+		if unix.Flock(int(group.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = unix.Rmdir(dir) // which fails while anything runs in there
+		}
+		_ = group.Close() // nothing was written
+	}
 }
 
 // Close ends a fence in which nothing runs any more.
@@ -176,6 +194,17 @@ func (a *assembler) end(name string, value int32) {
 	a.put(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
 }
 
+// drop ends the program, where something goes there: the kernel refuses one with a part
+// that nothing reaches.
+func (a *assembler) drop() {
+	for _, to := range a.jumps {
+		if to == "drop" {
+			a.end("drop", 0)
+			return
+		}
+	}
+}
+
 func newAssembler() *assembler { return &assembler{jumps: map[int]string{}, places: map[string]int{}} }
 
 // program returns what was written.
@@ -262,7 +291,7 @@ func packets(closed []netip.AddrPort) []instruction {
 	a.load(unix.BPF_H, r7, ports)
 	a.dropSix(closed, r10, header+24)
 	a.end("pass6", 1)
-	a.end("drop", 0)
+	a.drop()
 	return a.program()
 }
 
@@ -286,7 +315,7 @@ func connects(closed []netip.AddrPort, six bool) []instruction {
 		a.dropFour(closed)
 	}
 	a.end("pass", 1)
-	a.end("drop", 0)
+	a.drop()
 	return a.program()
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,6 +59,28 @@ func TestFence(t *testing.T) {
 			t.Error("the control group is still there")
 		}
 	}()
+	second, err := NewFence(nil) // which leaves the first one alone, though nothing runs in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	left := filepath.Join(filepath.Dir(f.dir), fencePrefix+"left")
+	if err := os.Mkdir(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sweep(filepath.Dir(f.dir))
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a killed process has left is still there")
+	}
+	for _, only := range []netip.AddrPort{open, six} {
+		if f, err := NewFence([]netip.AddrPort{only}); err != nil {
+			t.Error(err)
+		} else if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 	for address, want := range map[string]bool{
 		closed.String():                      false,
 		"127.9.9.9:" + port(closed):          false,
