@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -37,6 +38,7 @@ for n in 1 2 tools; do
   mkdir -p $slots/$n/checkout 2>/dev/null && touch $slots/$n/checkout/planted 2>/dev/null # looked for from outside
   rm -r $slots/$n/checkout/test.sh 2>/dev/null && won delete in slot $n
 done
+git ls-remote http://ADDRESS/x 2>&1 | grep -qi 'not found\|40[0-9]' && won reach the server
 env | grep -i 'redis\|token' && won a secret in the environment
 env -i PATH="$PATH" setsid sleep 7654 &
 exit 0
@@ -144,10 +146,22 @@ func testGuests(t *testing.T, mode string) {
 	if mode == "uid" {
 		slots = c.data + "-slots"
 	}
+	address := "0.0.0.0:1" // nobody's
+	if choice, err := workers.ChooseIsolation("uid", workers.UIDs{}); mode == "uid" && err == nil && !strings.Contains(strings.Join(choice.Gaps, ""), "of Redis") {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address = l.Addr().String()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.flags = append(c.flags, "--listen", address)
+	}
 	w := t.TempDir()
 	c.git(w, "clone", "-q", c.bare, ".")
 	c.git(w, "checkout", "-q", "-b", branch(0))
-	c.write(w, "test.sh", strings.NewReplacer("DATA", c.data, "SLOTS", slots).Replace(attacks))
+	c.write(w, "test.sh", strings.NewReplacer("DATA", c.data, "SLOTS", slots, "ADDRESS", address).Replace(attacks))
 	c.git(w, "commit", "-qam", "Attack")
 	c.git(w, "push", "-q", "origin", branch(0))
 	if mode == "namespace" {
