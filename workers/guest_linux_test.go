@@ -153,6 +153,8 @@ func testAttacks(t *testing.T, w way) {
 		attacks["sockets of the machine"] = "find /run /var/run -type s | grep -v resolve | grep ."
 		attacks["the home of the server"] = "ls -A " + os.Getenv("HOME") + " | grep ."
 		attacks["shared memory"] = `test "$(readlink /proc/self/ns/ipc)" = "` + namespaceOf(t, "ipc") + `"`
+		attacks["the first process"] = "cat /proc/1/environ | grep -a SUBMIT || ls /proc/1/fd/ | grep . || head -c 1 /proc/1/mem || ls /proc/1/cwd/"
+		attacks["be root for a program"] = "kill -STOP 1; kill -KILL 1; test $? = 0 && sleep 0.1; su -c id </dev/null || mount -o remount,rw /"
 		attacks["list processes"] = `test "$(ls -d /proc/[0-9]* | wc -l)" -gt 8`
 		attacks["write elsewhere"] = "echo x > " + dir + "/x; echo x > /etc/x || echo x > /var/lib/x || echo x > /var/spool/cron/x"
 	}
