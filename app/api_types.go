@@ -38,7 +38,7 @@ type APIQueueSummary struct {
 	Waits     string   `json:"waits,omitempty"`     // why the forge is not asked at the moment, and until when
 	Trouble   []string `json:"trouble,omitempty"`   // what keeps failing, and when it is tried again
 	Default   string   `json:"default,omitempty"`   // that the default branch is another one, and what to do
-	Isolation string   `json:"isolation,omitempty"` // of the steps that this server runs: uid or none
+	Isolation string   `json:"isolation,omitempty"` // of the steps that this server runs: uid, namespace, sandbox or none
 	Away      string   `json:"away,omitempty"`      // why this server does not show the present state, e.g. that it starts
 }
 

@@ -67,6 +67,8 @@ type ServerOptions struct {
 	Requests    Requests                // of a forge without pull requests; nil: it has them
 	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
 	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
+	KeepHomes   bool                    // homes of steps stay from build to build
+	Gaps        []string                // what the isolation leaves open here, for people
 	Log         *slog.Logger            // nil: no logs
 	Now         func() time.Time        // default: time.Now
 	Random      func() string           // default: crypto/rand.Text
@@ -115,7 +117,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation), Closed: !o.Public}),
+		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation, o.KeepHomes), Notice: gapsText(o.Gaps), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),

@@ -1,12 +1,28 @@
 package app
 
-import "github.com/submitqueue/submitqueue/workers"
+import (
+	"strings"
 
-// IsolationText warns, for people, of steps that nothing keeps from the server; "" where
-// there are none.
-func IsolationText(i workers.Isolation) string {
-	if i != workers.IsolateNone {
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// IsolationText warns, for people, of steps that nothing keeps from the server, and of
+// homes that builds leave to later ones; "" where neither is so.
+func IsolationText(i workers.Isolation, keepHomes bool) string {
+	var texts []string
+	if i == workers.IsolateNone {
+		texts = append(texts, "Steps run as the same user as this server (--isolate none): whoever may ask it to build a change can read its secrets and change what other builds see.")
+	}
+	if keepHomes && i != "" {
+		texts = append(texts, "The homes of steps stay from build to build (--keep-homes): whoever may ask for a build can change what later ones find there.")
+	}
+	return strings.Join(texts, " ")
+}
+
+// gapsText says, for people, what the isolation of steps leaves open on this machine.
+func gapsText(gaps []string) string {
+	if len(gaps) == 0 {
 		return ""
 	}
-	return "Steps run as the same user as this server (--isolate none): whoever may ask it to build a change can read its secrets and change what other builds see."
+	return "Open to steps on this machine: " + strings.Join(gaps, "; ") + "."
 }

@@ -87,19 +87,41 @@
 // there for them, is the server's, so that they cannot put a link in its place. They can
 // neither look into another slot nor into the data folder, which SlotsDir leaves out of
 // the way, and read nothing of the server's processes. The environment commands of steps
-// have a user of their own as well. Before a build, and when a step has ended, nothing of
-// the slot's user runs: what can be found is asked to end, then all is killed by one call
-// of the kernel, within which nobody can fork. Where that fails the step has not passed, and
-// no build begins there.
+// have a user of their own as well. Where the kernel lets the process have namespaces, each
+// step has those of IsolateNamespace, too. Where not, nothing of the slot's user runs before
+// a build and when a step has ended: what can be found is asked to end, then all is killed
+// by one call of the kernel, within which nobody can fork. Where that fails the step has not
+// passed, and no build begins there.
+//
+// IsolateNamespace, for a process that is not root on Linux, gives each step namespaces of
+// its own (package cage) for mounts, processes, what processes share in memory, and users,
+// the last with this one user in it. The machine is read-only there, but for the checkout,
+// the home and /tmp, which are the slot's. Empty are PoolOptions.Hide, the pool's folder,
+// other slots, the home of this process's user but for what is in PATH, and /run, where
+// sockets are by which a user can have others do something; PoolOptions.Show is seen all the
+// same. /proc has the step's own processes only, and with the first of them the kernel ends
+// all. The step's user is that of this process: what this user can read elsewhere, and is
+// not hidden, the step can read.
+//
+// IsolateSandbox, on macOS, hides and shows the same by a profile of the system's sandbox,
+// which also keeps a step from signals to others, from sockets with a path, and from having
+// other programs do something. Processes are ended as described below.
 //
 // IsolateNone keeps nothing apart: a step can do whatever the server can.
 //
-// What is shared in any case: the network, the processor and memory, folders that everybody
-// can write, such as /tmp, and, between builds of one slot, its HOME with the caches of
-// tools. A build can leave there what a later one in that slot believes, unless
-// PoolOptions.Forget empties it. And two builds
-// that run at once, and mean to, can hand open files to one another: the one could write
-// into a file of the other's slot that a later build there has at the same content.
+// Each build has a home of its own, which is gone after it: a build cannot leave there what
+// a later one believes. RunnerOptions.HomeSeed is what each begins with. KeepHome has the
+// home of a slot stay, with the caches of tools, and with what anybody's build did to them.
+//
+// Pool.Shut closes addresses to the steps of users of their own, where the kernel lets this
+// process do that: a program of the kernel looks at what they send.
+//
+// What is shared in any case: the rest of the network, the processor and memory. Without namespaces so
+// are folders that everybody can write, such as /tmp, and without Landlock (since Linux
+// 6.12) sockets without a path: by these, two builds that run at once, and mean to, can hand
+// open files to one another, and the one could write into a file of the other's slot that a
+// later build there has at the same content. Choice.Gaps says what of it this machine leaves
+// open.
 //
 // # The checkout is the commit
 //
@@ -124,7 +146,7 @@
 // environment, which finds daemons that left the session, and those which a
 // killed server left behind. What leaves the session and also clears its
 // environment is not found, but where steps are isolated: there it is every process of
-// the slot's user. On other Unix systems a process that leaves the
+// the slot's user, or of the step's namespace. On other Unix systems a process that leaves the
 // group is not found. Elsewhere only the shell itself is killed, at once.
 // Code that must not get away needs isolation, or a container or virtual machine
 // around the agent.

@@ -63,6 +63,9 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 	env["HOME"] = files.home
 	if files.guest != nil {
 		env["TMPDIR"], env["USER"], env["LOGNAME"] = files.tmp, guestName, guestName
+		if files.guest.room != nil && roomsHaveTmp {
+			env["TMPDIR"] = "/tmp" // where files.tmp is shown
+		}
 	} else {
 		for name, dir := range caches(base) {
 			if env[name] == "" {

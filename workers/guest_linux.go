@@ -14,6 +14,11 @@ import (
 	"time"
 )
 
+// roomsHaveTmp says that steps with a room see their temporary files as /tmp.
+const roomsHaveTmp = true
+
+func sandboxesWork() error { return errNoSandbox }
+
 // claimUID claims a user id on this machine by a name of an abstract socket, which the
 // kernel frees when this process ends in whatever way.
 func claimUID(uid int) (io.Closer, error) {
@@ -31,7 +36,7 @@ func claimUID(uid int) (io.Closer, error) {
 // step needs: to start as one, to be found, and to be killed.
 func guestsWork(uids UIDs) error {
 	if os.Getuid() != 0 {
-		return errNoGuests
+		return errNotRoot
 	}
 	g, err := claimGuest(uids, 0)
 	if err != nil {
@@ -68,6 +73,9 @@ const prSetNoNewPrivs = 38
 // or capabilities on its file, gives it more than the guest has.
 func startGuest(cmd *exec.Cmd, g *guest) error {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(g.uid), Gid: uint32(g.uid)} // no other groups
+	if f := g.fenceOf(); f != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, f.FD()
+	}
 	started := make(chan error, 1)
 	go func() {
 		// The flag stays with the thread and goes to what it starts: the thread ends

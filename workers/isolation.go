@@ -8,8 +8,12 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
+
+	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
 // Isolation says how steps are kept from this process, and from those of other slots
@@ -18,8 +22,10 @@ type Isolation string
 
 // The ways of isolation.
 const (
-	IsolateNone Isolation = "none" // steps run as the user that this process runs as
-	IsolateUID  Isolation = "uid"  // each slot has a user of its own
+	IsolateNone      Isolation = "none"      // steps run as the user that this process runs as
+	IsolateUID       Isolation = "uid"       // each slot has a user of its own, and namespaces where the kernel has them
+	IsolateNamespace Isolation = "namespace" // each step has namespaces of its own, and the user that this process runs as
+	IsolateSandbox   Isolation = "sandbox"   // each step runs under a profile of the sandbox of macOS
 )
 
 // UIDs are the numbers that slots may have as user and group, from First to Last.
@@ -42,33 +48,118 @@ func (u UIDs) orDefault() UIDs {
 	return UIDs{cmp.Or(u.First, 58000), cmp.Or(u.Last, max(u.First, 58999))}
 }
 
+// Choice is what keeps steps apart on this machine.
+type Choice struct {
+	Mode Isolation
+	Why  string   // for none: why it is so, for people
+	Gaps []string // what the mode should keep apart, and does not here, for people
+}
+
 // ChooseIsolation resolves auto, the best that this process can give to steps, and
-// checks any other wish. For none the reason says, for people, why auto chose it. An
-// error says what the wish lacks here.
-func ChooseIsolation(wish string, uids UIDs) (mode Isolation, reason string, err error) {
+// checks any other wish. An error says what the wish lacks here.
+func ChooseIsolation(wish string, uids UIDs) (Choice, error) {
+	none := Choice{Mode: IsolateNone, Why: "it was asked for by --isolate none"}
 	switch wish {
 	case string(IsolateNone):
-		return IsolateNone, "it was asked for by --isolate none", nil
+		return none, nil
 	case string(IsolateUID):
-		return IsolateUID, "", guestsWork(uids)
+		return byUID(uids)
+	case string(IsolateNamespace):
+		return byNamespace()
+	case string(IsolateSandbox):
+		return bySandbox()
 	case "auto":
-		if err := guestsWork(uids); err != nil {
-			return IsolateNone, err.Error(), nil
+		c, err := byUID(uids)
+		switch {
+		case runtime.GOOS == "darwin":
+			c, err = bySandbox()
+		case errors.Is(err, errNotRoot):
+			c, err = byNamespace()
 		}
-		return IsolateUID, "", nil
+		if err != nil {
+			none.Why = err.Error()
+			return none, nil
+		}
+		return c, nil
 	}
-	return "", "", fmt.Errorf("%q is no way of isolation: auto, uid or none", wish)
+	return Choice{}, fmt.Errorf("%q is no way of isolation: auto, uid, namespace, sandbox or none", wish)
 }
 
-// guest is the user that the steps of one slot run as, and nobody else on this machine.
+func byUID(uids UIDs) (Choice, error) {
+	if err := guestsWork(uids); err != nil {
+		return Choice{}, err
+	}
+	fence, err := cage.NewFence(nil)
+	if err == nil {
+		err = fence.Close()
+	}
+	return Choice{Mode: IsolateUID, Gaps: append(gapsOf(namespacesWork(uids)), networkGap(err)...)}, nil
+}
+
+func byNamespace() (Choice, error) {
+	if os.Getuid() == 0 {
+		return Choice{}, errors.New("namespaces alone are for a server that is not root: a step would be root, too, and could read what root can; have --isolate uid")
+	}
+	if err := namespacesWork(UIDs{}); err != nil {
+		return Choice{}, err
+	}
+	return Choice{Mode: IsolateNamespace, Gaps: append(gapsOf(nil), networkGap(errors.New("that needs a server that is root"))...)}, nil
+}
+
+func bySandbox() (Choice, error) {
+	if err := sandboxesWork(); err != nil {
+		return Choice{}, err
+	}
+	return Choice{Mode: IsolateSandbox, Gaps: append([]string{"a process that leaves its group goes on when its step has ended, in its sandbox, and the next build of the slot shares the checkout with it"},
+		networkGap(errors.New("macOS has nothing for that here"))...)}, nil
+}
+
+// networkGap says that no addresses are closed, where that cannot be had for a reason.
+func networkGap(missing error) []string {
+	if missing == nil {
+		return nil
+	}
+	return []string{"the addresses of this server and of Redis, so that a Redis without a password must listen on a socket in the data folder, as the server's own does (they cannot be closed: " + missing.Error() + ")"}
+}
+
+// gapsOf says what is not kept apart, where namespaces work, or cannot be had for a reason.
+func gapsOf(missing error) []string {
+	if missing == nil {
+		return cage.Missing()
+	}
+	return []string{"folders that everybody can write, such as /tmp, and what processes share in memory, are the same for all runners, so that builds that run at once, and mean to, can hand open files to one another: " + missing.Error()}
+}
+
+// guest is what the steps of one slot run as.
 type guest struct {
-	uid     int       // the number of the user and of its only group
-	forgets bool      // its home is emptied before each build
-	held    io.Closer // the claim to the number; other processes that claim one see it
+	uid  int       // of the user that nobody else on this machine has, and of its only group; 0: the user of this process
+	held io.Closer // the claim to the number; other processes that claim one see it
+	room *room     // what its steps see; nil: the machine as it is
+	shut *shut     // what they cannot reach; nil: nothing
 }
 
-// errNoGuests is why steps cannot have users of their own.
-var errNoGuests = errors.New("users of their own for steps need a server that is root, on Linux")
+// shut are the addresses that steps of a pool cannot reach; without a fence, all are open.
+type shut struct{ fence atomic.Pointer[cage.Fence] }
+
+// fenceOf returns what closes addresses to the guest, or nil.
+func (g *guest) fenceOf() *cage.Fence {
+	if g.shut == nil {
+		return nil
+	}
+	return g.shut.fence.Load()
+}
+
+// room is what steps see of the machine, by namespaces of their own.
+type room struct {
+	hide []string
+	show []cage.Shown
+}
+
+// Why steps cannot have users of their own.
+var (
+	errNoGuests = errors.New("users of their own for steps need a server that is root, on Linux")
+	errNotRoot  = fmt.Errorf("%w", errNoGuests) // on Linux
+)
 
 // claimGuest takes a number that nobody has claimed, and preferably that one.
 func claimGuest(uids UIDs, prefer int) (*guest, error) {
@@ -115,7 +206,7 @@ func (g *guest) uidOf() int {
 
 // release gives the number back. No process of it may be left.
 func (g *guest) release() {
-	if g != nil {
+	if g != nil && g.held != nil {
 		_ = g.held.Close() // a socket without peers
 	}
 }

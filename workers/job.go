@@ -44,7 +44,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	case e.stopped:
 		done.Outcome, detail = queue.JobStopped, "cancelled"
 	case e.left > 0 && r.files.guest != nil:
-		done.Outcome, detail = queue.JobInfra, fmt.Sprintf("processes of user %d cannot be killed", r.files.guest.uid)
+		done.Outcome, detail = queue.JobInfra, "processes of it cannot be killed"
 	case e.timedOut:
 		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(step))
 	case lost(e):

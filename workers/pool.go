@@ -20,7 +20,8 @@ type PoolOptions struct {
 	Dir      string        // data directory: logs/, slots/; required
 	Isolate  Isolation     // of the agents in this process; default IsolateNone
 	UIDs     UIDs          // for IsolateUID
-	Forget   bool          // with IsolateUID: a slot's home, with the caches of tools, is emptied before each build
+	Hide     []string      // files and folders that steps with namespaces of their own see empty, besides other slots and this process's home
+	Show     []string      // files and folders that these see all the same, read-only, and those in PATH
 	SlotsDir string        // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
 	Name     string        // prefix of the agents' names; default the host's
 	Tags     []string      // of the agents in this process
@@ -32,6 +33,8 @@ type PoolOptions struct {
 	LogBytes int64         // and their size together; default 2 GiB
 	Log      *slog.Logger  // required
 
+	room   *room    // what steps see; nil: the machine as it is
+	shut   *shut    // what steps cannot reach; nil: nothing
 	guests []*guest // of the slots and of the tools
 	tools  struct {
 		dir   string // where environment commands run
@@ -114,10 +117,8 @@ func NewPool(o PoolOptions) (*Pool, error) {
 		return nil, fmt.Errorf("workers: logs: %w", err)
 	}
 	setDefault(&o.SlotsDir, filepath.Join(o.Dir, "slots"))
-	if o.Isolate == IsolateUID {
-		if err := guestsWork(o.UIDs); err != nil {
-			return nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
-		}
+	if err := o.isolate(); err != nil {
+		return nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
 	}
 	workers, err := openSlots(&o)
 	if err != nil {
@@ -156,28 +157,6 @@ func openSlots(o *PoolOptions) ([]Worker, error) {
 	var err error
 	o.tools.guest, err = o.guest(o.tools.dir)
 	return workers, err
-}
-
-// guest claims the user of a slot, the one that it had before if that is free; nil where
-// steps are not isolated.
-func (o *PoolOptions) guest(dir string) (*guest, error) {
-	if o.Isolate != IsolateUID {
-		return nil, nil
-	}
-	before, _ := ownerOf(filepath.Join(dir, "home"))
-	g, err := claimGuest(o.UIDs, before)
-	if err != nil {
-		return nil, fmt.Errorf("workers: slot %s: %w", dir, err)
-	}
-	g.forgets = o.Forget
-	o.guests = append(o.guests, g)
-	return g, nil
-}
-
-func (o *PoolOptions) releaseGuests() {
-	for _, g := range o.guests {
-		g.release()
-	}
 }
 
 func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {

@@ -41,6 +41,9 @@ const (
 // it started is left, as far as that can be seen (package doc). The error says
 // that it could not be started.
 func (c command) run(ctx context.Context) (exit, error) {
+	if c.guest != nil && c.guest.room != nil {
+		return c.runCaged(ctx)
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return exit{}, err

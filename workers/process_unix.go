@@ -27,10 +27,14 @@ func exitOf(p *os.ProcessState) (code int, signal string, fault bool) {
 	if !ok || !ws.Signaled() {
 		return p.ExitCode(), "", false
 	}
-	switch ws.Signal() {
+	return -1, ws.Signal().String(), isFault(ws.Signal())
+}
+
+// isFault says whether a signal is one that programs raise by their own fault.
+func isFault(s syscall.Signal) bool {
+	switch s {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT:
-	default:
-		fault = true
+		return false
 	}
-	return -1, ws.Signal().String(), fault
+	return true
 }

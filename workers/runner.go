@@ -53,6 +53,8 @@ type RunnerOptions struct {
 	Grace           time.Duration // from SIGTERM to SIGKILL; default 5 s
 	LogLimit        int64         // bytes of log per step, the first and the last half; default 4 MiB
 	MinFree         uint64        // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
+	KeepHome        bool          // HOME stays from build to build, with what a build of anybody has left there
+	HomeSeed        string        // a folder whose content each new HOME has; "": none
 	Mask            []string      // secrets that are shown as ***
 	Env             []string      // where the passed variables are taken from; default os.Environ()
 	Log             *slog.Logger  // required
@@ -102,9 +104,10 @@ func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workers: slot: %w", err)
 	}
+	files.keep, files.seed = o.KeepHome, o.HomeSeed
 	r := &Runner{o: o, files: files, mask: newMask(o.Mask)}
 	left := (session{mark: files.root}).end(o.Grace)
-	if g != nil {
+	if g.uidOf() != 0 {
 		left += (session{uid: g.uid}).end(o.Grace)
 	}
 	if left > 0 {
@@ -135,6 +138,16 @@ type Output struct {
 func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 	r.busy.Lock()
 	defer r.busy.Unlock()
+	if err := r.begin(); err != nil {
+		detail := "cannot make a home: " + lastBytes(r.mask(clean(err.Error())), 500)
+		fmt.Fprintf(out.Log, "[submitqueue] %s\n", detail)
+		return End{Outcome: queue.JobInfra, Detail: detail}
+	}
+	defer func() {
+		if err := r.files.forget(); err != nil {
+			r.o.Log.Warn("empty a slot after a build", "build", b.ID, "dir", r.files.root, "error", err)
+		}
+	}()
 	end := End{Outcome: queue.JobPassed}
 	for _, jobs := range byCheckout(b.Jobs) {
 		if end = r.jobs(ctx, b, jobs, end, out); severity(end.Outcome) > severity(queue.JobInfra) {
@@ -142,6 +155,29 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 		}
 	}
 	return end
+}
+
+// begin makes the slot ready for a build, which must find nothing of another one but what
+// is kept on purpose.
+func (r *Runner) begin() error {
+	if err := r.alone(); err != nil {
+		return err
+	}
+	return r.files.fresh()
+}
+
+// alone sees to it that nothing of the slot's user runs. Where steps have namespaces,
+// nothing outlives them.
+func (r *Runner) alone() error {
+	uid := r.files.guest.uidOf()
+	if uid == 0 || r.files.guest.room != nil {
+		return nil
+	}
+	s := session{uid: uid}
+	if s.alive() > 0 && s.end(r.o.Grace) > 0 {
+		return fmt.Errorf("processes of user %d cannot be killed, who would share the checkout", uid)
+	}
+	return nil
 }
 
 // byCheckout parts jobs into those that run in one checkout: in their order, as long as
@@ -247,13 +283,7 @@ func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (releas
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
 	}
-	if g := r.files.guest; g != nil {
-		s := session{uid: g.uid}
-		if s.alive() > 0 && s.end(r.o.Grace) > 0 {
-			return nil, fmt.Errorf("processes of user %d cannot be killed, who would share the checkout", g.uid)
-		}
-	}
-	if err := r.files.fresh(); err != nil {
+	if err := r.alone(); err != nil {
 		return nil, err
 	}
 	release, err = r.ownFiles(ctx, commit)

@@ -6,17 +6,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
 // slotFiles are the places of one slot.
 type slotFiles struct {
 	root     string // absolute, without symbolic links: the slot's mark
 	checkout string
-	home     string // HOME of the steps, kept from build to build
-	tmp      string // TMPDIR of a guest's steps, emptied before each build
+	home     string // HOME of the steps
+	tmp      string // for a guest's temporary files
 	targets  string // SUBMITQUEUE_TARGETS_FILE
 	script   string // a command too long for an argument
-	guest    *guest // whom checkout, home and tmp belong to; nil: to this process
+	guest    *guest // whom checkout, home and tmp are for; nil: for this process
+	keep     bool   // home stays from build to build
+	seed     string // what a new home holds, a folder; "": nothing
 }
 
 // newSlotFiles makes a slot's places. Those of a guest it can reach and fill, but its
@@ -27,7 +32,7 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 	if err != nil {
 		return slotFiles{}, err
 	}
-	if g != nil {
+	if g.uidOf() != 0 {
 		if err = os.MkdirAll(filepath.Dir(root), 0o711); err == nil {
 			err = Passable(filepath.Dir(root))
 		}
@@ -48,67 +53,101 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 		tmp:      filepath.Join(root, "tmp"),
 		targets:  filepath.Join(root, "targets"),
 		script:   filepath.Join(root, "command.sh"),
-		guest:    g,
 	}
 	if g == nil {
 		return f, os.MkdirAll(f.home, 0o700)
 	}
+	own := *g // with what is shown of this slot
+	if f.guest = &own; g.room != nil {
+		own.room = f.roomOf(*g.room)
+	}
 	return f, f.settle()
+}
+
+// roomOf returns a room in which the slot is seen. Its folder, and what this process
+// writes there, is read-only.
+func (f slotFiles) roomOf(r room) *room {
+	r.show = append(slices.Clip(r.show),
+		cage.Shown{From: f.root},
+		cage.Shown{From: f.checkout, Writable: true},
+		cage.Shown{From: f.home, Writable: true})
+	if roomsHaveTmp {
+		r.show = append(r.show, cage.Shown{From: f.tmp, At: "/tmp", Writable: true}, cage.Shown{From: f.tmp, At: "/var/tmp", Writable: true})
+	} else {
+		r.show = append(r.show, cage.Shown{From: f.tmp, Writable: true})
+	}
+	return &r
 }
 
 // settle makes the slot its guest's. What another user has left there, or this process
 // before it had guests, goes.
 func (f slotFiles) settle() error {
-	if err := errors.Join(os.Chown(f.root, 0, f.guest.uid), os.Chmod(f.root, 0o750)); err != nil {
-		return err
-	}
-	for _, dir := range []string{f.home, f.tmp, f.checkout} {
-		if owner, ok := ownerOf(dir); ok && owner != f.guest.uid {
-			if err := RemoveAll(dir); err != nil {
-				return err
+	if uid := f.guest.uid; uid != 0 {
+		if err := errors.Join(os.Chown(f.root, 0, uid), os.Chmod(f.root, 0o750)); err != nil {
+			return err
+		}
+		for _, dir := range []string{f.home, f.tmp, f.checkout} {
+			if owner, ok := ownerOf(dir); ok && owner != uid {
+				if err := RemoveAll(dir); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	for _, dir := range []string{f.home, f.tmp} {
-		if err := f.makeOwn(dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(f.makeOwn(f.home), f.makeOwn(f.tmp))
 }
 
 func (f slotFiles) makeOwn(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return errors.Join(os.Lchown(dir, f.guest.uid, f.guest.uid), os.Chmod(dir, 0o700))
+	return errors.Join(f.give(dir), os.Chmod(dir, 0o700))
+}
+
+// give makes a file the guest's user's, where that is another than ours.
+func (f slotFiles) give(path string) error {
+	if uid := f.guest.uidOf(); uid != 0 {
+		return os.Lchown(path, uid, uid)
+	}
+	return nil
 }
 
 // emptyCheckout makes a checkout of nothing.
-func (f slotFiles) emptyCheckout() error {
-	if f.guest == nil {
-		return os.MkdirAll(f.checkout, 0o700)
-	}
-	return f.makeOwn(f.checkout)
-}
+func (f slotFiles) emptyCheckout() error { return f.makeOwn(f.checkout) }
 
 // fresh empties what a build must not find. Nothing of the guest may run.
 func (f slotFiles) fresh() error {
-	if f.guest == nil {
+	if err := f.forget(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(f.home); err == nil { // it is kept
 		return nil
 	}
-	err := RemoveAll(f.tmp)
-	if f.guest.forgets {
-		err = errors.Join(err, RemoveAll(f.home))
+	if err := f.makeOwn(f.home); err != nil || f.seed == "" {
+		return err
 	}
-	return errors.Join(err, f.makeOwn(f.tmp), f.makeOwn(f.home))
+	if err := f.copySeed(); err != nil {
+		return fmt.Errorf("fill the home with what is in %s: %w", f.seed, err)
+	}
+	return nil
 }
 
-// hand gives the checkout to the guest, in folders that nobody else can write. It is called after the files were made, while
-// nothing of the guest runs. A file that has another name elsewhere is not given away:
-// it may be anybody's.
+// forget removes what nobody else must find.
+func (f slotFiles) forget() (err error) {
+	if f.guest != nil {
+		err = errors.Join(RemoveAll(f.tmp), f.makeOwn(f.tmp))
+	}
+	if !f.keep {
+		err = errors.Join(err, RemoveAll(f.home))
+	}
+	return err
+}
+
+// hand gives the checkout to the guest's user, in folders that nobody else can write. It
+// is called after the files were made, while nothing of the guest runs. A file that has
+// another name elsewhere is not given away: it may be anybody's.
 func (f slotFiles) hand() error {
-	if f.guest == nil {
+	if f.guest.uidOf() == 0 {
 		return nil
 	}
 	err := filepath.WalkDir(f.checkout, func(path string, d fs.DirEntry, err error) error {
@@ -141,7 +180,7 @@ func (f slotFiles) hand() error {
 
 // write writes a file for the steps to read.
 func (f slotFiles) write(path string, data []byte) error {
-	if f.guest == nil {
+	if f.guest.uidOf() == 0 {
 		return os.WriteFile(path, data, 0o600)
 	}
 	if err := os.WriteFile(path, data, 0o640); err != nil {

@@ -3,6 +3,7 @@ package workers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -131,7 +132,7 @@ func (p *Pool) toolsOf(ctx context.Context, command string) queue.Tools {
 	t := queue.Tools{Command: command}
 	files, err := newSlotFiles(p.o.tools.dir, p.o.tools.guest)
 	if err == nil {
-		err = files.emptyCheckout()
+		err = errors.Join(RemoveAll(files.checkout), files.emptyCheckout(), files.fresh())
 	}
 	if err != nil {
 		t.Error = "it cannot be run: " + err.Error()

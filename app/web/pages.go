@@ -64,6 +64,7 @@ type Words interface {
 type Options struct {
 	Words   Words  // required
 	Warning string // shown on every page but the way in; "": none
+	Notice  string // shown at the foot of every page of the queues; "": none
 	Closed  bool   // who reads them has signed in, and may sign out
 }
 
@@ -78,7 +79,7 @@ func New(o Options) *Pages {
 	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
 	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
 		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{
-			"warning": func() string { return o.Warning }, "closed": func() bool { return o.Closed }}).ParseFS(templates,
+			"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }, "closed": func() bool { return o.Closed }}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return p

@@ -53,7 +53,8 @@ var arrows = []struct {
 	{"queue/", []string{"queue"}, "a store knows its port; stores never import one another"},
 	{"queue", nil, "the vocabulary is a leaf: whatever it imported, everything would"},
 	{"workers/forgeci", []string{"workers", "forge", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
-	{"workers", []string{"queue"}, "runners know builds, not plans"},
+	{"workers/cage", nil, "it keeps a command apart; what the command is for is the caller's"},
+	{"workers", []string{"queue", "workers/cage"}, "runners know builds, not plans"},
 }
 
 // outside says which packages beyond the module are kept to which places.

@@ -26,29 +26,33 @@ import (
 
 // stackOptions say what a server is made of. Data is a private folder.
 type stackOptions struct {
-	Data     string
-	Now      func() time.Time // the server's clock; nil: the machine's
-	Redis    string           // URL; "" or "auto": see redisstore.Auto
-	Runners  int
-	Isolate  workers.Isolation // of the runners; "": none, and nobody is warned
-	UIDs     workers.UIDs      // for IsolateUID
-	Forget   bool              // for IsolateUID: homes of runners are emptied before each build
-	SlotsDir string            // of the runners; "": below Data
-	Listen   string
-	Public   string   // URL under which people reach the server; "": its address
-	Hosts    []string // further names under which it answers
-	Open     bool     // everybody may read
-	Token    string   // the server's own
-	TokenOf  string   // in whose name it commands
-	Queues   []stackQueue
-	Receiver map[string]forge.Receiver // of webhooks, by forge
-	Workers  workers.Controller        // nil: a pool of Runners
-	Requests app.Requests              // of a forge without pull requests; nil: it has them
-	Observer func(speculation.Turn)    // sees every turn; nil: nobody
-	Identity forge.Identity            // who makes commits; zero: as forge does
-	Signer   forge.Signer              // of commits; nil: they are not signed
-	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
-	Log      *slog.Logger
+	Data      string
+	Now       func() time.Time // the server's clock; nil: the machine's
+	Redis     string           // URL; "" or "auto": see redisstore.Auto
+	Runners   int
+	Isolate   workers.Isolation // of the runners; "": none, and nobody is warned
+	UIDs      workers.UIDs      // for IsolateUID
+	Gaps      []string          // what the isolation does not keep apart here
+	Hide      []string          // files and folders that steps see empty
+	Show      []string          // those that they see all the same
+	KeepHomes bool
+	HomeSeed  string
+	SlotsDir  string // of the runners; "": below Data
+	Listen    string
+	Public    string   // URL under which people reach the server; "": its address
+	Hosts     []string // further names under which it answers
+	Open      bool     // everybody may read
+	Token     string   // the server's own
+	TokenOf   string   // in whose name it commands
+	Queues    []stackQueue
+	Receiver  map[string]forge.Receiver // of webhooks, by forge
+	Workers   workers.Controller        // nil: a pool of Runners
+	Requests  app.Requests              // of a forge without pull requests; nil: it has them
+	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
+	Identity  forge.Identity            // who makes commits; zero: as forge does
+	Signer    forge.Signer              // of commits; nil: they are not signed
+	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log       *slog.Logger
 }
 
 // stackQueue is one queue of a server.
@@ -124,8 +128,8 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	pool := o.Workers
 	if pool == nil {
 		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
-			Isolate: o.Isolate, UIDs: o.UIDs, Forget: o.Forget, SlotsDir: o.SlotsDir,
-			Runner: workers.RunnerOptions{Checkout: share, Log: o.Log}}); err != nil {
+			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
+			Runner: workers.RunnerOptions{Checkout: share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Log: o.Log}}); err != nil {
 			return nil, fmt.Errorf("runners: %w", err)
 		}
 	}
@@ -158,7 +162,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 
 	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
-		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, Now: o.Now, Log: o.Log})
+		Ready: s.ready, Words: app.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
 	}
@@ -166,6 +170,7 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	if s.base == "" {
 		s.base = "http://" + reachable(s.server.Addr())
 	}
+	s.shutToSteps(ctx, pool, o)
 	for _, q := range o.Queues {
 		if _, err := s.set.add(ctx, q); err != nil {
 			return nil, err
