@@ -23,13 +23,16 @@ func (c *Core) between(ch *queue.Change, l *queue.Link) []queue.ChangeID {
 		return nil
 	}
 	had := map[queue.ChangeID]bool{ch.ID: true}
-	for _, id := range c.standsOn(built) {
+	line := c.assumed.line // main's since it began to be ours; what is below both is no difference
+	both := min(built.Since.Seq, l.Since.Seq, len(line))
+	for _, id := range slices.Concat(line[both:min(built.Since.Seq, len(line))], built.Chain) {
 		had[id] = true
 	}
-	return slices.DeleteFunc(c.standsOn(l), func(id queue.ChangeID) bool { return had[id] })
-}
-
-// standsOn returns the changes below a link since main's line began to be ours.
-func (c *Core) standsOn(l *queue.Link) []queue.ChangeID {
-	return append(slices.Clone(c.assumed.line[:min(l.Since.Seq, len(c.assumed.line))]), l.Chain...)
+	var out []queue.ChangeID
+	for _, id := range slices.Concat(line[both:min(l.Since.Seq, len(line))], l.Chain) {
+		if !had[id] {
+			out = append(out, id)
+		}
+	}
+	return out
 }
