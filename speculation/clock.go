@@ -39,7 +39,9 @@ func Resume(s *queue.State, now queue.Instant) *Core {
 	}
 	c := New(s)
 	c.NotAfter(now)
-	c.rewound = changed
+	if c.rewound = changed; len(changed) > 0 {
+		c.now = min(c.now, now)
+	}
 	return c
 }
 

@@ -200,7 +200,7 @@ func (r *run) second(ctx context.Context, d time.Duration) error {
 
 // jumps are by how much clocks are set: by hand, by a daemon that finds the time again, and
 // by a machine that comes from a snapshot.
-var jumps = []time.Duration{-time.Hour, -time.Minute, 90 * time.Second, time.Hour, 25 * time.Hour, 40 * 24 * time.Hour}
+var jumps = []time.Duration{-time.Hour, -time.Minute, -20 * time.Second, 90 * time.Second, time.Hour, 25 * time.Hour, 40 * 24 * time.Hour}
 
 // jump sets the server's clock, and sets it right again.
 func (r *run) jump(ctx context.Context, d time.Duration) error {
