@@ -43,6 +43,7 @@ type Core struct {
 	toldAll      bool                                         // told is up to date but for what is in the queue or has changed
 	toldBroken   string
 	toldAt       freshness                           // when glances were looked at
+	toldChanging bool                                // landings waited for a newer version then
 	glances      []glance                            // of the changes in toldOf, as they were last told of
 	spareGlances []glance                            // memory of glance
 	toldOf       []*queue.Change                     // that were pending then, in order

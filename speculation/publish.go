@@ -119,10 +119,11 @@ func (c *Core) tellable() []int {
 // glance looks at all pending changes, where something has changed since it last
 // did, and returns the pull requests of those that look different.
 func (c *Core) glance() []int {
-	if c.toldAll && c.toldAt == c.freshness() {
+	changing := c.changing() // by the time, and by what is asked for: no record says so
+	if c.toldAll && c.toldAt == c.freshness() && c.toldChanging == changing {
 		return nil
 	}
-	c.toldAt = c.freshness()
+	c.toldAt, c.toldChanging = c.freshness(), changing
 	var out []int
 	around, before, old := c.around(), c.glances, c.toldOf
 	c.glances, c.toldOf = resize(c.spareGlances, len(c.pending)), c.pending

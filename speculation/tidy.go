@@ -51,7 +51,7 @@ func (c *Core) tidy() {
 func (c *Core) tidyChanges() {
 	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
 	for l, i := range c.links {
-		if i.change != nil && !i.change.Phase.Final() && l.Since.Epoch == c.s.Main.Line.Epoch {
+		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.change != nil && !i.change.Phase.Final() || i.tells()) {
 			oldest = min(oldest, l.Since.Seq)
 		}
 	}
@@ -109,6 +109,12 @@ func (c *Core) tidyChanges() {
 			c.touchPull(p)
 		}
 	}
+}
+
+// tells reports whether a link tells something of what targets are like without those
+// who have landed beside it: of whom that holds, their footprints say.
+func (i *linkInfo) tells() bool {
+	return slices.ContainsFunc(i.sources, func(s source) bool { return s.known != nil })
 }
 
 // leaveShown has the comment of a pull request stay what it is when the change that

@@ -28,6 +28,47 @@ func TestTidyIsDeterministic(t *testing.T) {
 	}
 }
 
+// TestWhoHasLandedIsKnownWhileAPathWithoutItTells: a build that hangs keeps the path that
+// it is for, without a change that has landed since. What that path tells is of main
+// without it, for a core made from the stored state as well.
+func TestWhoHasLandedIsKnownWhileAPathWithoutItTells(t *testing.T) {
+	w := quiet(t, unit, queue.Rules{Spare: queue.SpareAlways})
+	first := w.land(edit{"a/code": "one"})
+	w.settleDown()
+	second := w.land(edit{"a/code": "two", "b/code": "two"})
+	w.settleDown()
+	alone := queue.LinkOf(w.main, w.change(second).ID)
+	at := slices.IndexFunc(w.going(), func(r *run) bool { return r.build.Link == alone })
+	if at < 0 {
+		t.Fatal("the second is not built without the first")
+	}
+	hangs := w.going()[at]
+	hangs.over = true // nobody hears of it
+	for w.change(first).Phase != queue.Landed {
+		w.tell(w.advance(w.going()[0])...)
+		w.settleDown()
+	}
+	w.now = w.now.Add(keepFootprint / 2)
+	w.quiesce()
+	w.mustBe(second, queue.Landed)
+	w.now = w.now.Add(keepFootprint/2 + minute)
+	third := w.land(edit{"c/code": "three"})
+	w.quiesce() // what nobody needs is forgotten as it lands
+	w.mustBe(third, queue.Landed)
+	if w.core.s.Links[alone] == nil || w.core.s.Footprints[w.change(first).ID] == nil {
+		t.Errorf("the path is kept: %t; what has landed beside it is known: %t", w.core.s.Links[alone] != nil, w.core.s.Footprints[w.change(first).ID] != nil)
+	}
+	w.tell(queue.BuildDone{Build: hangs.build.ID, Outcome: queue.JobStopped})
+	w.quiesce()
+	w.now = w.now.Add(keepFootprint + minute)
+	w.land(edit{"c/code": "four"})
+	w.quiesce()
+	if w.core.s.Links[alone] != nil || w.core.s.Footprints[w.change(first).ID] != nil {
+		t.Error("it is kept for ever")
+	}
+	w.audit.final()
+}
+
 // TestAForgottenChangeLeavesItsComment: a comment that shows the last verdict and the
 // answer to a command does not become a mere answer when the change is forgotten.
 func TestAForgottenChangeLeavesItsComment(t *testing.T) {

@@ -613,6 +613,23 @@ func TestLandingsDoNotWaitForLong(t *testing.T) {
 	}
 }
 
+// TestThatNothingWaitsForAnUpgradeIsTold: landings wait for go/2 no more, in a turn in
+// which nothing else happens. The comments of those that waited say so.
+func TestThatNothingWaitsForAnUpgradeIsTold(t *testing.T) {
+	w := outrunning(t)
+	if w.outrun(12, w.holding) < 0 {
+		t.Fatal("nothing waits")
+	}
+	p := w.land(edit{"c/code": "fine"})
+	w.step(w.say(p, "boss", "/queue pause"))
+	w.settleDown()
+	w.now = w.core.State().Main.Next.Hold
+	w.tell(queue.Tick{})
+	if w.holding() || !slices.ContainsFunc(w.waits, func(a queue.Action) bool { _, is := a.Task.(queue.Publish); return is }) {
+		t.Errorf("it waits: %t; what is asked for: %+v", w.holding(), w.waits)
+	}
+}
+
 // TestLandingsDoNotWaitForWhatIsRed: a is red under go/2 from some time on, of which
 // go/1 knows nothing.
 func TestLandingsDoNotWaitForWhatIsRed(t *testing.T) {
