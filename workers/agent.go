@@ -24,6 +24,7 @@ type Worker struct {
 	Source  Source
 	Agent   Agent
 	Builder Builder
+	Unready func() string // says why it takes no builds at the moment, or ""; nil: it always does
 	Log     *slog.Logger
 }
 
@@ -39,8 +40,9 @@ const (
 func (w Worker) Serve(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {
-		a, err := w.Source.Next(ctx, w.Agent)
+		a, err := w.next(ctx)
 		switch {
+		case errors.Is(err, errUnready):
 		case errors.Is(err, ErrClosed) || ctx.Err() != nil && err != nil:
 			return
 		case err != nil:
@@ -57,6 +59,57 @@ func (w Worker) Serve(ctx context.Context) {
 			w.execute(ctx, a)
 		}
 	}
+}
+
+// errUnready says that a worker has stopped asking, because it could not build.
+var errUnready = errors.New("workers: not ready")
+
+// readyEvery is how often a worker looks whether it can build.
+const readyEvery = time.Second
+
+// next waits until the worker can build, and asks for work as long as it can.
+func (w Worker) next(ctx context.Context) (Assignment, error) {
+	if w.Unready == nil {
+		return w.Source.Next(ctx, w.Agent)
+	}
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		why := w.Unready()
+		if why == "" {
+			break
+		}
+		if !told {
+			w.Log.Warn("takes no builds before that is seen to", "agent", w.Agent.Name, "why", why)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Assignment{}, ctx.Err()
+		}
+	}
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	done := make(chan struct{})
+	defer func() { stop(nil); <-done }()
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-tick.C:
+				if w.Unready() != "" {
+					stop(errUnready)
+				}
+			case <-asking.Done():
+				return
+			}
+		}
+	}()
+	a, err := w.Source.Next(asking, w.Agent)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(asking), errUnready) {
+		err = errUnready
+	}
+	return a, err
 }
 
 // execute runs one assignment and gives its lease back.

@@ -3,7 +3,9 @@ package workers
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -69,4 +71,47 @@ func TestWorkerThatIsShutDownSaysSo(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	<-served
+}
+
+// instant is a Builder whose builds end at once.
+type instant struct{}
+
+func (instant) Build(context.Context, queue.Build, Output) End {
+	return End{Outcome: queue.JobPassed}
+}
+
+// A worker that could not build, since its disk is full, leaves builds to others, or to
+// later: each that it took would be lost to the change.
+func TestWorkerThatIsNotReadyTakesNoBuilds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, rec := bare(t, time.Hour)
+		var full atomic.Bool
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			Worker{Source: p, Agent: Agent{Name: "a"}, Builder: instant{}, Log: quiet(), Unready: func() string {
+				if full.Load() {
+					return "disk full"
+				}
+				return ""
+			}}.Serve(ctx)
+		}()
+		synctest.Wait() // it asks
+		full.Store(true)
+		time.Sleep(2 * readyEvery)
+		mustRun(t, p, build("b1", job(step("true"), ".")), "run/b1/1")
+		time.Sleep(time.Minute)
+		if d := eventsOf[queue.BuildDone](rec); len(d) > 0 {
+			t.Errorf("it has taken a build: %+v", d)
+		}
+		full.Store(false)
+		time.Sleep(2 * readyEvery)
+		synctest.Wait()
+		if d := eventsOf[queue.BuildDone](rec); len(d) != 1 {
+			t.Errorf("with room again: %+v", d)
+		}
+		cancel()
+		<-served
+	})
 }

@@ -147,6 +147,7 @@ func openSlots(o *PoolOptions) ([]Worker, error) {
 		workers[i] = Worker{
 			Agent:   Agent{Name: ro.Machine, Host: o.Name, OS: runtime.GOOS, Arch: runtime.GOARCH, Tags: o.Tags},
 			Builder: runner,
+			Unready: runner.lowDisk,
 			Log:     o.Log,
 		}
 	}
