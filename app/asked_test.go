@@ -33,13 +33,16 @@ func TestPushedBeforeItWasTakenIn(t *testing.T) {
 				t.Errorf("main has moved to %s", git(t, r.bare, "log", "--oneline", "-3", "main"))
 			}
 
-			// It is heard that the branch has moved, and the command comes after that.
+			// It is heard that the branch has moved, and the command comes after that; the
+			// request may have ended by now, since it was refused.
 			tip := queue.CommitID(git(t, r.bare, "rev-parse", "topic"))
 			mustNot(t, r.store.Append(t.Context(), rigQueue, queue.Event{ID: "moved", At: queue.At(time.Now()), Body: queue.HeadMoved{Number: n, Head: tip}}))
 			r.say(n, "/land")
-			r.until(n, "refused again", func(v queue.View) bool { return v.Notice.Code == queue.ReasonForge })
+			r.until(n, "refused again", func(v queue.View) bool {
+				return v.Notice.Code == queue.ReasonForge || v.Notice.Code == queue.ReasonNotOpen
+			})
 
-			must(f.Open(t.Context(), "topic", "ann")) // at what it is now
+			n = must(f.Open(t.Context(), "topic", "ann")) // at what it is now
 			mustNot(t, f.Stop())
 			r.say(n, "/land")
 			if ch := r.verdict(n); ch.Phase != queue.Landed {

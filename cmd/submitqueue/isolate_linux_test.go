@@ -26,7 +26,7 @@ data=DATA slots=SLOTS
 ls -A $data 2>/dev/null | grep -v '^runners$' | grep -q . && won list the data folder
 for f in client.json tokens.json sessions.json server-id redis/redis.sock redis/lock; do test -e $data/$f && won see $f; done
 cat $data/client.json $data/tokens.json 2>/dev/null && won read the tokens
-echo '{"version":1}' 2>/dev/null >$data/tokens.json && won write the tokens
+echo planted 2>/dev/null >$data/tokens.json
 for p in /proc/[0-9]*; do
   grep -qs submitqueue $p/cmdline || continue
   grep -aq PATH $p/environ 2>/dev/null && won the environment of $p
@@ -192,6 +192,9 @@ func testGuests(t *testing.T, mode string) {
 	landed := strings.Contains(c.git(c.bare, "log", "--format=%s", "main"), "Attack")
 	if landed != (mode != "none") || !landed && !strings.Contains(said, "WON") || q.Isolation != mode {
 		t.Errorf("landed: %t, isolation %q, the step says %q\n%s", landed, q.Isolation, said, tailOf(c.log.String(), 4000))
+	}
+	if tokens, err := os.ReadFile(filepath.Join(c.data, "tokens.json")); mode != "none" && (strings.Contains(string(tokens), "planted") || err != nil && !errors.Is(err, os.ErrNotExist)) {
+		t.Errorf("tokens.json: %q %v", tokens, err)
 	}
 	if planted, err := filepath.Glob(slots + "/*/checkout/planted"); err != nil || len(planted) > 0 {
 		t.Error(planted, err)
