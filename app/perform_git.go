@@ -50,7 +50,11 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		if err != nil {
 			return nil, err
 		}
-		out.Forced = forced && t.From != ""
+		if out.Forced = forced && t.From != ""; out.Forced {
+			if err := p.surelyAt(ctx, remote, branch, tip); err != nil {
+				return nil, err
+			}
+		}
 		for _, l := range line {
 			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
 		}
@@ -388,6 +392,16 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 		}
 	}
 	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused, Along: along}, nil
+}
+
+// surelyAt fails where the forge says that a branch is somewhere else than the mirror: a
+// mirror that has lost its newest refs reads like a branch that was pushed to by force.
+func (p *performer) surelyAt(ctx context.Context, remote forge.Remote, branch string, tip queue.CommitID) error {
+	at, err := p.Mirror.TipAt(ctx, remote, branch)
+	if err == nil && at != tip {
+		err = &forge.Transient{Err: fmt.Errorf("%s was read at %s, and is at %s", branch, tip, at)}
+	}
+	return err
 }
 
 // wantsCheck reports whether a refusal says that a check is missing on the

@@ -41,6 +41,25 @@ func (m *Mirror) FetchBranch(ctx context.Context, r Remote, branch string) (queu
 	return tip, nil
 }
 
+// TipAt asks the remote where a branch is, and nobody else: what a mirror remembers may be
+// damaged. ErrNotFound: it has no such branch.
+func (m *Mirror) TipAt(ctx context.Context, r Remote, branch string) (queue.CommitID, error) {
+	ref, err := branchRef(branch)
+	if err != nil {
+		return "", err
+	}
+	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, ref}, header: r.Header, alone: true})
+	if err != nil {
+		return "", fmt.Errorf("asking for branch %s: %w", branch, remoteError(err))
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		if id, name, _ := strings.Cut(line, "\t"); name == ref && isID(id) {
+			return queue.CommitID(id), nil
+		}
+	}
+	return "", fmt.Errorf("asking for branch %s: %w", branch, ErrNotFound)
+}
+
 // missingRef says that the remote has no such ref.
 type missingRef struct{ ref string }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,13 @@ func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(r), nil
 	}
 	return respond(200, "{}"), nil
+}
+
+// asked returns the paths that were asked for so far, in order.
+func (l *limited) asked() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.paths)
 }
 
 func respond(status int, body string, header ...string) *http.Response {
@@ -249,20 +257,21 @@ func TestVerdictsAreWrittenFirst(t *testing.T) {
 		writes(10, forge.Usually, "/answer")
 		time.Sleep(1500 * time.Millisecond)
 		writes(5, forge.Urgently, "/verdict")
-		began := len(github.paths)
+		began := len(github.asked())
 		if began != 21 {
 			t.Errorf("%d of the first", began)
 		}
 		time.Sleep(5 * time.Second)
-		if got := strings.Join(github.paths[began:], ""); got != strings.Repeat("/verdict", 5) {
+		synctest.Wait()
+		if got := strings.Join(github.asked()[began:], ""); got != strings.Repeat("/verdict", 5) {
 			t.Errorf("the next are %s", got)
 		}
 		wg.Wait()
-		if got := strings.Join(github.paths[began+5:began+14], ""); got != strings.Repeat("/answer", 9) {
+		if got := strings.Join(github.asked()[began+5:began+14], ""); got != strings.Repeat("/answer", 9) {
 			t.Errorf("then come %s", got)
 		}
-		if len(github.paths) != 75 || len(b.writers) != 0 {
-			t.Errorf("%d written, %d still wait", len(github.paths), len(b.writers))
+		if len(github.asked()) != 75 || len(b.writers) != 0 {
+			t.Errorf("%d written, %d still wait", len(github.asked()), len(b.writers))
 		}
 	})
 }
