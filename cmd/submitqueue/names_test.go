@@ -38,6 +38,14 @@ func land(t *testing.T, r *forgetest.Repository, branch, on string) {
 // ask asks for that.
 func ask(t *testing.T, r *forgetest.Repository, branch, on string) int {
 	t.Helper()
+	n := propose(t, r, branch, on)
+	r.Comment("ann", n, "/land")
+	return n
+}
+
+// propose opens a pull request for a branch of its own.
+func propose(t *testing.T, r *forgetest.Repository, branch, on string) int {
+	t.Helper()
 	if _, err := r.Commit("ann", forgetest.Commit{Branch: branch, From: on, Files: map[string]string{branch: "a\n"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +53,6 @@ func ask(t *testing.T, r *forgetest.Repository, branch, on string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Comment("ann", n, "/land")
 	return n
 }
 
@@ -134,8 +141,10 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 			s := startFound(t, hub, "acme")
 			s.serves("acme/shop@main")
 			land(t, shop, "first", "main")
-			waits := ask(t, shop, "second", "main")
-			shop.Comment("max", waits, "/queue pause the release is cut\n/land")
+			waits := propose(t, shop, "second", "main")
+			shop.Comment("max", waits, "/queue pause the release is cut")
+			s.until("it is paused", func() bool { return s.queue("acme/shop@main").Paused })
+			shop.Comment("ann", waits, "/land")
 			s.queued("acme/shop@main", 1)
 			s.stop()
 			branch, others := "main", "main"
