@@ -10,7 +10,7 @@ import "github.com/submitqueue/submitqueue/queue"
 // moved, or give a verdict.
 //
 //   - Which keys a commit has: a target whose hash does not change is not run again.
-//     queue/key.go, queue/step.go, queue/step_checks.go and queue/link.go say what a
+//     queue/key.go, queue/config/step.go, queue/config/step_checks.go and queue/link.go say what a
 //     key is, queue/tools.go and workers/tools.go which tools it is verified with; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
 //     conflict/keys.go and the analyzer of the repository hash what it reads;
 //     app/judge.go, app/perform_git.go, app/perform_halfway.go and
