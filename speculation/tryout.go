@@ -228,9 +228,9 @@ func (p *planning) tryouts() {
 		if ch.Would != nil {
 			continue
 		}
-		l := p.tryLink(ch)
+		l := p.s.Links[queue.LinkOf(ch.On, ch.ID)]
 		if l == nil {
-			p.wants = append(p.wants, want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
+			p.merges(want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
 			continue
 		}
 		if st := p.state(l); st.status == unknown || st.status == treeKeysOnly {
