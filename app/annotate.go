@@ -30,12 +30,8 @@ func annotations(c queue.Change) []forge.Annotation {
 		return nil
 	}
 	var out []forge.Annotation
-	v := Words{}.plain(c)
 	for _, f := range c.Verdict.Failures {
-		title := oneLine(f.Step, 60) + " " + oneLine(v.how(f), 180)
-		if f.Step == queue.ConfigPath {
-			title = queue.ConfigPath + " cannot be used"
-		}
+		title := failureTitle(f)
 		found := places(f)
 		for i := range found {
 			found[i].Title = title

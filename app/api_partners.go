@@ -15,5 +15,5 @@ func (s *Server) apiPartnersOf(v queue.View) *APIPartners {
 	if p.None() {
 		return nil
 	}
-	return &APIPartners{Rollup: texts(p.Rollup), Shares: texts(p.Shares), Text: s.o.Words.Partners(v)}
+	return &APIPartners{Rollup: plainStrings(p.Rollup), Shares: plainStrings(p.Shares), Text: s.o.Words.Partners(v)}
 }

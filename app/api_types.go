@@ -301,7 +301,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Lane: c.Lane, Base: c.Base, Parent: c.Parent, OnTop: s.o.Words.OnTop(c), Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
-		Position: v.Position, Total: v.Total, Ahead: texts(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
+		Position: v.Position, Total: v.Total, Ahead: plainStrings(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
 		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
@@ -332,7 +332,7 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: texts(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: plainStrings(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
@@ -343,7 +343,7 @@ func forOf(b queue.Build) []string {
 	if len(b.Also) == 0 {
 		return nil
 	}
-	return texts(b.For())
+	return plainStrings(b.For())
 }
 
 func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
@@ -353,7 +353,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	}
 	out := &APIVerdict{
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
-		Together: texts(v.Together), Bypassed: texts(v.Bypassed), Paths: v.Conflicts, Against: texts(v.Against), Text: s.o.Words.Against(c),
+		Together: plainStrings(v.Together), Bypassed: plainStrings(v.Bypassed), Paths: v.Conflicts, Against: plainStrings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say
@@ -366,7 +366,7 @@ func (s *Server) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []API
 	for _, f := range list {
 		r := f.Ran
 		out = append(out, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
-			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts(r.Chain), Attempts: f.Attempts,
+			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: plainStrings(r.Chain), Attempts: f.Attempts,
 			Timeout: f.Timeout, Log: LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
 	}
 	return out
@@ -381,14 +381,6 @@ func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
 	out.Title, out.Text = s.o.Words.Note(c, n)
 	if n.Build != "" {
 		out.Log = LogPath(string(n.Build))
-	}
-	return out
-}
-
-func texts[T ~string](in []T) []string {
-	var out []string
-	for _, t := range in {
-		out = append(out, string(t))
 	}
 	return out
 }

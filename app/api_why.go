@@ -140,7 +140,7 @@ func (s *Server) apiNextOf(c queue.Change, n queue.Next) *APINext {
 	}
 	return &APINext{
 		Reason: *s.apiReasonOf(c, n.Reason()), Value: n.Value, Threshold: n.Threshold, Target: n.Target, Place: n.Place, Rivals: n.Rivals,
-		Least: n.Least, For: texts(n.For), Builds: texts(n.Builds), Known: n.Known, Limit: n.Limit, Spent: n.Spent,
+		Least: n.Least, For: plainStrings(n.For), Builds: plainStrings(n.Builds), Known: n.Known, Limit: n.Limit, Spent: n.Spent,
 	}
 }
 
@@ -157,7 +157,7 @@ func apiOutlookOf(o queue.Outlook) *APIOutlook {
 		out.Pairs = append(out.Pairs, APIPair{With: string(p.With), Chance: p.Chance, Landed: p.Landed})
 	}
 	for _, d := range o.Doubts {
-		out.Doubts = append(out.Doubts, APISuspect{Pair: string(d.Pair), Chance: d.Chance, Others: texts(d.Others)})
+		out.Doubts = append(out.Doubts, APISuspect{Pair: string(d.Pair), Chance: d.Chance, Others: plainStrings(d.Others)})
 	}
 	return out
 }

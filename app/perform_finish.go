@@ -11,10 +11,6 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// LandedLabel is put on a pull request that has landed and that the forge cannot
-// show as merged.
-const LandedLabel = "landed"
-
 const (
 	houseFor  = 10 * time.Minute // the repository's settings are believed for so long
 	mergedFor = 10 * time.Minute // and for so long the forge may take to see that a pull request is merged

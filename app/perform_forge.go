@@ -134,14 +134,14 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	var v queue.View
 	var ok bool
 	var gist string
-	texts := p.Texts
-	texts.Now = queue.At(p.Now())
+	o := p.Texts
+	o.Now = queue.At(p.Now())
 	if err := p.facts(func(c *speculation.Core) {
 		v, ok = c.PullView(t.Number)
 		gist, _ = gistOf(c, t.Number)
-		texts.Broken = c.State().Main.Broken
+		o.Broken = c.State().Main.Broken
 		if m := c.State().Main.Config; m != nil {
-			texts.Method, _ = m.Queue.MethodFor("")
+			o.Method, _ = m.Queue.MethodFor("")
 		}
 	}); err != nil {
 		return nil, err
@@ -150,16 +150,16 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	if err != nil {
 		return nil, err
 	}
-	if texts.Default, err = p.elseDefault(ctx, v.Change); err != nil {
+	if o.Default, err = p.elseDefault(ctx, v.Change); err != nil {
 		return nil, err
 	}
 	done := queue.Done{Action: key, Shown: t.Want}
 	if !ok {
 		return done, nil
 	}
-	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
+	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, o)}
 	if v.Change.ID != "" && v.Change.Would == nil {
-		state, title, summary := CheckText(v, texts)
+		state, title, summary := CheckText(v, o)
 		name := CheckName
 		if v.Change.On != "" {
 			name = TryCheckName // that a try has passed is no leave to merge

@@ -219,15 +219,6 @@ func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
 		Rebase: k.Method == queue.MethodRebase, FastForward: k.Method == queue.MethodFastForward}
 }
 
-// clipLine makes hostile text one printable line of at most n runes.
-func clipLine(s string, n int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
-	if r := []rune(s); len(r) > n {
-		s = string(r[:n-1]) + "…"
-	}
-	return s
-}
-
 // resolveChain makes the commits of a path and computes their keys.
 func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged, now inForce) (queue.Body, error) {
 	t := a.Task.(queue.Resolve)

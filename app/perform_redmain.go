@@ -31,7 +31,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 		return out, nil
 	}
 	var culprit *queue.Culprit
-	texts := p.Texts
+	o := p.Texts
 	if err := p.facts(func(c *speculation.Core) {
 		if h := c.State().Hunts[t.Hunt]; h != nil {
 			for i := range h.Culprits {
@@ -52,7 +52,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 	pr, err := f.Proposed(ctx, branch, p.branch())
 	if errors.Is(err, forge.ErrNotFound) {
 		if err = p.stageRevert(ctx, branch, t); err == nil {
-			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: RevertText(*culprit, texts)})
+			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: RevertText(*culprit, o)})
 		}
 	}
 	if err = p.orAway(ctx, err); err != nil {
@@ -92,12 +92,12 @@ func (p *performer) tellMain(ctx context.Context, key string, t queue.Tell) (que
 	if v.Main.Tip != t.Commit || t.Red != (len(v.Red) > 0) {
 		return done, nil // what holds now is told by the next
 	}
-	texts := p.Texts
-	texts.Now = queue.At(p.Now())
-	state, title, summary := MainCheckText(v, texts)
+	o := p.Texts
+	o.Now = queue.At(p.Now())
+	state, title, summary := MainCheckText(v, o)
 	check := forge.Check{Name: MainCheckName, Head: t.Commit, ExternalID: "main", State: forge.CheckState(state), Title: title, Summary: summary}
-	if texts.BaseURL != "" {
-		check.DetailsURL = strings.TrimSuffix(texts.BaseURL, "/") + "/queue?queue=" + url.QueryEscape(p.Queue)
+	if o.BaseURL != "" {
+		check.DetailsURL = strings.TrimSuffix(o.BaseURL, "/") + "/queue?queue=" + url.QueryEscape(p.Queue)
 	}
 	return gone(done, p.orAway(ctx, p.Forge.Check(ctx, check)))
 }

@@ -58,7 +58,7 @@ func (w voice) against(ids []queue.ChangeID) string {
 	case 1:
 		return " " + w.ref(string(ids[0])) + " has landed there and touches the same files."
 	}
-	return " " + w.refs(texts(ids)) + " have landed there and touch the same files."
+	return " " + w.refs(plainStrings(ids)) + " have landed there and touch the same files."
 }
 
 // Against returns which landed changes a rejected one does not merge with, in

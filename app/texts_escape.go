@@ -110,3 +110,22 @@ func safeLink(s string) string {
 	}
 	return b.String()
 }
+
+// clipLine makes hostile text one printable line of at most n runes, for what is stored:
+// it keeps more of the text than oneLine, which is for what is shown.
+func clipLine(s string, n int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// plainStrings returns names of any kind as strings.
+func plainStrings[T ~string](in []T) []string {
+	var out []string
+	for _, t := range in {
+		out = append(out, string(t))
+	}
+	return out
+}

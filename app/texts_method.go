@@ -100,6 +100,10 @@ func (w voice) ends(c queue.Change) string {
 		" A `Closes #N` closes the issue where the message of a commit that landed says it, not where only the description does."
 }
 
+// LandedLabel is put on a pull request that has landed and that the forge cannot
+// show as merged.
+const LandedLabel = "landed"
+
 // CheckPassedText is the check on the commit that a change landed as, where its
 // pull request was moved there.
 func CheckPassedText(c queue.Change) (state, title, summary string) {

@@ -248,10 +248,10 @@ func (w voice) builds(v queue.View) string {
 func (w voice) build(b queue.BuildView) string {
 	base := "on the target branch"
 	if below := b.Build.Assumes(); len(below) > 0 {
-		base += " with " + w.refs(texts(below))
+		base += " with " + w.refs(plainStrings(below))
 	}
 	if len(b.Build.Also) > 0 {
-		base += ", for " + w.refs(texts(b.Build.For())) + " together"
+		base += ", for " + w.refs(plainStrings(b.Build.For())) + " together"
 	}
 	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
 	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base

@@ -140,6 +140,14 @@ func (w voice) how(f queue.Evidence) string {
 	return text
 }
 
+// failureTitle says in one line of plain text what failed and how.
+func failureTitle(f queue.Evidence) string {
+	if f.Step == queue.ConfigPath {
+		return queue.ConfigPath + " cannot be used"
+	}
+	return oneLine(f.Step, 60) + " " + oneLine(voice{plain: true}.how(f), 180)
+}
+
 func onWholeTree(f queue.Evidence) bool {
 	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree
 }

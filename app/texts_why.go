@@ -14,7 +14,7 @@ func (w Words) Why(x queue.Worth, old string) string {
 	v := voice{o: TextOptions{Words: w}, plain: true}
 	why := w.whyAlone(v, x, old)
 	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
-		why += ", for " + v.refs(texts(x.With))
+		why += ", for " + v.refs(plainStrings(x.With))
 	}
 	return why
 }
@@ -36,7 +36,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	case queue.WorthProbe:
 		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
-		return "as one merge of " + v.refs(texts(x.With))
+		return "as one merge of " + v.refs(plainStrings(x.With))
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:
