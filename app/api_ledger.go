@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -158,7 +159,7 @@ func (s *Server) ledgerAway(name string, err error) error {
 func apiLedgerKeyOf(k LedgerKey) APILedgerKey {
 	e := k.Entry
 	out := APILedgerKey{ID: string(k.Key.ID()), Step: k.Step, Target: k.Key.Target, Hash: string(k.Key.Hash), State: "unknown",
-		Tries: e.Tries, Running: string(k.Build), OnMain: k.OnMain, Rests: plainStrings(k.Rests)}
+		Tries: e.Tries, Running: string(k.Build), OnMain: k.OnMain, Rests: texts.Strings(k.Rests)}
 	for _, f := range e.Failures {
 		out.Failures = append(out.Failures, apiLedgerFailureOf(f, 0))
 	}
@@ -203,7 +204,7 @@ func (s *Server) apiForgetting(c echo.Context) error {
 	if err != nil {
 		return s.ledgerAway(q.Name, err)
 	}
-	out := APIForget{Queue: q.Name, What: f.String(), Passes: v.Passes, Changes: plainStrings(v.Changes), Landing: plainStrings(v.Landing)}
+	out := APIForget{Queue: q.Name, What: f.String(), Passes: v.Passes, Changes: texts.Strings(v.Changes), Landing: texts.Strings(v.Landing)}
 	for _, k := range v.Main {
 		if n := len(out.Main); n == 0 || out.Main[n-1] != k.Target {
 			out.Main = append(out.Main, k.Target)

@@ -1,6 +1,9 @@
 package app
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // APIPartners are the changes that another is built or lands with, by id.
 type APIPartners struct {
@@ -15,5 +18,5 @@ func (s *Server) apiPartnersOf(v queue.View) *APIPartners {
 	if p.None() {
 		return nil
 	}
-	return &APIPartners{Rollup: plainStrings(p.Rollup), Shares: plainStrings(p.Shares), Text: s.o.Words.Partners(v)}
+	return &APIPartners{Rollup: texts.Strings(p.Rollup), Shares: texts.Strings(p.Shares), Text: s.o.Words.Partners(v)}
 }

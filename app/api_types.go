@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -262,13 +263,13 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 		q.UnrunText = s.o.Words.Unrun(v.Unrun)
 	}
 	for _, d := range v.Main.Drift {
-		q.Drift = append(q.Drift, APIDrift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: Words{}.Drift(d)})
+		q.Drift = append(q.Drift, APIDrift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: texts.Words{}.Drift(d)})
 	}
 	for _, h := range v.Hosts {
 		q.Hosts = append(q.Hosts, s.apiHostOf(h))
 	}
 	if u := v.Upgrade; u != nil {
-		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: Words{}.Upgrade(u)}
+		q.Upgrade = &APIUpgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: texts.Words{}.Upgrade(u)}
 	}
 	if p := v.Main.Paused; p != nil {
 		q.PausedBy, q.PausedReason, q.PausedAt, q.PausedUntil = p.By, p.Reason, moment(p.At), moment(p.Until)
@@ -301,7 +302,7 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Lane: c.Lane, Base: c.Base, Parent: c.Parent, OnTop: s.o.Words.OnTop(c), Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonOf(c, c.Reason),
-		Position: v.Position, Total: v.Total, Ahead: plainStrings(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
+		Position: v.Position, Total: v.Total, Ahead: texts.Strings(v.Ahead), Builds: s.apiBuildsOf(v.Builds), Partners: s.apiPartnersOf(v), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
 		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonOf(c, v.Notice), NoticeTo: v.NoticeTo,
 		Verdict: s.apiVerdictOf(c), Answered: moment(v.Answered),
@@ -332,7 +333,7 @@ func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	for _, v := range views {
 		b := v.Build
 		out = append(out, APIBuild{
-			ID: string(b.ID), Commit: string(b.Commit), Chain: plainStrings(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
+			ID: string(b.ID), Commit: string(b.Commit), Chain: texts.Strings(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.apiWorthOf(b.Worth, b.Value),
 			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
@@ -343,7 +344,7 @@ func forOf(b queue.Build) []string {
 	if len(b.Also) == 0 {
 		return nil
 	}
-	return plainStrings(b.For())
+	return texts.Strings(b.For())
 }
 
 func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
@@ -353,7 +354,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	}
 	out := &APIVerdict{
 		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
-		Together: plainStrings(v.Together), Bypassed: plainStrings(v.Bypassed), Paths: v.Conflicts, Against: plainStrings(v.Against), Text: s.o.Words.Against(c),
+		Together: texts.Strings(v.Together), Bypassed: texts.Strings(v.Bypassed), Paths: v.Conflicts, Against: texts.Strings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {
 		out.Commit = "" // what it failed on, the failures say
@@ -366,8 +367,8 @@ func (s *Server) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []API
 	for _, f := range list {
 		r := f.Ran
 		out = append(out, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
-			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: plainStrings(r.Chain), Attempts: f.Attempts,
-			Timeout: f.Timeout, Log: LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
+			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts.Strings(r.Chain), Attempts: f.Attempts,
+			Timeout: f.Timeout, Log: texts.LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
 	}
 	return out
 }
@@ -380,7 +381,7 @@ func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
 	}
 	out.Title, out.Text = s.o.Words.Note(c, n)
 	if n.Build != "" {
-		out.Log = LogPath(string(n.Build))
+		out.Log = texts.LogPath(string(n.Build))
 	}
 	return out
 }

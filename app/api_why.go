@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -140,7 +141,7 @@ func (s *Server) apiNextOf(c queue.Change, n queue.Next) *APINext {
 	}
 	return &APINext{
 		Reason: *s.apiReasonOf(c, n.Reason()), Value: n.Value, Threshold: n.Threshold, Target: n.Target, Place: n.Place, Rivals: n.Rivals,
-		Least: n.Least, For: plainStrings(n.For), Builds: plainStrings(n.Builds), Known: n.Known, Limit: n.Limit, Spent: n.Spent,
+		Least: n.Least, For: texts.Strings(n.For), Builds: texts.Strings(n.Builds), Known: n.Known, Limit: n.Limit, Spent: n.Spent,
 	}
 }
 
@@ -157,7 +158,7 @@ func apiOutlookOf(o queue.Outlook) *APIOutlook {
 		out.Pairs = append(out.Pairs, APIPair{With: string(p.With), Chance: p.Chance, Landed: p.Landed})
 	}
 	for _, d := range o.Doubts {
-		out.Doubts = append(out.Doubts, APISuspect{Pair: string(d.Pair), Chance: d.Chance, Others: plainStrings(d.Others)})
+		out.Doubts = append(out.Doubts, APISuspect{Pair: string(d.Pair), Chance: d.Chance, Others: texts.Strings(d.Others)})
 	}
 	return out
 }

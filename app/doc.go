@@ -13,7 +13,7 @@
 //	perform_git.go    Analyze: which targets does it affect? Resolve: the trial merges and their keys
 //	perform_forge.go  Run: workers build the keys that have not passed
 //	perform_git.go    Land: the chain that the gate let pass is pushed, with a lease on where main was
-//	perform_forge.go  Publish: comment and check are rendered from the state (texts.go)
+//	perform_forge.go  Publish: comment and check are rendered from the state (package texts)
 //
 // Actions are carried out after the turn that asks for them has been stored,
 // at least once. A process that dies in between finds them in the stored state

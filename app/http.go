@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
@@ -58,7 +59,7 @@ type ServerOptions struct {
 	Metrics     *Metrics
 	Intake      http.Handler            // nil: webhooks are answered with 404
 	Ready       func() error            // nil: always ready
-	Words       Words                   // of the forge; zero: pull requests and comments
+	Words       texts.Words             // of the forge; zero: pull requests and comments
 	Token       string                  // the server's own token, which may do everything; "": it has none
 	TokenName   string                  // in whose name it commands; default: operator
 	Access      string                  // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
@@ -117,7 +118,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation, o.KeepHomes), Notice: gapsText(o.Gaps), Closed: !o.Public}),
+		pages:   web.New(web.Options{Words: o.Words, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -55,7 +56,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: clipLine(pr.Title, 200),
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: texts.ClipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: texts.ClipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
 	if out.Teams, err = p.teams(ctx, t, level); err != nil {
 		return nil, err
@@ -157,9 +158,9 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	if !ok {
 		return done, nil
 	}
-	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, o)}
+	say := forge.Publication{Number: t.Number, Marker: texts.Marker(p.Queue), Comment: texts.Comment(v, o)}
 	if v.Change.ID != "" && v.Change.Would == nil {
-		state, title, summary := CheckText(v, o)
+		state, title, summary := texts.Check(v, o)
 		name := CheckName
 		if v.Change.On != "" {
 			name = TryCheckName // that a try has passed is no leave to merge

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -43,7 +44,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	}
 	out := queue.Observed{Action: key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
 	if p.Follow && place.Default != branch {
-		out.Default = oneLine(place.Default, 100)
+		out.Default = texts.OneLine(place.Default, 100)
 	}
 	if tip != t.From {
 		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
@@ -56,7 +57,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 			}
 		}
 		for _, l := range line {
-			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
+			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: texts.ClipLine(l.Subject, 120)})
 		}
 		if err := p.holding(ctx, line, out.Line); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -52,7 +53,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 	pr, err := f.Proposed(ctx, branch, p.branch())
 	if errors.Is(err, forge.ErrNotFound) {
 		if err = p.stageRevert(ctx, branch, t); err == nil {
-			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: RevertText(*culprit, o)})
+			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: texts.RevertTitle(*culprit), Body: texts.Revert(*culprit, o)})
 		}
 	}
 	if err = p.orAway(ctx, err); err != nil {
@@ -94,7 +95,7 @@ func (p *performer) tellMain(ctx context.Context, key string, t queue.Tell) (que
 	}
 	o := p.Texts
 	o.Now = queue.At(p.Now())
-	state, title, summary := MainCheckText(v, o)
+	state, title, summary := texts.MainCheck(v, o)
 	check := forge.Check{Name: MainCheckName, Head: t.Commit, ExternalID: "main", State: forge.CheckState(state), Title: title, Summary: summary}
 	if o.BaseURL != "" {
 		check.DetailsURL = strings.TrimSuffix(o.BaseURL, "/") + "/queue?queue=" + url.QueryEscape(p.Queue)

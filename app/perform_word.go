@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -23,11 +24,11 @@ const mostCredits = 100
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
-		return queue.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
+		return queue.Unskipped(fmt.Sprintf("Revert %q", texts.ClipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
 			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
 	}
 	if text == "" {
-		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
+		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, texts.ClipLine(k.Title, 200)))
 	}
 	if k.Method == queue.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
@@ -93,7 +94,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	words := queue.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: pr.Head, CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
-			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))
+			words.Commits = append(words.Commits, texts.ClipLine(c.Subject(), 200))
 		}
 	}
 	out.Wording.Text = template.Render(words)
@@ -136,7 +137,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 			}
 		}
 		for _, value := range c.Trailers("Signed-off-by") {
-			if line := clipLine(value, 300); !slices.Contains(signed, line) {
+			if line := texts.ClipLine(value, 300); !slices.Contains(signed, line) {
 				signed = append(signed, line)
 			}
 		}
@@ -154,7 +155,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 
 // authorOf is forge.AuthorOf of names and addresses of any length.
 func authorOf(name, address string) string {
-	return forge.AuthorOf(clipLine(name, 100), clipLine(address, 200))
+	return forge.AuthorOf(texts.ClipLine(name, 100), texts.ClipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -110,7 +111,7 @@ steps:
 		r.owner.Read(func(c *speculation.Core) {
 			for _, h := range c.Queue(rigQueue).Hosts {
 				for _, o := range h.Other {
-					said = (app.Words{}).OtherTools(h.Name, o)
+					said = (texts.Words{}).OtherTools(h.Name, o)
 				}
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -295,7 +295,7 @@ func (d *demoStack) Rows(context.Context) ([]demo.Row, error) {
 			if v.Change.ID == "" {
 				why = v.Notice
 			}
-			row := demo.RowOf(v, app.ReasonText(why), now)
+			row := demo.RowOf(v, texts.Reason(why), now)
 			row.Number = n
 			rows = append(rows, row)
 		}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -38,7 +38,7 @@ func (f isolateFlags) choose(c *serveCommand, o *stackOptions) error {
 	}
 	o.Isolate, o.Gaps = choice.Mode, choice.Gaps
 	o.Hide, o.Show = append(c.secretFiles(), append(f.Hide, c.Data)...), f.Show
-	if warning := app.IsolationText(o.Isolate, f.Keep); warning != "" {
+	if warning := texts.Isolation(o.Isolate, f.Keep); warning != "" {
 		o.Log.Warn(warning, "why", choice.Why, "uid", os.Getuid())
 	}
 	for _, gap := range choice.Gaps {

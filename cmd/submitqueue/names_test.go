@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
@@ -271,7 +272,7 @@ func TestAnotherDefaultBranch(t *testing.T) {
 	closed := func(n int) { // GitHub shows only what is on the default branch as merged
 		t.Helper()
 		s.until(fmt.Sprintf("#%d is closed", n), func() bool { return shop.Pull(n).State == "closed" })
-		if !slices.Contains(shop.Pull(n).Labels, app.LandedLabel) {
+		if !slices.Contains(shop.Pull(n).Labels, texts.LandedLabel) {
 			t.Errorf("#%d: %+v", n, shop.Pull(n))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
@@ -80,7 +80,7 @@ func newSetup(o setupOptions) *setup {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &setup{o: o, pages: web.New(web.Options{Words: app.Words{}}), token: rand.Text(), states: map[string]setupState{}}
+	return &setup{o: o, pages: web.New(web.Options{Words: texts.Words{}}), token: rand.Text(), states: map[string]setupState{}}
 }
 
 // ServeHTTP implements http.Handler.

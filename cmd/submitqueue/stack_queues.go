@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -87,7 +88,7 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 		Queue: q.name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: o.Observer, Texts: texts.Options{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 

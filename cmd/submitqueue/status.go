@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 )
 
 // statusCommand shows the queue.
@@ -416,7 +417,7 @@ func (p sheet) builds(ch app.APIChange) {
 			p.hang("  for ", changeNames(b.For))
 		}
 		if !b.Started.IsZero() {
-			fmt.Fprintln(p.out, "  log: "+p.base+app.LogPath(b.ID))
+			fmt.Fprintln(p.out, "  log: "+p.base+texts.LogPath(b.ID))
 		}
 	}
 }

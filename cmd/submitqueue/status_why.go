@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/app"
-	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/app/texts"
 )
 
 // why prints why a change is where it is: what it waits for, why each of its
@@ -52,17 +52,17 @@ func (p sheet) next(n *app.APINext) {
 	var said []string
 	switch {
 	case n.Target && n.Threshold > 0:
-		said = append(said, "its likeliest target is needed with a chance of "+web.Percent(n.Value)+", and "+web.Percent(n.Threshold)+" is asked for")
+		said = append(said, "its likeliest target is needed with a chance of "+texts.Percent(n.Value)+", and "+texts.Percent(n.Threshold)+" is asked for")
 	case n.Value > 0 && n.Threshold > 0:
-		said = append(said, "it is worth "+web.Number(n.Value)+", and "+web.Number(n.Threshold)+" is asked for")
+		said = append(said, "it is worth "+texts.Number(n.Value)+", and "+texts.Number(n.Threshold)+" is asked for")
 	case n.Value > 0:
-		said = append(said, "it is worth "+web.Number(n.Value))
+		said = append(said, "it is worth "+texts.Number(n.Value))
 	}
 	if n.Place > 0 {
 		said = append(said, fmt.Sprintf("number %d of %d that could be started", n.Place, n.Rivals))
 	}
 	if n.Least > 0 {
-		said = append(said, "the running build that is worth least is worth "+web.Number(n.Least))
+		said = append(said, "the running build that is worth least is worth "+texts.Number(n.Least))
 	}
 	if len(said) > 0 {
 		p.text("Its next build: "+strings.Join(said, "; ")+".", "")
@@ -77,13 +77,13 @@ func (p sheet) worth(w *app.APIWorth) {
 	const lead = "    "
 	var factors []string
 	for _, f := range w.Parts {
-		factors = append(factors, web.Number(f.Factor)+" ("+f.Text+")")
+		factors = append(factors, texts.Number(f.Factor)+" ("+f.Text+")")
 	}
-	p.hang(lead, "worth "+web.Number(w.Value)+" = "+strings.Join(factors, " × "))
+	p.hang(lead, "worth "+texts.Number(w.Value)+" = "+strings.Join(factors, " × "))
 	if w.Rank > 0 {
 		text := fmt.Sprintf("number %d of %d that could be started", w.Rank, w.Rivals)
 		if w.Threshold > 0 {
-			text += ", from a value of " + web.Number(w.Threshold) + " on"
+			text += ", from a value of " + texts.Number(w.Threshold) + " on"
 		}
 		p.hang(lead, fmt.Sprintf("%s; %d of %s were in use", text, w.Running, counted(w.Slots, "slot")))
 	}
@@ -96,7 +96,7 @@ func (p sheet) worth(w *app.APIWorth) {
 		if !a.Lands {
 			outcome = " does not land "
 		}
-		said = append(said, changeName(a.Change)+outcome+web.Percent(a.Chance))
+		said = append(said, changeName(a.Change)+outcome+texts.Percent(a.Chance))
 	}
 	if more := w.Lands + w.Fails - len(w.Assumes); more > 0 && len(said) > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
@@ -106,7 +106,7 @@ func (p sheet) worth(w *app.APIWorth) {
 	}
 	said = nil
 	for _, n := range w.Least {
-		said = append(said, n.Target+" "+web.Percent(n.Chance))
+		said = append(said, n.Target+" "+texts.Percent(n.Chance))
 	}
 	if len(said) > 0 {
 		p.hang(lead, "needed least: "+strings.Join(said, ", "))
@@ -122,23 +122,23 @@ func (p sheet) expects(o *app.APIOutlook) {
 	const lead = "  "
 	var said []string
 	if o.Chance > 0 {
-		said = append(said, "it lands with a chance of "+web.Percent(o.Chance))
+		said = append(said, "it lands with a chance of "+texts.Percent(o.Chance))
 	}
 	if o.Arrived > 0 {
-		said = append(said, web.Percent(o.Arrived)+" as predicted on arrival")
+		said = append(said, texts.Percent(o.Arrived)+" as predicted on arrival")
 	}
-	said = append(said, web.Percent(o.Good)+" to be green on its own")
+	said = append(said, texts.Percent(o.Good)+" to be green on its own")
 	if o.Targets > 0 {
 		said = append(said, fmt.Sprintf("%d of %s have passed with it", o.Tested, counted(o.Targets, "target")))
 	}
 	p.hang(lead, strings.Join(said, ", "))
 	for _, a := range o.Ahead {
-		text := "ahead of it; lands " + web.Percent(a.Chance)
+		text := "ahead of it; lands " + texts.Percent(a.Chance)
 		if !a.Ends.IsZero() {
 			text += ", its verdict is expected at " + p.clock(a.Ends)
 		}
 		if a.Red > 0 {
-			text += ", red together with this one " + web.Percent(a.Red)
+			text += ", red together with this one " + texts.Percent(a.Red)
 		}
 		p.hang(lead+changeName(a.Change)+"  ", text)
 	}
@@ -148,7 +148,7 @@ func (p sheet) expects(o *app.APIOutlook) {
 		if x.Landed {
 			name += " (landed)"
 		}
-		said = append(said, name+" "+web.Percent(x.Chance))
+		said = append(said, name+" "+texts.Percent(x.Chance))
 	}
 	if len(said) > 0 {
 		p.hang(lead, "it may be red together with "+strings.Join(said, ", "))
@@ -156,8 +156,8 @@ func (p sheet) expects(o *app.APIOutlook) {
 	for _, d := range o.Doubts {
 		p.hang(lead, suspicion(d))
 	}
-	p.hang(lead, web.Percent(o.Trust.Accuracy)+" of the predictions have come true lately; so builds are started from a value of "+
-		web.Number(o.Trust.Threshold)+" on, and targets verified again from a chance of "+web.Percent(o.Trust.Single)+" on")
+	p.hang(lead, texts.Percent(o.Trust.Accuracy)+" of the predictions have come true lately; so builds are started from a value of "+
+		texts.Number(o.Trust.Threshold)+" on, and targets verified again from a chance of "+texts.Percent(o.Trust.Single)+" on")
 }
 
 func suspicion(d app.APISuspect) string {
@@ -165,7 +165,7 @@ func suspicion(d app.APISuspect) string {
 	if d.Pair != "" {
 		text += " together with " + changeName(d.Pair)
 	}
-	text += " is to blame with a chance of " + web.Percent(d.Chance)
+	text += " is to blame with a chance of " + texts.Percent(d.Chance)
 	if len(d.Others) == 0 {
 		return text
 	}

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -8,17 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// The files texts*.go hold all words for people about changes: comment, check,
-// answers. They are pure: the same facts give the same text, and times are
-// rounded so that a text rendered again says the same.
-//
-// Text that we did not write (titles, names, branches, paths, logs, errors) is
-// shown in code spans and fenced blocks only, by texts_escape.go: there it
-// cannot mention people, refer to issues, or carry markup.
-
-// TextOptions is what a text needs beside the facts. The zero value of each
+// Options is what a text needs beside the facts. The zero value of each
 // field leaves out what it is for.
-type TextOptions struct {
+type Options struct {
 	BaseURL string        // of the dashboard
 	RepoURL string        // of the repository at the forge, for links to commits
 	Queue   string        // the queue's name
@@ -39,9 +31,9 @@ const (
 	tailColumns = 200
 )
 
-// CommentText returns the one comment of a pull request, with its hidden
+// Comment returns the one comment of a pull request, with its hidden
 // marker. No line of it is a command.
-func CommentText(v queue.View, o TextOptions) string {
+func Comment(v queue.View, o Options) string {
 	w := newVoice(v, o)
 	icon, headline := w.headline(v)
 	blocks := append([]string{"### " + icon + " " + headline}, w.body(v)...)
@@ -102,16 +94,16 @@ func (w voice) help() string {
 	}, "\n")
 }
 
-// ConfigBrokenText says, as Markdown, that the target branch's configuration, or
+// ConfigBroken says, as Markdown, that the target branch's configuration, or
 // one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
-func ConfigBrokenText(broken string) string {
+func ConfigBroken(broken string) string {
 	return "⚠️ The configuration on the target branch cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 
 // voice renders facts in words, as Markdown or as one plain line.
 type voice struct {
-	o     TextOptions
+	o     Options
 	plain bool
 	pull  string // URL of a pull request, up to its number
 
@@ -120,7 +112,7 @@ type voice struct {
 	method queue.Method // by which the change lands
 }
 
-func newVoice(v queue.View, o TextOptions) voice {
+func newVoice(v queue.View, o Options) voice {
 	w := voice{o: o, branch: v.Change.Branch, number: v.Change.Number, method: v.Change.Method}
 	if base, ok := strings.CutSuffix(v.Change.URL, fmt.Sprintf("/%d", v.Change.Number)); ok {
 		// A plain link to github.com would leave "mentioned this" in the
@@ -133,7 +125,7 @@ func newVoice(v queue.View, o TextOptions) voice {
 // code returns hostile text as a code span, or as it is in plain text.
 func (w voice) code(s string) string {
 	if w.plain {
-		return oneLine(s, 100)
+		return OneLine(s, 100)
 	}
 	return codeSpan(s, 100)
 }
@@ -191,7 +183,7 @@ func (w voice) refs(ids []string) string {
 
 // commit names a commit, with a link to it.
 func (w voice) commit(id queue.CommitID) string {
-	label := w.code(oneLine(string(id[:min(len(id), 10)]), 10))
+	label := w.code(OneLine(string(id[:min(len(id), 10)]), 10))
 	if w.o.RepoURL == "" || id == "" {
 		return label
 	}

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strings"
@@ -16,9 +16,9 @@ func (w voice) unrun(list []queue.Evidence) string {
 	for _, f := range list {
 		text := "step " + w.code(f.Step)
 		if f.Run != "" {
-			text += ", which runs " + w.code(clipLine(f.Run, mostCommand)) + ","
+			text += ", which runs " + w.code(ClipLine(f.Run, mostCommand)) + ","
 		}
-		text += " ends with: " + w.code(clipLine(lastLine(f.Output()), mostCommand))
+		text += " ends with: " + w.code(ClipLine(lastLine(f.Output()), mostCommand))
 		if f.Host != "" {
 			text += ", on host " + w.code(f.Host)
 		}

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -131,7 +131,7 @@ func (w voice) body(v queue.View) []string {
 	add(w.asked(v))
 	add(w.before(v))
 	if w.o.Broken != "" && v.Notice.Code != queue.ReasonNoConfig {
-		add(ConfigBrokenText(w.o.Broken))
+		add(ConfigBroken(w.o.Broken))
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func (w voice) notice(v queue.View) string {
 	if v.NoticeTo != "" && v.Notice.Code != queue.ReasonNoPermission {
 		text = "To " + w.code(v.NoticeTo) + ": " + text
 	}
-	if v.Notice.Code == queue.ReasonNoConfig && oneLine(v.Notice.Detail, 1) != "" {
+	if v.Notice.Code == queue.ReasonNoConfig && OneLine(v.Notice.Detail, 1) != "" {
 		text += "\n\n" + fenced(v.Notice.Detail, 12, 400)
 	}
 	return text
@@ -248,10 +248,10 @@ func (w voice) builds(v queue.View) string {
 func (w voice) build(b queue.BuildView) string {
 	base := "on the target branch"
 	if below := b.Build.Assumes(); len(below) > 0 {
-		base += " with " + w.refs(plainStrings(below))
+		base += " with " + w.refs(Strings(below))
 	}
 	if len(b.Build.Also) > 0 {
-		base += ", for " + w.refs(plainStrings(b.Build.For())) + " together"
+		base += ", for " + w.refs(Strings(b.Build.For())) + " together"
 	}
 	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
 	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base

@@ -1,4 +1,4 @@
-package app_test
+package texts_test
 
 import (
 	"flag"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -26,8 +26,8 @@ var updateTexts = flag.Bool("update-texts", false, "write the golden files of th
 // textNow is the moment at which all texts of these tests are rendered.
 var textNow = queue.At(time.Date(2026, 9, 1, 14, 5, 0, 0, time.UTC))
 
-func textOptions() app.TextOptions {
-	return app.TextOptions{BaseURL: "https://queue.example.com", RepoURL: "https://github.com/acme/shop",
+func textOptions() texts.Options {
+	return texts.Options{BaseURL: "https://queue.example.com", RepoURL: "https://github.com/acme/shop",
 		Queue: "acme/shop@main", Now: textNow}
 }
 
@@ -204,10 +204,10 @@ func TestCommentTexts(t *testing.T) {
 		if name == "slot" {
 			o.Broken = ".submitqueue.yml:7:3: unknown key \"stpes\" (did you mean \"steps\"?)"
 		}
-		comment := app.CommentText(v, o)
-		state, title, summary := app.CheckText(v, o)
+		comment := texts.Comment(v, o)
+		state, title, summary := texts.Check(v, o)
 		goldenText(t, name, comment+"\n=== check: "+state+": "+title+"\n")
-		if !strings.HasSuffix(comment, app.Marker(o.Queue)+"\n") || strings.Contains(summary, "<!--") {
+		if !strings.HasSuffix(comment, texts.Marker(o.Queue)+"\n") || strings.Contains(summary, "<!--") {
 			t.Errorf("%s: the marker is not where it belongs", name)
 		}
 		checkBounds(t, name, v, o)
@@ -218,10 +218,10 @@ func TestCommentTexts(t *testing.T) {
 func TestLocalTexts(t *testing.T) {
 	foreign := regexp.MustCompile(`(?i)pull request|comment|\bforge\b|/land|/queue|maintainer|administrator`)
 	o := textOptions()
-	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", app.Words{Local: true}
+	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", texts.Words{Local: true}
 	for name, v := range textStates() {
 		v.Change.URL = ""
-		comment := app.CommentText(v, o)
+		comment := texts.Comment(v, o)
 		goldenText(t, "local/"+name, comment)
 		checkBounds(t, name, v, o)
 		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "refused-lane" || name == "unknown" || name == "waiting" {
@@ -253,7 +253,7 @@ func TestLocalTexts(t *testing.T) {
 func TestCommandsAreSafeToCopy(t *testing.T) {
 	for branch, want := range map[string]string{"ann/x-1.2_3": "submitqueue land ann/x-1.2_3 ", "": "submitqueue land BRANCH ", "-f": "submitqueue land BRANCH ",
 		"x;reboot": "submitqueue land BRANCH ", "x$(id)": "submitqueue land BRANCH ", "é": "submitqueue land BRANCH "} {
-		got := app.Words{Local: true}.Reason(queue.Change{Branch: branch}, reason(queue.ReasonPushed))
+		got := texts.Words{Local: true}.Reason(queue.Change{Branch: branch}, reason(queue.ReasonPushed))
 		if !strings.Contains(got, want) {
 			t.Errorf("%q: %s", branch, got)
 		}
@@ -263,7 +263,7 @@ func TestCommandsAreSafeToCopy(t *testing.T) {
 // TestNoteTexts holds that whatever is written into the history has words: it
 // reads the names from the source.
 func TestNoteTexts(t *testing.T) {
-	files, err := filepath.Glob("../speculation/*.go")
+	files, err := filepath.Glob("../../speculation/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestNoteTexts(t *testing.T) {
 	seen := map[string]string{}
 	for what := range whats {
 		for _, local := range []bool{false, true} {
-			title, more := app.Words{Local: local}.Note(queue.Change{}, queue.Note{What: what, Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}})
+			title, more := texts.Words{Local: local}.Note(queue.Change{}, queue.Note{What: what, Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}})
 			if title == "" || strings.Contains(title+more, "  ") || strings.ContainsAny(title[:1], "abcdefghijklmnopqrstuvwxyz") {
 				t.Errorf("%s: %q, %q", what, title, more)
 			}
@@ -302,8 +302,8 @@ func TestNoteTexts(t *testing.T) {
 }
 
 // checkBounds holds what is true of every text.
-func checkBounds(t interface{ Errorf(string, ...any) }, name string, v queue.View, o app.TextOptions) {
-	comment := app.CommentText(v, o)
+func checkBounds(t interface{ Errorf(string, ...any) }, name string, v queue.View, o texts.Options) {
+	comment := texts.Comment(v, o)
 	if lines := strings.Count(comment, "\n"); lines > 90 || len(comment) > 60000 {
 		t.Errorf("%s: the comment has %d lines and %d bytes", name, lines, len(comment))
 	}
@@ -316,7 +316,7 @@ func checkBounds(t interface{ Errorf(string, ...any) }, name string, v queue.Vie
 	if n := strings.Count(comment, "<!--"); n != 1 {
 		t.Errorf("%s: the comment holds %d HTML comments", name, n)
 	}
-	state, title, summary := app.CheckText(v, o)
+	state, title, summary := texts.Check(v, o)
 	if utf8.RuneCountInString(title) > 100 || title == "" || strings.ContainsAny(title, "\n\r") {
 		t.Errorf("%s: the check's title is %q", name, title)
 	}
@@ -335,12 +335,12 @@ func TestCheckStates(t *testing.T) {
 	for phase, want := range map[queue.Phase]string{queue.Entering: "queued", queue.Analyzing: "queued", queue.Pending: "queued",
 		queue.Landing: "in_progress", queue.Parked: "queued", queue.Landed: "success", queue.Rejected: "failure",
 		queue.Cancelled: "cancelled", queue.NothingToLand: "neutral", "": "cancelled"} {
-		if got, _, _ := app.CheckText(queue.View{Change: textChange(phase, queue.Reason{})}, textOptions()); got != want {
+		if got, _, _ := texts.Check(queue.View{Change: textChange(phase, queue.Reason{})}, textOptions()); got != want {
 			t.Errorf("%q: %s, want %s", phase, got, want)
 		}
 	}
 	busy := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Builds: make([]queue.BuildView, 1)}
-	if got, _, _ := app.CheckText(busy, app.TextOptions{}); got != "in_progress" {
+	if got, _, _ := texts.Check(busy, texts.Options{}); got != "in_progress" {
 		t.Errorf("with a build: %s", got)
 	}
 }
@@ -354,8 +354,8 @@ func TestReasonTexts(t *testing.T) {
 	}
 	seen := map[string]queue.ReasonCode{}
 	for _, code := range codes {
-		bare := app.ReasonText(queue.Reason{Code: code})
-		full := app.ReasonText(queue.Reason{Code: code, Names: []string{"one", "two"}, Detail: "why\nnot"})
+		bare := texts.Reason(queue.Reason{Code: code})
+		full := texts.Reason(queue.Reason{Code: code, Names: []string{"one", "two"}, Detail: "why\nnot"})
 		for _, text := range []string{bare, full} {
 			if text == "" || strings.Contains(text, "\n") || strings.Contains(text, "`") || strings.Contains(text, "  ") {
 				t.Errorf("%s: %q", code, text)
@@ -369,20 +369,20 @@ func TestReasonTexts(t *testing.T) {
 		}
 		seen[bare] = code
 		for _, phase := range []queue.Phase{queue.Parked, queue.Rejected, queue.Cancelled, queue.NothingToLand, queue.Analyzing} {
-			_, title, _ := app.CheckText(queue.View{Change: textChange(phase, queue.Reason{Code: code})}, textOptions())
+			_, title, _ := texts.Check(queue.View{Change: textChange(phase, queue.Reason{Code: code})}, textOptions())
 			if strings.HasSuffix(title, ": ") || !strings.Contains(title, ": ") {
 				t.Errorf("%s when %s has the title %q", code, phase, title)
 			}
 		}
 	}
-	if got := app.ReasonText(queue.Reason{}); got != "" {
+	if got := texts.Reason(queue.Reason{}); got != "" {
 		t.Errorf("no reason reads %q", got)
 	}
 }
 
 func reasonCodes(t *testing.T) []queue.ReasonCode {
 	t.Helper()
-	files, err := filepath.Glob("../queue/*.go")
+	files, err := filepath.Glob("../../queue/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func TestTextsAreStable(t *testing.T) {
 		versions := map[string]bool{}
 		for s := range 600 {
 			o.Now = textNow.Add(time.Duration(s) * time.Second)
-			versions[app.CommentText(v, o)] = true
+			versions[texts.Comment(v, o)] = true
 		}
 		if len(versions) > 4 {
 			t.Errorf("%s has %d versions within ten minutes", name, len(versions))
@@ -449,10 +449,10 @@ func TestForecasts(t *testing.T) {
 		{at(-time.Hour, -time.Minute, 3*time.Minute), "longer than the usual 3 min", "Its build takes longer than the usual 3 min."},
 		{at(-time.Hour, -time.Minute, 0), "later than foreseen", "It takes longer than was foreseen."},
 	} {
-		if got := (app.Words{}).Forecast(c.f, textNow); got != c.left {
+		if got := (texts.Words{}).Forecast(c.f, textNow); got != c.left {
 			t.Errorf("%v: %q, want %q", c.f, got, c.left)
 		}
-		got := app.CommentText(queue.View{Change: textChange(queue.Pending, queue.Reason{}), Forecast: c.f}, textOptions())
+		got := texts.Comment(queue.View{Change: textChange(queue.Pending, queue.Reason{}), Forecast: c.f}, textOptions())
 		if c.comment == "" && strings.Contains(got, "xpected") || !strings.Contains(got, c.comment) {
 			t.Errorf("%v: want %q in\n%s", c.f, c.comment, got)
 		}
@@ -465,7 +465,7 @@ func TestMarker(t *testing.T) {
 		"a --> <b>\n`x`": "<!-- submitqueue:a%20%2D%2D%3E%20%3Cb%3E%0A%60x%60 -->",
 		"release-1":      "<!-- submitqueue:release%2D1 -->",
 	} {
-		if got := app.Marker(name); got != want {
+		if got := texts.Marker(name); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
@@ -483,7 +483,7 @@ func TestProofs(t *testing.T) {
 	} {
 		c := textChange(queue.Landed, reason(queue.ReasonLanded))
 		c.Verdict = v
-		if got := app.CommentText(queue.View{Change: c}, app.TextOptions{}); !strings.Contains(got, want) {
+		if got := texts.Comment(queue.View{Change: c}, texts.Options{}); !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
@@ -498,7 +498,7 @@ func TestBefore(t *testing.T) {
 	} {
 		p.Head = "1f8e0c3a5b7d9e11223344556677889900aabbcc"
 		v := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Previous: &p}
-		if got := app.CommentText(v, app.TextOptions{}); !strings.Contains(got, want) {
+		if got := texts.Comment(v, texts.Options{}); !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
 		}
 	}
@@ -513,7 +513,7 @@ func TestClock(t *testing.T) {
 	} {
 		b := queue.BuildView{Build: queue.Build{ID: "b", Started: textNow.Add(-ago)}, Usual: 20 * time.Minute}
 		v := queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 112, Total: 121, Builds: []queue.BuildView{b}}
-		got := app.CommentText(v, textOptions())
+		got := texts.Comment(v, textOptions())
 		if !strings.Contains(got, want) || !strings.HasPrefix(got, "### ⏳ 112th of 121") {
 			t.Errorf("want %q in\n%s", want, got)
 		}
@@ -560,7 +560,7 @@ func TestLongTexts(t *testing.T) {
 
 func goldenText(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", "texts", name+".md")
+	file := filepath.Join("testdata", name+".md")
 	if *updateTexts {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -600,13 +600,13 @@ func TestTextsOfAnotherBranch(t *testing.T) {
 	landed := textStates()["landed-tested"].Change
 	for name, c := range map[string]queue.Change{"merge": landed, "squash": squashed(landed, false), "along": squashed(landed, true)} {
 		v := queue.View{Change: c}
-		said := app.CommentText(v, o)
+		said := texts.Comment(v, o)
 		goldenText(t, "another-branch-"+name, said)
 		checkBounds(t, name, v, o)
 		if !strings.Contains(said, "so it is closed, with the label `landed`") || strings.Contains(said, "shown as merged;") {
 			t.Errorf("%s says\n%s", name, said)
 		}
-		if o := textOptions(); name == "merge" && strings.Contains(app.CommentText(v, o), "closed") {
+		if o := textOptions(); name == "merge" && strings.Contains(texts.Comment(v, o), "closed") {
 			t.Errorf("what is shown as merged is said to be closed")
 		}
 	}

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strconv"
@@ -100,7 +100,7 @@ func (w voice) lack(q queue.Requirement) string {
 
 func (w voice) mergedOn(q queue.Requirement) string {
 	if len(q.On) > 0 {
-		return "Merged on top of " + w.refs(plainStrings(q.On))
+		return "Merged on top of " + w.refs(Strings(q.On))
 	}
 	return "Merged into the target branch"
 }

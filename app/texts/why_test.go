@@ -1,4 +1,4 @@
-package app_test
+package texts_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -43,15 +43,15 @@ func TestWhyTexts(t *testing.T) {
 		"of tomorrow":                                                                                  {Kind: "of tomorrow"},
 	} {
 		for _, local := range []bool{false, true} {
-			if got := (app.Words{Local: local}).Why(x, "not this"); got != want {
+			if got := (texts.Words{Local: local}).Why(x, "not this"); got != want {
 				t.Errorf("%+v: %q; want %q", x, got, want)
 			}
 		}
 	}
-	if got := (app.Words{}).Why(queue.Worth{}, "in case 12.aaaaaaaa lands\n\x1b[31m"); got != "in case #12 lands [31m" {
+	if got := (texts.Words{}).Why(queue.Worth{}, "in case 12.aaaaaaaa lands\n\x1b[31m"); got != "in case #12 lands [31m" {
 		t.Errorf("an older version's: %q", got)
 	}
-	title, more := app.Words{}.Note(queue.Change{}, queue.Note{What: "build-asked", Worth: queue.Worth{Kind: queue.WorthAlone}})
+	title, more := texts.Words{}.Note(queue.Change{}, queue.Note{What: "build-asked", Worth: queue.Worth{Kind: queue.WorthAlone}})
 	if title != "Build asked for" || more != "on the target branch as it is; nothing is ahead of it" {
 		t.Errorf("%q, %q", title, more)
 	}
@@ -62,7 +62,7 @@ func TestPartTexts(t *testing.T) {
 	x := queue.Worth{Kind: queue.WorthFlip, Needed: 0.8, Odds: 0.5, Aging: 1.25, Lane: 2, Project: 3}
 	var got []string
 	for _, p := range x.Parts() {
-		got = append(got, app.Words{}.Part(x, p.Name))
+		got = append(got, texts.Words{}.Part(x, p.Name))
 	}
 	want := []string{"chance that its results decide it", "odds against the likeliest future", "has waited 0.25 h", "benefit of its lane", "benefit of its project"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,14 +75,14 @@ func TestPartTexts(t *testing.T) {
 		queue.WorthTrial: "by its place on the train", queue.WorthEarly: "chance that it comes to land there",
 		queue.WorthProbe: "chance that it fails there, for each that would follow it", queue.WorthTogether: "what all of them are worth"} {
 		x := queue.Worth{Kind: kind, Fixed: 1000}
-		if got := (app.Words{}).Part(x, x.Parts()[0].Name); got != want || x.Value() != 1000 {
+		if got := (texts.Words{}).Part(x, x.Parts()[0].Name); got != want || x.Value() != 1000 {
 			t.Errorf("%s: %q", kind, got)
 		}
 	}
-	if got := (app.Words{}).Covers(queue.Coverage{Asked: 1, Passed: 2, Shared: 3, Left: 4}); got != "1 of 10 targets (2 passed before, 3 in builds of others, 4 unlikely to be needed)" {
+	if got := (texts.Words{}).Covers(queue.Coverage{Asked: 1, Passed: 2, Shared: 3, Left: 4}); got != "1 of 10 targets (2 passed before, 3 in builds of others, 4 unlikely to be needed)" {
 		t.Errorf("%q", got)
 	}
-	if x := (queue.Worth{}); x.Value() != 0 || x.Parts() != nil || (app.Words{}).Covers(x.Covers) != "" {
+	if x := (queue.Worth{}); x.Value() != 0 || x.Parts() != nil || (texts.Words{}).Covers(x.Covers) != "" {
 		t.Errorf("the zero worth: %v %v", x.Value(), x.Parts())
 	}
 }
@@ -94,8 +94,8 @@ func TestPlannedTexts(t *testing.T) {
 		queue.ReasonWaitsSlot: {"3", "12"}, queue.ReasonWaitsUnlikely: {"0.21", "0.3"},
 	} {
 		r := queue.Reason{Code: code, Names: names, Until: textNow}
-		page := app.ReasonText(r)
-		comment := app.CommentText(queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 1, Total: 2,
+		page := texts.Reason(r)
+		comment := texts.Comment(queue.View{Change: textChange(queue.Pending, queue.Reason{}), Position: 1, Total: 2,
 			Ahead: []queue.ChangeID{"12.aa"}, Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa"), r}}, textOptions())
 		for _, n := range names {
 			if !strings.Contains(page, n) {

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import "github.com/submitqueue/submitqueue/queue"
 
@@ -58,7 +58,7 @@ func (w voice) against(ids []queue.ChangeID) string {
 	case 1:
 		return " " + w.ref(string(ids[0])) + " has landed there and touches the same files."
 	}
-	return " " + w.refs(plainStrings(ids)) + " have landed there and touch the same files."
+	return " " + w.refs(Strings(ids)) + " have landed there and touch the same files."
 }
 
 // Against returns which landed changes a rejected one does not merge with, in
@@ -90,9 +90,9 @@ func (w Words) Conflict(v queue.View, k queue.Conflict) string {
 		case !ok:
 			return "one could not be analyzed, so it may touch anything"
 		case u.Change == k.With:
-			return "it could not be analyzed, so it may touch anything: " + oneLine(u.Why, 300)
+			return "it could not be analyzed, so it may touch anything: " + OneLine(u.Why, 300)
 		}
 		return "this change could not be analyzed, so it may touch anything"
 	}
-	return oneLine(string(k.Kind), 40)
+	return OneLine(string(k.Kind), 40)
 }

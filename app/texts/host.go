@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ func (w Words) Host(h queue.HostView) string {
 	if b == nil {
 		return ""
 	}
-	v := voice{o: TextOptions{Words: w}, plain: true}
+	v := voice{o: Options{Words: w}, plain: true}
 	text := v.code(h.Name) + " is benched since " + v.clockText(b.Since) + ": other hosts passed what " + ofBuilds(b.Faults, b.Runs) + " failed there"
 	if b.Step != "" {
 		text += ", the last of them in step " + v.code(b.Step)
@@ -38,11 +38,11 @@ func ofBuilds(faults, runs int) string {
 // OtherTools says in plain text of which step a host gets no builds, in a sentence
 // without its end.
 func (w Words) OtherTools(host string, o queue.OtherTools) string {
-	v := voice{o: TextOptions{Words: w}, plain: true}
+	v := voice{o: Options{Words: w}, plain: true}
 	text := v.code(host) + " gets no builds of step " + v.code(o.Step)
 	switch {
 	case o.Error != "":
-		return text + ": its environment command failed there: " + oneLine(o.Error, 300)
+		return text + ": its environment command failed there: " + OneLine(o.Error, 300)
 	case o.Fingerprint == "":
 		return text + ": it has not said yet what tools it has"
 	}

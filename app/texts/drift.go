@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 // Drift says in plain text what of the target branch fails by now though nothing in it
 // has changed, and since when.
 func (w Words) Drift(d queue.Drift) string {
-	return voice{o: TextOptions{Words: w}, plain: true}.drift(d)
+	return voice{o: Options{Words: w}, plain: true}.drift(d)
 }
 
 func (w voice) drift(d queue.Drift) string {

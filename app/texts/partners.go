@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strings"
@@ -19,18 +19,18 @@ func (w Words) Partners(v queue.View) string {
 		said = append(said, voice.rollup(p.Rollup))
 	}
 	if len(p.Shares) > 0 {
-		said = append(said, "It shares a build with "+voice.refs(plainStrings(p.Shares))+". Each has its own verdict, and lands by itself.")
+		said = append(said, "It shares a build with "+voice.refs(Strings(p.Shares))+". Each has its own verdict, and lands by itself.")
 	}
 	return strings.Join(said, " ")
 }
 
 // rollup says with whom a change is to land, while there is no verdict.
 func (w voice) rollup(with []queue.ChangeID) string {
-	return "Many changes wait for few builds, so it is built with " + w.refs(plainStrings(with)) +
+	return "Many changes wait for few builds, so it is built with " + w.refs(Strings(with)) +
 		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
 }
 
 // landedWith says with whom a change has landed.
 func (w voice) landedWith(with []queue.ChangeID) string {
-	return "It landed together with " + w.refs(plainStrings(with)) + " in one merge; the checks are of that merge."
+	return "It landed together with " + w.refs(Strings(with)) + " in one merge; the checks are of that merge."
 }

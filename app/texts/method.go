@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -104,8 +104,8 @@ func (w voice) ends(c queue.Change) string {
 // show as merged.
 const LandedLabel = "landed"
 
-// CheckPassedText is the check on the commit that a change landed as, where its
+// CheckPassed is the check on the commit that a change landed as, where its
 // pull request was moved there.
-func CheckPassedText(c queue.Change) (state, title, summary string) {
+func CheckPassed(c queue.Change) (state, title, summary string) {
 	return "success", "Landed", "This is the commit on the target branch. It was proven before it was pushed; the comment on the pull request says how."
 }

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // mostMainTail is how many lines of a culprit's log the check on the target branch shows.
 const mostMainTail = 30
 
-// MainCheckText returns the check of the target branch's tip: its state as
+// MainCheck returns the check of the target branch's tip: its state as
 // forge.CheckState names it, a title in plain text, and a summary in Markdown.
-func MainCheckText(v queue.QueueView, o TextOptions) (state, title, summary string) {
+func MainCheck(v queue.QueueView, o Options) (state, title, summary string) {
 	w, plain := voice{o: o}, voice{o: o, plain: true}
 	if len(v.Red) == 0 {
 		return "success", "Proven", "Everything that is verified on " + w.code(v.Main.Branch) + " passes again.\n"
@@ -36,20 +36,20 @@ func MainCheckText(v queue.QueueView, o TextOptions) (state, title, summary stri
 			blocks = append(blocks, fenced(x.Failed.Tail, mostMainTail, tailColumns))
 		}
 	}
-	return "failure", oneLine(title, maxCheckTitle), strings.Join(blocks, "\n\n") + "\n"
+	return "failure", OneLine(title, maxCheckTitle), strings.Join(blocks, "\n\n") + "\n"
 }
 
-// revertTitle is the title of the pull request that takes a culprit back.
-func revertTitle(x queue.Culprit) string {
-	subject := clipLine(x.Subject, 150)
+// RevertTitle is the title of the pull request that takes a culprit back.
+func RevertTitle(x queue.Culprit) string {
+	subject := ClipLine(x.Subject, 150)
 	if subject == "" {
 		subject = string(x.Commit[:min(len(x.Commit), 12)])
 	}
 	return fmt.Sprintf("Revert %q", subject)
 }
 
-// RevertText is the description of such a pull request, as Markdown.
-func RevertText(x queue.Culprit, o TextOptions) string {
+// Revert is the description of such a pull request, as Markdown.
+func Revert(x queue.Culprit, o Options) string {
 	w := voice{o: o}
 	blocks := []string{"This takes back " + w.commit(x.Commit) + ". " + w.culprit(x),
 		"The queue has built this revert on the target branch as it was: what had turned red passes with it."}

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// IsolationText warns, for people, of steps that nothing keeps from the server, and of
+// Isolation warns, for people, of steps that nothing keeps from the server, and of
 // homes that builds leave to later ones; "" where neither is so.
-func IsolationText(i workers.Isolation, keepHomes bool) string {
+func Isolation(i workers.Isolation, keepHomes bool) string {
 	var texts []string
 	if i == workers.IsolateNone {
 		texts = append(texts, "Steps run as the same user as this server (--isolate none): whoever may ask it to build a change can read its secrets and change what other builds see.")
@@ -19,8 +19,8 @@ func IsolationText(i workers.Isolation, keepHomes bool) string {
 	return strings.Join(texts, " ")
 }
 
-// gapsText says, for people, what the isolation of steps leaves open on this machine.
-func gapsText(gaps []string) string {
+// Gaps says, for people, what the isolation of steps leaves open on this machine.
+func Gaps(gaps []string) string {
 	if len(gaps) == 0 {
 		return ""
 	}

@@ -1,11 +1,11 @@
-package app_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -19,7 +19,7 @@ func TestUpgradeTexts(t *testing.T) {
 		"Analyzer paths/1 of the newer server is being proven in spare slots: 0 of 1 key; paths/1 decides until then":                                                             {From: "paths/1 " + strings.Repeat("a", 64), To: "paths/1 " + strings.Repeat("b", 64), Total: 1},
 		"Analyzer go/2 is not in force: the target branch fails under it in a, b, c, d, e and 1 more; mend that, or start a server without that version. go/1 decides until then": {From: "go/1", To: "go/2", Red: []string{"a", "b", "c", "d", "e", "f"}, Total: 9},
 	} {
-		if got := (app.Words{}).Upgrade(u); got != want {
+		if got := (texts.Words{}).Upgrade(u); got != want {
 			t.Errorf("%+v: %q; want %q", u, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestUpgradeTexts(t *testing.T) {
 		"go/2 in the place of go/1: all of the target branch has passed under it": {What: "upgraded", Reason: queue.Reason{Names: names}},
 		"go/2": {What: "analyzer", Reason: queue.Reason{Names: []string{"", "go/2"}}},
 	} {
-		if _, got := (app.Words{}).Note(queue.Change{}, n); got != want {
+		if _, got := (texts.Words{}).Note(queue.Change{}, n); got != want {
 			t.Errorf("%s: %q; want %q", n.What, got, want)
 		}
 	}

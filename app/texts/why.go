@@ -1,20 +1,19 @@
-package app
+package texts
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Why returns what a build is for, as it follows "Build asked for: ", in plain
 // text. old is the sentence that older versions have stored in place of data.
 func (w Words) Why(x queue.Worth, old string) string {
-	v := voice{o: TextOptions{Words: w}, plain: true}
+	v := voice{o: Options{Words: w}, plain: true}
 	why := w.whyAlone(v, x, old)
 	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
-		why += ", for " + v.refs(plainStrings(x.With))
+		why += ", for " + v.refs(Strings(x.With))
 	}
 	return why
 }
@@ -36,7 +35,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	case queue.WorthProbe:
 		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
-		return "as one merge of " + v.refs(plainStrings(x.With))
+		return "as one merge of " + v.refs(Strings(x.With))
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:
@@ -58,7 +57,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 	case queue.WorthSpare:
 		return "in case " + v.flips(x) + ", in a slot that nobody else wants"
 	}
-	return oneLine(string(x.Kind), 40) // of a newer version
+	return OneLine(string(x.Kind), 40) // of a newer version
 }
 
 // outcomes says what the likeliest future has landing.
@@ -132,13 +131,13 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 		if x.Aging == 1 {
 			return "has not waited"
 		}
-		return "has waited " + web.Number(x.Aging-1) + " h"
+		return "has waited " + Number(x.Aging-1) + " h"
 	case queue.PartLane:
 		return "benefit of its lane"
 	case queue.PartProject:
 		return "benefit of its project"
 	}
-	return oneLine(string(p), 40)
+	return OneLine(string(p), 40)
 }
 
 // fixedPart says what the whole value of a build is that is not about a change's

@@ -1,10 +1,10 @@
-package app_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -27,7 +27,7 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v.Unknown = c.unknown
-			got := app.CommentText(v, app.TextOptions{Now: textNow})
+			got := texts.Comment(v, texts.Options{Now: textNow})
 			for _, want := range append(c.want, "could not be analyzed, so it counts as touching everything, conflicts with every other change and is built as a whole: `analysis.command: it did not end within 1m0s: last *words*`. It is analyzed again by itself.",
 				"- #9: both touch `docs/x`, and were not seen to merge", "- #10: both change what shapes the same part of the graph: `def:x`") {
 				if !strings.Contains(got, want) {
@@ -40,7 +40,7 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 		"#8 could not be analyzed, so it counts as touching everything, conflicts with every other change and is built as a whole: no go.mod.": {Code: queue.ReasonUnanalyzed, Names: []string{"8.b"}, Detail: "no go.mod"},
 		"Working out which targets it touches. It is tried again; the last attempt ended with: the object is missing.":                         {Code: queue.ReasonAnalyzing, Detail: "the object is missing"},
 	} {
-		if got := app.ReasonText(r); got != want {
+		if got := texts.Reason(r); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -49,14 +49,14 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 func TestWhomItDoesNotMergeWith(t *testing.T) {
 	c := queue.Change{ID: "7.a", Number: 7, Phase: queue.Rejected, Reason: queue.Reason{Code: queue.ReasonMergeConflict, Names: []string{"x"}},
 		Verdict: &queue.Verdict{Commit: "abc", Conflicts: []string{"x"}, Against: []queue.ChangeID{"8.b"}}}
-	if got, want := (app.Words{}).Against(c), "#8 has landed there and touches the same files."; got != want {
+	if got, want := (texts.Words{}).Against(c), "#8 has landed there and touches the same files."; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := app.CommentText(queue.View{Change: c}, app.TextOptions{Now: textNow}); !strings.Contains(got, "#8 has landed there and touches the same files.") {
+	if got := texts.Comment(queue.View{Change: c}, texts.Options{Now: textNow}); !strings.Contains(got, "#8 has landed there and touches the same files.") {
 		t.Errorf("the comment does not name it:\n%s", got)
 	}
 	c.Verdict.Against = nil
-	if got := (app.Words{}).Against(c); got != "" {
+	if got := (texts.Words{}).Against(c); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

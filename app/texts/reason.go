@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ReasonText returns a reason in words, as one line of plain text. It may quote
+// Reason returns a reason in words, as one line of plain text. It may quote
 // hostile text: whoever shows it escapes it.
-func ReasonText(r queue.Reason) string {
+func Reason(r queue.Reason) string {
 	return Words{}.Reason(queue.Change{}, r)
 }
 
@@ -530,7 +530,7 @@ func (w voice) name(r queue.Reason) string {
 
 // because ends a sentence with the reason that a person gave.
 func (w voice) because(detail string) string {
-	if oneLine(detail, 1) == "" {
+	if OneLine(detail, 1) == "" {
 		return "."
 	}
 	return ": " + w.long(detail) + "."
@@ -571,7 +571,7 @@ func (w voice) atCount(names []string) string {
 
 // last quotes an error in parentheses.
 func (w voice) last(detail string) string {
-	if oneLine(detail, 1) == "" {
+	if OneLine(detail, 1) == "" {
 		return ""
 	}
 	return " (the last: " + w.long(detail) + ")"
@@ -579,7 +579,7 @@ func (w voice) last(detail string) string {
 
 // quoted adds an error to plain text; in Markdown it has a block of its own.
 func (w voice) quoted(detail string) string {
-	if !w.plain || oneLine(detail, 1) == "" {
+	if !w.plain || OneLine(detail, 1) == "" {
 		return ""
 	}
 	return " What is wrong: " + w.long(detail)
@@ -587,7 +587,7 @@ func (w voice) quoted(detail string) string {
 
 func (w voice) long(s string) string {
 	if w.plain {
-		return oneLine(s, 300)
+		return OneLine(s, 300)
 	}
 	return codeSpan(s, 300)
 }

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"cmp"
@@ -88,7 +88,7 @@ func (w Words) Short(c queue.Change, r queue.Reason) string {
 }
 
 func (w Words) plain(c queue.Change) voice {
-	return voice{o: TextOptions{Words: w}, plain: true, branch: c.Branch, number: c.Number, method: c.Method}
+	return voice{o: Options{Words: w}, plain: true, branch: c.Branch, number: c.Number, method: c.Method}
 }
 
 // Forecast returns when a verdict is expected, as it stands behind "verdict: ", and ""
@@ -146,9 +146,9 @@ func (w Words) Failure(c queue.Change, f queue.Evidence) string {
 	if f.Step == queue.ConfigPath {
 		return "its " + queue.ConfigPath + " cannot be used"
 	}
-	text := oneLine(f.Step, 100) + " " + v.how(f)
+	text := OneLine(f.Step, 100) + " " + v.how(f)
 	if f.Run != "" {
-		text += ". It runs " + oneLine(f.Run, mostCommand)
+		text += ". It runs " + OneLine(f.Run, mostCommand)
 	}
 	return text + v.ranOn(c, f)
 }
@@ -157,7 +157,7 @@ func (w Words) Failure(c queue.Change, f queue.Evidence) string {
 // to say of it. Both are plain text; the second may quote hostile text.
 func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	v := w.plain(c)
-	detail := oneLine(n.Reason.Detail, 300)
+	detail := OneLine(n.Reason.Detail, 300)
 	switch n.What {
 	case "entered":
 		return "Asked to land", ""
@@ -167,7 +167,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 		return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+detail, ": "), " ")
 	case "forgot":
 		if len(n.Reason.Names) > 1 {
-			return "Passes forgotten: " + oneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; what rests on them is verified again"
+			return "Passes forgotten: " + OneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; what rests on them is verified again"
 		}
 		return "Passes forgotten", ""
 	case "delegated":
@@ -253,7 +253,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	case "command-refused":
 		return "A command was not followed", v.reason(n.Reason)
 	}
-	text := strings.ReplaceAll(oneLine(n.What, 40), "-", " ")
+	text := strings.ReplaceAll(OneLine(n.What, 40), "-", " ")
 	if text == "" {
 		return "Something happened", detail
 	}
@@ -262,7 +262,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 
 // oldWhy returns the sentence of a build with its changes named as people know them.
 func (w Words) oldWhy(sentence string) string {
-	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(oneLine(sentence, 300), "#$1")
+	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(OneLine(sentence, 300), "#$1")
 }
 
 func (w voice) stepNote(n queue.Note) (what, more string) {

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func huntEnd(names []string) string {
 	case queue.HuntForced:
 		return "the branch was force-pushed"
 	}
-	return oneLine(names[0], 40)
+	return OneLine(names[0], 40)
 }
 
 // blame says who has turned the target branch red, one paragraph for each, or how far

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"strings"
@@ -9,12 +9,12 @@ import (
 // maxCheckTitle is how many characters a check's title may have.
 const maxCheckTitle = 100
 
-// CheckText returns the check of a pull request: its state as forge.CheckState
+// Check returns the check of a pull request: its state as forge.CheckState
 // names it, a title in plain text, and a summary in Markdown.
 //
 // Forges count "neutral" as passed, so it is used only where the merge changes
 // nothing; a parked change stays queued, and whatever was refused is cancelled.
-func CheckText(v queue.View, o TextOptions) (state, title, summary string) {
+func Check(v queue.View, o Options) (state, title, summary string) {
 	w := newVoice(v, o)
 	short := w
 	short.plain = true
@@ -24,7 +24,7 @@ func CheckText(v queue.View, o TextOptions) (state, title, summary string) {
 	if page := w.changePage(string(v.Change.ID)); page != "" {
 		blocks = append(blocks, w.link("Details", page))
 	}
-	return checkState(v), oneLine(title, maxCheckTitle), strings.Join(blocks, "\n\n") + "\n"
+	return checkState(v), OneLine(title, maxCheckTitle), strings.Join(blocks, "\n\n") + "\n"
 }
 
 func checkState(v queue.View) string {

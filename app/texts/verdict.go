@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -140,12 +140,12 @@ func (w voice) how(f queue.Evidence) string {
 	return text
 }
 
-// failureTitle says in one line of plain text what failed and how.
-func failureTitle(f queue.Evidence) string {
+// FailureTitle says in one line of plain text what failed and how.
+func FailureTitle(f queue.Evidence) string {
 	if f.Step == queue.ConfigPath {
 		return queue.ConfigPath + " cannot be used"
 	}
-	return oneLine(f.Step, 60) + " " + oneLine(voice{plain: true}.how(f), 180)
+	return OneLine(f.Step, 60) + " " + OneLine(voice{plain: true}.how(f), 180)
 }
 
 func onWholeTree(f queue.Evidence) bool {

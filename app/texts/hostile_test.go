@@ -1,4 +1,4 @@
-package app_test
+package texts_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -20,7 +20,7 @@ func TestHostileTexts(t *testing.T) {
 		piece := rapid.SampledFrom([]string{canary, "@" + canary, "@zq-team", "closes #1zq", "`", "``", "```", "````", "~~~", "\n", "\r\n", "\r", "\n\n",
 			"\n```\n", "\n/land\n", "<!--", "<\u200b!--", "<!-\u2060-", "-->", "<img src=zq>", "[zq](http://zq)", "![zq](http://zq)", "http://zq.example", "\x00",
 			"\x1b[31m", "\x1b]8;;http://zq\x07", "\u202e", "\u2028", "\\", "\\`", " ", "    ", "\t", "$`", "`$", "|", "&lt;", "\xff", "é", "<details>", "</sub>", "*", "_", "- ", "> ", "# ", ":zq:",
-			app.Marker("q"), app.Marker("other")})
+			texts.Marker("q"), texts.Marker("other")})
 		hostile := func(label string) string {
 			return canary + strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, label), "")
 		}
@@ -63,16 +63,16 @@ func TestHostileTexts(t *testing.T) {
 			Builds: []queue.BuildView{{Build: queue.Build{ID: queue.BuildID(hostile("build id")), Change: change.ID, Why: hostile("why"),
 				Chain: []queue.ChangeID{queue.ChangeID(hostile("chain"))}, Also: []queue.ChangeID{queue.ChangeID(hostile("also"))}}}},
 			Notice: why("notice"), NoticeTo: hostile("notice to"), Previous: &other}
-		o := app.TextOptions{Queue: "q", Words: app.Words{Local: rapid.Bool().Draw(t, "local")}, Now: textNow, Broken: hostile("broken"),
+		o := texts.Options{Queue: "q", Words: texts.Words{Local: rapid.Bool().Draw(t, "local")}, Now: textNow, Broken: hostile("broken"),
 			BaseURL: rapid.SampledFrom([]string{"", "https://queue.example", "javascript:zq"}).Draw(t, "base"),
 			RepoURL: rapid.SampledFrom([]string{"", "https://forge.example/a/b", "https://forge.example/" + hostile("repo")}).Draw(t, "repository")}
-		comment := app.CommentText(v, o)
-		_, _, summary := app.CheckText(v, o)
+		comment := texts.Comment(v, o)
+		_, _, summary := texts.Check(v, o)
 		checkBounds(t, "hostile", v, o)
 		main := queue.QueueView{Main: queue.Main{Branch: hostile("main"), Drift: []queue.Drift{{Aim: queue.Aim{Step: hostile("drift"), Target: hostile("drifted")}}}},
 			Red: append(list("red"), canary), Blame: why("blame")}
-		_, _, onMain := app.MainCheckText(main, o)
-		for _, text := range []string{comment, summary, onMain, app.RevertText(why("revert").Culprits[0], o)} {
+		_, _, onMain := texts.MainCheck(main, o)
+		for _, text := range []string{comment, summary, onMain, texts.Revert(why("revert").Culprits[0], o)} {
 			if left := withoutCode(text); strings.Contains(left, canary) {
 				t.Fatalf("hostile text outside code:\n%s\n--- in\n%s", left, text)
 			}

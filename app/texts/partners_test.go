@@ -1,10 +1,10 @@
-package app_test
+package texts_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -17,25 +17,25 @@ func TestPartnerTexts(t *testing.T) {
 	}
 	for name, v := range textStates() {
 		for _, local := range []bool{false, true} {
-			words := app.Words{Local: local}
+			words := texts.Words{Local: local}
 			got := words.Partners(v)
 			if want := said[name]; !strings.Contains(got, want) || (want == "") != (got == "") {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
 			o := textOptions()
 			o.BaseURL, o.Words, v.Change.URL = "", words, "" // no links: as on a terminal
-			if comment := app.CommentText(v, o); !strings.Contains(comment, got) {
+			if comment := texts.Comment(v, o); !strings.Contains(comment, got) {
 				t.Errorf("%s: the comment does not say %q:\n%s", name, got, comment)
 			}
 		}
 	}
 	v := textStates()["rollup"]
 	v.Rollup = v.Rollup[:1]
-	if got := (app.Words{}).Partners(v); !strings.HasSuffix(got, "they are tried apart. It shares a build with #14. Each has its own verdict, and lands by itself.") {
+	if got := (texts.Words{}).Partners(v); !strings.HasSuffix(got, "they are tried apart. It shares a build with #14. Each has its own verdict, and lands by itself.") {
 		t.Errorf("%q", got)
 	}
 	v.Rollup = []queue.ChangeID{"\x1b[2J\n\u202Egnp.exe"}
-	if got := (app.Words{}).Partners(v); strings.ContainsAny(got, "\x1b\n\u202E") {
+	if got := (texts.Words{}).Partners(v); strings.ContainsAny(got, "\x1b\n\u202E") {
 		t.Errorf("%q", got)
 	}
 }

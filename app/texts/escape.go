@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"net/url"
@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// oneLine makes hostile text one line of visible characters, cut to most runes.
+// OneLine makes hostile text one line of visible characters, cut to most runes.
 // Nothing in it opens an HTML comment, so it cannot forge a Marker.
-func oneLine(s string, most int) string {
+func OneLine(s string, most int) string {
 	s = strings.Join(strings.Fields(visible(s)), " ")
 	if r := []rune(s); len(r) > most {
 		s = strings.TrimRight(string(r[:most-1]), " ") + "…"
@@ -40,7 +40,7 @@ func visible(s string) string {
 // codeSpan shows hostile text as Markdown code on one line: in it nothing is
 // markup, a mention or a reference.
 func codeSpan(s string, most int) string {
-	s = oneLine(s, most)
+	s = OneLine(s, most)
 	if s == "" {
 		return "(empty)"
 	}
@@ -111,9 +111,9 @@ func safeLink(s string) string {
 	return b.String()
 }
 
-// clipLine makes hostile text one printable line of at most n runes, for what is stored:
-// it keeps more of the text than oneLine, which is for what is shown.
-func clipLine(s string, n int) string {
+// ClipLine makes hostile text one printable line of at most n runes, for what is stored:
+// it keeps more of the text than OneLine, which is for what is shown.
+func ClipLine(s string, n int) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
 	if r := []rune(s); len(r) > n {
 		s = string(r[:n-1]) + "…"
@@ -121,8 +121,8 @@ func clipLine(s string, n int) string {
 	return s
 }
 
-// plainStrings returns names of any kind as strings.
-func plainStrings[T ~string](in []T) []string {
+// Strings returns names of any kind as strings.
+func Strings[T ~string](in []T) []string {
 	var out []string
 	for _, t := range in {
 		out = append(out, string(t))

@@ -1,4 +1,4 @@
-package app
+package texts
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ var longDigests = regexp.MustCompile(` ?\b[0-9a-f]{64}\b`)
 // analyzerName is the version of an analyzer for people.
 func analyzerName(version string) string {
 	version, tools := queue.SplitVersion(version)
-	name := oneLine(longDigests.ReplaceAllString(version, ""), 80)
+	name := OneLine(longDigests.ReplaceAllString(version, ""), 80)
 	switch {
 	case name == "":
 		return "of no name"
@@ -36,11 +36,11 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 	}
 	switch {
 	case u.Unknown != "":
-		return fmt.Sprintf("Analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, oneLine(u.Unknown, 200))
+		return fmt.Sprintf("Analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, OneLine(u.Unknown, 200))
 	case len(u.Red) > 0:
 		names := make([]string, 0, 5)
 		for _, n := range u.Red[:min(len(u.Red), 5)] {
-			names = append(names, oneLine(n, 80))
+			names = append(names, OneLine(n, 80))
 		}
 		more := ""
 		if n := len(u.Red) - len(names); n > 0 {
@@ -67,7 +67,7 @@ func upgradeNote(n queue.Note) (what, more string) {
 	case "upgrade-begun":
 		what, more = "A newer version of the analyzer is being proven", to+" in spare slots; "+from+" decides until then"
 	case "upgrade-unknown":
-		what, more = "The newer version of the analyzer cannot tell the targets", to+": "+oneLine(n.Reason.Detail, 300)
+		what, more = "The newer version of the analyzer cannot tell the targets", to+": "+OneLine(n.Reason.Detail, 300)
 	case "upgraded":
 		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of the target branch has passed under it"
 	default:
