@@ -4,7 +4,7 @@ import "github.com/submitqueue/submitqueue/queue"
 
 // unanalyzed says of a change that it could not be analyzed, and why. Where it
 // is another than the one in question, it is named.
-func (w voice) unanalyzed(r queue.Reason) string {
+func unanalyzed(w voice, r queue.Reason) string {
 	who := "It"
 	if len(r.Names) > 0 {
 		who = w.ref(r.Names[0])
@@ -18,7 +18,7 @@ func (w voice) unanalyzed(r queue.Reason) string {
 
 // analyzing says that an analysis is under way, and what has come of the attempt
 // before.
-func (w voice) analyzing(r queue.Reason) string {
+func analyzing(w voice, r queue.Reason) string {
 	text := "Working out which targets it touches."
 	if r.Detail != "" {
 		text += " It is tried again; the last attempt ended with" + w.because(r.Detail)
@@ -51,7 +51,7 @@ func (w voice) unknown(v queue.View, with queue.ChangeID) string {
 }
 
 // against names the landed changes that a rejected one does not merge with.
-func (w voice) against(ids []queue.ChangeID) string {
+func (w quote) against(ids []queue.ChangeID) string {
 	switch len(ids) {
 	case 0:
 		return ""

@@ -9,10 +9,10 @@ import (
 // Drift says in plain text what of the target branch fails by now though nothing in it
 // has changed, and since when.
 func (w Words) Drift(d queue.Drift) string {
-	return voice{o: Options{Words: w}, plain: true}.drift(d)
+	return w.plain(queue.Change{}).drift(d)
 }
 
-func (w voice) drift(d queue.Drift) string {
+func (w quote) drift(d queue.Drift) string {
 	text := w.code(d.Step)
 	if d.Target != "" && d.Target != queue.TargetTree {
 		text += " on " + w.code(d.Target)
@@ -24,7 +24,7 @@ func (w voice) drift(d queue.Drift) string {
 }
 
 // drifts says so of each, as it follows another sentence.
-func (w voice) drifts(all []queue.Drift) string {
+func (w quote) drifts(all []queue.Drift) string {
 	var b strings.Builder
 	for _, d := range all {
 		b.WriteString(" " + w.drift(d) + ".")
@@ -33,7 +33,7 @@ func (w voice) drifts(all []queue.Drift) string {
 }
 
 // passedOnMain says when the target branch itself was seen to pass what has failed.
-func (w voice) passedOnMain(f queue.Evidence) string {
+func (w quote) passedOnMain(f queue.Evidence) string {
 	switch {
 	case f.Good == 0:
 		return ""
@@ -43,7 +43,7 @@ func (w voice) passedOnMain(f queue.Evidence) string {
 	return "; the target branch passed the same at " + w.clockText(f.Good)
 }
 
-func (w voice) driftNote(n queue.Note) (what, more string) {
+func driftNote(w voice, n queue.Note) (what, more string) {
 	names := n.Reason.Names
 	if len(names) == 0 {
 		return "The target branch has drifted", ""

@@ -13,7 +13,7 @@ func (w Words) Host(h queue.HostView) string {
 	if b == nil {
 		return ""
 	}
-	v := voice{o: Options{Words: w}, plain: true}
+	v := w.plain(queue.Change{})
 	text := v.code(h.Name) + " is benched since " + v.clockText(b.Since) + ": other hosts passed what " + ofBuilds(b.Faults, b.Runs) + " failed there"
 	if b.Step != "" {
 		text += ", the last of them in step " + v.code(b.Step)
@@ -38,7 +38,7 @@ func ofBuilds(faults, runs int) string {
 // OtherTools says in plain text of which step a host gets no builds, in a sentence
 // without its end.
 func (w Words) OtherTools(host string, o queue.OtherTools) string {
-	v := voice{o: Options{Words: w}, plain: true}
+	v := w.plain(queue.Change{})
 	text := v.code(host) + " gets no builds of step " + v.code(o.Step)
 	switch {
 	case o.Error != "":
@@ -50,7 +50,7 @@ func (w Words) OtherTools(host string, o queue.OtherTools) string {
 }
 
 // hostNote returns the words of a note on a host.
-func (w voice) hostNote(n queue.Note) (what, more string) {
+func hostNote(w voice, n queue.Note) (what, more string) {
 	names := append(append([]string{}, n.Reason.Names...), "", "", "", "")
 	host, step := w.code(names[0]), ""
 	if names[1] != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // culpritNote says in a line of the history which commit is accused of what.
-func (w voice) culpritNote(n queue.Note) string {
+func culpritNote(w voice, n queue.Note) string {
 	text := w.commit(n.Commit)
 	if n.Number != 0 {
 		text += " (" + w.ref(fmt.Sprint(n.Number)) + ")"
@@ -88,7 +88,7 @@ func (w voice) culprit(c queue.Culprit) string {
 	return text + w.revert(c.Revert)
 }
 
-func (w voice) inBuild(p queue.Probe) string {
+func (w quote) inBuild(p queue.Probe) string {
 	if p.Build == "" {
 		return ""
 	}
@@ -100,9 +100,9 @@ func (w voice) inBuild(p queue.Probe) string {
 }
 
 // accused names a commit with its pull request, its author and its first line.
-func (w voice) accused(c queue.Culprit) string { return w.pastCommit(c.HuntCommit) }
+func (w quote) accused(c queue.Culprit) string { return w.pastCommit(c.HuntCommit) }
 
-func (w voice) pastCommit(c queue.HuntCommit) string {
+func (w quote) pastCommit(c queue.HuntCommit) string {
 	text := w.commit(c.Commit)
 	if c.Subject != "" {
 		text += " " + w.code(c.Subject)
@@ -120,7 +120,7 @@ func (w voice) pastCommit(c queue.HuntCommit) string {
 	return text
 }
 
-func (w voice) later(list []queue.Later) string {
+func (w quote) later(list []queue.Later) string {
 	var out []string
 	for i, l := range list {
 		if i == mostNames {

@@ -26,7 +26,7 @@ func (w voice) reconcile() string {
 }
 
 // put says how a change was put on the target branch.
-func (w voice) put(m queue.Method) string {
+func put(m queue.Method) string {
 	switch m {
 	case queue.MethodSquash:
 		return "squashed onto the target branch"

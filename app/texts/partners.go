@@ -25,12 +25,12 @@ func (w Words) Partners(v queue.View) string {
 }
 
 // rollup says with whom a change is to land, while there is no verdict.
-func (w voice) rollup(with []queue.ChangeID) string {
+func (w quote) rollup(with []queue.ChangeID) string {
 	return "Many changes wait for few builds, so it is built with " + w.refs(Strings(with)) +
 		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
 }
 
 // landedWith says with whom a change has landed.
-func (w voice) landedWith(with []queue.ChangeID) string {
+func (w quote) landedWith(with []queue.ChangeID) string {
 	return "It landed together with " + w.refs(Strings(with)) + " in one merge; the checks are of that merge."
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // listed says that a command is for those on a list of roles, teams and users.
-func (w voice) listed(r queue.Reason, who []string) string {
+func listed(w voice, r queue.Reason, who []string) string {
 	what := "this"
 	if len(r.Names) > 2 {
 		what = "the lane " + w.code(r.Names[2])
@@ -33,7 +33,8 @@ func (w voice) listed(r queue.Reason, who []string) string {
 }
 
 // delegated says to whom a pull request is delegated, and what that means.
-func (w voice) delegated(names []string) string {
+func delegated(w voice, r queue.Reason) string {
+	names := r.Names
 	if len(names) < 2 {
 		return "Somebody else may land it now."
 	}
@@ -42,7 +43,7 @@ func (w voice) delegated(names []string) string {
 }
 
 // emergency says that a change goes before all others, and who wants that.
-func (w voice) emergency(c queue.Change) string {
+func (w quote) emergency(c queue.Change) string {
 	e := c.Now
 	if e == nil {
 		return ""

@@ -13,7 +13,7 @@ const mostMainTail = 30
 // MainCheck returns the check of the target branch's tip: its state as
 // forge.CheckState names it, a title in plain text, and a summary in Markdown.
 func MainCheck(v queue.QueueView, o Options) (state, title, summary string) {
-	w, plain := voice{o: o}, voice{o: o, plain: true}
+	w, plain := voiceOf(o), o.plain()
 	if len(v.Red) == 0 {
 		return "success", "Proven", "Everything that is verified on " + w.code(v.Main.Branch) + " passes again.\n"
 	}
@@ -50,7 +50,7 @@ func RevertTitle(x queue.Culprit) string {
 
 // Revert is the description of such a pull request, as Markdown.
 func Revert(x queue.Culprit, o Options) string {
-	w := voice{o: o}
+	w := voiceOf(o)
 	blocks := []string{"This takes back " + w.commit(x.Commit) + ". " + w.culprit(x),
 		"The queue has built this revert on the target branch as it was: what had turned red passes with it."}
 	if strings.TrimSpace(x.Failed.Tail) != "" {
@@ -60,7 +60,7 @@ func Revert(x queue.Culprit, o Options) string {
 }
 
 // revertNote says in a line of the history what came of taking a culprit back.
-func (v voice) revertNote(n queue.Note) (what, more string) {
+func revertNote(v voice, n queue.Note) (what, more string) {
 	more = v.commit(n.Commit)
 	switch strings.TrimPrefix(n.What, "revert-") {
 	case string(queue.RevertProven):

@@ -2,7 +2,6 @@ package texts
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -11,7 +10,7 @@ import (
 // where that is nothing, or nothing any more.
 func (w Words) OnTop(c queue.Change) string { return w.plain(c).onTop(c) }
 
-func (w voice) onTop(c queue.Change) string {
+func (w quote) onTop(c queue.Change) string {
 	if c.Parent == 0 {
 		return ""
 	}
@@ -20,14 +19,15 @@ func (w voice) onTop(c queue.Change) string {
 
 // parent says what became of that which a change is on top of, and what brings
 // the change back.
-func (w voice) parent(names []string) string {
+func parent(w voice, r queue.Reason) string {
+	names := r.Names
 	if len(names) == 0 {
 		return "What it is on top of is not in the queue. It comes back by itself with that."
 	}
 	low := w.numbered(names[0])
 	text := "It is on top of " + low + ", which is not in the queue"
 	if len(names) > 2 {
-		why := w.short(queue.ReasonCode(names[2]))
+		why := w.title(queue.ReasonCode(names[2]))
 		if why != "" {
 			why = " (" + why + ")"
 		}
@@ -44,7 +44,8 @@ func (w voice) parent(names []string) string {
 }
 
 // circle says that the bases of pull requests have no end.
-func (w voice) circle(names []string) string {
+func circle(w voice, r queue.Reason) string {
+	names := r.Names
 	way := "each is on top of the next"
 	for i, n := range names {
 		if i == 0 {
@@ -58,14 +59,6 @@ func (w voice) circle(names []string) string {
 	return "Its base leads in a circle: " + way + ". Change the base of one of them, then " + w.land() + "."
 }
 
-func (w voice) deep() string {
+func deep(w voice, _ queue.Reason) string {
 	return "There are more than " + strconv.Itoa(queue.MaxStack) + " changes below it, and a stack may not be higher. Land those first, then " + w.land() + "."
-}
-
-// numbered names a pull request of which nobody knows whether it has a change.
-func (w voice) numbered(number string) string {
-	if w.pull == "" && number != "" && strings.Trim(number, "0123456789") == "" && len(number) <= 10 {
-		return "#" + number
-	}
-	return w.ref(number)
 }

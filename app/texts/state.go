@@ -12,10 +12,10 @@ import (
 // headline says in one line where a pull request stands.
 func (w voice) headline(v queue.View) (icon, text string) {
 	c := v.Change
-	why := w.short(c.Reason.Code)
+	why := w.title(c.Reason.Code)
 	switch c.Phase {
 	case queue.Entering, queue.Analyzing:
-		return "🔎", "In the queue: " + w.orSome(why, "working out what it touches")
+		return "🔎", "In the queue: " + orSome(why, "working out what it touches")
 	case queue.Pending:
 		place := "In the queue"
 		if v.Position > 0 {
@@ -28,7 +28,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		if slices.Contains([]queue.ReasonCode{queue.ReasonPaused, queue.ReasonShut}, v.Waits[0].Code) {
 			icon = "⏸️"
 		}
-		if why = w.short(v.Waits[0].Code); why == "" {
+		if why = w.title(v.Waits[0].Code); why == "" {
 			return icon, place
 		}
 		return icon, place + ": " + why
@@ -38,30 +38,30 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		if c.Reason.Code == queue.ReasonRequirements {
 			return "🚧", "Waiting: " + w.lacks(c.Reason)
 		}
-		return "🅿️", "Parked: " + w.orSome(why, "waiting for its cause to end")
+		return "🅿️", "Parked: " + orSome(why, "waiting for its cause to end")
 	case queue.Landed:
 		return "✅", "Landed" + w.asCommit(c.Verdict)
 	case queue.Rejected:
 		if c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0 {
 			return "❌", "Rejected: " + w.failedIn(c.Reason)
 		}
-		return "❌", "Rejected: " + w.orSome(why, "it cannot land")
+		return "❌", "Rejected: " + orSome(why, "it cannot land")
 	case queue.Cancelled:
-		return "⏹️", "Out of the queue: " + w.orSome(why, "cancelled")
+		return "⏹️", "Out of the queue: " + orSome(why, "cancelled")
 	case queue.Trying, queue.Tried:
 		return "🧪", w.tryHeadline(c)
 	case queue.NothingToLand:
-		return "☑️", "Nothing to land: " + w.orSome(why, "the merge changes nothing")
+		return "☑️", "Nothing to land: " + orSome(why, "the merge changes nothing")
 	}
 	switch v.Notice.Code {
 	case queue.ReasonDelegated, queue.ReasonUndelegated:
-		return "🤝", "Delegation: " + w.short(v.Notice.Code)
+		return "🤝", "Delegation: " + w.title(v.Notice.Code)
 	case queue.ReasonHelp:
 		return "ℹ️", "How to use the queue"
 	case queue.ReasonUnknown:
 		return "❔", "Command not understood"
 	}
-	return "🚫", "Not in the queue: " + w.orSome(w.short(v.Notice.Code), "nobody asked for it")
+	return "🚫", "Not in the queue: " + orSome(w.title(v.Notice.Code), "nobody asked for it")
 }
 
 // failedIn says what failed, as it follows "Rejected: ".
@@ -300,9 +300,9 @@ func (w voice) expected(v queue.View) string {
 }
 
 func (w voice) parked(c queue.Change) string {
-	text := "This is no verdict on the change and not its author's fault. It holds nobody up and keeps its arrival."
+	text := "This is no verdict on the change and not its author's fault. It blocks nobody and keeps its place."
 	if c.Reason.Code == queue.ReasonParent {
-		text = "This is no verdict on the change. It keeps its arrival."
+		text = "This is no verdict on the change. It keeps its place."
 	}
 	if c.Until != 0 {
 		text += " Looked at again at " + w.clockText(c.Until) + "."
@@ -339,7 +339,7 @@ func (w voice) before(v queue.View) string {
 		return ""
 	}
 	text := "Before that, commit " + w.commit(p.Head)
-	why := w.orSome(w.short(p.Reason.Code), "no reason was kept")
+	why := orSome(w.title(p.Reason.Code), "no reason was kept")
 	switch p.Phase {
 	case queue.Landed:
 		return text + " landed" + w.asCommit(p.Verdict) + "."

@@ -8,7 +8,7 @@ import (
 )
 
 // clockText returns a moment as a clock shows it, with the day where it is not near.
-func (w voice) clockText(t queue.Instant) string {
+func (w quote) clockText(t queue.Instant) string {
 	at := t.Time()
 	if away := t.Sub(w.o.Now); away > 18*time.Hour || away < -18*time.Hour {
 		return at.Format("2 Jan 15:04 UTC")

@@ -20,7 +20,7 @@ func (w voice) tryHeadline(c queue.Change) string {
 	case c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0:
 		return "Tried: " + w.failedIn(c.Reason)
 	}
-	return "Tried: " + w.orSome(w.short(c.Reason.Code), "without a result")
+	return "Tried: " + orSome(w.title(c.Reason.Code), "without a result")
 }
 
 // tried says what came of a try, as Markdown blocks.
@@ -35,15 +35,15 @@ func (w voice) tried(c queue.Change) []string {
 	}
 	switch c.Reason.Code {
 	case queue.ReasonTried:
-		text := "**Result:** " + w.put(c.Method) + on + " it passes"
+		text := "**Result:** " + put(c.Method) + on + " it passes"
 		if v != nil && v.Keys > 0 {
 			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused)
 		}
 		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
-		out := []string{"It was " + w.put(c.Method) + on + "." + w.eachTried(c) + " " + w.reason(c.Reason)}
+		out := []string{"It was " + put(c.Method) + on + "." + w.eachTried(c) + " " + w.reason(c.Reason)}
 		if c.Reason.Code == queue.ReasonMergeConflict {
-			out[0] = "It was to be " + w.put(c.Method) + on + ". " + w.reason(c.Reason)
+			out[0] = "It was to be " + put(c.Method) + on + ". " + w.reason(c.Reason)
 		}
 		if v != nil {
 			out = append(out, w.failures(c)...)
@@ -52,7 +52,7 @@ func (w voice) tried(c queue.Change) []string {
 	case queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck:
 		return []string{"It could not be built" + w.last(c.Reason.Detail) + ". This says nothing of the change: " + w.retry() + " tries again."}
 	case queue.ReasonBuildCap:
-		return []string{"The cap on builds for one change is reached" + w.atCount(c.Reason.Names) + ". " + w.retry() + " tries again."}
+		return []string{"The cap on builds for one change is reached" + atCount(c.Reason.Names) + ". " + w.retry() + " tries again."}
 	case queue.ReasonNoTool:
 		return []string{w.unrun(c.Reason.Unrun) + " This says nothing of the change: " + w.retry() + " tries again."}
 	case queue.ReasonRedMain:
@@ -95,7 +95,7 @@ func (w voice) would(c queue.Change) []string {
 	if x.Unmet.Code != "" {
 		out = append(out, "**It could not enter now.**"+gap(w.reason(x.Unmet)))
 	} else if len(x.Clashes) > 0 {
-		out = append(out, "**It would be rejected now:** it was to be "+w.put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
+		out = append(out, "**It would be rejected now:** it was to be "+put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}

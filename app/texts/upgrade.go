@@ -36,7 +36,7 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 	}
 	switch {
 	case u.Unknown != "":
-		return fmt.Sprintf("Analyzer %s cannot tell the targets of the target branch, so %s goes on to decide: %s", to, from, OneLine(u.Unknown, 200))
+		return fmt.Sprintf("Analyzer %s cannot compute the targets of the target branch; %s stays in force: %s", to, from, OneLine(u.Unknown, 200))
 	case len(u.Red) > 0:
 		names := make([]string, 0, 5)
 		for _, n := range u.Red[:min(len(u.Red), 5)] {
@@ -58,7 +58,7 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 }
 
 // upgradeNote returns the words of a note on versions of the analyzer.
-func upgradeNote(n queue.Note) (what, more string) {
+func upgradeNote(_ voice, n queue.Note) (what, more string) {
 	from, to := "", ""
 	if names := n.Reason.Names; len(names) > 1 {
 		from, to = analyzerName(names[0]), analyzerName(names[1])
@@ -67,7 +67,7 @@ func upgradeNote(n queue.Note) (what, more string) {
 	case "upgrade-begun":
 		what, more = "A newer version of the analyzer is being proven", to+" in spare slots; "+from+" decides until then"
 	case "upgrade-unknown":
-		what, more = "The newer version of the analyzer cannot tell the targets", to+": "+OneLine(n.Reason.Detail, 300)
+		what, more = "The newer version of the analyzer cannot compute the targets", to+": "+OneLine(n.Reason.Detail, 300)
 	case "upgraded":
 		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of the target branch has passed under it"
 	default:

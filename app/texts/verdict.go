@@ -43,7 +43,7 @@ func (w voice) proof(v *queue.Verdict) string {
 		for i, id := range v.Between {
 			ids[i] = string(id)
 		}
-		lines = append(lines, "- What was built of it did not have "+w.refs(ids)+" below it, which came in between. Nothing of what was verified depends on them.")
+		lines = append(lines, "- "+w.refs(ids)+" landed after its build; nothing verified depends on "+pick(len(ids), "it", "them")+".")
 	}
 	if len(v.Together) > 0 {
 		lines = append(lines, "- "+w.landedWith(v.Together))
@@ -145,7 +145,7 @@ func FailureTitle(f queue.Evidence) string {
 	if f.Step == queue.ConfigPath {
 		return queue.ConfigPath + " cannot be used"
 	}
-	return OneLine(f.Step, 60) + " " + OneLine(voice{plain: true}.how(f), 180)
+	return OneLine(f.Step, 60) + " " + OneLine(Words{}.plain(queue.Change{}).how(f), 180)
 }
 
 func onWholeTree(f queue.Evidence) bool {
@@ -194,7 +194,7 @@ func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
 }
 
 // logOf links to the log of a build.
-func (w voice) logOf(id queue.BuildID) string {
+func (w quote) logOf(id queue.BuildID) string {
 	if w.o.BaseURL == "" {
 		return ""
 	}
@@ -205,7 +205,7 @@ func (w voice) logOf(id queue.BuildID) string {
 const mostPages = 5
 
 // pages links to where a step ran, at the CI.
-func (w voice) pages(list []queue.Page) string {
+func (w quote) pages(list []queue.Page) string {
 	var out []string
 	for _, p := range list {
 		if safeLink(p.URL) != "" && len(out) < mostPages && !w.plain {

@@ -10,18 +10,21 @@ import (
 // Why returns what a build is for, as it follows "Build asked for: ", in plain
 // text. old is the sentence that older versions have stored in place of data.
 func (w Words) Why(x queue.Worth, old string) string {
-	v := voice{o: Options{Words: w}, plain: true}
-	why := w.whyAlone(v, x, old)
+	return w.plain(queue.Change{}).why(x, old)
+}
+
+func (v voice) why(x queue.Worth, old string) string {
+	why := v.whyAlone(x, old)
 	if len(x.With) > 0 && x.Kind != queue.WorthTogether {
 		why += ", for " + v.refs(Strings(x.With))
 	}
 	return why
 }
 
-func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
+func (v voice) whyAlone(x queue.Worth, old string) string {
 	switch x.Kind {
 	case "":
-		return w.oldWhy(old)
+		return oldWhy(old)
 	case queue.WorthMain:
 		return "the target branch itself is not proven"
 	case queue.WorthTrain:
@@ -61,7 +64,7 @@ func (w Words) whyAlone(v voice, x queue.Worth, old string) string {
 }
 
 // outcomes says what the likeliest future has landing.
-func (w voice) outcomes(x queue.Worth) string {
+func (w quote) outcomes(x queue.Worth) string {
 	var lands []string
 	for _, a := range x.Assumes {
 		if a.Lands {
@@ -86,7 +89,7 @@ func (w voice) outcomes(x queue.Worth) string {
 }
 
 // flips says in which outcomes a future is not the likeliest.
-func (w voice) flips(x queue.Worth) string {
+func (w quote) flips(x queue.Worth) string {
 	var lands, not []string
 	for _, a := range x.Flips() {
 		if a.Lands {
@@ -179,75 +182,4 @@ func (w Words) Covers(c queue.Coverage) string {
 		text += " (" + strings.Join(rest, ", ") + ")"
 	}
 	return text
-}
-
-// planned has the words for the plan's answers to why no build begins. Numbers
-// that change each minute are for pages only: a comment is read long after.
-func (w voice) planned(r queue.Reason) string {
-	name := func(i int) string {
-		if i < len(r.Names) {
-			return w.code(r.Names[i])
-		}
-		return ""
-	}
-	switch r.Code {
-	case queue.ReasonWaitsSlot:
-		if w.plain && len(r.Names) > 1 {
-			return "Waits for a free runner: its build is number " + name(0) + " of " + name(1) + " that could be started."
-		}
-		return "Waits for a free runner."
-	case queue.ReasonWaitsWindow:
-		text := "It is too far back in the queue to be planned for"
-		if len(r.Names) > 0 {
-			text += ": the plan looks at the first " + name(0) + " changes that are not proven"
-		}
-		return text + "."
-	case queue.ReasonWaitsShared:
-		return "Builds of " + w.orSome(w.refs(r.Names), "others") + " verify what its own would."
-	case queue.ReasonWaitsUnlikely:
-		text := "Its next build is unlikely to be needed"
-		if w.plain && len(r.Names) > 1 {
-			text += ": it is worth " + name(0) + ", and builds are started from " + name(1) + " on"
-		}
-		return text + ". It is started when more is known, or when the change has waited for longer."
-	case queue.ReasonWaitsTime:
-		return "Its next build waits for the verdict of " + w.orSome(w.refs(r.Names), "those ahead of it") +
-			" to come near: begun now it would be done long before, and perhaps for nothing."
-	case queue.ReasonWaitsCap:
-		text := "Half of the builds that one change may have are used up"
-		if len(r.Names) > 1 {
-			text += " (" + name(0) + ")"
-		}
-		return text + "; the others are kept for when nothing is ahead of it."
-	case queue.ReasonWaitsHour:
-		text := "The queue has started all the builds that it may in one hour"
-		if len(r.Names) > 0 {
-			text += " (" + name(0) + ")"
-		}
-		return text + "."
-	case queue.ReasonWaitsKnown:
-		return w.known(r.Names)
-	case queue.ReasonWaitsApart:
-		return "It could not be built together with those ahead of it, for a reason that may lie in one of them. It is built when they are decided."
-	}
-	return ""
-}
-
-// known says what a change's likeliest future has shown.
-func (w voice) known(names []string) string {
-	shown := ""
-	if len(names) > 0 {
-		shown = names[0]
-	}
-	switch shown {
-	case queue.KnownPassed:
-		return "It has passed on its likeliest future. Nothing is left to build until those ahead of it are decided."
-	case queue.KnownFailed:
-		return "It has failed on its likeliest future. That is no verdict: it is rejected only if it fails on the real target branch, when those ahead of it are decided."
-	case queue.KnownConflict:
-		return "It does not merge with what will probably land before it. That is no verdict: it is rejected only if it does not merge with the real target branch."
-	case queue.KnownEmpty:
-		return "What will probably land before it holds all of it already."
-	}
-	return "Nothing of it is left to build until those ahead of it are decided."
 }

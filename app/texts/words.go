@@ -48,49 +48,6 @@ func (w Words) Resume() string {
 	return "They go on after the comment /queue resume by a maintainer."
 }
 
-// Reason returns a reason of a change in words, as one line of plain text. It
-// may quote hostile text: whoever shows it escapes it.
-func (w Words) Reason(c queue.Change, r queue.Reason) string {
-	return w.plain(c).reason(r)
-}
-
-// Short returns a reason in a few words, as plain text. It quotes only the names
-// of steps, which are words.
-func (w Words) Short(c queue.Change, r queue.Reason) string {
-	v := w.plain(c)
-	switch {
-	case r.Code == queue.ReasonFailed && len(r.Names) > 0:
-		return v.failedIn(r)
-	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 2:
-		return fmt.Sprintf("waits for %s and %d more ahead", v.ref(r.Names[0]), len(r.Names)-1)
-	case r.Code == queue.ReasonWaitsMain && len(r.Names) > 0:
-		return "waits for a repair of the red target branch"
-	case r.Code == queue.ReasonWaitsAhead && len(r.Names) > 0:
-		return "waits for " + v.refs(r.Names) + " ahead"
-	case r.Code == queue.ReasonWaitsShared && len(r.Names) > 0:
-		return "builds of " + v.refs(r.Names[:min(len(r.Names), 2)]) + " verify it"
-	case r.Code == queue.ReasonWaitsTime && len(r.Names) > 0:
-		return "its build is not due before " + v.ref(r.Names[0]) + " is nearly decided"
-	case r.Code == queue.ReasonWaitsKnown && len(r.Names) > 0 && r.Names[0] != queue.KnownPassed:
-		return "has not passed on its likeliest future"
-	case r.Code == queue.ReasonWaitsQuota && len(r.Names) > 0:
-		return "the quota " + v.code(r.Names[0]) + " is used up"
-	case r.Code == queue.ReasonRequirements:
-		return v.lacks(r)
-	case r.Code == queue.ReasonParent && len(r.Names) > 0:
-		return "waits for " + v.numbered(r.Names[0]) + ", which it is on top of"
-	case r.Code == queue.ReasonMergeConflict && r.Detail != "":
-		return "cannot be " + v.put(v.method) + ": " + v.long(r.Detail)
-	case r.Code == queue.ReasonMergeConflict && len(r.Names) > 0:
-		return "does not merge: " + v.codes(r.Names)
-	}
-	return v.short(r.Code)
-}
-
-func (w Words) plain(c queue.Change) voice {
-	return voice{o: Options{Words: w}, plain: true, branch: c.Branch, number: c.Number, method: c.Method}
-}
-
 // Forecast returns when a verdict is expected, as it stands behind "verdict: ", and ""
 // where nobody knows.
 func (w Words) Forecast(f queue.Forecast, now queue.Instant) string {
@@ -153,131 +110,9 @@ func (w Words) Failure(c queue.Change, f queue.Evidence) string {
 	return text + v.ranOn(c, f)
 }
 
-// Note returns a line of the history in words: what happened, and what there is
-// to say of it. Both are plain text; the second may quote hostile text.
-func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
-	v := w.plain(c)
-	detail := OneLine(n.Reason.Detail, 300)
-	switch n.What {
-	case "entered":
-		return "Asked to land", ""
-	case "now":
-		return "Emergency: put before all others", strings.TrimPrefix(v.by(n.Reason)+": "+detail, " ")
-	case "frozen":
-		return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+detail, ": "), " ")
-	case "forgot":
-		if len(n.Reason.Names) > 1 {
-			return "Passes forgotten: " + OneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; what rests on them is verified again"
-		}
-		return "Passes forgotten", ""
-	case "delegated":
-		if len(n.Reason.Names) > 1 {
-			return "Delegated to " + v.code(n.Reason.Names[0]), "by " + v.code(n.Reason.Names[1])
-		}
-		return "Delegated", ""
-	case "undelegated":
-		return "Not delegated any more", v.codes(n.Reason.Names)
-	case "try":
-		return "Asked to try, and not to land", strings.TrimPrefix(v.by(n.Reason), " ")
-	case "explained":
-		return "Explained", "what would become of it, without being asked to land"
-	case "tried":
-		return "Tried", w.Short(c, n.Reason)
-	case "moved":
-		if len(n.Reason.Names) < 2 {
-			return "Put into another lane", ""
-		}
-		return "Put into the lane " + v.code(n.Reason.Names[1]), strings.TrimPrefix(v.by(n.Reason), " ")
-	case "analyzed":
-		return "Analyzed", "what it touches is known"
-	case "rollup":
-		return "Joined with others", "built together, and to land in one merge: " + v.refs(n.Reason.Names)
-	case "build-asked":
-		return "Build asked for", w.Why(n.Worth, n.Reason.Detail)
-	case "build-passed":
-		return "Build passed", detail
-	case "build-stopped":
-		return "Build stopped", orElse(strings.TrimPrefix(detail, "cancelled"), "nobody needs its result any more")
-	case "build-infrastructure":
-		return "Build brought no result", detail
-	case "step-failed", "step-timeout":
-		return v.stepNote(n)
-	case "parked":
-		return "Parked", v.reason(n.Reason)
-	case "returned":
-		return "Back in the queue", ""
-	case "landed":
-		return "Landed", ""
-	case "rejected":
-		return "Rejected", w.Short(c, n.Reason)
-	case "cancelled":
-		return "Taken out of the queue", w.Short(c, n.Reason)
-	case "nothing-to-land":
-		return "Nothing to land", w.Short(c, n.Reason)
-	case "paused":
-		return "Landings paused", strings.TrimPrefix(v.by(n.Reason)+": "+detail, " ")
-	case "resumed":
-		return "Landings resumed", strings.TrimPrefix(v.by(n.Reason), " ")
-	case "forced":
-		return "The target branch was force-pushed", ""
-	case "outside":
-		return "The target branch got commits that the queue did not make", ""
-	case "main-proven":
-		return "The target branch is proven", ""
-	case "main-red":
-		return "The target branch is red", strings.TrimPrefix(v.in(n.Reason.Names), ": ")
-	case "culprit":
-		return "It was found who turned the target branch red", v.culpritNote(n)
-	case "acquitted":
-		return "It passes after all what had failed on it", v.culpritNote(n)
-	case "revert-proven", "revert-fails", "revert-conflict", "revert-empty", "revert-unknown", "revert-proposed":
-		return v.revertNote(n)
-	case "hunt-over":
-		return "The search for who turned the target branch red is over", huntEnd(n.Reason.Names)
-	case "drift", "drift-over":
-		return v.driftNote(n)
-	case "host-benched", "host-back":
-		return v.hostNote(n)
-	case "upgrade-begun", "upgrade-unknown", "upgraded", "analyzer":
-		return upgradeNote(n)
-	case "away":
-		return "The repository is out of reach", detail
-	case "renamed":
-		return "The target branch was renamed", strings.TrimPrefix(v.renamedTo(n.Reason.Names), ": ")
-	case "back":
-		return "The repository is within reach again", ""
-	case "refused":
-		return "The " + w.host() + " refused the push", detail
-	case "lost-race":
-		return "The target branch moved during the push", "it is tried again"
-	case "command-refused":
-		return "A command was not followed", v.reason(n.Reason)
-	}
-	text := strings.ReplaceAll(OneLine(n.What, 40), "-", " ")
-	if text == "" {
-		return "Something happened", detail
-	}
-	return strings.ToUpper(text[:1]) + text[1:], orElse(v.reason(n.Reason), detail)
-}
-
 // oldWhy returns the sentence of a build with its changes named as people know them.
-func (w Words) oldWhy(sentence string) string {
+func oldWhy(sentence string) string {
 	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(OneLine(sentence, 300), "#$1")
-}
-
-func (w voice) stepNote(n queue.Note) (what, more string) {
-	how := " failed"
-	if n.What == "step-timeout" {
-		how = " ran out of time"
-	}
-	if len(n.Reason.Names) == 0 {
-		return "A step" + how, ""
-	}
-	what = "Step " + w.code(n.Reason.Names[0]) + how
-	if targets := n.Reason.Names[1:]; len(targets) > 0 {
-		more = "on " + w.codes(targets)
-	}
-	return what, more
 }
 
 func orElse(s, otherwise string) string {
@@ -317,14 +152,6 @@ func (w voice) retry() string {
 		return w.command("submitqueue land " + w.branchArgument() + " --retry")
 	}
 	return w.command("/land retry")
-}
-
-// resume is who says what to let landings go on, as it follows "after".
-func (w voice) resume() string {
-	if w.o.Words.Local {
-		return w.command("submitqueue resume")
-	}
-	return w.command("/queue resume") + " by a maintainer"
 }
 
 // branchArgument is the branch as an argument of a shell command, where it is

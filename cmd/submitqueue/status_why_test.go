@@ -20,7 +20,7 @@ func explained() (app.APIChange, []app.APINote) {
 		Coverage: "5 of 20 targets (12 passed before, 2 in builds of others, 1 unlikely to be needed)"}
 	ch := app.APIChange{ID: "42.cc", Number: 42, Branch: "topic", Title: "\x1b]0;evil\x07Title", Phase: "pending",
 		Waits: []app.APIReason{{Code: "ahead", Text: "Waits for #12 and #14 ahead of it, which may influence it.", Short: "waits for #12 and #14 ahead"},
-			{Code: "early", Text: "Its next build waits for the verdict of #12 to come near: begun now it would be done long before, and perhaps for nothing.", Until: noon(25)}},
+			{Code: "early", Text: "Its next build is postponed until #12 is nearly decided; a result now might be wasted.", Until: noon(25)}},
 		Next:   &app.APINext{Value: 0.21, Threshold: 0.3, Place: 3, Rivals: 12, Least: 0.5},
 		Builds: []app.APIBuild{{ID: "b1d2c3e4f5a6b7c8", Why: "in case #12 does not land", Worth: worth}, {ID: "01", Why: "of an older version"}},
 		Outlook: &app.APIOutlook{Chance: 0.913, Arrived: 0.95, Good: 0.9991, Tested: 3, Targets: 8,
