@@ -1,7 +1,7 @@
 package app
 
 import (
-	"encoding/json"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -34,13 +36,64 @@ import (
 //
 // Anything but success is an APIError.
 
+// APIOptions are what the API works with.
+type APIOptions struct {
+	Source   Source                           // required; where it is a Ledgers, too, that is asked as well
+	Caller   func(echo.Context) access.Caller // required: whose token a command came with
+	Words    texts.Words                      // of the forge
+	Requests Requests                         // of a forge without pull requests; nil: it has them
+
+	Isolation string           // of the steps that this server runs
+	Log       *slog.Logger     // required
+	Now       func() time.Time // required
+	Random    func() string    // required
+}
+
+// API answers what is asked for as JSON.
+type API struct {
+	o       APIOptions
+	log     *slog.Logger
+	replies replies
+}
+
+// NewAPI returns the API of a server.
+func NewAPI(o APIOptions) *API {
+	return &API{o: o, log: o.Log, replies: replies{kept: map[string]*reply{}}}
+}
+
+// Routes are how the addresses of the API are made known to whatever serves them.
+type Routes struct {
+	Get  func(path string, h echo.HandlerFunc)
+	Post func(path string, may access.Role, what string, h echo.HandlerFunc) // what, in an infinitive, takes the role may
+}
+
+// Register makes all addresses known.
+func (s *API) Register(r Routes) {
+	r.Get("/api/queues", s.apiQueues)
+	r.Get("/api/queue", s.apiQueue)
+	r.Get("/api/changes", s.apiChanges)
+	r.Get("/api/change", s.apiChange)
+	r.Get("/api/history", s.apiHistory)
+	r.Get("/api/blame", s.apiBlame)
+	r.Get("/api/log", s.apiLog)
+	r.Get("/api/ledger", s.apiLedger)
+	r.Get("/api/forget", s.apiForgetting)
+	r.Post("/api/land", access.Land, "land", s.apiLand)
+	r.Post("/api/cancel", access.Land, "cancel", s.apiCancel)
+	r.Post("/api/pause", access.Admin, "pause landings", s.apiPause)
+	r.Post("/api/resume", access.Admin, "let landings go on", s.apiResume)
+	r.Post("/api/forget", access.Admin, "have passes forgotten", s.apiForget)
+}
+
+func (s *API) now() queue.Instant { return queue.At(s.o.Now()) }
+
 // historyDefault and historyMost bound the notes of one answer.
 const (
 	historyDefault = 100
 	historyMost    = 1000
 )
 
-func (s *Server) apiQueues(c echo.Context) error {
+func (s *API) apiQueues(c echo.Context) error {
 	out := []APIQueueSummary{}
 	for _, name := range s.o.Source.Queues() {
 		if v, ok := s.o.Source.Queue(name); ok {
@@ -50,7 +103,7 @@ func (s *Server) apiQueues(c echo.Context) error {
 	return answer(c, out)
 }
 
-func (s *Server) apiQueue(c echo.Context) error {
+func (s *API) apiQueue(c echo.Context) error {
 	v, err := s.named(c.QueryParam("queue"))
 	if err != nil {
 		return err
@@ -65,7 +118,7 @@ func (s *Server) apiQueue(c echo.Context) error {
 	return s.sharedJSON(c, "short "+v.Name, stampOf(v), func() any { return s.apiQueueShort(v) })
 }
 
-func (s *Server) apiChanges(c echo.Context) error {
+func (s *API) apiChanges(c echo.Context) error {
 	v, err := s.named(c.QueryParam("queue"))
 	if err != nil {
 		return err
@@ -91,7 +144,7 @@ func (s *Server) apiChanges(c echo.Context) error {
 	})
 }
 
-func (s *Server) apiChange(c echo.Context) error {
+func (s *API) apiChange(c echo.Context) error {
 	_, v, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
 	if err != nil {
 		return err
@@ -99,7 +152,7 @@ func (s *Server) apiChange(c echo.Context) error {
 	return answer(c, s.apiChangeOf(v))
 }
 
-func (s *Server) apiHistory(c echo.Context) error {
+func (s *API) apiHistory(c echo.Context) error {
 	q, err := s.named(c.QueryParam("queue"))
 	if err != nil {
 		return err
@@ -136,7 +189,7 @@ func (s *Server) apiHistory(c echo.Context) error {
 	return answer(c, out)
 }
 
-func (s *Server) apiLog(c echo.Context) error {
+func (s *API) apiLog(c echo.Context) error {
 	after := int64(0)
 	if text := c.QueryParam("after"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -157,13 +210,6 @@ func answer(c echo.Context, v any) error {
 	c.Response().Header().Set("Cache-Control", "no-store")
 	writeJSON(c.Response(), http.StatusOK, v)
 	return nil
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	// An error here is the reader's hanging up: there is nobody left to tell.
-	_ = json.NewEncoder(w).Encode(v)
 }
 
 // moment returns an Instant as the API shows it; the zero Instant is left out.

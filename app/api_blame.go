@@ -76,7 +76,7 @@ type APIRevert struct {
 	Trouble   string   `json:"trouble,omitempty"` // why somebody has to
 }
 
-func (s *Server) apiBlame(c echo.Context) error {
+func (s *API) apiBlame(c echo.Context) error {
 	v, err := s.named(c.QueryParam("queue"))
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Server) apiBlame(c echo.Context) error {
 	return answer(c, s.apiBlameOf(v))
 }
 
-func (s *Server) apiBlameOf(v queue.QueueView) APIBlame {
+func (s *API) apiBlameOf(v queue.QueueView) APIBlame {
 	out := APIBlame{Queue: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Text: s.o.Words.Reason(queue.Change{}, v.Blame), Hunts: []APIHunt{}}
 	for i := range v.Hunts {
 		h := &v.Hunts[i]
@@ -106,7 +106,7 @@ func (s *Server) apiBlameOf(v queue.QueueView) APIBlame {
 	return out
 }
 
-func (s *Server) apiCulpritOf(p queue.Culprit) APICulprit {
+func (s *API) apiCulpritOf(p queue.Culprit) APICulprit {
 	out := APICulprit{Commit: string(p.Commit), Subject: p.Subject, Author: p.Author, Number: p.Number, Change: string(p.Change),
 		Steps: p.Names, Targets: p.Targets, Found: moment(p.Found), FailedBuild: string(p.Failed.Build), FailedAt: moment(p.Failed.At),
 		Tail: p.Failed.Tail, Tries: p.Failed.Tries, GreenCommit: string(p.Green.Commit), GreenBuild: string(p.Green.Build), GreenAt: moment(p.Green.At),

@@ -96,7 +96,7 @@ const freshLimit = 5 * time.Second
 // branchPrefix may be before a branch, and tells one that is called 7 from request 7.
 const branchPrefix = "refs/heads/"
 
-func (s *Server) apiLand(c echo.Context) error {
+func (s *API) apiLand(c echo.Context) error {
 	var cmd LandCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Server) apiLand(c echo.Context) error {
 	if local != nil {
 		cmd.Branch = strings.TrimPrefix(cmd.Branch, branchPrefix)
 	}
-	cmd.User, cmd.note = as(c, cmd.User)
+	cmd.User, cmd.note = s.as(c, cmd.User)
 	switch {
 	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
 		return &problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
@@ -161,7 +161,7 @@ func (s *Server) apiLand(c echo.Context) error {
 }
 
 // openRequest opens, or finds, the request of a forge without pull requests.
-func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
+func (s *API) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
 	branch := cmd.Branch
 	if branch == "" {
 		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
@@ -188,7 +188,7 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand, 
 // fresh returns the queue once it has seen where its target branch is now.
 // Nobody says when a plain repository is pushed to, and a command rests on what
 // whoever gives it sees there.
-func (s *Server) fresh(ctx context.Context, q Brief) (Brief, error) {
+func (s *API) fresh(ctx context.Context, q Brief) (Brief, error) {
 	ctx, cancel := context.WithTimeout(ctx, freshLimit)
 	defer cancel()
 	told := false
@@ -217,12 +217,12 @@ func (s *Server) fresh(ctx context.Context, q Brief) (Brief, error) {
 	}
 }
 
-func (s *Server) apiCancel(c echo.Context) error {
+func (s *API) apiCancel(c echo.Context) error {
 	var cmd CancelCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
 	}
-	user, note := as(c, cmd.User)
+	user, note := s.as(c, cmd.User)
 	switch {
 	case (cmd.Number > 0) == (cmd.ID != ""):
 		return &problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
@@ -244,7 +244,7 @@ func (s *Server) apiCancel(c echo.Context) error {
 	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, APIAccepted{At: moment(s.now()), Note: note})
 }
 
-func (s *Server) apiPause(c echo.Context) error {
+func (s *API) apiPause(c echo.Context) error {
 	var cmd PauseCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (s *Server) apiPause(c echo.Context) error {
 	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue pause "+reason)
 }
 
-func (s *Server) apiResume(c echo.Context) error {
+func (s *API) apiResume(c echo.Context) error {
 	var cmd ResumeCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -265,8 +265,8 @@ func (s *Server) apiResume(c echo.Context) error {
 }
 
 // aboutQueue puts a command into the inbox that is given on no pull request.
-func (s *Server) aboutQueue(c echo.Context, name, said, command string) error {
-	user, note := as(c, said)
+func (s *API) aboutQueue(c echo.Context, name, said, command string) error {
+	user, note := s.as(c, said)
 	q, err := s.name(name)
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (s *Server) aboutQueue(c echo.Context, name, said, command string) error {
 
 // submit puts a command into a queue's inbox as if it had been a comment, and completes the
 // answer. The comment's id is the event's: no forge has such a comment.
-func (s *Server) submit(c echo.Context, name string, e queue.Commented, a APIAccepted) error {
+func (s *API) submit(c echo.Context, name string, e queue.Commented, a APIAccepted) error {
 	key := c.Request().Header.Get("Idempotency-Key")
 	if key == "" {
 		key = s.o.Random()
@@ -301,7 +301,7 @@ func (s *Server) submit(c echo.Context, name string, e queue.Commented, a APIAcc
 	return nil
 }
 
-func (s *Server) notStored(name string, err error) error {
+func (s *API) notStored(name string, err error) error {
 	s.log.Warn("a command cannot be stored", "queue", name, "error", err)
 	return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again, with the same Idempotency-Key if there was one; /readyz says what is wrong."}
 }

@@ -90,28 +90,10 @@ type Ledgers interface {
 	Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error)
 }
 
-var _ Ledgers = (*Queues)(nil)
-
-// Ledger looks up what is known in a queue: see Owner.Ledger.
-func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (LedgerView, error) {
-	if o := q.owner(name); o != nil {
-		return o.Ledger(ctx, what, most)
-	}
-	return LedgerView{}, errNotOwned{}
-}
-
-// Forgetting says what forgetting would do in a queue.
-func (q *Queues) Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error) {
-	if o := q.owner(name); o != nil {
-		return o.Forgetting(ctx, f)
-	}
-	return ForgetView{}, errNotOwned{}
-}
-
 // ledgerDefault is how many keys an answer has where nobody says.
 const ledgerDefault = 50
 
-func (s *Server) apiLedger(c echo.Context) error {
+func (s *API) apiLedger(c echo.Context) error {
 	q, source, err := s.ledgerOf(c)
 	if err != nil {
 		return err
@@ -136,7 +118,7 @@ func (s *Server) apiLedger(c echo.Context) error {
 	return answer(c, out)
 }
 
-func (s *Server) ledgerOf(c echo.Context) (queue.QueueView, Ledgers, error) {
+func (s *API) ledgerOf(c echo.Context) (queue.QueueView, Ledgers, error) {
 	q, err := s.named(c.QueryParam("queue"))
 	if err != nil {
 		return q, nil, err
@@ -148,8 +130,8 @@ func (s *Server) ledgerOf(c echo.Context) (queue.QueueView, Ledgers, error) {
 	return q, source, nil
 }
 
-func (s *Server) ledgerAway(name string, err error) error {
-	if errors.As(err, &errNotOwned{}) {
+func (s *API) ledgerAway(name string, err error) error {
+	if errors.Is(err, ErrNotOwned) {
 		return &problem{http.StatusServiceUnavailable, "Another server owns this queue now, or none does yet. Ask that one, or try again in a moment."}
 	}
 	s.log.Warn("the ledger cannot be read", "queue", name, "error", err)
@@ -191,7 +173,7 @@ func apiLedgerFailureOf(f queue.Failure, with int) APILedgerFailure {
 	return APILedgerFailure{At: moment(f.At), Build: string(f.Build), Host: cmp.Or(f.Host, f.Machine), Timeout: f.Timeout, With: with, Tail: f.Tail}
 }
 
-func (s *Server) apiForgetting(c echo.Context) error {
+func (s *API) apiForgetting(c echo.Context) error {
 	q, source, err := s.ledgerOf(c)
 	if err != nil {
 		return err
@@ -216,7 +198,7 @@ func (s *Server) apiForgetting(c echo.Context) error {
 var errWhatToForget = &problem{http.StatusBadRequest,
 	"Say what to forget in `what`: a target, step=NAME, both, or key=ID with the first 12 digits of a key's id or more. A target whose name has spaces is forgotten by its keys."}
 
-func (s *Server) apiForget(c echo.Context) error {
+func (s *API) apiForget(c echo.Context) error {
 	var cmd ForgetCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err

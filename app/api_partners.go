@@ -13,7 +13,7 @@ type APIPartners struct {
 }
 
 // apiPartnersOf returns nil where a change is on its own.
-func (s *Server) apiPartnersOf(v queue.View) *APIPartners {
+func (s *API) apiPartnersOf(v queue.View) *APIPartners {
 	p := v.Partners()
 	if p.None() {
 		return nil

@@ -30,7 +30,7 @@ func fullOf(c echo.Context) (bool, error) {
 }
 
 // apiQueueShort is apiQueueOf in short.
-func (s *Server) apiQueueShort(v queue.QueueView) APIQueue {
+func (s *API) apiQueueShort(v queue.QueueView) APIQueue {
 	list := v
 	list.Order, list.Recent, list.MainBuilds = nil, nil, nil
 	q := s.apiQueueOf(list)
@@ -50,7 +50,7 @@ func (s *Server) apiQueueShort(v queue.QueueView) APIQueue {
 	return q
 }
 
-func (s *Server) apiChangeShort(v queue.View) APIChange {
+func (s *API) apiChangeShort(v queue.View) APIChange {
 	c := v.Change
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
@@ -68,7 +68,7 @@ func (s *Server) apiChangeShort(v queue.View) APIChange {
 	return out
 }
 
-func (s *Server) apiReasonShort(c queue.Change, r queue.Reason) *APIReason {
+func (s *API) apiReasonShort(c queue.Change, r queue.Reason) *APIReason {
 	if r.Code == "" {
 		return nil
 	}

@@ -236,7 +236,7 @@ type APILog struct {
 	Done bool   `json:"done"` // nothing follows
 }
 
-func (s *Server) summaryOf(v queue.QueueView) APIQueueSummary {
+func (s *API) summaryOf(v queue.QueueView) APIQueueSummary {
 	q := APIQueueSummary{
 		Isolation: string(s.o.Isolation),
 		Name:      v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
@@ -252,7 +252,7 @@ func (s *Server) summaryOf(v queue.QueueView) APIQueueSummary {
 	return q
 }
 
-func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
+func (s *API) apiQueueOf(v queue.QueueView) APIQueue {
 	q := APIQueue{
 		APIQueueSummary: s.summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
 		Trust: APITrust(v.Trust), MainBuilds: s.apiBuildsOf(v.MainBuilds), Order: []APIChange{}, Recent: []APIChange{}, Verdicts: len(v.Recent),
@@ -283,7 +283,7 @@ func (s *Server) apiQueueOf(v queue.QueueView) APIQueue {
 	return q
 }
 
-func (s *Server) apiHostOf(h queue.HostView) APIHost {
+func (s *API) apiHostOf(h queue.HostView) APIHost {
 	out := APIHost{Name: h.Name, Slots: h.Slots, Faults: h.Faults, Runs: h.Runs, Text: s.o.Words.Host(h)}
 	for _, o := range h.Other {
 		out.Other = append(out.Other, s.o.Words.OtherTools(h.Name, o))
@@ -297,7 +297,7 @@ func (s *Server) apiHostOf(h queue.HostView) APIHost {
 	return out
 }
 
-func (s *Server) apiChangeOf(v queue.View) APIChange {
+func (s *API) apiChangeOf(v queue.View) APIChange {
 	c := v.Change
 	out := APIChange{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
@@ -321,14 +321,14 @@ func (s *Server) apiChangeOf(v queue.View) APIChange {
 	return out
 }
 
-func (s *Server) apiReasonOf(c queue.Change, r queue.Reason) *APIReason {
+func (s *API) apiReasonOf(c queue.Change, r queue.Reason) *APIReason {
 	if r.Code == "" {
 		return nil
 	}
 	return &APIReason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail, Until: moment(r.Until)}
 }
 
-func (s *Server) apiBuildsOf(views []queue.BuildView) []APIBuild {
+func (s *API) apiBuildsOf(views []queue.BuildView) []APIBuild {
 	var out []APIBuild
 	for _, v := range views {
 		b := v.Build
@@ -347,7 +347,7 @@ func forOf(b queue.Build) []string {
 	return texts.Strings(b.For())
 }
 
-func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
+func (s *API) apiVerdictOf(c queue.Change) *APIVerdict {
 	v := c.Verdict
 	if v == nil {
 		return nil
@@ -363,7 +363,7 @@ func (s *Server) apiVerdictOf(c queue.Change) *APIVerdict {
 	return out
 }
 
-func (s *Server) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []APIEvidence) {
+func (s *API) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []APIEvidence) {
 	for _, f := range list {
 		r := f.Ran
 		out = append(out, APIEvidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
@@ -373,7 +373,7 @@ func (s *Server) apiEvidenceOf(c queue.Change, list []queue.Evidence) (out []API
 	return out
 }
 
-func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
+func (s *API) apiNoteOf(c queue.Change, n queue.Note) APINote {
 	out := APINote{
 		At: moment(n.At), Change: string(n.Change), Number: n.Number, Build: string(n.Build), What: n.What,
 		Reason: s.apiReasonOf(c, n.Reason), Commit: string(n.Commit),
@@ -384,4 +384,12 @@ func (s *Server) apiNoteOf(c queue.Change, n queue.Note) APINote {
 		out.Log = texts.LogPath(string(n.Build))
 	}
 	return out
+}
+
+// APILink is a link that opens one session of a browser. It is a secret.
+type APILink struct {
+	URL    string    `json:"url,omitempty"` // of the server, for people; "": it does not know
+	Path   string    `json:"path"`
+	Until  time.Time `json:"until"`
+	Public bool      `json:"public,omitempty"` // everybody may read: nobody needs it
 }

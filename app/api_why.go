@@ -115,7 +115,7 @@ type APITrust struct {
 	Single    float64 `json:"target_threshold"`
 }
 
-func (s *Server) apiWorthOf(x queue.Worth, value float64) *APIWorth {
+func (s *API) apiWorthOf(x queue.Worth, value float64) *APIWorth {
 	if x.Kind == "" {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *Server) apiWorthOf(x queue.Worth, value float64) *APIWorth {
 	return out
 }
 
-func (s *Server) apiNextOf(c queue.Change, n queue.Next) *APINext {
+func (s *API) apiNextOf(c queue.Change, n queue.Next) *APINext {
 	if n.Code == "" {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
-	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
@@ -193,16 +192,6 @@ func callerOf(c echo.Context) access.Caller {
 	return who
 }
 
-// as returns in whose name a command is given: the token's. Commands of older clients name
-// somebody; they are told that it does not count.
-func as(c echo.Context, said string) (user, note string) {
-	user = callerOf(c).Name
-	if said != "" && said != user {
-		note = "The command is given in the name of " + user + ", whose token it came with. `user` does not say otherwise; for another name, use a token of that name."
-	}
-	return user, note
-}
-
 // Link makes a link that opens one session of a browser, for the console, within an hour. It
 // is a path of the server.
 func (s *Server) Link() (path string) {
@@ -221,30 +210,5 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request) {
 func (s *Server) apiLink(c echo.Context) error {
 	code, until := s.gate.doors.Link(callerOf(c), s.o.Now())
 	writeJSON(c.Response(), http.StatusOK, APILink{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
-	return nil
-}
-
-// APILink is a link that opens one session of a browser. It is a secret.
-type APILink struct {
-	URL    string    `json:"url,omitempty"` // of the server, for people; "": it does not know
-	Path   string    `json:"path"`
-	Until  time.Time `json:"until"`
-	Public bool      `json:"public,omitempty"` // everybody may read: nobody needs it
-}
-
-// laneRefused says why who asks may not use a lane, on a forge that knows no permissions of
-// its own: there the role of the token stands for the role at a forge.
-func (s *Server) laneRefused(c echo.Context, q Brief, name string) error {
-	if name == "" || s.o.Requests == nil || q.Main.Config == nil {
-		return nil
-	}
-	who, role := callerOf(c), "write"
-	if who.Role.May(access.Admin) {
-		role = "admin"
-	}
-	if lane, known := q.Main.Config.Queue.Lane(name); known && !lane.Least.Allows(role, who.Name, nil) {
-		return &problem{http.StatusForbidden, "The lane " + name + " is not for the token of " + who.Name + ", whose role is " + string(who.Role) +
-			": " + queue.ConfigPath + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
-	}
 	return nil
 }

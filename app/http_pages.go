@@ -36,7 +36,7 @@ func (s *Server) homePage(c echo.Context) error {
 }
 
 func (s *Server) queuePage(c echo.Context) error {
-	v, err := s.named(c.QueryParam("queue"))
+	v, err := s.api.named(c.QueryParam("queue"))
 	if err != nil {
 		return err
 	}
@@ -44,11 +44,11 @@ func (s *Server) queuePage(c echo.Context) error {
 }
 
 func (s *Server) changePage(c echo.Context) error {
-	b, view, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	b, view, err := s.api.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
 	if err != nil {
 		return err
 	}
-	q, err := s.named(b.Name)
+	q, err := s.api.named(b.Name)
 	if err != nil {
 		return err
 	}
@@ -121,80 +121,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// problem is an error that is shown to who asked: what is wrong and what to do.
-type problem struct {
-	Status int
-	Text   string
-}
-
-// Error implements error: what is shown.
-func (p *problem) Error() string { return p.Text }
-
-// name returns the name of a queue that there is; without one, of the only queue.
-func (s *Server) name(name string) (Brief, error) {
-	names := s.o.Source.Queues()
-	if name == "" {
-		if len(names) != 1 {
-			return Brief{}, &problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
-		}
-		name = names[0]
-	}
-	b, ok := s.o.Source.Brief(name)
-	if !ok {
-		return b, noQueue
-	}
-	return b, nil
-}
-
-var noQueue = &problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
-
-// named returns a queue by name; without one, the only queue.
-func (s *Server) named(name string) (queue.QueueView, error) {
-	b, err := s.name(name)
-	if err != nil {
-		return queue.QueueView{}, err
-	}
-	v, ok := s.o.Source.Queue(b.Name)
-	if !ok {
-		return v, noQueue
-	}
-	return v, nil
-}
-
-// changeNamed returns a change of a queue, which need not be named where it is the only one.
-func (s *Server) changeNamed(name, id string) (Brief, queue.View, error) {
-	q, err := s.name(name)
-	if err != nil {
-		return q, queue.View{}, err
-	}
-	if id == "" {
-		return q, queue.View{}, &problem{http.StatusBadRequest, "Say which change: add &id= with a pull request's number or a change's id."}
-	}
-	v, ok := s.o.Source.Change(q.Name, id)
-	if !ok && q.Away != "" {
-		return q, v, &problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
-	}
-	if !ok {
-		text := "This queue knows no such change. It may have ended long ago"
-		if s.o.Requests == nil {
-			text += "; its pull request still has the last word"
-		}
-		return q, v, &problem{http.StatusNotFound, text + "."}
-	}
-	return q, v, nil
-}
-
 func (s *Server) now() queue.Instant { return queue.At(s.o.Now()) }
 
-// tail returns the last n bytes of a text, from the beginning of a line where
-// there is one.
-func tail(text string, n int) string {
-	if len(text) <= n {
-		return text
+// queueHTML answers with a queue's page.
+func (s *Server) queueHTML(c echo.Context, v queue.QueueView) error {
+	b, err := s.api.shared("page "+v.Name, stampOf(v), func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
+	if err != nil {
+		return err
 	}
-	text = strings.ToValidUTF8(text[len(text)-n:], "")
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
-		return rest
-	}
-	return text
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.HTMLBlob(http.StatusOK, b.data)
 }

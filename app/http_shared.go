@@ -51,7 +51,7 @@ func stampOf(v queue.QueueView) string {
 
 // shared returns the answer of a name to the facts of a stamp, which is made unless
 // somebody has it made, or is about to.
-func (s *Server) shared(name, stamp string, render func(io.Writer) error) (*reply, error) {
+func (s *API) shared(name, stamp string, render func(io.Writer) error) (*reply, error) {
 	now := s.o.Now()
 	b := &reply{stamp: stamp, began: now, done: make(chan struct{}), err: errPanicked}
 	if stamp == "" {
@@ -86,18 +86,8 @@ func (b *reply) make(render func(io.Writer) error) {
 	}
 }
 
-// queueHTML answers with a queue's page.
-func (s *Server) queueHTML(c echo.Context, v queue.QueueView) error {
-	b, err := s.shared("page "+v.Name, stampOf(v), func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
-	if err != nil {
-		return err
-	}
-	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.HTMLBlob(http.StatusOK, b.data)
-}
-
 // sharedJSON answers with what of makes, unless whoever asks has it already.
-func (s *Server) sharedJSON(c echo.Context, name, stamp string, of func() any) error {
+func (s *API) sharedJSON(c echo.Context, name, stamp string, of func() any) error {
 	b, err := s.shared(name, stamp, func(w io.Writer) error { return json.NewEncoder(w).Encode(of()) })
 	if err != nil {
 		return err

@@ -13,41 +13,6 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// LedgerMost bounds the keys of one look into the ledger.
-const LedgerMost = 500
-
-// LedgerView is what is known of the keys that somebody has asked for: of a key, of
-// a target, or of a change as it stands.
-type LedgerView struct {
-	Kind    string         // key, target or change
-	Change  queue.ChangeID // where it is a change
-	Keys    []LedgerKey    // those of main first, then the latest
-	More    bool           // there are others, which the limit has cut off
-	Main    queue.CommitID // the commit that OnMain speaks of
-	Unknown string         // why nobody can say what main rests on; ""
-}
-
-// LedgerKey is what is known of one key.
-type LedgerKey struct {
-	Key       queue.Key
-	Step      string           // the step's name; "": not known any more
-	Entry     queue.Entry      // the pass, and what has failed; zero: nothing is known
-	Sets      []queue.Entry    // sets of keys that failed together, this one among them
-	Build     queue.BuildID    // that verifies it now; "": none does
-	OnMain    bool             // main's tip has it
-	Rests     []queue.ChangeID // pending changes whose present merge has it
-	Forgotten queue.Forgotten  // by which a pass of it was taken back; zero: none was
-}
-
-// ForgetView is what forgetting would do.
-type ForgetView struct {
-	What    queue.Forgotten
-	Passes  int              // of the keys that main or a pending change has
-	Main    []queue.Key      // of these, those of main: unproven until they pass again
-	Changes []queue.ChangeID // pending changes that have some built again
-	Landing []queue.ChangeID // being pushed: they are not affected
-}
-
 // ledger is one moment's view of a queue's keys.
 type ledger struct {
 	names  map[queue.Digest]string // of steps
@@ -64,12 +29,6 @@ type ledger struct {
 	open   []queue.ChangeID
 	lost   string // why it is not known what main rests on
 }
-
-// errNotOwned: another server owns the queue, or none does yet.
-type errNotOwned struct{}
-
-// Error implements error.
-func (errNotOwned) Error() string { return "this server does not own the queue now" }
 
 // Ledger looks up what is known: what is the id of a key or how it begins, a
 // target, or a change by its id or its pull request's number.
@@ -154,7 +113,7 @@ func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
 		now = inForce{s.Main.Config, s.Main.Tip, s.Main.Analyzer}
 		l.read(s)
 	}) {
-		return nil, errNotOwned{}
+		return nil, ErrNotOwned
 	}
 	if now.tip == "" || now.config == nil {
 		l.lost = "main has not been read, or has no configuration that can be used"

@@ -228,3 +228,21 @@ func (q *Queues) Ready() error {
 	}
 	return first
 }
+
+var _ Ledgers = (*Queues)(nil)
+
+// Ledger looks up what is known in a queue: see Owner.Ledger.
+func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (LedgerView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Ledger(ctx, what, most)
+	}
+	return LedgerView{}, ErrNotOwned
+}
+
+// Forgetting says what forgetting would do in a queue.
+func (q *Queues) Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Forgetting(ctx, f)
+	}
+	return ForgetView{}, ErrNotOwned
+}

@@ -9,13 +9,6 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// Brief is what is known of a queue at no cost: it is published with each turn.
-type Brief struct {
-	Name string
-	Main queue.Main
-	Away string // why this server does not show the present state, or ""
-}
-
 // What reading may cost a queue that makes turns: a view is made of the core while no
 // turn is, and so the next one waits until landing has had viewShare times as long as
 // the last one took, but not longer than viewPause. Pages and JSON are made of each, so
