@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -72,7 +72,7 @@ func TestBrokenHostIsBenchedAndShown(t *testing.T) {
 	}
 	_, _, body := w.get(t, "/api/queue?queue="+rigQueue)
 	shown := false
-	for _, h := range mustDecode[app.APIQueue](t, body).Hosts {
+	for _, h := range mustDecode[api.Queue](t, body).Hosts {
 		if h.Name == "<broken>" {
 			shown = h.Benched && h.Slots == 1 && h.Faults >= queue.HostFaults && !h.Until.IsZero() && strings.Contains(h.Text, "the next one is at")
 		} else if h.Benched || h.Slots != 2 || h.Text != "" {

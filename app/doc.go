@@ -42,7 +42,7 @@
 //
 // Whoever reads does not hold up turns (view.go): each turn publishes what commands need
 // to know, and the first reader of a state has the view made that all others share
-// (http_shared.go has its pages and JSON made once, too).
+// (shared.go of package api has its pages and JSON made once, too).
 //
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/workers"
@@ -27,9 +28,9 @@ const DefaultAddress = "127.0.0.1:8080"
 // ServerOptions are what a Server needs; the zero value of each field is said
 // with it.
 type ServerOptions struct {
-	Address     string   // default: DefaultAddress; port 0 takes a free one
-	Hosts       []string // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
-	Source      Source   // required
+	Address     string     // default: DefaultAddress; port 0 takes a free one
+	Hosts       []string   // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
+	Source      api.Source // required
 	Metrics     *Metrics
 	Intake      http.Handler            // nil: webhooks are answered with 404
 	Ready       func() error            // nil: always ready
@@ -39,7 +40,7 @@ type ServerOptions struct {
 	Access      string                  // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
 	Public      bool                    // everybody may read
 	URL         string                  // under which people reach it; "": nobody has said
-	Requests    Requests                // of a forge without pull requests; nil: it has them
+	Requests    api.Requests            // of a forge without pull requests; nil: it has them
 	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
 	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
 	KeepHomes   bool                    // homes of steps stay from build to build
@@ -62,7 +63,7 @@ type Server struct {
 	gate    *gate
 	http    *http.Server
 	closing chan struct{} // closed when Shutdown begins: ends live pages
-	api     *API
+	api     *api.Handlers
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -98,7 +99,7 @@ func NewServer(o ServerOptions) *Server {
 		closing: make(chan struct{}),
 		silent:  map[net.Conn]bool{},
 	}
-	s.api = NewAPI(APIOptions{Source: o.Source, Caller: callerOf, Words: o.Words, Requests: o.Requests, Isolation: string(o.Isolation), Log: s.log, Now: o.Now, Random: o.Random})
+	s.api = api.New(api.Options{Source: o.Source, Caller: callerOf, Words: o.Words, Requests: o.Requests, Isolation: string(o.Isolation), Log: s.log, Now: o.Now, Random: o.Random})
 	s.gate = s.newGate()
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -214,7 +215,7 @@ func (s *Server) routes() http.Handler {
 		e.Any("/webhook/:forge", echo.WrapHandler(s.o.Intake))
 	}
 
-	s.api.Register(Routes{Get: get, Post: func(path string, may access.Role, what string, h echo.HandlerFunc) {
+	s.api.Register(api.Routes{Get: get, Post: func(path string, may access.Role, what string, h echo.HandlerFunc) {
 		e.POST(path, h, s.needs(may, what))
 	}})
 	e.POST("/api/link", s.apiLink)
@@ -277,7 +278,7 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			s.o.Metrics.panics.Inc()
 			s.log.Error("a request panicked", "route", c.Path(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = errPanicked
+			err = api.ErrPanicked
 		}()
 		return next(c)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
@@ -76,7 +77,7 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if !caller.Role.May(access.Read) {
-			return &problem{http.StatusForbidden, "This token lets nobody read."}
+			return &api.Problem{Status: http.StatusForbidden, Text: "This token lets nobody read."}
 		}
 		c.Set(callerKey, caller)
 		return next(c)
@@ -86,7 +87,7 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 // caller returns who asks: by a token, or, who only reads, by a session.
 func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
 	if !s.gate.doors.Any() && !reads {
-		return access.Caller{}, &problem{http.StatusForbidden, "Commands over HTTP are off. Start the server with " + TokenVariable +
+		return access.Caller{}, &api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
 			" set, or comment /land on the pull request."}
 	}
 	if secret, sent := bearer(c.Request()); sent {
@@ -123,7 +124,7 @@ func (s *Server) session(c echo.Context) (access.Session, bool) {
 // unknownCaller says that nobody is known to ask.
 func unknownCaller(c echo.Context, text string) error {
 	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="submitqueue"`)
-	return &problem{http.StatusUnauthorized, text}
+	return &api.Problem{Status: http.StatusUnauthorized, Text: text}
 }
 
 // refuse answers a wrong token, not at once.
@@ -135,7 +136,7 @@ func (s *Server) refuse(c echo.Context, text string) error {
 		defer func() { <-s.gate.wrong }()
 	default:
 		c.Response().Header().Set("Retry-After", "2")
-		return &problem{http.StatusTooManyRequests, "Too many wrong tokens are being tried at once. Try again in a moment; a right one is not held up."}
+		return &api.Problem{Status: http.StatusTooManyRequests, Text: "Too many wrong tokens are being tried at once. Try again in a moment; a right one is not held up."}
 	}
 	timer := time.NewTimer(s.gate.wait)
 	defer timer.Stop()
@@ -154,7 +155,7 @@ func (s *Server) tellOfWrong(r *http.Request) {
 	defer g.mu.Unlock()
 	g.missed++
 	if now := s.o.Now(); g.told.IsZero() || now.Sub(g.told) >= wrongLogEach {
-		s.log.Warn("wrong tokens or links", "count", g.missed, "last_from", r.RemoteAddr, "path", tail(r.URL.Path, 100))
+		s.log.Warn("wrong tokens or links", "count", g.missed, "last_from", r.RemoteAddr, "path", api.Tail(r.URL.Path, 100))
 		g.missed, g.told = 0, now
 	}
 }
@@ -178,7 +179,7 @@ func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if who := callerOf(c); !who.Role.May(role) {
-				return &problem{http.StatusForbidden, "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
+				return &api.Problem{Status: http.StatusForbidden, Text: "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
 					": submitqueue token add NAME --role " + string(role) + " makes such a token."}
 			}
 			return next(c)
@@ -209,6 +210,6 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request) {
 // apiLink makes a link for who asks.
 func (s *Server) apiLink(c echo.Context) error {
 	code, until := s.gate.doors.Link(callerOf(c), s.o.Now())
-	writeJSON(c.Response(), http.StatusOK, APILink{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
+	api.WriteJSON(c.Response(), http.StatusOK, api.Link{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
 	return nil
 }

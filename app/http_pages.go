@@ -9,14 +9,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Bounds of a change's page.
 const (
-	timelineDepth = 2000     // notes of the queue that are searched for the change's
-	logTail       = 16 << 10 // bytes of a build's log
+	logTail = 16 << 10 // bytes of a build's log
 )
 
 func (s *Server) homePage(c echo.Context) error {
@@ -36,7 +36,7 @@ func (s *Server) homePage(c echo.Context) error {
 }
 
 func (s *Server) queuePage(c echo.Context) error {
-	v, err := s.api.named(c.QueryParam("queue"))
+	v, err := s.api.Named(c.QueryParam("queue"))
 	if err != nil {
 		return err
 	}
@@ -44,16 +44,16 @@ func (s *Server) queuePage(c echo.Context) error {
 }
 
 func (s *Server) changePage(c echo.Context) error {
-	b, view, err := s.api.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	b, view, err := s.api.ChangeNamed(c.QueryParam("queue"), c.QueryParam("id"))
 	if err != nil {
 		return err
 	}
-	q, err := s.api.named(b.Name)
+	q, err := s.api.Named(b.Name)
 	if err != nil {
 		return err
 	}
 	page := web.Change{Queue: q, View: view}
-	notes, err := s.o.Source.History(c.Request().Context(), q.Name, timelineDepth)
+	notes, err := s.o.Source.History(c.Request().Context(), q.Name, api.TimelineDepth)
 	if err != nil {
 		// The page is of use without its timeline.
 		s.log.Warn("history cannot be read", "queue", q.Name, "error", err)
@@ -70,7 +70,7 @@ func (s *Server) changePage(c echo.Context) error {
 			continue
 		}
 		text, held := web.PlainLog(data, done)
-		page.Logs = append(page.Logs, web.Log{Build: b.Build.ID, Text: tail(text, logTail), Next: next - int64(held), Done: done})
+		page.Logs = append(page.Logs, web.Log{Build: b.Build.ID, Text: api.Tail(text, logTail), Next: next - int64(held), Done: done})
 	}
 	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Change(w, page, s.now()) })
 }
@@ -92,16 +92,16 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := problem{Status: http.StatusInternalServerError, Text: "Something broke here; the server's log says what. Try again, and tell the operator if it stays."}
-	var known *problem
+	p := api.Problem{Status: http.StatusInternalServerError, Text: "Something broke here; the server's log says what. Try again, and tell the operator if it stays."}
+	var known *api.Problem
 	var ofEcho *echo.HTTPError
 	switch {
 	case errors.As(err, &known):
 		p = *known
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusNotFound:
-		p = problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, or to /api/queues for JSON."}
+		p = api.Problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, or to /api/queues for JSON."}
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusMethodNotAllowed:
-		p = problem{Status: ofEcho.Code, Text: "This address does not take " + c.Request().Method + " requests."}
+		p = api.Problem{Status: ofEcho.Code, Text: "This address does not take " + c.Request().Method + " requests."}
 	default:
 		s.log.Error("a request failed", "route", c.Path(), "error", err)
 	}
@@ -113,7 +113,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodPost || p.Status == http.StatusUnauthorized {
-		writeJSON(c.Response(), p.Status, APIError{Error: p.Text})
+		api.WriteJSON(c.Response(), p.Status, api.Error{Error: p.Text})
 		return
 	}
 	if err := s.page(c, p.Status, func(w io.Writer) error { return s.pages.Problem(w, p.Status, p.Text) }); err != nil {
@@ -125,10 +125,10 @@ func (s *Server) now() queue.Instant { return queue.At(s.o.Now()) }
 
 // queueHTML answers with a queue's page.
 func (s *Server) queueHTML(c echo.Context, v queue.QueueView) error {
-	b, err := s.api.shared("page "+v.Name, stampOf(v), func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
+	b, err := s.api.Shared("page "+v.Name, api.StampOf(v), func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.HTMLBlob(http.StatusOK, b.data)
+	return c.HTMLBlob(http.StatusOK, b)
 }

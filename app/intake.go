@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -154,7 +155,7 @@ func (in *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
-	writeJSON(w, status, struct {
+	api.WriteJSON(w, status, struct {
 		Result string `json:"result"`
 	}{result})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -87,7 +88,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(t.Request, apiEvent) || again || queue.IsOwn(t.Request) {
+	if strings.HasPrefix(t.Request, api.EventPrefix) || again || queue.IsOwn(t.Request) {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 )
 
@@ -44,8 +44,8 @@ func (f *benchLocal) started(_ context.Context, c *benchChild) error {
 }
 
 func (f *benchLocal) land(ctx context.Context, branch string) (int, error) {
-	var ok app.APIAccepted
-	err := f.client.call(ctx, http.MethodPost, "/api/land", app.LandCommand{Branch: branch}, &ok)
+	var ok api.Accepted
+	err := f.client.call(ctx, http.MethodPost, "/api/land", api.LandCommand{Branch: branch}, &ok)
 	return ok.Number, err
 }
 

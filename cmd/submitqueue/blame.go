@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // blameCommand says who turned the target branch red.
@@ -28,7 +28,7 @@ func (l *blameCommand) Run(ctx context.Context) error {
 	if l.Queue != "" {
 		query.Set("queue", l.Queue)
 	}
-	var b app.APIBlame
+	var b api.Blame
 	if err := c.call(ctx, http.MethodGet, "/api/blame?"+query.Encode(), nil, &b); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (l *blameCommand) Run(ctx context.Context) error {
 }
 
 // printBlame prints what is red now, and for each culprit the end of its log.
-func printBlame(b app.APIBlame) {
+func printBlame(b api.Blame) {
 	fmt.Printf("%s: %s\n", oneLine(b.Branch), oneLine(b.Text))
 	for _, h := range b.Hunts {
 		if !h.Over.IsZero() {

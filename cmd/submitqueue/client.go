@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // clientFlags say which server a command talks to.
@@ -32,7 +32,7 @@ type client struct {
 }
 
 func (f clientFlags) open() (*client, error) {
-	c := &client{token: os.Getenv(app.TokenVariable)}
+	c := &client{token: os.Getenv(api.TokenVariable)}
 	if f.Server != "" {
 		var err error
 		if c.base, err = baseOf(f.Server); err != nil {
@@ -114,10 +114,10 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	if res.StatusCode == http.StatusUnauthorized {
 		return &answered{res.StatusCode, fmt.Sprintf("%s wants a token that counts: set %s to yours, which submitqueue token add NAME makes where the server runs; the server's own is in %s of its data folder (--data)",
-			c.base, app.TokenVariable, filepath.Base(clientPath("")))}
+			c.base, api.TokenVariable, filepath.Base(clientPath("")))}
 	}
 	if res.StatusCode/100 != 2 {
-		var e app.APIError
+		var e api.Error
 		if json.Unmarshal(raw, &e) == nil && e.Error != "" {
 			return &answered{res.StatusCode, e.Error}
 		}

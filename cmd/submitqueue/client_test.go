@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // Who names a server without its token learns where the token is.
@@ -20,7 +20,7 @@ func TestMissingTokenSaysWhereItIs(t *testing.T) {
 	defer s.Close()
 	flags := clientFlags{Server: s.URL, Data: t.TempDir()}
 	for token, wrong := range map[string]bool{"": true, "right": false} {
-		t.Setenv(app.TokenVariable, token)
+		t.Setenv(api.TokenVariable, token)
 		c, err := flags.open()
 		if err != nil {
 			t.Fatal(err)

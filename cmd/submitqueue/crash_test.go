@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -178,7 +178,7 @@ func (c *crashed) asked(ctx context.Context, n int) bool {
 
 // decided returns how many changes have a verdict.
 func (c *crashed) decided() (n int) {
-	var q app.APIQueue
+	var q api.Queue
 	if c.call(http.MethodGet, "/api/queue", nil, &q) != nil {
 		return -1
 	}
@@ -273,7 +273,7 @@ func (c *crashed) checkMain(branches int) {
 			c.Errorf("%s: landed is %t", branch(n), landed)
 		}
 	}
-	var notes []app.APINote
+	var notes []api.Note
 	if err := c.call(http.MethodGet, "/api/history?max=500", nil, &notes); err != nil {
 		c.Fatal(err)
 	}

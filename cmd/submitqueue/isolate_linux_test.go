@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -179,7 +179,7 @@ func testGuests(t *testing.T, mode string) {
 	}
 	c.ask(t.Context(), 0)
 	c.until("it is decided", func() bool { return c.decided() >= 1 })
-	var q app.APIQueue
+	var q api.Queue
 	if err := c.call(http.MethodGet, "/api/queue?full=1", nil, &q); err != nil {
 		t.Fatal(err)
 	}

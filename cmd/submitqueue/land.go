@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -33,11 +33,11 @@ func (l *landCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority}
+	cmd := api.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.Branch = n, ""
 	}
-	var ok app.APIAccepted
+	var ok api.Accepted
 	if err := c.call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ const answerLimit = 10 * time.Second
 
 // wait follows a change, from the command that asked for it on, until the queue
 // has answered it, or to its verdict.
-func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) error {
+func (c *client) wait(ctx context.Context, asked api.Accepted, verdict bool) error {
 	var enough <-chan time.Time
 	if !verdict {
 		enough = time.After(answerLimit)
@@ -59,7 +59,7 @@ func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) 
 	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
 	shown, trouble := "", ""
 	for {
-		var ch app.APIChange
+		var ch api.Change
 		switch err := c.call(ctx, http.MethodGet, path, nil, &ch); {
 		case err != nil:
 			var known *answered
@@ -117,11 +117,11 @@ func (l *cancelCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.CancelCommand{Queue: l.Queue, ID: l.ID}
+	cmd := api.CancelCommand{Queue: l.Queue, ID: l.ID}
 	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
 		cmd.Number, cmd.ID = n, ""
 	}
-	var ok app.APIAccepted
+	var ok api.Accepted
 	if err := c.call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
 		return err
 	}

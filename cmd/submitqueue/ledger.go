@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // ledgerCommand looks into what a server knows of keys, and takes it back.
@@ -32,8 +32,8 @@ type ledgerShowCommand struct {
 
 // Run implements the command.
 func (l *ledgerShowCommand) Run(ctx context.Context) error {
-	if l.Max < 1 || l.Max > app.LedgerMost {
-		return usageError(fmt.Sprintf("--max is a number from 1 to %d", app.LedgerMost))
+	if l.Max < 1 || l.Max > api.LedgerMost {
+		return usageError(fmt.Sprintf("--max is a number from 1 to %d", api.LedgerMost))
 	}
 	c, err := l.open()
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *ledgerShowCommand) Run(ctx context.Context) error {
 	if l.JSON {
 		return c.print(ctx, path)
 	}
-	var v app.APILedger
+	var v api.Ledger
 	if err := c.call(ctx, http.MethodGet, path, nil, &v); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *client) print(ctx context.Context, path string) error {
 	return nil
 }
 
-func nothingKnown(what string, v app.APILedger) string {
+func nothingKnown(what string, v api.Ledger) string {
 	if v.Kind == "change" {
 		return fmt.Sprintf("%s has no merge now, so it has no keys; those of a target are shown by: submitqueue ledger TARGET", changeName(v.Change))
 	}
@@ -104,7 +104,7 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 	if l.JSON {
 		return c.print(ctx, path)
 	}
-	var v app.APIForget
+	var v api.Forget
 	if err := c.call(ctx, http.MethodGet, path, nil, &v); err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 // forget gives the command and waits until it is followed.
 func (l *ledgerForgetCommand) forget(ctx context.Context, c *client, what string) error {
 	done := false
-	_, err := c.command(ctx, "/api/forget", app.ForgetCommand{Queue: l.Queue, What: what}, func(q app.APIQueue, at time.Time) bool {
-		var notes []app.APINote
+	_, err := c.command(ctx, "/api/forget", api.ForgetCommand{Queue: l.Queue, What: what}, func(q api.Queue, at time.Time) bool {
+		var notes []api.Note
 		path := "/api/history?" + url.Values{"queue": {q.Name}, "max": {"20"}}.Encode()
 		if err := c.call(ctx, http.MethodGet, path, nil, &notes); err != nil {
 			return false

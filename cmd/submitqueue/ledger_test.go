@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // A pass is shown with the host that it was on, and with the latest pass of the same
 // key after it.
 func TestLedgerShowsRenewals(t *testing.T) {
-	k := app.APILedgerKey{ID: "0123456789abcdef", Step: "unit", Target: "api", Hash: "feed", State: "passed", Passed: noon(-90), Build: "b1", Host: "m1"}
+	k := api.Key{ID: "0123456789abcdef", Step: "unit", Target: "api", Hash: "feed", State: "passed", Passed: noon(-90), Build: "b1", Host: "m1"}
 	for _, again := range []bool{false, true} {
 		if again {
 			k.Confirmed = noon(-3)

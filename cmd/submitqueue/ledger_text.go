@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // mostTail is how many lines of a failing run's log are shown.
 const mostTail = 5
 
 // ledger prints what is known of keys, a paragraph each.
-func (p sheet) ledger(what string, v app.APILedger) {
+func (p sheet) ledger(what string, v api.Ledger) {
 	head := ""
 	switch v.Kind {
 	case "change":
@@ -34,7 +34,7 @@ func (p sheet) ledger(what string, v app.APILedger) {
 	}
 }
 
-func (p sheet) ledgerKey(k app.APILedgerKey, main string) {
+func (p sheet) ledgerKey(k api.Key, main string) {
 	step := k.Step
 	if step == "" {
 		step = "a step of another day"
@@ -88,7 +88,7 @@ func (p sheet) ledgerKey(k app.APILedgerKey, main string) {
 }
 
 // passedBy says when a key passed, in which build, where.
-func (p sheet) passedBy(k app.APILedgerKey) string {
+func (p sheet) passedBy(k api.Key) string {
 	text := "passed " + p.ago(k.Passed) + " (" + p.clock(k.Passed) + ")"
 	if k.Build != "" {
 		text += " in build " + k.Build[:min(len(k.Build), 10)]
@@ -119,7 +119,7 @@ func (p sheet) passedBy(k app.APILedgerKey) string {
 func short12(s string) string { return s[:min(len(s), 12)] }
 
 // forgetting prints what forgetting does, or would do.
-func (p sheet) forgetting(v app.APIForget, yes bool) {
+func (p sheet) forgetting(v api.Forget, yes bool) {
 	would := "would "
 	if yes {
 		would = "will "

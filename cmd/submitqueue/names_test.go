@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -63,7 +63,7 @@ func (s *serving) queued(name string, want int) {
 	s.until(fmt.Sprintf("%d wait in %s", want, name), func() bool { return len(s.queue(name).Order) == want })
 }
 
-func (s *serving) queue(name string) (q app.APIQueue) {
+func (s *serving) queue(name string) (q api.Queue) {
 	s.t.Helper()
 	if err := json.Unmarshal(s.get("/api/queue?queue="+url.QueryEscape(name)), &q); err != nil {
 		s.t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // pauseCommand holds landings.
@@ -28,8 +28,8 @@ func (l *pauseCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := app.PauseCommand{Queue: l.Queue, Reason: reason}
-	q, err := c.command(ctx, "/api/pause", cmd, func(q app.APIQueue, at time.Time) bool { return q.Paused && !q.PausedAt.Before(at) })
+	cmd := api.PauseCommand{Queue: l.Queue, Reason: reason}
+	q, err := c.command(ctx, "/api/pause", cmd, func(q api.Queue, at time.Time) bool { return q.Paused && !q.PausedAt.Before(at) })
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (l *resumeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := c.command(ctx, "/api/resume", app.ResumeCommand{Queue: l.Queue},
-		func(q app.APIQueue, _ time.Time) bool { return q.Away == "" && !q.Paused })
+	q, err := c.command(ctx, "/api/resume", api.ResumeCommand{Queue: l.Queue},
+		func(q api.Queue, _ time.Time) bool { return q.Away == "" && !q.Paused })
 	if err != nil {
 		return err
 	}
@@ -59,22 +59,22 @@ func (l *resumeCommand) Run(ctx context.Context) error {
 const commandLimit = 20 * time.Second
 
 // command gives a command about the queue and waits until it is followed.
-func (c *client) command(ctx context.Context, path string, cmd any, followed func(q app.APIQueue, at time.Time) bool) (q app.APIQueue, err error) {
-	var ok app.APIAccepted
+func (c *client) command(ctx context.Context, path string, cmd any, followed func(q api.Queue, at time.Time) bool) (q api.Queue, err error) {
+	var ok api.Accepted
 	if err := c.call(ctx, http.MethodPost, path, cmd, &ok); err != nil {
 		return q, err
 	}
 	name := url.Values{"queue": {ok.Queue}}.Encode()
 	end := time.After(commandLimit)
 	for {
-		q = app.APIQueue{} // what an answer leaves out is not what the one before said
+		q = api.Queue{} // what an answer leaves out is not what the one before said
 		if err := c.call(ctx, http.MethodGet, "/api/queue?"+name, nil, &q); err != nil {
 			return q, err
 		}
 		if followed(q, ok.At) {
 			return q, nil
 		}
-		var notes []app.APINote
+		var notes []api.Note
 		if err := c.call(ctx, http.MethodGet, "/api/history?max=20&"+name, nil, &notes); err != nil {
 			return q, err
 		}

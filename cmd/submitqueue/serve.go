@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/forge/local"
@@ -279,10 +279,10 @@ func clientToken(data string) (token, user string, err error) {
 	if f.User == "" {
 		f.User = userName()
 	}
-	switch t := os.Getenv(app.TokenVariable); {
+	switch t := os.Getenv(api.TokenVariable); {
 	case t != "" && len(t) < leastToken:
 		return "", "", fmt.Errorf("%s has %d characters, and could be guessed: take %d or more, such as those of openssl rand -hex 16; or leave it out, and the server makes one",
-			app.TokenVariable, len(t), leastToken)
+			api.TokenVariable, len(t), leastToken)
 	case t != "":
 		return t, f.User, nil
 	case f.Token != "":

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 )
 
@@ -186,7 +186,7 @@ func (s *serving) link() string {
 
 func (s *serving) queues() string {
 	c := &client{base: s.base, token: s.token}
-	var out []app.APIQueueSummary
+	var out []api.QueueSummary
 	if err := c.call(s.t.Context(), http.MethodGet, "/api/queues", nil, &out); err != nil {
 		s.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -48,7 +49,7 @@ type stackOptions struct {
 	Queues    []stackQueue
 	Receiver  map[string]forge.Receiver // of webhooks, by forge
 	Workers   workers.Controller        // nil: a pool of Runners
-	Requests  app.Requests              // of a forge without pull requests; nil: it has them
+	Requests  api.Requests              // of a forge without pull requests; nil: it has them
 	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
 	Identity  forge.Identity            // who makes commits; zero: as forge does
 	Signer    forge.Signer              // of commits; nil: they are not signed
@@ -287,10 +288,10 @@ func (s *stack) close() error {
 // lateSource is the queues, which are made after the server has its address.
 type lateSource struct{ s *stack }
 
-var _ app.Ledgers = lateSource{}
+var _ api.Ledgers = lateSource{}
 
 func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
-func (l lateSource) Brief(n string) (app.Brief, bool)       { return l.s.queues.Brief(n) }
+func (l lateSource) Brief(n string) (api.Brief, bool)       { return l.s.queues.Brief(n) }
 func (l lateSource) Queue(n string) (queue.QueueView, bool) { return l.s.queues.Queue(n) }
 func (l lateSource) Change(n, id string) (queue.View, bool) { return l.s.queues.Change(n, id) }
 func (l lateSource) Changed() <-chan struct{}               { return l.s.queues.Changed() }
@@ -303,9 +304,9 @@ func (l lateSource) History(ctx context.Context, n string, max int) ([]queue.Not
 func (l lateSource) Submit(ctx context.Context, n string, e queue.Event) error {
 	return l.s.queues.Submit(ctx, n, e)
 }
-func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (app.LedgerView, error) {
+func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (api.LedgerView, error) {
 	return l.s.queues.Ledger(ctx, n, what, most)
 }
-func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (app.ForgetView, error) {
+func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (api.ForgetView, error) {
 	return l.s.queues.Forgetting(ctx, n, f)
 }

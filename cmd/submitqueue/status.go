@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 	"golang.org/x/text/width"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 )
 
@@ -46,18 +46,18 @@ func (l *statusCommand) Run(ctx context.Context) error {
 	}
 	p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
 	if l.ID == "" {
-		var q app.APIQueue
+		var q api.Queue
 		if err := c.call(ctx, http.MethodGet, path, nil, &q); err != nil {
 			return err
 		}
 		p.queue(q)
 		return nil
 	}
-	var ch app.APIChange
+	var ch api.Change
 	if err := c.call(ctx, http.MethodGet, path, nil, &ch); err != nil {
 		return err
 	}
-	var notes []app.APINote
+	var notes []api.Note
 	if ch.ID != "" {
 		past := "/api/history?" + url.Values{"queue": {l.Queue}, "id": {ch.ID}, "max": {"200"}}.Encode()
 		if err := c.call(ctx, http.MethodGet, past, nil, &notes); err != nil {
@@ -93,7 +93,7 @@ type sheet struct {
 }
 
 // queue prints a line for each change, in order, then the latest verdicts.
-func (p sheet) queue(q app.APIQueue) {
+func (p sheet) queue(q api.Queue) {
 	if q.Away != "" {
 		p.text(q.Name+": "+q.Away, "")
 	}
@@ -160,7 +160,7 @@ func (p sheet) queue(q app.APIQueue) {
 }
 
 // failing says what of the target branch itself fails, on which commit, and when.
-func (p sheet) failing(f app.APIEvidence) string {
+func (p sheet) failing(f api.Evidence) string {
 	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), f.Commit[:min(len(f.Commit), 12)])
 	if !f.At.IsZero() {
 		text += ", " + p.ago(f.At)
@@ -177,14 +177,14 @@ func (p sheet) failing(f app.APIEvidence) string {
 	return text + ": " + last
 }
 
-func tipOf(q app.APIQueue) string {
+func tipOf(q api.Queue) string {
 	if q.Tip == "" {
 		return ""
 	}
 	return " at " + q.Tip[:min(len(q.Tip), 12)]
 }
 
-func stateOf(q app.APIQueue) string {
+func stateOf(q api.Queue) string {
 	state := "its checks are being compared with what has passed"
 	switch {
 	case !q.Configured:
@@ -205,7 +205,7 @@ func stateOf(q app.APIQueue) string {
 }
 
 // phaseOf returns where a change is in one word.
-func phaseOf(ch app.APIChange) string {
+func phaseOf(ch api.Change) string {
 	switch {
 	case ch.Phase == "":
 		return "refused"
@@ -220,7 +220,7 @@ func phaseOf(ch app.APIChange) string {
 }
 
 // whyOf returns why it is there in a few words.
-func whyOf(ch app.APIChange) string {
+func whyOf(ch api.Change) string {
 	switch {
 	case ch.Phase == "landed":
 		if ch.Verdict == nil || ch.Verdict.Commit == "" {
@@ -238,7 +238,7 @@ func whyOf(ch app.APIChange) string {
 }
 
 // sentence is a change in one line.
-func sentence(ch app.APIChange) string {
+func sentence(ch api.Change) string {
 	name := fmt.Sprintf("#%d", ch.Number)
 	if ch.Branch != "" {
 		name += " " + ch.Branch
@@ -302,7 +302,7 @@ func (p sheet) table(head []string, rows [][]string) {
 }
 
 // change prints all that is known of one change.
-func (p sheet) change(ch app.APIChange, notes []app.APINote) {
+func (p sheet) change(ch api.Change, notes []api.Note) {
 	if ch.ID == "" {
 		p.line(fmt.Sprintf("#%d: not in the queue", ch.Number))
 		if ch.Notice != nil {
@@ -320,8 +320,8 @@ func (p sheet) change(ch app.APIChange, notes []app.APINote) {
 	p.timeline(notes)
 }
 
-func (p sheet) reasons(ch app.APIChange) {
-	say := func(r *app.APIReason) {
+func (p sheet) reasons(ch api.Change) {
+	say := func(r *api.Reason) {
 		if r != nil && r.Text != "" {
 			text := r.Text
 			if at := p.clock(r.Until); at != "" {
@@ -347,7 +347,7 @@ func (p sheet) reasons(ch app.APIChange) {
 	}
 }
 
-func (p sheet) facts(ch app.APIChange) {
+func (p sheet) facts(ch api.Change) {
 	fact := func(name, value string) {
 		if value != "" {
 			p.line(fmt.Sprintf("  %-11s %s", name, value))
@@ -382,7 +382,7 @@ func (p sheet) facts(ch app.APIChange) {
 }
 
 // evidence prints what failed, with the last lines of the log.
-func (p sheet) evidence(ch app.APIChange) {
+func (p sheet) evidence(ch api.Change) {
 	if ch.Verdict == nil {
 		return
 	}
@@ -402,7 +402,7 @@ func (p sheet) evidence(ch app.APIChange) {
 	p.text(ch.Verdict.Text, "")
 }
 
-func (p sheet) builds(ch app.APIChange) {
+func (p sheet) builds(ch api.Change) {
 	if len(ch.Builds) == 0 {
 		return
 	}
@@ -423,7 +423,7 @@ func (p sheet) builds(ch app.APIChange) {
 }
 
 // timeline prints the history, the oldest first.
-func (p sheet) timeline(notes []app.APINote) {
+func (p sheet) timeline(notes []api.Note) {
 	if len(notes) == 0 {
 		return
 	}

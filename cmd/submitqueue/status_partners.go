@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // partners prints all with whom a change is built or lands, a fact for each kind.
-func (p sheet) partners(ch app.APIChange) {
+func (p sheet) partners(ch api.Change) {
 	if ch.Partners == nil {
 		return
 	}

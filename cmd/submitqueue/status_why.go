@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
 )
 
 // why prints why a change is where it is: what it waits for, why each of its
 // builds was started, and what the queue expects of it.
-func (p sheet) why(ch app.APIChange, notes []app.APINote) {
+func (p sheet) why(ch api.Change, notes []api.Note) {
 	if ch.ID == "" {
 		p.change(ch, nil)
 		return
@@ -45,7 +45,7 @@ func (p sheet) why(ch app.APIChange, notes []app.APINote) {
 }
 
 // next prints the numbers behind the plan's answer.
-func (p sheet) next(n *app.APINext) {
+func (p sheet) next(n *api.Next) {
 	if n == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (p sheet) next(n *app.APINext) {
 }
 
 // worth prints the parts of a build's value and what it assumes.
-func (p sheet) worth(w *app.APIWorth) {
+func (p sheet) worth(w *api.Worth) {
 	if w == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (p sheet) worth(w *app.APIWorth) {
 }
 
 // expects prints what the queue believes of a change.
-func (p sheet) expects(o *app.APIOutlook) {
+func (p sheet) expects(o *api.Outlook) {
 	if o == nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (p sheet) expects(o *app.APIOutlook) {
 		texts.Number(o.Trust.Threshold)+" on, and targets verified again from a chance of "+texts.Percent(o.Trust.Single)+" on")
 }
 
-func suspicion(d app.APISuspect) string {
+func suspicion(d api.Suspect) string {
 	text := "a build failed, and this change"
 	if d.Pair != "" {
 		text += " together with " + changeName(d.Pair)

@@ -13,8 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // tokenCommand keeps the tokens of a server, in its data folder. The server sees at once
@@ -185,7 +185,7 @@ func (l *tokenLinkCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var link app.APILink
+	var link api.Link
 	if err := c.call(ctx, http.MethodPost, "/api/link", nil, &link); err != nil {
 		return err
 	}

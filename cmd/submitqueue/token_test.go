@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // tokenCommands are commands of scripts that are about who asks.
@@ -145,7 +145,7 @@ func TestPublicServer(t *testing.T) {
 	if err := stranger.call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v %v", queues, err)
 	}
-	if err := stranger.call(t.Context(), http.MethodPost, "/api/pause", app.PauseCommand{Reason: "x"}, new(any)); err == nil {
+	if err := stranger.call(t.Context(), http.MethodPost, "/api/pause", api.PauseCommand{Reason: "x"}, new(any)); err == nil {
 		t.Error("everybody may pause")
 	}
 	c.end(syscall.SIGTERM)
@@ -157,7 +157,7 @@ func TestPublicServer(t *testing.T) {
 // The name in whose the server's own token commands is the file's, if that says one.
 func TestNameOfTheOwnToken(t *testing.T) {
 	data := t.TempDir()
-	t.Setenv(app.TokenVariable, "")
+	t.Setenv(api.TokenVariable, "")
 	token, name, err := clientToken(data)
 	if err != nil || len(token) < 20 || name != userName() {
 		t.Errorf("%q %q %v", token, name, err)
@@ -172,7 +172,7 @@ func TestNameOfTheOwnToken(t *testing.T) {
 	if token, name, err := clientToken(data); token != "kept" || name != "ann" || err != nil {
 		t.Errorf("%q %q %v", token, name, err)
 	}
-	t.Setenv(app.TokenVariable, "0123456789abcdef")
+	t.Setenv(api.TokenVariable, "0123456789abcdef")
 	if token, name, err := clientToken(data); token != "0123456789abcdef" || name != "ann" || err != nil {
 		t.Errorf("%q %q %v", token, name, err)
 	}

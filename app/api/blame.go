@@ -1,4 +1,4 @@
-package app
+package api
 
 import (
 	"time"
@@ -8,29 +8,29 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// APIBlame says who has turned the branch red, by now and lately.
-type APIBlame struct {
-	Queue  string    `json:"queue"`
-	Branch string    `json:"branch"`
-	Tip    string    `json:"tip,omitempty"`
-	Text   string    `json:"text"` // of what is red now, in words
-	Hunts  []APIHunt `json:"hunts"`
+// Blame says who has turned the branch red, by now and lately.
+type Blame struct {
+	Queue  string `json:"queue"`
+	Branch string `json:"branch"`
+	Tip    string `json:"tip,omitempty"`
+	Text   string `json:"text"` // of what is red now, in words
+	Hunts  []Hunt `json:"hunts"`
 }
 
-// APIHunt is one search: those that go on first.
-type APIHunt struct {
-	Tip      string       `json:"tip"`           // where the red was seen
-	Began    time.Time    `json:"began"`         // the first failure
-	Red      time.Time    `json:"red,omitzero"`  // more than a flake since then
-	Over     time.Time    `json:"over,omitzero"` // it has ended
-	End      string       `json:"end,omitempty"` // why: repaired, flaky, forced
-	Builds   int          `json:"builds"`        // made for it
-	Trails   []APITrail   `json:"trails"`        // what fails
-	Culprits []APICulprit `json:"culprits"`      // what turned it red
+// Hunt is one search: those that go on first.
+type Hunt struct {
+	Tip      string    `json:"tip"`           // where the red was seen
+	Began    time.Time `json:"began"`         // the first failure
+	Red      time.Time `json:"red,omitzero"`  // more than a flake since then
+	Over     time.Time `json:"over,omitzero"` // it has ended
+	End      string    `json:"end,omitempty"` // why: repaired, flaky, forced
+	Builds   int       `json:"builds"`        // made for it
+	Trails   []Trail   `json:"trails"`        // what fails
+	Culprits []Culprit `json:"culprits"`      // what turned it red
 }
 
-// APITrail is a step on targets that fails, with who may have turned it red.
-type APITrail struct {
+// Trail is a step on targets that fails, with who may have turned it red.
+type Trail struct {
 	Step     string   `json:"step"`
 	Targets  []string `json:"targets"`
 	Suspects []string `json:"suspects,omitempty"` // commits, oldest first; one: that is it
@@ -38,8 +38,8 @@ type APITrail struct {
 	Passes   bool     `json:"passes,omitempty"`   // by now
 }
 
-// APICulprit is a commit that turned the branch red, with the evidence.
-type APICulprit struct {
+// Culprit is a commit that turned the branch red, with the evidence.
+type Culprit struct {
 	Commit      string    `json:"commit"`
 	Subject     string    `json:"subject,omitempty"`
 	Author      string    `json:"author,omitempty"`
@@ -59,11 +59,11 @@ type APICulprit struct {
 	Later       []string  `json:"later,omitempty"` // commits behind it that a revert concerns
 	Text        string    `json:"text"`
 
-	Revert *APIRevert `json:"revert,omitempty"` // none is made, or not yet
+	Revert *Revert `json:"revert,omitempty"` // none is made, or not yet
 }
 
-// APIRevert is what is known of taking a culprit back.
-type APIRevert struct {
+// Revert is what is known of taking a culprit back.
+type Revert struct {
 	State     string   `json:"state"`               // trying, proven, fails, conflict, empty, unknown
 	On        string   `json:"on,omitempty"`        // the commit of the branch that it was made on
 	Commit    string   `json:"commit,omitempty"`    // that it made
@@ -76,38 +76,38 @@ type APIRevert struct {
 	Trouble   string   `json:"trouble,omitempty"` // why somebody has to
 }
 
-func (s *API) apiBlame(c echo.Context) error {
-	v, err := s.named(c.QueryParam("queue"))
+func (s *Handlers) blame(c echo.Context) error {
+	v, err := s.Named(c.QueryParam("queue"))
 	if err != nil {
 		return err
 	}
-	return answer(c, s.apiBlameOf(v))
+	return answer(c, s.blameOf(v))
 }
 
-func (s *API) apiBlameOf(v queue.QueueView) APIBlame {
-	out := APIBlame{Queue: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Text: s.o.Words.Reason(queue.Change{}, v.Blame), Hunts: []APIHunt{}}
+func (s *Handlers) blameOf(v queue.QueueView) Blame {
+	out := Blame{Queue: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Text: s.o.Words.Reason(queue.Change{}, v.Blame), Hunts: []Hunt{}}
 	for i := range v.Hunts {
 		h := &v.Hunts[i]
-		x := APIHunt{Tip: string(h.Tip), Began: moment(h.Began), Red: moment(h.Red), Over: moment(h.Over), End: string(h.End), Builds: h.Builds,
-			Trails: []APITrail{}, Culprits: []APICulprit{}}
+		x := Hunt{Tip: string(h.Tip), Began: moment(h.Began), Red: moment(h.Red), Over: moment(h.Over), End: string(h.End), Builds: h.Builds,
+			Trails: []Trail{}, Culprits: []Culprit{}}
 		for j := range h.Trails {
 			t := &h.Trails[j]
-			a := APITrail{Step: t.Step, Targets: t.Targets, Beyond: t.Beyond, Passes: t.Over != 0}
+			a := Trail{Step: t.Step, Targets: t.Targets, Beyond: t.Beyond, Passes: t.Over != 0}
 			for _, p := range h.Suspects(t) {
 				a.Suspects = append(a.Suspects, string(p.Commit))
 			}
 			x.Trails = append(x.Trails, a)
 		}
 		for _, p := range h.Culprits {
-			x.Culprits = append(x.Culprits, s.apiCulpritOf(p))
+			x.Culprits = append(x.Culprits, s.culpritOf(p))
 		}
 		out.Hunts = append(out.Hunts, x)
 	}
 	return out
 }
 
-func (s *API) apiCulpritOf(p queue.Culprit) APICulprit {
-	out := APICulprit{Commit: string(p.Commit), Subject: p.Subject, Author: p.Author, Number: p.Number, Change: string(p.Change),
+func (s *Handlers) culpritOf(p queue.Culprit) Culprit {
+	out := Culprit{Commit: string(p.Commit), Subject: p.Subject, Author: p.Author, Number: p.Number, Change: string(p.Change),
 		Steps: p.Names, Targets: p.Targets, Found: moment(p.Found), FailedBuild: string(p.Failed.Build), FailedAt: moment(p.Failed.At),
 		Tail: p.Failed.Tail, Tries: p.Failed.Tries, GreenCommit: string(p.Green.Commit), GreenBuild: string(p.Green.Build), GreenAt: moment(p.Green.At),
 		Text: s.o.Words.Reason(queue.Change{}, queue.Reason{Code: queue.ReasonBlame, Culprits: []queue.Culprit{p}})}
@@ -118,7 +118,7 @@ func (s *API) apiCulpritOf(p queue.Culprit) APICulprit {
 		out.Later = append(out.Later, string(l.Commit))
 	}
 	if r := p.Revert; r != nil {
-		out.Revert = &APIRevert{State: string(r.State), On: string(r.On), Commit: string(r.Commit), Change: string(r.Change), Conflicts: r.Conflicts,
+		out.Revert = &Revert{State: string(r.State), On: string(r.On), Commit: string(r.Commit), Change: string(r.Change), Conflicts: r.Conflicts,
 			Failed: r.Failed, Number: r.Number, URL: r.URL, Landing: r.Landing, Trouble: r.Trouble}
 	}
 	return out

@@ -1,4 +1,4 @@
-package app
+package api
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ import (
 // an older version's record, the agent's.
 func TestLedgerKeyTellsHostAndRenewals(t *testing.T) {
 	e := queue.Entry{Passed: 1000, Confirmed: 5000, Machine: "m1-2", Host: "m1", Failures: []queue.Failure{{Machine: "m2-1", Host: "m2"}, {Machine: "old-1"}}}
-	k := apiLedgerKeyOf(LedgerKey{Entry: e})
+	k := ledgerKeyOf(LedgerKey{Entry: e})
 	if k.Host != "m1" || k.Confirmed.UnixMilli() != 5000 || k.Failures[0].Host != "m2" || k.Failures[1].Host != "old-1" {
 		t.Errorf("%+v", k)
 	}
 	e.Host, e.Confirmed = "", 0
-	if k := apiLedgerKeyOf(LedgerKey{Entry: e}); k.Host != "m1-2" || !k.Confirmed.IsZero() {
+	if k := ledgerKeyOf(LedgerKey{Entry: e}); k.Host != "m1-2" || !k.Confirmed.IsZero() {
 		t.Errorf("%+v", k)
 	}
 }

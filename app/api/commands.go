@@ -1,4 +1,4 @@
-package app
+package api
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 // the command line the one that it sends.
 const TokenVariable = "SUBMITQUEUE_TOKEN"
 
-// apiEvent begins the ids of commands over HTTP.
-const apiEvent = "api-"
+// EventPrefix begins the ids of commands over HTTP.
+const EventPrefix = "api-"
 
 // maxCommandBody bounds a command's body.
 const maxCommandBody = 64 << 10
@@ -63,10 +63,10 @@ type ResumeCommand struct {
 	User  string `json:"user"`
 }
 
-// APIAccepted says that a command is in the queue's inbox. What came of it is
+// Accepted says that a command is in the queue's inbox. What came of it is
 // seen at GET /api/change once `answered` there is not before `at`, and of a
 // command about the queue at GET /api/queue.
-type APIAccepted struct {
+type Accepted struct {
 	Queue  string    `json:"queue"`
 	Number int       `json:"number,omitempty"`
 	Event  string    `json:"event"`          // id; the same for a repeated command
@@ -96,7 +96,7 @@ const freshLimit = 5 * time.Second
 // branchPrefix may be before a branch, and tells one that is called 7 from request 7.
 const branchPrefix = "refs/heads/"
 
-func (s *API) apiLand(c echo.Context) error {
+func (s *Handlers) land(c echo.Context) error {
 	var cmd LandCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -112,15 +112,15 @@ func (s *API) apiLand(c echo.Context) error {
 	cmd.User, cmd.note = s.as(c, cmd.User)
 	switch {
 	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
-		return &problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
+		return &Problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
 	case (cmd.Number > 0) == (cmd.Branch != ""):
-		return &problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
+		return &Problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
 	case cmd.Branch != "" && local == nil:
-		return &problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then land its `number`."}
+		return &Problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then land its `number`."}
 	case cmd.Branch != "" && (!plainName(cmd.Branch, 255) || strings.HasPrefix(cmd.Branch, "-")):
-		return &problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", tail(cmd.Branch, 255))}
+		return &Problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", Tail(cmd.Branch, 255))}
 	case local != nil && cmd.Branch == local.Base():
-		return &problem{http.StatusBadRequest, cmd.Branch + " is the branch that changes land on: name the branch of a change."}
+		return &Problem{http.StatusBadRequest, cmd.Branch + " is the branch that changes land on: name the branch of a change."}
 	}
 	at := s.now()
 	if local != nil {
@@ -132,7 +132,7 @@ func (s *API) apiLand(c echo.Context) error {
 		return err
 	}
 	if q.Main.Tip != "" && q.Main.Config == nil {
-		return &problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
+		return &Problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
 			queue.ConfigPath + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
 			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
@@ -157,11 +157,11 @@ func (s *API) apiLand(c echo.Context) error {
 			land.Comment = forge.RequestComment(land.Number, asked) // the same command, should the forge bring it, too
 		}
 	}
-	return s.submit(c, q.Name, land, APIAccepted{At: moment(at), Note: cmd.note})
+	return s.submit(c, q.Name, land, Accepted{At: moment(at), Note: cmd.note})
 }
 
 // openRequest opens, or finds, the request of a forge without pull requests.
-func (s *API) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
+func (s *Handlers) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
 	branch := cmd.Branch
 	if branch == "" {
 		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
@@ -175,12 +175,12 @@ func (s *API) openRequest(ctx context.Context, name string, cmd LandCommand, com
 	}
 	switch {
 	case errors.Is(err, forge.ErrNotFound) && branch == "":
-		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}
+		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}
 	case errors.Is(err, forge.ErrNotFound):
-		return 0, &problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
+		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
 	case err != nil:
-		s.log.Warn("a request to land cannot be opened", "queue", name, "error", err)
-		return 0, &problem{http.StatusServiceUnavailable, fmt.Sprintf("The branch %q cannot be read now. Try again; the server's log says why.", branch)}
+		s.o.Log.Warn("a request to land cannot be opened", "queue", name, "error", err)
+		return 0, &Problem{http.StatusServiceUnavailable, fmt.Sprintf("The branch %q cannot be read now. Try again; the server's log says why.", branch)}
 	}
 	return number, nil
 }
@@ -188,7 +188,7 @@ func (s *API) openRequest(ctx context.Context, name string, cmd LandCommand, com
 // fresh returns the queue once it has seen where its target branch is now.
 // Nobody says when a plain repository is pushed to, and a command rests on what
 // whoever gives it sees there.
-func (s *API) fresh(ctx context.Context, q Brief) (Brief, error) {
+func (s *Handlers) fresh(ctx context.Context, q Brief) (Brief, error) {
 	ctx, cancel := context.WithTimeout(ctx, freshLimit)
 	defer cancel()
 	told := false
@@ -203,7 +203,7 @@ func (s *API) fresh(ctx context.Context, q Brief) (Brief, error) {
 			return q, nil // the queue says by itself that it cannot read the branch
 		}
 		if !told {
-			moved := queue.Event{ID: apiEvent + s.o.Random(), At: s.now(), Body: queue.MainMoved{Branch: q.Main.Branch}}
+			moved := queue.Event{ID: EventPrefix + s.o.Random(), At: s.now(), Body: queue.MainMoved{Branch: q.Main.Branch}}
 			if err := s.o.Source.Submit(ctx, q.Name, moved); err != nil {
 				return q, s.notStored(q.Name, err)
 			}
@@ -217,7 +217,7 @@ func (s *API) fresh(ctx context.Context, q Brief) (Brief, error) {
 	}
 }
 
-func (s *API) apiCancel(c echo.Context) error {
+func (s *Handlers) cancel(c echo.Context) error {
 	var cmd CancelCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -225,38 +225,38 @@ func (s *API) apiCancel(c echo.Context) error {
 	user, note := s.as(c, cmd.User)
 	switch {
 	case (cmd.Number > 0) == (cmd.ID != ""):
-		return &problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
+		return &Problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
 	}
 	id := cmd.ID
 	if id == "" {
 		id = strconv.Itoa(cmd.Number)
 	}
-	q, v, err := s.changeNamed(cmd.Queue, id)
+	q, v, err := s.ChangeNamed(cmd.Queue, id)
 	if err != nil {
 		return err
 	}
 	if v.Change.ID == "" {
-		return &problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue.", v.Change.Number)}
+		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue.", v.Change.Number)}
 	}
 	if v.Change.Phase.Final() {
-		return &problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
+		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
 	}
-	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, APIAccepted{At: moment(s.now()), Note: note})
+	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, Accepted{At: moment(s.now()), Note: note})
 }
 
-func (s *API) apiPause(c echo.Context) error {
+func (s *Handlers) pause(c echo.Context) error {
 	var cmd PauseCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
 	}
 	reason := strings.Join(strings.Fields(cmd.Reason), " ") // one line: a second one could be another command
 	if reason == "" {
-		return &problem{http.StatusBadRequest, "Say why in `reason`: it is shown to everybody who waits."}
+		return &Problem{http.StatusBadRequest, "Say why in `reason`: it is shown to everybody who waits."}
 	}
 	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue pause "+reason)
 }
 
-func (s *API) apiResume(c echo.Context) error {
+func (s *Handlers) resume(c echo.Context) error {
 	var cmd ResumeCommand
 	if err := readCommand(c, &cmd); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (s *API) apiResume(c echo.Context) error {
 }
 
 // aboutQueue puts a command into the inbox that is given on no pull request.
-func (s *API) aboutQueue(c echo.Context, name, said, command string) error {
+func (s *Handlers) aboutQueue(c echo.Context, name, said, command string) error {
 	user, note := s.as(c, said)
 	q, err := s.name(name)
 	if err != nil {
@@ -278,32 +278,32 @@ func (s *API) aboutQueue(c echo.Context, name, said, command string) error {
 			return err
 		}
 	}
-	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, APIAccepted{At: moment(at), Note: note})
+	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, Accepted{At: moment(at), Note: note})
 }
 
 // submit puts a command into a queue's inbox as if it had been a comment, and completes the
 // answer. The comment's id is the event's: no forge has such a comment.
-func (s *API) submit(c echo.Context, name string, e queue.Commented, a APIAccepted) error {
+func (s *Handlers) submit(c echo.Context, name string, e queue.Commented, a Accepted) error {
 	key := c.Request().Header.Get("Idempotency-Key")
 	if key == "" {
 		key = s.o.Random()
 	}
-	id := apiEvent + string(queue.DigestOf("api1", key, name, strconv.Itoa(e.Number), e.Author, e.Body)[:24])
+	id := EventPrefix + string(queue.DigestOf("api1", key, name, strconv.Itoa(e.Number), e.Author, e.Body)[:24])
 	if e.Comment == "" {
 		e.Comment = id
 	}
 	if err := s.o.Source.Submit(c.Request().Context(), name, queue.Event{ID: id, At: s.now(), Body: e}); err != nil {
 		return s.notStored(name, err)
 	}
-	s.log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
+	s.o.Log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
 	a.Queue, a.Number, a.Event, a.User = name, e.Number, id, e.Author
-	writeJSON(c.Response(), http.StatusAccepted, a)
+	WriteJSON(c.Response(), http.StatusAccepted, a)
 	return nil
 }
 
-func (s *API) notStored(name string, err error) error {
-	s.log.Warn("a command cannot be stored", "queue", name, "error", err)
-	return &problem{http.StatusServiceUnavailable, "The command is not stored. Try again, with the same Idempotency-Key if there was one; /readyz says what is wrong."}
+func (s *Handlers) notStored(name string, err error) error {
+	s.o.Log.Warn("a command cannot be stored", "queue", name, "error", err)
+	return &Problem{http.StatusServiceUnavailable, "The command is not stored. Try again, with the same Idempotency-Key if there was one; /readyz says what is wrong."}
 }
 
 func readCommand(c echo.Context, into any) error {
@@ -318,9 +318,9 @@ func readCommand(c echo.Context, into any) error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &problem{http.StatusRequestEntityTooLarge, "The body is larger than any command."}
+		return &Problem{http.StatusRequestEntityTooLarge, "The body is larger than any command."}
 	case err != nil:
-		return &problem{http.StatusBadRequest, "The body is not the JSON of a command: " + err.Error() + "."}
+		return &Problem{http.StatusBadRequest, "The body is not the JSON of a command: " + err.Error() + "."}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package api
 
 import (
 	"bytes"
@@ -41,19 +41,24 @@ type reply struct {
 	err   error
 }
 
-// stampOf names what is shown of a queue; "" where that is not known.
-func stampOf(v queue.QueueView) string {
+// StampOf names what is shown of a queue; "" where that is not known.
+func StampOf(v queue.QueueView) string {
 	if v.Version == 0 {
 		return ""
 	}
 	return fmt.Sprint(v.Version, "\x00", v.Waits, "\x00", strings.Join(v.Trouble, "\x00"))
 }
 
-// shared returns the answer of a name to the facts of a stamp, which is made unless
+// Shared returns the answer of a name to the facts of a stamp, which is made unless
 // somebody has it made, or is about to.
-func (s *API) shared(name, stamp string, render func(io.Writer) error) (*reply, error) {
+func (s *Handlers) Shared(name, stamp string, render func(io.Writer) error) ([]byte, error) {
+	b, err := s.shared(name, stamp, render)
+	return b.data, err
+}
+
+func (s *Handlers) shared(name, stamp string, render func(io.Writer) error) (*reply, error) {
 	now := s.o.Now()
-	b := &reply{stamp: stamp, began: now, done: make(chan struct{}), err: errPanicked}
+	b := &reply{stamp: stamp, began: now, done: make(chan struct{}), err: ErrPanicked}
 	if stamp == "" {
 		b.make(render)
 		return b, b.err
@@ -87,7 +92,7 @@ func (b *reply) make(render func(io.Writer) error) {
 }
 
 // sharedJSON answers with what of makes, unless whoever asks has it already.
-func (s *API) sharedJSON(c echo.Context, name, stamp string, of func() any) error {
+func (s *Handlers) sharedJSON(c echo.Context, name, stamp string, of func() any) error {
 	b, err := s.shared(name, stamp, func(w io.Writer) error { return json.NewEncoder(w).Encode(of()) })
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package app
+package api
 
 import (
 	"net/http"
@@ -26,60 +26,60 @@ func fullOf(c echo.Context) (bool, error) {
 	case "1":
 		return true, nil
 	}
-	return false, &problem{http.StatusBadRequest, "full is 1 for everything that is known of each change, or left out."}
+	return false, &Problem{http.StatusBadRequest, "full is 1 for everything that is known of each change, or left out."}
 }
 
-// apiQueueShort is apiQueueOf in short.
-func (s *API) apiQueueShort(v queue.QueueView) APIQueue {
+// queueShort is queueOf in short.
+func (s *Handlers) queueShort(v queue.QueueView) Queue {
 	list := v
 	list.Order, list.Recent, list.MainBuilds = nil, nil, nil
-	q := s.apiQueueOf(list)
-	q.APIQueueSummary = s.summaryOf(v)
+	q := s.queueOf(list)
+	q.QueueSummary = s.summaryOf(v)
 	q.Verdicts = len(v.Recent)
 	q.RedTargets = q.RedTargets[:min(len(q.RedTargets), shortNames)]
 	if q.Upgrade != nil {
 		q.Upgrade.RedTargets = q.Upgrade.RedTargets[:min(len(q.Upgrade.RedTargets), shortNames)]
 	}
-	q.MainBuilds = apiBuildsShort(v.MainBuilds)
+	q.MainBuilds = buildsShort(v.MainBuilds)
 	for _, c := range v.Order {
-		q.Order = append(q.Order, s.apiChangeShort(c))
+		q.Order = append(q.Order, s.changeShort(c))
 	}
 	for _, c := range v.Recent[:min(len(v.Recent), shortRecent)] {
-		q.Recent = append(q.Recent, s.apiChangeShort(queue.View{Change: c}))
+		q.Recent = append(q.Recent, s.changeShort(queue.View{Change: c}))
 	}
 	return q
 }
 
-func (s *API) apiChangeShort(v queue.View) APIChange {
+func (s *Handlers) changeShort(v queue.View) Change {
 	c := v.Change
-	out := APIChange{
+	out := Change{
 		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
-		Lane: c.Lane, Base: c.Base, Parent: c.Parent, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.apiReasonShort(c, c.Reason),
-		Position: v.Position, Total: v.Total, Builds: apiBuildsShort(v.Builds), Attempts: c.Builds,
+		Lane: c.Lane, Base: c.Base, Parent: c.Parent, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.reasonShort(c, c.Reason),
+		Position: v.Position, Total: v.Total, Builds: buildsShort(v.Builds), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),
-		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.apiReasonShort(c, v.Notice), NoticeTo: v.NoticeTo, Answered: moment(v.Answered),
+		Forecast: s.o.Words.Forecast(v.Forecast, s.now()), Notice: s.reasonShort(c, v.Notice), NoticeTo: v.NoticeTo, Answered: moment(v.Answered),
 	}
 	if len(v.Waits) > 0 {
-		out.Waits = []APIReason{*s.apiReasonShort(c, v.Waits[0])}
+		out.Waits = []Reason{*s.reasonShort(c, v.Waits[0])}
 	}
 	if c.Phase == queue.Landed && c.Verdict != nil {
-		out.Verdict = &APIVerdict{Commit: string(c.Verdict.Commit), Tested: c.Verdict.Tested, Keys: c.Verdict.Keys, Reused: c.Verdict.Reused}
+		out.Verdict = &Verdict{Commit: string(c.Verdict.Commit), Tested: c.Verdict.Tested, Keys: c.Verdict.Keys, Reused: c.Verdict.Reused}
 	}
 	return out
 }
 
-func (s *API) apiReasonShort(c queue.Change, r queue.Reason) *APIReason {
+func (s *Handlers) reasonShort(c queue.Change, r queue.Reason) *Reason {
 	if r.Code == "" {
 		return nil
 	}
-	return &APIReason{Code: string(r.Code), Short: s.o.Words.Short(c, r), Until: moment(r.Until)}
+	return &Reason{Code: string(r.Code), Short: s.o.Words.Short(c, r), Until: moment(r.Until)}
 }
 
-func apiBuildsShort(views []queue.BuildView) []APIBuild {
-	var out []APIBuild
+func buildsShort(views []queue.BuildView) []Build {
+	var out []Build
 	for _, v := range views {
 		b := v.Build
-		out = append(out, APIBuild{ID: string(b.ID), Commit: string(b.Commit), Attempt: b.Attempt, Steps: len(b.Jobs), Done: v.Done,
+		out = append(out, Build{ID: string(b.ID), Commit: string(b.Commit), Attempt: b.Attempt, Steps: len(b.Jobs), Done: v.Done,
 			Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected)})
 	}
 	return out
