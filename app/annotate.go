@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // place is a line of output that says where: "cart/cart.go:12:3: text", as
@@ -42,7 +43,7 @@ func annotations(c queue.Change) []forge.Annotation {
 			if text == "" {
 				text = "It left no output."
 			}
-			found = []forge.Annotation{{Path: queue.ConfigPath, Line: 1, Title: title, Message: text, Details: lastLines(f.Output(), mostRaw)}}
+			found = []forge.Annotation{{Path: config.Path, Line: 1, Title: title, Message: text, Details: lastLines(f.Output(), mostRaw)}}
 		}
 		out = append(out, found...)
 	}

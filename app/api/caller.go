@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/submitqueue/submitqueue/app/access"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // as returns in whose name a command is given: the token's. Commands of older clients name
@@ -30,7 +30,7 @@ func (s *Handlers) laneRefused(c echo.Context, q Brief, name string) error {
 	}
 	if lane, known := q.Main.Config.Queue.Lane(name); known && !lane.Least.Allows(role, who.Name, nil) {
 		return &Problem{http.StatusForbidden, "The lane " + name + " is not for the token of " + who.Name + ", whose role is " + string(who.Role) +
-			": " + queue.ConfigPath + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
+			": " + config.Path + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
 	}
 	return nil
 }

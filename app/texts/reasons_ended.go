@@ -1,6 +1,9 @@
 package texts
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
 
 // reasonsEnded has the words for verdicts.
 func reasonsEnded() []reasonRow {
@@ -85,8 +88,8 @@ func reasonsEnded() []reasonRow {
 }
 
 func failed(w voice, r queue.Reason) string {
-	if len(r.Names) > 0 && r.Names[0] == queue.ConfigPath {
-		return "Its " + w.code(queue.ConfigPath) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
+	if len(r.Names) > 0 && r.Names[0] == config.Path {
+		return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
 	}
 	return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + w.again() +
 		" If you believe that it failed by chance, " + w.retry() + " runs it again."

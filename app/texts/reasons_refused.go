@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // reasonsRefused has the words for commands that were not followed.
@@ -61,7 +62,7 @@ func reasonsRefused() []reasonRow {
 		{code: queue.ReasonNoConfig, doc: "reasons#no-config",
 			title: "the target branch has no valid configuration",
 			full: func(w voice, r queue.Reason) string {
-				return "The target branch has no configuration that can be used. Add a valid " + w.code(queue.ConfigPath) + " there (" +
+				return "The target branch has no configuration that can be used. Add a valid " + w.code(config.Path) + " there (" +
 					w.command("submitqueue validate") + " checks it), then " + w.land() + "." + w.quoted(r.Detail)
 			}},
 		{code: queue.ReasonUnknown, doc: "reasons#unknown-command",
@@ -135,7 +136,7 @@ func reasonsRefused() []reasonRow {
 func noPermission(w voice, r queue.Reason) string {
 	level := "more"
 	if len(r.Names) > 1 {
-		if who := strings.Fields(r.Names[1]); len(who) > 1 || len(who) == 1 && queue.RoleLevel(who[0]) == 0 {
+		if who := strings.Fields(r.Names[1]); len(who) > 1 || len(who) == 1 && config.RoleLevel(who[0]) == 0 {
 			return listed(w, r, who)
 		}
 		level = w.code(r.Names[1])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // reasonsWaiting has the words for what a change in the queue waits for. Numbers that
@@ -212,7 +213,7 @@ func quota(w voice, r queue.Reason) string {
 		return "Waits for a build of its quota to end."
 	}
 	text := "Waits for its quota " + w.code(r.Names[0]) + ": of its changes' builds, " + w.code(r.Names[1]) + " may run at a time"
-	if r.Names[2] == string(queue.WhenContended) {
+	if r.Names[2] == string(config.WhenContended) {
 		text += " while others wait for a runner"
 	}
 	return text + "."
