@@ -92,7 +92,7 @@ func NewOwner(o OwnerOptions) *Owner {
 // it, until ctx ends. It returns nil then: what is under way is carried on
 // from the stored state by whoever is next.
 func (o *Owner) Run(ctx context.Context) error {
-	if f, ok := o.Forge.(forge.Limited); ok {
+	if f := o.Forge.Capabilities().Limited; f != nil {
 		defer o.Metrics.watchLimits(f)()
 	}
 	var wg sync.WaitGroup

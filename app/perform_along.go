@@ -58,8 +58,8 @@ func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []
 // along returns the branches that move with main, and whose they are: none where that
 // would not make the forge show their pull requests as merged.
 func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
-	f, ok := p.Forge.(forge.Closer)
-	if !ok {
+	f := p.Forge.Capabilities().Closer
+	if f == nil {
 		return nil, nil, nil // it shows what we tell it
 	}
 	type branch struct {

@@ -15,6 +15,8 @@ import (
 // wreck is a forge that panics when it is asked where its repository is.
 type wreck struct{ forge.Forge }
 
+func (wreck) Capabilities() forge.Capabilities { return forge.Capabilities{} }
+
 func (wreck) Remote(context.Context) (forge.Remote, error) { panic("wrecked") }
 
 // What panics while a group is merged fails each of its actions, and the process

@@ -25,8 +25,8 @@ func revertBranch(target string, culprit queue.CommitID) string {
 // written only while no pull request of it is open: what people have added to one stays.
 func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (queue.Body, error) {
 	out := queue.Proposed{Action: key, Hunt: t.Hunt, Commit: t.Commit}
-	f, ok := p.Forge.(forge.Proposer)
-	if !ok {
+	f := p.Forge.Capabilities().Proposer
+	if f == nil {
 		out.Refused = "this forge opens no pull requests for the queue"
 		return out, nil
 	}

@@ -15,9 +15,10 @@ type Move struct {
 	To     queue.CommitID
 }
 
-// Closer is implemented by a Forge that sees by itself that a pull request is
-// merged, by its head being on the branch, and so does not see one whose change
-// landed as another commit. Errors as in Forge.
+// Closer is a Forge that sees by itself that a pull request is merged, by its head being
+// on the branch, and so does not see one whose change landed as another commit. Without
+// it, the forge shows what Publish tells it: nothing is closed, moved along with main, or
+// deleted after a landing. Errors as in Forge.
 type Closer interface {
 	// Close closes an open pull request that has landed and that the forge does not
 	// show as merged, and labels it. Closed or merged already is no error.

@@ -9,8 +9,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-var _ forge.Proposer = (*Forge)(nil)
-
 // proposer is the author of what the queue proposes.
 const proposer = "submitqueue"
 
