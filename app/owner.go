@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -26,7 +27,7 @@ type OwnerOptions struct {
 	Store     queue.Store
 	Archive   queue.Archive // of the same store; nil: Store itself, where it is one, else passes expire though they are used
 	Forge     forge.Forge
-	Mirror    *forge.Mirror
+	Mirror    *mirror.Mirror
 	Workers   workers.Controller
 	Analyzers Analyzers
 	Texts     TextOptions // without Now

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -68,7 +69,7 @@ func (p *performer) stageRevert(ctx context.Context, branch string, t queue.Prop
 	if err := errors.Join(p.prepare(ctx), p.hold(ctx, t.On, t.Commit)); err != nil {
 		return err
 	}
-	made, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(t.Pick, t.On)})
+	made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(t.Pick, t.On)})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -141,7 +142,7 @@ func (p *performer) clashes(ctx context.Context, t queue.Inspect, pr forge.PullR
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(k, now.tip)})
+	merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,36 @@
-// Package forge is what the queue needs of a code host: a small port (Forge),
-// the intake of its webhooks (Receiver), and the bare git mirror (Mirror) in
-// which all merging is done. A mirror can be lost: all of it is fetched, or follows
-// from what is fetched. Damage is suspected by what git says (Suspect), looked into
-// (Examine), and mended by a new mirror in the place of the old one (Heal).
+// Package forge is the port to a code host: what the queue needs of one, and nothing of
+// how a certain one does it. Forge has the verbs that every host has, Capabilities the
+// ones that only some have, and Receiver reads webhooks.
 //
-// Adapters live in forge/github and forge/local; stateful fakes over HTTP with
-// real git repositories behind them live in forge/forgetest.
+// Git is not here: fetching, merging, checking out and pushing are the same for every
+// host, and are in forge/mirror. The port gives the mirror an address with credentials
+// (Remote), and takes the errors below from it.
+//
+// # A worked example
+//
+// A comment "/land" on pull request 7 comes as a webhook: Receiver.Receive makes it a
+// queue.Commented. The service calls PullRequest(7) and Permission of the author, and,
+// if Capabilities().Requirer is not nil, Unmet. It answers with Reactor.React where there
+// is one, and keeps one comment (Comment) and one check run (Check) up to date; where
+// there is a Publisher, it calls that in place of both. It fetches the head by
+// PullRequest.HeadRef from Remote, and pushes main there. After the landing, Closer closes
+// the pull request if the host does not see that its content is on main. What webhooks
+// have lost is found by Missed.
+//
+// # How do I add a forge?
+//
+// One package below forge, named after its host. It implements Forge and, if the host
+// sends webhooks, Receiver; its method Capabilities fills in what else it can do; its test
+// calls conform.Run (forge/forgetest/conform) with verbs to act as people do there.
+// cmd/submitqueue makes one in the place where github.New is called, and
+// registers its Receiver under its name. Nothing else knows that it is there: the service
+// asks no Forge for an interface that is not in Capabilities, which a test here keeps.
+//
+// # How do I add a capability?
+//
+// One interface in capabilities.go or a file of its own, of which the comment says what
+// the service does without it, one field of Capabilities, and the checks of its promises
+// in conform.
 package forge
 
 import (

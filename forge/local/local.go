@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -24,7 +25,7 @@ var _ forge.Forge = (*Forge)(nil)
 
 // Forge is a git repository on this machine.
 type Forge struct {
-	store *forge.Store
+	store *mirror.Store
 	path  string
 	base  string
 	now   func() time.Time
@@ -44,7 +45,7 @@ func New(ctx context.Context, path, base string) (*Forge, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
 	}
-	store, err := forge.OpenStore(ctx, path)
+	store, err := mirror.OpenStore(ctx, path)
 	if err != nil {
 		return nil, err
 	}
