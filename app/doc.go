@@ -4,7 +4,7 @@
 //
 // What happens after a comment says /land, file by file:
 //
-//	intake.go         the webhook's signature is checked; the comment is appended to the queue's inbox
+//	package intake    the webhook's signature is checked; the comment is appended to the queue's inbox
 //	owner.go          the owner of the queue reads the inbox
 //	turn.go           one turn: speculation.Step folds the event; state and actions are stored in one write
 //	perform_forge.go  Inspect: who said it, what is the pull request? The answer is an event
@@ -46,5 +46,5 @@
 //
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
-// spooled (intake_drain.go) and turns stop; nothing is forgotten.
+// spooled (drain.go of package intake) and turns stop; nothing is forgotten.
 package app

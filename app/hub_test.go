@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -49,7 +50,7 @@ type hub struct {
 	stop    func()
 	ci      *forgeci.Controller
 	options hubOptions
-	intake  *app.Intake
+	intake  *intake.Intake
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -186,8 +187,8 @@ func (h *hub) start(o hubOptions) {
 		Texts: texts.Options{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready, Public: true,
-		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
-			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
+		Log: h.log, Intake: h.intakeOf(intake.Options{
+			Hooks:    map[string]intake.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())
 	h.github.SetWebhook("http://"+h.server.Addr()+"/webhook", hubSecret)

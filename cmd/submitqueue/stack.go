@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
@@ -93,7 +94,7 @@ type stack struct {
 	closes []func() error // in the order of making
 	serve  chan error
 
-	intake *app.Intake // of webhooks; nil: there are none
+	intake *intake.Intake // of webhooks; nil: there are none
 }
 
 // startStack starts a server; close ends it. What it has stored survives.
@@ -154,17 +155,17 @@ func startStack(ctx context.Context, o stackOptions) (_ *stack, err error) {
 	}
 	s.set = &queueSet{s: s, o: o, name: name, share: share, metrics: metrics}
 	s.closes = append(s.closes, s.set.close)
-	hooks := map[string]app.Hook{}
+	hooks := map[string]intake.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = app.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
+		hooks[name] = intake.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
 	}
-	var intake http.Handler
+	var hook http.Handler
 	if len(hooks) > 0 {
-		s.intake = app.NewIntake(app.IntakeOptions{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
-		intake = s.intake
+		s.intake = intake.New(intake.Options{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
+		hook = s.intake
 	}
 
-	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: intake,
+	s.server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: hook,
 		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
 	if err := s.server.Listen(); err != nil {
 		return nil, err
@@ -257,7 +258,7 @@ func drainSpool(ctx context.Context, from *spool.Spool, to queue.Store, m *app.M
 	for {
 		m.SetSpool(from.Len())
 		if from.Len() > 0 {
-			if n, err := app.DrainSpool(ctx, from, to, log); err == nil && n > 0 {
+			if n, err := intake.Drain(ctx, from, to, log); err == nil && n > 0 {
 				log.Info("spooled deliveries are in their inboxes", "count", n)
 			}
 		}

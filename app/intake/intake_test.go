@@ -1,4 +1,4 @@
-package app_test
+package intake_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
@@ -27,7 +28,17 @@ import (
 )
 
 // noon is the moment of all requests under test.
+const secretOfTests = "the secret of the webhook"
+
 func noon() time.Time { return time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC) }
+
+// exposition returns what the metrics show.
+func exposition(t *testing.T, m *app.Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
+}
 
 // paperForge reads deliveries of its own small JSON; the signature is the word
 // "right".
@@ -157,13 +168,13 @@ type intakeStand struct {
 	metrics *app.Metrics
 	logs    *bytes.Buffer
 	server  *httptest.Server
-	intake  *app.Intake
+	intake  *intake.Intake
 }
 
 func newIntakeStand(t *testing.T) *intakeStand {
 	s := &intakeStand{inbox: &intakeInbox{}, spool: &intakeSpool{}, metrics: app.NewMetrics(), logs: &bytes.Buffer{}}
-	s.intake = app.NewIntake(app.IntakeOptions{
-		Hooks: map[string]app.Hook{"paper": {Receiver: paperForge{}, Queues: map[string][]string{
+	s.intake = intake.New(intake.Options{
+		Hooks: map[string]intake.Hook{"paper": {Receiver: paperForge{}, Queues: map[string][]string{
 			"Acme/Store": {"acme/store@main", "acme/store@release"},
 			"acme/docs":  {"acme/docs@main"},
 		}}},
@@ -178,7 +189,7 @@ func newIntakeStand(t *testing.T) *intakeStand {
 // has.
 func TestIntakeTellsCI(t *testing.T) {
 	var told []string
-	in := app.NewIntake(app.IntakeOptions{Hooks: map[string]app.Hook{"paper": {Receiver: paperForge{},
+	in := intake.New(intake.Options{Hooks: map[string]intake.Hook{"paper": {Receiver: paperForge{},
 		Queues: map[string][]string{"acme/store": {"acme/store@main", "acme/store@release"}},
 		CI:     func(queues []string, _ forge.CINews) { told = queues }}},
 		Appender: &intakeInbox{}, Spool: &intakeSpool{}, Metrics: app.NewMetrics(), Now: noon})
@@ -305,13 +316,13 @@ func TestIntakeGoesByTheRepositorysID(t *testing.T) {
 func TestInstallationsGoByTheRepositorysID(t *testing.T) {
 	for id, want := range map[int64]int{7: 1, 8: 0} {
 		inbox := &intakeInbox{}
-		in := app.NewIntake(app.IntakeOptions{Hooks: map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret),
+		in := intake.New(intake.Options{Hooks: map[string]intake.Hook{"github": {Receiver: github.NewReceiver(secretOfTests),
 			Queues: map[string][]string{"acme/store": {"acme/store@main"}}}},
 			Appender: inbox, Spool: &intakeSpool{}, Metrics: app.NewMetrics(), Now: noon})
 		in.Moved("acme/store", forge.Place{Name: "globex/shop", ID: 7})
 		body := fmt.Sprintf(`{"action":"removed","repositories_removed":[{"id":%d,"full_name":"acme/store"}]}`, id)
 		r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
-		r.Header = forgetest.WebhookHeader("installation_repositories", "d", hubSecret, []byte(body))
+		r.Header = forgetest.WebhookHeader("installation_repositories", "d", secretOfTests, []byte(body))
 		in.ServeHTTP(httptest.NewRecorder(), r)
 		if got := len(inbox.events["acme/store@main"]); got != want {
 			t.Errorf("%d: %d events, want %d", id, got, want)
@@ -352,7 +363,7 @@ func TestIntakeReadsNoMoreThanALargeDelivery(t *testing.T) {
 			s := newIntakeStand(t)
 			// The body goes straight to the handler: a server that stops reading may
 			// reset the connection before the client has read the answer.
-			body := &blanks{n: 10 * app.MaxDelivery}
+			body := &blanks{n: 10 * intake.MaxDelivery}
 			r := httptest.NewRequest(http.MethodPost, "/webhook", body)
 			r.Header.Set("Signature", "right")
 			if r.ContentLength = -1; said {
@@ -363,14 +374,14 @@ func TestIntakeReadsNoMoreThanALargeDelivery(t *testing.T) {
 			if w.Code != http.StatusRequestEntityTooLarge {
 				t.Errorf("answered %d", w.Code)
 			}
-			if read := 10*app.MaxDelivery - body.n; read > app.MaxDelivery+1 || said && read > 0 {
+			if read := 10*intake.MaxDelivery - body.n; read > intake.MaxDelivery+1 || said && read > 0 {
 				t.Errorf("read %d bytes", read)
 			}
 			s.untouched(t)
 		})
 	}
 	s := newIntakeStand(t)
-	full := land + strings.Repeat(" ", app.MaxDelivery-len(land))
+	full := land + strings.Repeat(" ", intake.MaxDelivery-len(land))
 	if status, _ := s.deliver(t, "/webhook", "right", full); status != http.StatusAccepted {
 		t.Errorf("a delivery of exactly the limit: %d", status)
 	}
@@ -397,7 +408,7 @@ func TestIntakeSpoolsWhileTheStoreIsAway(t *testing.T) {
 	if _, result := s.deliver(t, "/webhook", "right", cancel); result != "spooled" {
 		t.Errorf("a cancel overtakes the command it cancels: %s", result)
 	}
-	n, err := app.DrainSpool(t.Context(), s.spool, s.inbox, nil)
+	n, err := intake.Drain(t.Context(), s.spool, s.inbox, nil)
 	if err != nil || n != 3 {
 		t.Errorf("drained %d, %v", n, err)
 	}
@@ -433,7 +444,7 @@ func TestDrainSpoolStopsAtTheStoreAndSkipsTheUnreadable(t *testing.T) {
 		}
 	}
 	s.deliver(t, "/webhook", "right", strings.Replace(land, "store", "docs", 1))
-	if n, err := app.DrainSpool(t.Context(), s.spool, s.inbox, nil); n != 2 || err == nil {
+	if n, err := intake.Drain(t.Context(), s.spool, s.inbox, nil); n != 2 || err == nil {
 		t.Errorf("drained %d, %v; want the two unreadable ones, and the store's error", n, err)
 	}
 	if s.spool.Len() != 1 {
@@ -447,8 +458,8 @@ func FuzzIntake(f *testing.F) {
 	f.Add("{")
 	f.Fuzz(func(t *testing.T, body string) {
 		inbox, spool := &intakeInbox{}, &intakeSpool{}
-		in := app.NewIntake(app.IntakeOptions{
-			Hooks:    map[string]app.Hook{"paper": {Receiver: paperForge{}, Queues: map[string][]string{"acme/store": {"q"}}}},
+		in := intake.New(intake.Options{
+			Hooks:    map[string]intake.Hook{"paper": {Receiver: paperForge{}, Queues: map[string][]string{"acme/store": {"q"}}}},
 			Appender: inbox, Spool: spool, Metrics: app.NewMetrics(), Now: noon,
 		})
 		r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))

@@ -1,4 +1,4 @@
-package app
+package intake
 
 import (
 	"context"
@@ -22,22 +22,25 @@ type Drainer interface {
 	Drain(ctx context.Context, give func(data []byte) error) (int, error)
 }
 
-// DrainSpool moves spooled deliveries to the inboxes of their queues and
+// Drain moves spooled deliveries to the inboxes of their queues and
 // returns how many entries left the spool. It ends at the first that the store
 // does not take: call it again later. An entry that cannot be read, which
 // another version may have written, is logged and dropped, so that it does not
 // hold up the others; what it said is found by Forge.Missed.
-func DrainSpool(ctx context.Context, from Drainer, to Appender, log *slog.Logger) (int, error) {
+func Drain(ctx context.Context, from Drainer, to Appender, log *slog.Logger) (int, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	n, err := from.Drain(ctx, func(data []byte) error {
 		var s spooled
 		if err := json.Unmarshal(data, &s); err != nil || s.Queue == "" {
-			orSilent(log).Error("a spooled delivery cannot be read and is dropped", "bytes", len(data), "error", err)
+			log.Error("a spooled delivery cannot be read and is dropped", "bytes", len(data), "error", err)
 			return nil
 		}
 		return to.Append(ctx, s.Queue, s.Events...)
 	})
 	if err != nil {
-		return n, fmt.Errorf("app: draining the spool: %w", err)
+		return n, fmt.Errorf("intake: draining the spool: %w", err)
 	}
 	return n, nil
 }

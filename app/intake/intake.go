@@ -1,4 +1,4 @@
-package app
+package intake
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -56,12 +55,22 @@ type Hook struct {
 	CI func(queues []string, news forge.CINews)
 }
 
-// IntakeOptions are what an Intake needs. All fields but Dir and Log are required.
-type IntakeOptions struct {
+// Counter counts what comes in; app.Metrics is one.
+type Counter interface {
+	// RecordWebhook counts a delivery by the forge's name of its event and by what came of it.
+	RecordWebhook(event, result string)
+	// RecordStoreError counts an operation that the store did not carry out.
+	RecordStoreError(operation string)
+	// SetSpool shows how many deliveries wait on disk for the store.
+	SetSpool(entries int)
+}
+
+// Options are what an Intake needs. All fields but Dir and Log are required.
+type Options struct {
 	Hooks    map[string]Hook // by forge, e.g. "github"; the only one of them also gets POST /webhook
 	Appender Appender
 	Spool    Spool
-	Metrics  *Metrics
+	Metrics  Counter
 	Now      func() time.Time
 	Dir      string       // of files that hold large deliveries while they are read; "": the system's folder for such
 	Log      *slog.Logger // nil: no logs
@@ -82,7 +91,7 @@ type Intake struct {
 	hooks    map[string]Hook
 	appender Appender
 	spool    Spool
-	metrics  *Metrics
+	metrics  Counter
 	now      func() time.Time
 	log      *slog.Logger
 	bodies   *bodies
@@ -91,8 +100,8 @@ type Intake struct {
 	moved whereabouts
 }
 
-// NewIntake returns an intake of webhooks.
-func NewIntake(o IntakeOptions) *Intake {
+// New returns an intake of webhooks.
+func New(o Options) *Intake {
 	hooks := make(map[string]Hook, len(o.Hooks))
 	for name, h := range o.Hooks {
 		queues := make(map[string][]string, len(h.Queues))
@@ -102,7 +111,10 @@ func NewIntake(o IntakeOptions) *Intake {
 		}
 		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
-	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: orSilent(o.Log),
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: o.Log,
 		bodies: newBodies(o.Dir), moved: whereabouts{}}
 }
 
@@ -155,7 +167,7 @@ func (in *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
-	api.WriteJSON(w, status, struct {
+	writeJSON(w, status, struct {
 		Result string `json:"result"`
 	}{result})
 }
@@ -289,4 +301,11 @@ func (in *Intake) keep(ctx context.Context, queues []string, d forge.Delivery) (
 	}
 	in.metrics.SetSpool(in.spool.Len())
 	return http.StatusAccepted, resultSpooled
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An error here is the sender's hanging up: there is nobody left to tell.
+	_ = json.NewEncoder(w).Encode(v)
 }
