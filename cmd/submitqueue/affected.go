@@ -60,7 +60,7 @@ func (c *affectedCommand) Run(ctx context.Context) error {
 	if c.JSON {
 		err = printJSON(os.Stdout, r)
 	} else {
-		c.print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, in, ch, r)
+		c.print(stdout(), in, ch, r)
 	}
 	if err == nil && (r.Unknown != "" || !ch.Clean()) {
 		return exitCode(1)

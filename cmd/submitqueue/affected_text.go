@@ -11,7 +11,7 @@ import (
 )
 
 // print writes the report for people.
-func (c *affectedCommand) print(p sheet, in *inspection, ch app.Change, r affectedReport) {
+func (c *affectedCommand) print(p Sheet, in *inspection, ch app.Change, r affectedReport) {
 	n := len(r.Added) + len(r.Changed)
 	verified := fmt.Sprintf("%d of %s would be verified", n, counted(len(ch.Targets()), "target"))
 	switch {
@@ -52,7 +52,7 @@ func (c *affectedCommand) print(p sheet, in *inspection, ch app.Change, r affect
 }
 
 // shape says how the graph is altered.
-func (c *affectedCommand) shape(p sheet, s conflict.Shape) {
+func (c *affectedCommand) shape(p Sheet, s conflict.Shape) {
 	if !s.Altered() {
 		return
 	}
@@ -96,7 +96,7 @@ func (c *affectedCommand) why(causes *conflict.Causes, ch app.Change, target str
 	return text
 }
 
-func (c *affectedCommand) list(p sheet, title string, targets []string, why func(string) string) {
+func (c *affectedCommand) list(p Sheet, title string, targets []string, why func(string) string) {
 	if len(targets) == 0 {
 		return
 	}
@@ -109,24 +109,6 @@ func (c *affectedCommand) list(p sheet, title string, targets []string, why func
 	p.reasonsOf(rows)
 	if more > 0 {
 		p.line(fmt.Sprintf("  and %d more (--limit 0 lists all)", more))
-	}
-}
-
-// reasonsOf prints names with their reasons beside them, whole: a reason that
-// is cut tells nothing.
-func (p sheet) reasonsOf(rows [][]string) {
-	width := 0
-	for _, r := range rows {
-		width = max(width, min(displayWidth(oneLine(r[0])), 32))
-	}
-	for _, r := range rows {
-		name := oneLine(r[0])
-		lead := "  " + name + strings.Repeat(" ", max(0, width-displayWidth(name))+2)
-		if r[1] == "" {
-			p.line("  " + name)
-			continue
-		}
-		p.hang(lead, r[1])
 	}
 }
 

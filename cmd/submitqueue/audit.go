@@ -441,14 +441,3 @@ func (b beginning) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// lastLines returns the last lines of a log that say something, as one.
-func lastLines(text string, n int) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "[submitqueue]") {
-			lines = append(lines, line)
-		}
-	}
-	return clip(strings.Join(lines[max(0, len(lines)-n):], " | "), 300)
-}

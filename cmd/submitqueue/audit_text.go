@@ -9,7 +9,7 @@ import (
 )
 
 // print writes the report for people.
-func (c *auditInputsCommand) print(p sheet, r *auditReport) {
+func (c *auditInputsCommand) print(p Sheet, r *auditReport) {
 	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), r.headline()))
 	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	switch {
@@ -76,7 +76,7 @@ func (r *auditReport) headline() string {
 	return fmt.Sprintf("nothing is read beyond the hashes, in %s of a step on a target", counted(len(r.Results), "run"))
 }
 
-func (c *auditInputsCommand) findings(p sheet, list []audit.Finding) {
+func (c *auditInputsCommand) findings(p Sheet, list []audit.Finding) {
 	shown, more := some(list, c.Limit)
 	cells := [][]string{}
 	for i := range shown {
@@ -90,7 +90,7 @@ func (c *auditInputsCommand) findings(p sheet, list []audit.Finding) {
 }
 
 // proposal says what to write.
-func (r *auditReport) proposal(p sheet) {
+func (r *auditReport) proposal(p Sheet) {
 	if len(r.Inputs) == 0 {
 		return
 	}

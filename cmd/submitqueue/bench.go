@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,19 +83,4 @@ func spreadOf(all []time.Duration) spread {
 	all = slices.Sorted(slices.Values(all))
 	at := func(percent int) float64 { return seconds(all[max(0, (len(all)*percent+99)/100-1)]) }
 	return spread{P50: at(50), P95: at(95), P99: at(99), Max: seconds(all[len(all)-1])}
-}
-
-// writeFigures writes figures as JSON; no file, nothing to do.
-func writeFigures(file string, figures any) error {
-	if file == "" {
-		return nil
-	}
-	raw, err := json.MarshalIndent(figures, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, append(raw, '\n'), 0o644); err != nil {
-		return fmt.Errorf("the figures cannot be written; name another file with --json: %w", err)
-	}
-	return nil
 }

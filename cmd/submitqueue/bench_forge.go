@@ -81,7 +81,7 @@ func (f *benchHub) fill(ctx context.Context, from *benchRepo, asks bool) (err er
 	if f.repo, err = f.hub.AddRepository("acme", "bench", "main"); err != nil {
 		return err
 	}
-	if err := pushAll(ctx, from.dir, f.repo.Dir()); err != nil {
+	if _, err := runGit(ctx, from.dir, nil, "push", "--quiet", f.repo.Dir(), "+refs/heads/*:refs/heads/*"); err != nil {
 		return err
 	}
 	f.hub.AddUser(benchUser)

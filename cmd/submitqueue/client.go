@@ -137,17 +137,54 @@ func userName() string {
 	return "operator"
 }
 
-// oneLine and printable keep hostile text from speaking to the terminal.
-func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", " ") }
-
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp): // what turns the text around, and what nobody sees
-			return -1
-		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
-			return r
+// command gives a command about the queue and waits until it is followed.
+func (c *client) command(ctx context.Context, path string, cmd any, followed func(q app.APIQueue, at time.Time) bool) (q app.APIQueue, err error) {
+	var ok app.APIAccepted
+	if err := c.call(ctx, http.MethodPost, path, cmd, &ok); err != nil {
+		return q, err
+	}
+	name := url.Values{"queue": {ok.Queue}}.Encode()
+	end := time.After(commandLimit)
+	for {
+		q = app.APIQueue{} // what an answer leaves out is not what the one before said
+		if err := c.call(ctx, http.MethodGet, "/api/queue?"+name, nil, &q); err != nil {
+			return q, err
 		}
-		return '?'
-	}, s)
+		if followed(q, ok.At) {
+			return q, nil
+		}
+		var notes []app.APINote
+		if err := c.call(ctx, http.MethodGet, "/api/history?max=20&"+name, nil, &notes); err != nil {
+			return q, err
+		}
+		for _, n := range notes {
+			if n.What == "command-refused" && n.Reason != nil && !n.At.Before(ok.At) {
+				return q, errors.New(oneLine(n.Reason.Text))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return q, ctx.Err()
+		case <-end:
+			return q, errors.New("the command is stored, and nothing has come of it yet; see: submitqueue status")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// commandLimit bounds how long a command about the queue is waited for.
+const commandLimit = 20 * time.Second
+
+// print prints what the API answers, indented.
+func (c *client) print(ctx context.Context, path string) error {
+	var raw json.RawMessage
+	if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+		return err
+	}
+	out, err := json.MarshalIndent(raw, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Println(string(out))
+	return nil
 }

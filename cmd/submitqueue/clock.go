@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// started is when the program began, for clocks that count from there.
-var started = time.Now()
-
 // clockVariable names a file that holds by how much the clock of a server is off, such as
 // -1h. `submitqueue chaos` has a server's clock jump by it; nobody else sets it.
 const clockVariable = "SUBMITQUEUE_CLOCK"

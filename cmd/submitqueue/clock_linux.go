@@ -18,3 +18,6 @@ func threadCPU() time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
+
+// started is when the program began, for clocks that count from there.
+var started = time.Now()

@@ -63,7 +63,7 @@ func (c *conflictsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := reported(ctx, in, c.report, c.JSON, func(out sheet, r *conflictsReport) { c.print(out, in, r) })
+	r, err := reported(ctx, in, c.report, c.JSON, func(out Sheet, r *conflictsReport) { c.print(out, in, r) })
 	if r == nil {
 		return err
 	}

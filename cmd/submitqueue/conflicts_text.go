@@ -33,7 +33,7 @@ func markOf(kind queue.ConflictKind) string {
 }
 
 // print writes the report for people.
-func (c *conflictsCommand) print(p sheet, in *inspection, r *conflictsReport) {
+func (c *conflictsCommand) print(p Sheet, in *inspection, r *conflictsReport) {
 	between := slices.DeleteFunc(slices.Clone(r.Conflicts), func(x pairReport) bool { return x.onBase })
 	n := len(r.branches)
 	head := fmt.Sprintf("%s on %s (%s)", counted(n, "change"), c.Base, short(string(in.commit)))
@@ -73,7 +73,7 @@ func verb(n int, v string) string {
 // matrix draws who conflicts with whom: each change has a row, and a column
 // for those below it. Where it would be wider than the line, only the rows'
 // heads are left, and it returns false.
-func (r *conflictsReport) matrix(p sheet, between []pairReport) bool {
+func (r *conflictsReport) matrix(p Sheet, between []pairReport) bool {
 	marks := map[[2]string]string{}
 	for _, x := range between {
 		marks[[2]string{x.A, x.B}] = markOf(x.Kind)
@@ -134,7 +134,7 @@ func (b branchReport) state() string {
 }
 
 // legend explains the signs that were used.
-func (r *conflictsReport) legend(p sheet, between []pairReport) {
+func (r *conflictsReport) legend(p Sheet, between []pairReport) {
 	if len(r.branches) < 2 {
 		return
 	}

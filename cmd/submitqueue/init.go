@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -190,26 +189,4 @@ func step(b *bytes.Buffer, name, analyzer string, f found) {
 		fmt.Fprintf(b, "    report: %s\n", f.report)
 	}
 	b.WriteString("    timeout: 30m\n")
-}
-
-// quotedYAML writes a text so that YAML reads it as that text, also within
-// brackets if it has none itself.
-func quotedYAML(s string) string {
-	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") &&
-		!strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") && !strings.HasSuffix(s, ":")
-	switch {
-	case plain:
-		return s
-	case strings.ContainsAny(s, "\n\t"):
-		return strconv.Quote(s)
-	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-}
-
-// quotedFlow is quotedYAML for a value within braces.
-func quotedFlow(s string) string {
-	if strings.ContainsAny(s, ",[]{}") {
-		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	}
-	return quotedYAML(s)
 }

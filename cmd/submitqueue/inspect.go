@@ -167,7 +167,7 @@ func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 }
 
 // analyzedBy prints how targets were found.
-func (in *inspection) analyzedBy(p sheet, analyzer string) {
+func (in *inspection) analyzedBy(p Sheet, analyzer string) {
 	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(analyzer), in.rules), "")
 }
 
@@ -283,7 +283,7 @@ func examples(names []string, n int) string {
 
 // reported makes a report of an inspection, closes the inspection, and prints the
 // report. nil: there is none, because of the error.
-func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), asJSON bool, print func(sheet, *R)) (*R, error) {
+func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), asJSON bool, print func(Sheet, *R)) (*R, error) {
 	r, err := report(ctx, in)
 	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
 		return nil, err
@@ -292,6 +292,6 @@ func reported[R any](ctx context.Context, in *inspection, report func(context.Co
 	if asJSON {
 		return r, printJSON(os.Stdout, r)
 	}
-	print(sheet{out: os.Stdout, width: columnsOf(os.Stdout)}, r)
+	print(stdout(), r)
 	return r, nil
 }

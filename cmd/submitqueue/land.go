@@ -89,9 +89,7 @@ func (c *client) wait(ctx context.Context, asked app.APIAccepted, verdict bool) 
 			case ch.Phase == "landed":
 				return nil
 			case ch.Final:
-				p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
-				p.reasons(ch)
-				p.evidence(ch)
+				explainVerdict(c, ch)
 				return exitCode(1)
 			}
 		}
@@ -127,11 +125,4 @@ func (l *cancelCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
 	return nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -50,21 +48,7 @@ func (l *ledgerShowCommand) Run(ctx context.Context) error {
 	if len(v.Keys) == 0 {
 		return errors.New(nothingKnown(l.What, v))
 	}
-	sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}.ledger(l.What, v)
-	return nil
-}
-
-// print prints what the API answers, indented.
-func (c *client) print(ctx context.Context, path string) error {
-	var raw json.RawMessage
-	if err := c.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-		return err
-	}
-	out, err := json.MarshalIndent(raw, "", "  ")
-	if err != nil {
-		return err
-	}
-	fmt.Println(string(out))
+	sheetOf(c).ledger(l.What, v)
 	return nil
 }
 
@@ -108,7 +92,7 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 	if err := c.call(ctx, http.MethodGet, path, nil, &v); err != nil {
 		return err
 	}
-	p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
+	p := sheetOf(c)
 	p.forgetting(v, l.Yes)
 	if !l.Yes {
 		return nil

@@ -42,11 +42,6 @@ type cli struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`
 }
 
-// exitCode is an error whose message has been shown.
-type exitCode int
-
-func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 func main() {
 	if os.Getpid() == 1 {
 		os.Exit(asFirst())
@@ -96,14 +91,6 @@ func newParser() (*kong.Kong, error) {
 		kong.Description("A merge queue that keeps main green at every commit."),
 		simulateVars(), kong.Vars{"data": dataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
-
-// exitUsage is the exit status of a command line that cannot be followed.
-const exitUsage = 2
-
-// usageError is an argument that no server needs to be asked about.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
 
 // usage says what is wrong with a command line and how it is meant.
 func usage(parser *kong.Kong, err error) int {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -329,16 +328,5 @@ func TestQueueNames(t *testing.T) {
 	}
 	if got := of(5, "acme/old", "main"); got.Name != "acme/old" {
 		t.Errorf("%+v", got)
-	}
-}
-
-// What is said of a queue whose branch was renamed is in what status prints.
-func TestStatusOfARenamedBranch(t *testing.T) {
-	var out bytes.Buffer
-	q := statusQueue()
-	q.Name, q.Away = "shop@main", "waiting: the branch main was renamed to trunk; everything keeps its place: serve the new name (--branch trunk), or give the branch its old name"
-	sheet{out: &out, width: 400, now: noon(0)}.queue(q)
-	if want := q.Name + ": " + q.Away + "\n"; !strings.HasPrefix(out.String(), want) {
-		t.Errorf("want first:\n%s\ngot:\n%s", want, out.String())
 	}
 }

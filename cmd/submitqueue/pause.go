@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -53,42 +50,4 @@ func (l *resumeCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("landings on %s go on\n", oneLine(q.Branch))
 	return nil
-}
-
-// commandLimit bounds how long a command about the queue is waited for.
-const commandLimit = 20 * time.Second
-
-// command gives a command about the queue and waits until it is followed.
-func (c *client) command(ctx context.Context, path string, cmd any, followed func(q app.APIQueue, at time.Time) bool) (q app.APIQueue, err error) {
-	var ok app.APIAccepted
-	if err := c.call(ctx, http.MethodPost, path, cmd, &ok); err != nil {
-		return q, err
-	}
-	name := url.Values{"queue": {ok.Queue}}.Encode()
-	end := time.After(commandLimit)
-	for {
-		q = app.APIQueue{} // what an answer leaves out is not what the one before said
-		if err := c.call(ctx, http.MethodGet, "/api/queue?"+name, nil, &q); err != nil {
-			return q, err
-		}
-		if followed(q, ok.At) {
-			return q, nil
-		}
-		var notes []app.APINote
-		if err := c.call(ctx, http.MethodGet, "/api/history?max=20&"+name, nil, &notes); err != nil {
-			return q, err
-		}
-		for _, n := range notes {
-			if n.What == "command-refused" && n.Reason != nil && !n.At.Before(ok.At) {
-				return q, errors.New(oneLine(n.Reason.Text))
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return q, ctx.Err()
-		case <-end:
-			return q, errors.New("the command is stored, and nothing has come of it yet; see: submitqueue status")
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }

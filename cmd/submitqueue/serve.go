@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,19 +54,6 @@ func (c *serveCommand) console() io.Writer {
 		return os.Stderr
 	}
 	return c.out
-}
-
-// dataFolder is where a server keeps its files unless it is told otherwise,
-// and where the client commands look for it.
-func dataFolder() string {
-	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
-		return filepath.Join(dir, "submitqueue")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "submitqueue-data"
-	}
-	return filepath.Join(home, ".local", "share", "submitqueue")
 }
 
 // Run implements the command.
@@ -256,15 +242,6 @@ func repositoryURL(api, name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(api, "/"), "/api/v3"), "/") + "/" + name
 }
 
-// clientFile tells the client commands of the same user where the server is.
-type clientFile struct {
-	URL   string `json:"url"`
-	Token string `json:"token"`
-	User  string `json:"user,omitempty"` // in whose name the token commands
-}
-
-func clientPath(data string) string { return filepath.Join(data, "client.json") }
-
 // leastToken is how long the server's own token is at least, where its operator chose it.
 const leastToken = 16
 
@@ -291,30 +268,6 @@ func clientToken(data string) (token, user string, err error) {
 	return rand.Text(), f.User, nil
 }
 
-func readClient(data string) (f clientFile, err error) {
-	raw, err := os.ReadFile(clientPath(data))
-	if err != nil {
-		return f, err
-	}
-	return f, json.Unmarshal(raw, &f)
-}
-
-func writeClient(data string, f clientFile) error {
-	raw, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	tmp := clientPath(data) + ".new"
-	err = os.WriteFile(tmp, append(raw, '\n'), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, clientPath(data))
-	}
-	if err != nil {
-		_ = os.Remove(tmp) // it may be half of it
-	}
-	return err
-}
-
 // writeAgain is how long is waited for room on a full disk.
 const writeAgain = 5 * time.Second
 
@@ -333,4 +286,9 @@ func keepWriting(ctx context.Context, log *slog.Logger, write func() error) {
 			return
 		}
 	}
+}
+
+// announceLink tells the person at the console how to read the server's pages.
+func announceLink(w io.Writer, link string) {
+	fmt.Fprintf(w, "\nThe pages of this server are closed. This link signs one browser in, once, within an hour:\n\n    %s\n\nAnother link: submitqueue token link. For people and programs: submitqueue token add NAME.\n\n", link)
 }

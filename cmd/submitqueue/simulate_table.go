@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -66,10 +65,4 @@ func wrong(m *sim.Metrics) string {
 		return ""
 	}
 	return fmt.Sprintf("  WRONG: %d red, %d twice, %d undecided", m.Red, m.Twice, m.Undecided)
-}
-
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

@@ -5,16 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/term"
-	"golang.org/x/text/width"
 
 	"github.com/submitqueue/submitqueue/app"
 )
@@ -43,7 +37,7 @@ func (l *statusCommand) Run(ctx context.Context) error {
 	if l.JSON {
 		return c.print(ctx, path)
 	}
-	p := sheet{out: os.Stdout, width: columnsOf(os.Stdout), now: time.Now(), base: c.base}
+	p := sheetOf(c)
 	if l.ID == "" {
 		var q app.APIQueue
 		if err := c.call(ctx, http.MethodGet, path, nil, &q); err != nil {
@@ -71,24 +65,20 @@ func (l *statusCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// mostColumns is how wide a line is where there is room for more.
-const mostColumns = 100
-
-// columnsOf returns how wide lines to a file may be.
-func columnsOf(f *os.File) int {
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		return min(w, mostColumns)
-	}
-	return mostColumns
+// sheet prints what the API says of a queue for people.
+type sheet struct {
+	Sheet
+	base string // of the server, for links
 }
 
-// sheet prints what the API says of a queue for people. No line of a table is
-// wider than its width.
-type sheet struct {
-	out   io.Writer
-	width int
-	now   time.Time
-	base  string // of the server, for links
+// sheetOf prints on the standard output.
+func sheetOf(c *client) sheet { return sheet{Sheet: stdout(), base: c.base} }
+
+// explainVerdict prints why a change has its verdict, with the evidence.
+func explainVerdict(c *client, ch app.APIChange) {
+	p := sheetOf(c)
+	p.reasons(ch)
+	p.evidence(ch)
 }
 
 // queue prints a line for each change, in order, then the latest verdicts.
@@ -445,92 +435,4 @@ func (p sheet) timeline(notes []app.APINote) {
 			fmt.Fprintln(p.out, "            log: "+p.base+oneLine(n.Log))
 		}
 	}
-}
-
-// line prints one line, cut to the width.
-func (p sheet) line(s string) {
-	fmt.Fprintln(p.out, clip(strings.TrimRight(oneLine(s), " "), p.width))
-}
-
-// text prints a paragraph, broken between words.
-func (p sheet) text(s, indent string) { p.hang(indent, s) }
-
-// hang prints a paragraph behind a lead, and indents what follows as much.
-func (p sheet) hang(lead, s string) {
-	indent := strings.Repeat(" ", displayWidth(lead))
-	line, empty := lead, true
-	for _, word := range strings.Fields(oneLine(s)) {
-		if !empty && displayWidth(line)+1+displayWidth(word) > p.width {
-			fmt.Fprintln(p.out, line)
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
-	}
-	if !empty {
-		fmt.Fprintln(p.out, line)
-	}
-}
-
-// clock returns a moment in the reader's zone; "" for none.
-func (p sheet) clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t = t.In(p.now.Location())
-	if t.Format(time.DateOnly) == p.now.Format(time.DateOnly) {
-		return t.Format("15:04:05 MST")
-	}
-	return t.Format("2 Jan 15:04:05 MST")
-}
-
-// ago returns how long ago a moment was, roughly.
-func (p sheet) ago(t time.Time) string {
-	switch d := p.now.Sub(t); {
-	case t.IsZero():
-		return ""
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", max(int(d/time.Second), 0))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
-	default:
-		return fmt.Sprintf("%d days ago", d/(24*time.Hour))
-	}
-}
-
-// displayWidth returns how many columns a terminal gives to a text.
-func displayWidth(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// clip cuts a text to n columns.
-func clip(s string, n int) string {
-	if displayWidth(s) <= n {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if n -= runeWidth(r); n < 1 {
-			break
-		}
-		b.WriteRune(r)
-	}
-	return strings.TrimRight(b.String(), " ") + "…"
 }

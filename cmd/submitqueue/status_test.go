@@ -14,8 +14,8 @@ import (
 )
 
 func statusSheet(out *strings.Builder, width int) sheet {
-	return sheet{out: out, width: width, base: "http://127.0.0.1:8080",
-		now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.FixedZone("CET", 3600))}
+	return sheet{Sheet: Sheet{out: out, width: width, now: time.Date(2026, 3, 9, 12, 0, 0, 0, time.FixedZone("CET", 3600))},
+		base: "http://127.0.0.1:8080"}
 }
 
 func noon(minutes int) time.Time {

@@ -9,7 +9,7 @@ import (
 )
 
 // print writes the report for people.
-func (c *targetsCommand) print(p sheet, r *targetsReport) {
+func (c *targetsCommand) print(p Sheet, r *targetsReport) {
 	p.line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), counted(r.all, "target")))
 	p.text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	if r.Unknown != "" {
@@ -69,7 +69,7 @@ func stepsText(r *targetsReport) string {
 }
 
 // rows prints a table of targets.
-func (c *targetsCommand) rows(p sheet, rows []targetRow) {
+func (c *targetsCommand) rows(p Sheet, rows []targetRow) {
 	shown, more := some(rows, c.Limit)
 	cells := [][]string{{"TARGET", "KIND", "FILES", "HASH", "NEEDS"}}
 	for _, t := range shown {
@@ -82,7 +82,7 @@ func (c *targetsCommand) rows(p sheet, rows []targetRow) {
 }
 
 // places prints which files belong to no target.
-func places(p sheet, r *targetsReport) {
+func places(p Sheet, r *targetsReport) {
 	say := func(lead string, files []string, where string) {
 		if len(files) > 0 {
 			p.hang(lead, fmt.Sprintf("%s %s: %s", counted(len(files), "file"), where, examples(files, 4)))
@@ -116,33 +116,4 @@ func (f *fileReport) text(r *targetsReport) string {
 		return f.Path + " is claimed by no target: in the hash of every one (analysis.unowned: " + string(r.UnownedIn) + ")."
 	}
 	return fmt.Sprintf("%s belongs to %s, and is in the hash of %s:", f.Path, examples(f.Owners, 4), counted(len(f.Affected), "target"))
-}
-
-// grid prints rows in columns as wide as they need; the last is cut to the
-// width, the first gives way before.
-func (p sheet) grid(rows [][]string, indent string) {
-	const gap, least = 2, 24
-	last := len(rows[0]) - 1
-	widths := make([]int, last)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], displayWidth(oneLine(row[i])))
-		}
-	}
-	room := p.width - displayWidth(indent) - least
-	for _, w := range widths {
-		room -= w + gap
-	}
-	if room < 0 {
-		widths[0] = max(widths[0]+room, 12)
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		b.WriteString(indent)
-		for i, w := range widths {
-			cell := clip(oneLine(row[i]), w)
-			b.WriteString(cell + strings.Repeat(" ", w-displayWidth(cell)+gap))
-		}
-		p.line(b.String() + row[last])
-	}
 }

@@ -202,8 +202,3 @@ func (l *tokenLinkCommand) Run(ctx context.Context) error {
 	fmt.Println(base + link.Path)
 	return nil
 }
-
-// announceLink tells the person at the console how to read the server's pages.
-func announceLink(w io.Writer, link string) {
-	fmt.Fprintf(w, "\nThe pages of this server are closed. This link signs one browser in, once, within an hour:\n\n    %s\n\nAnother link: submitqueue token link. For people and programs: submitqueue token add NAME.\n\n", link)
-}

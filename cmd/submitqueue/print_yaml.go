@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+)
+
+// quotedYAML writes a text so that YAML reads it as that text, also within
+// brackets if it has none itself.
+func quotedYAML(s string) string {
+	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") &&
+		!strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") && !strings.HasSuffix(s, ":")
+	switch {
+	case plain:
+		return s
+	case strings.ContainsAny(s, "\n\t"):
+		return strconv.Quote(s)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// quotedFlow is quotedYAML for a value within braces.
+func quotedFlow(s string) string {
+	if strings.ContainsAny(s, ",[]{}") {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return quotedYAML(s)
+}
