@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
 )
 
 // A command that is interrupted ends with nothing but that, and leaves nothing
@@ -18,11 +20,11 @@ func TestInspectIsInterrupted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	flags := inspectFlags{Repo: shop}
+	flags := inspect.Flags{Repo: shop}
 	for _, run := range []func(context.Context) error{
-		(&targetsCommand{inspectFlags: flags, Rev: "main"}).Run,
-		(&affectedCommand{inspectFlags: flags, Base: "main", Head: "vat"}).Run,
-		(&conflictsCommand{inspectFlags: flags, Base: "main", Branches: []string{"vat", "stock"}}).Run,
+		(&inspect.Targets{Flags: flags, Rev: "main"}).Run,
+		(&inspect.Affected{Flags: flags, Base: "main", Head: "vat"}).Run,
+		(&inspect.Conflicts{Flags: flags, Base: "main", Branches: []string{"vat", "stock"}}).Run,
 	} {
 		if err := run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)

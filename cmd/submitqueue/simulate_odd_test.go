@@ -12,7 +12,7 @@ import (
 // where the command line itself is wrong), and nothing has been run.
 func TestSimulateRefusesOddInput(t *testing.T) {
 	dir := t.TempDir()
-	given, err := os.ReadFile(givenWorld)
+	given, err := os.ReadFile("../../speculation/sim/testdata/e-100.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
