@@ -1,15 +1,12 @@
 package simulate
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,40 +124,5 @@ func TestSimulateSaysWhatCannotBeWritten(t *testing.T) {
 	r := replayed{done: []sim.Drawn{{Metrics: &sim.Metrics{}}}, left: []simulateRun{{strategy: ending{}}}, err: context.Canceled}
 	if err := s.finish("", sim.Stats{}, r); err == nil || !strings.Contains(err.Error(), "name another file with --json") {
 		t.Errorf("it ends with %v", err)
-	}
-}
-
-// The command itself, interrupted from outside when its first run has ended.
-func TestSimulateInterrupted(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "f.json")
-	p := exec.Command("submitqueue", "simulate", "--changes", "4000", "--workers", "60,61,62,63", "--strategy", "oracle,ours", "--json", file)
-	var said strings.Builder
-	p.Stderr = &said
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "oracle ") {
-			rows++
-			if err := p.Process.Signal(syscall.SIGINT); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if err := p.Wait(); p.ProcessState.ExitCode() != 130 || rows != 1 {
-		t.Errorf("%v after %d rows", err, rows)
-	}
-	const want = "submitqueue: interrupted; 1 of 8 runs are done, and ours with 60 workers is not; what is done is in "
-	if !strings.HasPrefix(said.String(), want) {
-		t.Errorf("it says %q", said.String())
-	}
-	done, u := figuresOf(t, file)
-	if len(done) != 1 || u == nil || u.Why != "interrupted" || len(u.Runs) != 7 {
-		t.Errorf("%v has run, unfinished is %+v", done, u)
 	}
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -50,5 +53,49 @@ func TestSimulateRefusesOddInput(t *testing.T) {
 		if text := said.String(); !strings.Contains(text, c.want) || strings.Count(text, "\n") != c.code {
 			t.Errorf("%v: it says %q; want %q", c.args, text, c.want)
 		}
+	}
+}
+
+// The command itself, interrupted from outside when its first run has ended.
+func TestSimulateInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f.json")
+	p := exec.Command("submitqueue", "simulate", "--changes", "4000", "--workers", "60,61,62,63", "--strategy", "oracle,ours", "--json", file)
+	var said strings.Builder
+	p.Stderr = &said
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "oracle ") {
+			rows++
+			if err := p.Process.Signal(syscall.SIGINT); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := p.Wait(); p.ProcessState.ExitCode() != 130 || rows != 1 {
+		t.Errorf("%v after %d rows", err, rows)
+	}
+	const want = "submitqueue: interrupted; 1 of 8 runs are done, and ours with 60 workers is not; what is done is in "
+	if !strings.HasPrefix(said.String(), want) {
+		t.Errorf("it says %q", said.String())
+	}
+	var f struct {
+		Runs       []any
+		Unfinished struct {
+			Why  string
+			Runs []any
+		}
+	}
+	if raw, err := os.ReadFile(file); err != nil || json.Unmarshal(raw, &f) != nil {
+		t.Fatalf("%s, %v", raw, err)
+	}
+	if len(f.Runs) != 1 || f.Unfinished.Why != "interrupted" || len(f.Unfinished.Runs) != 7 {
+		t.Errorf("%+v", f)
 	}
 }
