@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Validate checks a configuration as the server would.
@@ -27,34 +27,34 @@ func (c *Validate) Run(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	config, err := queue.ParseConfig(c.File, data)
+	cfg, err := config.Parse(c.File, data)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return print.ExitCode(1)
 	}
-	if _, err := analyzers.Of(config.Analysis); err != nil {
+	if _, err := analyzers.Of(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
-	beside := ignoreText(config) + reportText(config) + unfetchedAt(ctx, filepath.Dir(c.File), config)
-	if len(config.Analysis.Analyzers) == 0 {
-		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(config.Steps), "step"), config.Analysis.Analyzer)
+	beside := ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	if len(cfg.Analysis.Analyzers) == 0 {
+		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
 		fmt.Print(beside)
 		return nil
 	}
-	fmt.Printf("%s is valid: %s, %s\n", c.File, print.Counted(len(config.Steps), "step"), print.Counted(len(config.Analysis.Analyzers), "analyzer"))
-	for _, a := range config.Analysis.Analyzers {
-		fmt.Println("  " + partText(config, a))
+	fmt.Printf("%s is valid: %s, %s\n", c.File, print.Counted(len(cfg.Steps), "step"), print.Counted(len(cfg.Analysis.Analyzers), "analyzer"))
+	for _, a := range cfg.Analysis.Analyzers {
+		fmt.Println("  " + partText(cfg, a))
 	}
 	fmt.Print(beside)
 	return nil
 }
 
 // reportText names the steps of whose failed runs no pass counts, and says what helps.
-func reportText(c *queue.Config) string {
+func reportText(c *config.Config) string {
 	text := ""
 	for _, s := range c.Steps {
-		if _, _, ok := s.Reporter(); !ok && s.Report == queue.ReportGoTestJSON {
+		if _, _, ok := s.Reporter(); !ok && s.Report == config.ReportGoTestJSON {
 			text += "  step " + s.Name + ": when it fails, no package of that run has passed, since the rest of its command may not have run for it; " +
 				"end the command with go test -json, after && (go vet {targets} && go test -json {targets})\n"
 		}
@@ -63,7 +63,7 @@ func reportText(c *queue.Config) string {
 }
 
 // ignoreText says what to look at where files are left out of all hashes.
-func ignoreText(c *queue.Config) string {
+func ignoreText(c *config.Config) string {
 	if len(c.Analysis.Ignore) == 0 {
 		return ""
 	}
@@ -71,7 +71,7 @@ func ignoreText(c *queue.Config) string {
 }
 
 // partText says what one of several analyzers does, and who verifies it.
-func partText(c *queue.Config, a queue.SubAnalysis) string {
+func partText(c *config.Config, a config.SubAnalysis) string {
 	text := a.Name + ": " + a.Analyzer + " in the whole repository"
 	if a.Under != "" {
 		text = a.Name + ": " + a.Analyzer + " in " + a.Under + "/"
@@ -79,7 +79,7 @@ func partText(c *queue.Config, a queue.SubAnalysis) string {
 	if len(a.Needs) > 0 {
 		text += ", needs " + strings.Join(a.Needs, ", ")
 	}
-	steps := inspect.StepsOf(c.Steps, queue.TargetOf(a.Name, ""))
+	steps := inspect.StepsOf(c.Steps, config.TargetOf(a.Name, ""))
 	if len(steps) == 0 {
 		return text + "; verified by steps on the whole tree alone"
 	}
@@ -91,6 +91,6 @@ type Schema struct{}
 
 // Run implements the command.
 func (Schema) Run() error {
-	_, err := os.Stdout.Write(queue.ConfigSchema())
+	_, err := os.Stdout.Write(config.Schema())
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // print writes the report for people.
@@ -85,7 +85,7 @@ func (c *Affected) why(causes *conflict.Causes, ch app.Change, target string) st
 	}
 	cause := causes.Of(target)
 	if cause == nil {
-		if target == queue.TargetTree {
+		if target == config.TargetTree {
 			return "the whole tree, of which something changed"
 		}
 		return ""

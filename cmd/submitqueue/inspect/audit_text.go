@@ -6,7 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/audit"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // print writes the report for people.
@@ -96,7 +96,7 @@ func (r *AuditReport) proposal(p print.Sheet) {
 		return
 	}
 	fmt.Fprintln(p.Out)
-	p.Text("A change to one of these files lands without that the step has run. Declare them in "+queue.ConfigPath+", or take them out of ignore:", "")
+	p.Text("A change to one of these files lands without that the step has run. Declare them in "+config.Path+", or take them out of ignore:", "")
 	fmt.Fprintln(p.Out)
 	fmt.Fprint(p.Out, print.Printable(inputsText(r.Inputs)))
 	if len(r.Uncovered) > 0 {
@@ -106,7 +106,7 @@ func (r *AuditReport) proposal(p print.Sheet) {
 }
 
 // inputsText is what to write into the configuration.
-func inputsText(list []queue.Inputs) string {
+func inputsText(list []config.Inputs) string {
 	var b strings.Builder
 	b.WriteString("analysis:\n  inputs:\n")
 	for _, in := range list {

@@ -17,6 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Flags are those of the commands that look at a clone and need no
@@ -82,8 +83,8 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 	}
 	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: analyzers.With(pool), Base: in.commit, Analyzer: f.Analyzer}
 	i, err := app.NewInspector(ctx, o)
-	wrong := (queue.ConfigErrors)(nil)
-	in.rules = queue.ConfigPath + " of " + in.name
+	wrong := (config.Errors)(nil)
+	in.rules = config.Path + " of " + in.name
 	if f.Analyzer != "" {
 		in.rules += ", with --analyzer " + f.Analyzer
 	}
@@ -113,13 +114,13 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 		found, why := guess(paths)
 		if found == "" {
 			return nil, fmt.Errorf("%s has no %s to say what its targets are, and %s; try --analyzer go, or none for one target, and write the file: see submitqueue schema",
-				in.name, queue.ConfigPath, why)
+				in.name, config.Path, why)
 		}
 		name, in.rules = found, "none, guessed from "+why
 		in.notes = append(in.notes, fmt.Sprintf("%s has no %s; because of %s at the root, analyzer %s is assumed. Without the file the queue would not land anything",
-			in.name, queue.ConfigPath, why, name))
+			in.name, config.Path, why, name))
 	}
-	o.Assumed = &queue.Config{Version: 1, Analysis: queue.Analysis{Analyzer: name}}
+	o.Assumed = &config.Config{Version: 1, Analysis: config.Analysis{Analyzer: name}}
 	return app.NewInspector(ctx, o)
 }
 
@@ -146,7 +147,7 @@ func guess(paths []string) (analyzer, why string) {
 	if analyzer == "" {
 		return "", "no file at the root tells either"
 	}
-	if _, err := analyzers.Of(queue.Analysis{Analyzer: analyzer}); err != nil {
+	if _, err := analyzers.Of(config.Analysis{Analyzer: analyzer}); err != nil {
 		return "", files[0] + " speaks for an " + err.Error()
 	}
 	return analyzer, files[0]
@@ -163,7 +164,7 @@ func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 	case c.Fails != "":
 		return "every build of " + name + " fails, because its configuration cannot be used: " + c.Fails
 	case c.Own && (!in.base.Own || !reflect.DeepEqual(in.base.Config, c.Config)):
-		return name + " is judged by the " + queue.ConfigPath + " that it brings"
+		return name + " is judged by the " + config.Path + " that it brings"
 	}
 	return ""
 }
@@ -184,9 +185,9 @@ func analyzerText(id string) string {
 }
 
 // stepNames returns the steps on targets and those on the whole tree.
-func stepNames(steps []queue.Step) (targets, whole []string) {
+func stepNames(steps []config.Step) (targets, whole []string) {
 	for _, s := range steps {
-		if s.Scope == queue.ScopeRepository {
+		if s.Scope == config.ScopeRepository {
 			whole = append(whole, s.Name)
 		} else {
 			targets = append(targets, s.Name)
@@ -196,10 +197,10 @@ func stepNames(steps []queue.Step) (targets, whole []string) {
 }
 
 // StepsOf returns the names of the steps that verify a target.
-func StepsOf(steps []queue.Step, target string) []string {
+func StepsOf(steps []config.Step, target string) []string {
 	names := []string{}
 	for _, s := range steps {
-		if s.Scope != queue.ScopeRepository && s.Covers(target) {
+		if s.Scope != config.ScopeRepository && s.Covers(target) {
 			names = append(names, s.Name)
 		}
 	}
@@ -208,9 +209,9 @@ func StepsOf(steps []queue.Step, target string) []string {
 
 // stepsByAnalyzer says for each of several analyzers which steps verify its
 // targets, and which have none: a folder may be misspelt.
-func stepsByAnalyzer(c *queue.Config, targets []queue.TargetHash) (out []string) {
+func stepsByAnalyzer(c *config.Config, targets []queue.TargetHash) (out []string) {
 	for _, a := range c.Analysis.Analyzers {
-		prefix := queue.TargetOf(a.Name, "")
+		prefix := config.TargetOf(a.Name, "")
 		text := a.Name + " by none"
 		if steps := StepsOf(c.Steps, prefix); len(steps) > 0 {
 			text = a.Name + " by " + strings.Join(steps, ", ")
