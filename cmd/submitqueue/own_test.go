@@ -67,7 +67,7 @@ func TestOwnInputs(t *testing.T) {
 	if sources < 300 {
 		t.Errorf("only %d files were looked at", sources)
 	}
-	for target, file := range map[string]string{"./forge/github": "README.md", "./queue": "queue/memstore/store.go", "./cmd/submitqueue/simulate": "speculation/sim/testdata/e-100.jsonl.gz", own: "queue/testdata/config/good/go.yml"} {
+	for target, file := range map[string]string{"./forge/github": "README.md", "./queue": "queue/memstore/store.go", "./cmd/submitqueue/simulate": "speculation/sim/testdata/e-100.jsonl.gz", own: "queue/config/testdata/good/go.yml"} {
 		if !d.FilesOf(target)[file] {
 			t.Errorf("%s is in no hash of %s, whose tests read it", file, target)
 		}
