@@ -1,11 +1,13 @@
-package conflict
+package index
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
-	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -107,12 +109,12 @@ type entry struct {
 	reach   bitset // slots of the hubs that it comes to, by way of others too
 }
 
-// NewIndex returns an index of no changes.
-func NewIndex() *Index {
-	return newIndex(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
+// New returns an index of no changes.
+func New() *Index {
+	return newWith(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
 }
 
-func newIndex(l limits) *Index {
+func newWith(l limits) *Index {
 	return &Index{limits: l, changes: map[queue.ChangeID]*entry{}, touched: newTouched()}
 }
 
@@ -122,8 +124,8 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 	c := &entry{id: id, all: f.All, unknown: f.Unknown != ""}
 	var write []string
 	if f.All {
-		c.files = canonicalNames(f.Write)
-		c.files = slices.Clone(c.files[:min(len(c.files), maxWitnesses)])
+		c.files = sorted.Names(f.Write)
+		c.files = slices.Clone(c.files[:min(len(c.files), conflict.MaxWitnesses)])
 	} else {
 		c.write, write = x.refer(f.Write)
 		c.read, _ = x.refer(f.Read)
@@ -157,9 +159,9 @@ func (x *Index) refer(list []string) ([]names.ID, []string) {
 	const some = 64 // so many texts stay in the cache from the one look to the other
 	for from := 0; from < len(list); from += some {
 		to := min(from+some, len(list))
-		if !increasing(list[max(0, from-1):to]) {
+		if !sorted.Increasing(list[max(0, from-1):to]) {
 			x.names.Release(ids)
-			list = canonicalNames(list)
+			list = sorted.Names(list)
 			return x.names.Add(ids[:0], list), list
 		}
 		ids = x.names.Add(ids, list[from:to])
@@ -213,7 +215,7 @@ func (x *Index) slot(n int) int {
 func (x *Index) Remove(id queue.ChangeID) {
 	x.remove(id)
 	if len(x.changes) == 0 {
-		*x = *newIndex(x.limits)
+		*x = *newWith(x.limits)
 	}
 }
 

@@ -1,10 +1,10 @@
-package conflict
+package index
 
 import (
 	"math/bits"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
-	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/rows"
 )
 
 // search is one question.

@@ -1,9 +1,10 @@
-package conflict
+package index
 
 import (
 	"slices"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -92,7 +93,7 @@ func (x *Index) hubsOf(c *entry, edges []queue.AddedEdge, write []string) []*hub
 	hubs := make([]*hub, len(bundles))
 	for i, b := range bundles {
 		heads, _ := x.refer(b.heads)
-		hubs[i] = &hub{set: set{write: x.referPart(canonicalNames(b.up), write, c.write), read: heads}}
+		hubs[i] = &hub{set: set{write: x.referPart(sorted.Names(b.up), write, c.write), read: heads}}
 	}
 	return hubs
 }
