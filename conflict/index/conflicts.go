@@ -12,7 +12,8 @@ import (
 // Conflicts returns the changes that conflict with the given one, sorted by
 // id. A witness is a target where one can be named; witnesses are the first
 // five by name. An unknown change, and one that touches nothing, has none.
-// Witnesses of several conflicts may share memory: nobody modifies them.
+// Witnesses of several conflicts may share memory: the caller does not modify
+// them.
 func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	c := x.changes[id]
 	if c == nil {
@@ -48,7 +49,7 @@ func (x *Index) With(id queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// influences settles who may influence a common target.
+// influences settles the changes that may influence a common target.
 func (x *Index) influences(c *entry) {
 	others := x.all
 	if c.all {

@@ -34,7 +34,7 @@ var kinds = [...]queue.ConflictKind{kindTarget: queue.ConflictTarget, kindReadWr
 // hits are what a question has found so far. They are used again by the next.
 type hits struct {
 	of      []hit // by slot
-	touched []int // slots with names whose kind is not known yet
+	touched []int // slots with names and no kind yet
 	settled []int // slots with a kind
 	pass    uint32
 	most    uint8 // names of one change that are asked for

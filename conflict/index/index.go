@@ -15,22 +15,8 @@ import (
 // it can be made again from the footprints at any time, and the order in which
 // they were put does not matter.
 //
-// Two changes a and b conflict when A'(a) and A'(b) meet, when one starts to
-// depend on something in the other's A', when one of them is All and the other
-// is not empty, or when they touch a common path (textual.go). A'(c) is what c
-// writes, closed over the edges that all pending changes add: who writes an
-// edge's head influences everything above its tail. So an index without the
-// change that adds the edge may call two changes independent that conflict in
-// one with it.
-//
-// Edges of one change with the same upper part make a hub. While all pending
-// changes together have more than 4,096 hubs, A'(c) is only what c writes: the
-// edges count between the change that adds them and each other, as in the
-// paper, and the gate is left to stop what goes wrong beside a third.
-//
-// A change costs its own size: the names that it writes are looked up once,
-// and asking what it conflicts with reads a few words for each of them,
-// however many changes are pending. An Index keeps no footprint: a name of one
+// An index without a change that adds an edge may call two changes independent
+// that conflict in an index with it. An Index keeps no footprint: a name of one
 // is four bytes in a list and a bit in a row.
 //
 // An Index is for one goroutine at a time: questions, too, may bring it up to
@@ -48,7 +34,7 @@ type Index struct {
 	some    bitset   // slots of changes that are not empty
 	linked  bitset   // slots of hubs; none while there are too many
 	hubs    int      // how many there are, linked or not
-	dirty   bitset   // slots of changes whose reach may be another one
+	dirty   bitset   // slots of changes that may reach other hubs than before
 	hits    hits
 	scratch scratch
 	touched touched // the textual layer
@@ -92,7 +78,7 @@ func (s *set) held(reads bool) []names.ID {
 	return s.write
 }
 
-// part is who has a slot: a change, or a hub.
+// part is the owner of a slot: a change, or a hub.
 type part struct {
 	change *entry
 	hub    *hub
@@ -170,9 +156,9 @@ func (x *Index) refer(list []string) ([]names.ID, []string) {
 }
 
 // enter gives a set a slot and writes it into the rows.
-func (x *Index) enter(s *set, who part) {
+func (x *Index) enter(s *set, owner part) {
 	s.slot = x.slot(len(s.write))
-	x.parts[s.slot] = who
+	x.parts[s.slot] = owner
 	x.writers.Set(s.write, s.slot, x.names.Len())
 	x.readers.Set(s.read, s.slot, x.names.Len())
 }
@@ -247,9 +233,9 @@ func (x *Index) Affecting(target string) []queue.ChangeID {
 	x.settle()
 	in := slices.Clone(x.all)
 	if n, ok := x.names.Find(target); ok {
-		who := make(bitset, x.words())
-		x.writers.Union([]names.ID{n}, x.mask(), who)
-		in = in.or(x.changesOf(who))
+		slots := make(bitset, x.words())
+		x.writers.Union([]names.ID{n}, x.mask(), slots)
+		in = in.or(x.changesOf(slots))
 	}
 	var ids []queue.ChangeID
 	for _, p := range x.order {

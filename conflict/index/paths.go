@@ -10,21 +10,21 @@ import (
 
 // The textual layer: changes that touch a common path may fail to merge though
 // no target is common to them. A path stands for itself and all below it, so
-// that who removes a directory, or puts a file in its place, meets who writes
-// into it:
+// that a change that removes a directory, or puts a file in its place, meets
+// one that writes into it:
 //
 //	a moves docs/ to manual/     touches docs, docs/intro.md, manual/intro.md
 //	b adds docs/setup.md         touches docs/setup.md, which is below docs
 //	c edits manual.md            touches manual.md: it meets neither
 //
-// Whether they do fail is for git to tell; until it has, they count as in
-// conflict, which costs a moment.
+// Git tells whether they do fail (Footprint.Merges); until it has, they count
+// as in conflict, which costs a moment.
 
 // touched is an index of changes by the paths that they touch.
 type touched struct {
 	changes map[queue.ChangeID]*toucher
-	at      map[string][]*toucher // who touches exactly this path
-	below   map[string][]*toucher // who touches something below it; once for each change
+	at      map[string][]*toucher // the changes that touch exactly this path
+	below   map[string][]*toucher // the changes that touch something below it, each once
 }
 
 type toucher struct {
@@ -169,7 +169,8 @@ func (x *Index) OnlyTextual(a, b queue.ChangeID) bool {
 	return x.touched.meet(a, b) && !x.influence(x.changes[a], x.changes[b])
 }
 
-// textual settles who conflicts by common paths alone, and returns these.
+// textual settles the changes that conflict by common paths alone, and returns
+// these paths by slot.
 func (x *Index) textual(c *entry) map[int][]string {
 	meets := x.touched.meets(c.id)
 	if len(meets) == 0 {
