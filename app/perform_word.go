@@ -90,7 +90,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 		return nil
 	}
 	author, credits := creditsOf(own, pr.Author)
-	words := queue.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: pr.Head, CoAuthors: credits}
+	words := queue.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
 			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))

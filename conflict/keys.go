@@ -28,13 +28,13 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key
 	var keys []queue.Key
 	for _, s := range steps {
 		if !had[s.Digest()] {
-			keys = append(keys, s.Keys(commit.Tree, all)...)
+			keys = append(keys, queue.KeysOf(s, commit.Tree, all)...)
 			continue
 		}
 		if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {
 			continue
 		}
-		keys = append(keys, s.Keys(commit.Tree, changed)...)
+		keys = append(keys, queue.KeysOf(s, commit.Tree, changed)...)
 	}
 	return keys
 }

@@ -102,3 +102,9 @@ type Duration struct {
 
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
 }
+
+// Page is a page for people at whoever ran something.
+type Page struct {
+	Name string `json:"name"` // hostile text
+	URL  string `json:"url"`  // hostile text
+}

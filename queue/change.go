@@ -270,3 +270,12 @@ type Reason struct {
 
 	Unrun []Evidence `json:"unrun,omitempty"` // ReasonNoTool: what could not be run
 }
+
+// Wording is what the commits say that a change lands as. It is fixed when the
+// change comes, so that the same merge always makes the same commit. All of it is
+// hostile text.
+type Wording struct {
+	Text    string `json:"text,omitempty"`    // title and body; empty: the usual line
+	Credits string `json:"credits,omitempty"` // trailers, a line each: co-authors and sign-offs
+	Author  string `json:"author,omitempty"`  // "Name <address>"; empty: the queue
+}

@@ -189,32 +189,5 @@ func parseLand(words []string) (Command, bool) {
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.
 func nearMiss(word string) bool {
-	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 4 && editDistance(word, "/queue") == 1)
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
-}
-
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
+	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 4 && distance(word, "/queue") == 1)
 }

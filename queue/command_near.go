@@ -70,5 +70,5 @@ func closeTo(word, want string) bool {
 	if len(want) > 5 {
 		most = 2
 	}
-	return editDistance(word, want) <= most
+	return distance(word, want) <= most
 }

@@ -124,21 +124,6 @@ func unknownKey(path, key string, rules []fieldRule) string {
 	return text + " (known here: " + strings.Join(names, ", ") + ")"
 }
 
-// nearest returns the name that a misspelt word most likely means, or "".
-func nearest(word string, names []string) string {
-	best, least := "", 3
-	if len(word) > 64 {
-		return ""
-	}
-	folded := strings.ReplaceAll(strings.ToLower(word), "-", "_")
-	for _, n := range names {
-		if d := editDistance(folded, n); d < least && d < len(n)/2+1 {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
 func requiredHint(rule fieldRule) string {
 	switch {
 	case rule.name == "version":

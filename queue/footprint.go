@@ -1,5 +1,7 @@
 package queue
 
+import "slices"
+
 // TargetHash is one target of a tree and its hash there.
 type TargetHash struct {
 	Target string `json:"target"`
@@ -70,4 +72,10 @@ type Conflict struct {
 	With      ChangeID     `json:"with"`
 	Kind      ConflictKind `json:"kind"`
 	Witnesses []string     `json:"witnesses,omitempty"`
+}
+
+// In reports whether a change with this footprint is one of a project. One that
+// touches everything is one of each.
+func (f *Footprint) In(p Project) bool {
+	return f != nil && (f.All || slices.ContainsFunc(f.Write, p.Has))
 }

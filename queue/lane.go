@@ -108,20 +108,11 @@ func (r Rules) HeadStart(lane string) time.Duration {
 	return sum
 }
 
-// Holds reports whether a change with such a footprint is one of the project.
-// One that touches everything is.
-func (p Project) Holds(f *Footprint) bool {
-	if f == nil || f.All {
-		return f != nil
-	}
-	for _, t := range f.Write {
-		for _, glob := range p.Targets {
-			if doublestar.MatchUnvalidated(targetGlob(glob), targetGlob(t)) {
-				return true
-			}
-		}
-	}
-	return false
+// Has reports whether a target is one of the project.
+func (p Project) Has(target string) bool {
+	return slices.ContainsFunc(p.Targets, func(glob string) bool {
+		return doublestar.MatchUnvalidated(targetGlob(glob), targetGlob(target))
+	})
 }
 
 // targetGlob lets ./api be written as api, and the other way round.

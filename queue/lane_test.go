@@ -20,25 +20,6 @@ func TestHeadStart(t *testing.T) {
 	}
 }
 
-func TestProjectHolds(t *testing.T) {
-	for _, test := range []struct {
-		glob, target string
-		want         bool
-	}{
-		{"pay/**", "pay", true}, {"pay/**", "pay/api", true}, {"pay/**", "./pay/api/v2", true}, {"./pay/**", "pay/api", true},
-		{"pay/*", "pay/api/v2", false}, {"pay/**", "paying", false}, {"**", ".", true}, {"pay", "./pay", true}, {"{a,b}/c", "b/c", true},
-	} {
-		p := queue.Project{Targets: []string{"none", test.glob}}
-		if got := p.Holds(&queue.Footprint{Write: []string{"other", test.target}}); got != test.want {
-			t.Errorf("%s holds %s: %t", test.glob, test.target, got)
-		}
-	}
-	p := queue.Project{Targets: []string{"pay"}}
-	if p.Holds(nil) || p.Holds(&queue.Footprint{}) || !p.Holds(&queue.Footprint{All: true}) {
-		t.Error("a change of everything is of each project, one that is not analyzed of none")
-	}
-}
-
 func TestQuota(t *testing.T) {
 	q := queue.Quota{Authors: []string{"ann", "renovate*", "dependabot[bot]"}}
 	for author, want := range map[string]bool{"ann": true, "Ann": true, "anna": false, "renovate": true, "Renovate-bot": true, "reno": false, "dependabot[bot]": true, "dependabotb": false, "": false} {

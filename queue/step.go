@@ -100,23 +100,6 @@ func (s Step) Digest() Digest {
 	return DigestOf(fields...)
 }
 
-// Keys returns the keys of this step for the targets of a tree: one for each
-// that it covers, or one for the whole tree when the step's scope is the
-// repository.
-func (s Step) Keys(tree TreeID, targets []TargetHash) []Key {
-	d := s.Digest()
-	if s.Scope == ScopeRepository {
-		return []Key{{Step: d, Target: TargetTree, Hash: Digest(tree)}}
-	}
-	keys := make([]Key, 0, len(targets))
-	for _, t := range targets {
-		if s.Covers(t.Target) {
-			keys = append(keys, Key{Step: d, Target: t.Target, Hash: t.Hash})
-		}
-	}
-	return keys
-}
-
 // CommandFor returns the step's shell command, to be run in the root of a
 // checkout, with `{targets}` replaced by the names that its tool has for the
 // targets, each quoted for a POSIX shell. A command that does not name

@@ -20,12 +20,6 @@ const (
 // DefaultAppear is how long a check may take to appear on a commit.
 const DefaultAppear = 10 * time.Minute
 
-// Page is a page for people at whoever ran something.
-type Page struct {
-	Name string `json:"name"` // hostile text
-	URL  string `json:"url"`  // hostile text
-}
-
 // ByForge reports whether the step is verified by the forge's own CI.
 func (s Step) ByForge() bool { return len(s.Checks) > 0 }
 

@@ -74,74 +74,12 @@ func (w Who) Allows(role, user string, teams []string) bool {
 	return false
 }
 
-// For returns who may give a command; "" for those that anybody may.
-func (p Permissions) For(v Verb) Who {
-	land := p.Land
-	if land == "" {
-		land = "write"
-	}
-	or := func(w, otherwise Who) Who {
-		if w == "" {
-			return otherwise
-		}
-		return w
-	}
-	switch v {
-	case CommandLand, CommandRecheck:
-		return land
-	case CommandCancel:
-		return or(p.Cancel, land)
-	case CommandRetry:
-		return or(p.Retry, land)
-	case CommandTry:
-		return or(p.Try, land)
-	case CommandDelegate, CommandUndelegate:
-		return or(p.Delegate, land)
-	case CommandNow:
-		return or(p.Now, "admin")
-	case CommandPause, CommandResume, CommandFreeze, CommandForget:
-		return or(p.Queue, "maintain")
-	}
-	return ""
-}
-
-// EnteringVerbs returns the commands that put a pull request into the queue.
-func EnteringVerbs() []Verb { return []Verb{CommandLand, CommandRetry, CommandNow} }
-
 // HearsBot reports whether the commands of an App are followed.
 func (p Permissions) HearsBot(login string) bool {
 	return slices.ContainsFunc(p.Bots, func(b string) bool { return strings.EqualFold(botName(b), botName(login)) })
 }
 
 func botName(login string) string { return strings.TrimSuffix(login, "[bot]") }
-
-// TeamsFor returns the teams that matter to whether a user with a role may give
-// a command: those of the lists that the role alone does not satisfy.
-func (c *Config) TeamsFor(cmd Command, role string) []string {
-	if cmd.Verb == CommandExplain {
-		cmd.Verb = CommandTry // what is not in the queue is analyzed for it
-	}
-	lists := []Who{c.Permissions.For(cmd.Verb)}
-	if cmd.Verb == CommandRetry { // of a head that was never asked to land
-		lists = append(lists, c.Permissions.For(CommandLand))
-	}
-	if cmd.Verb == CommandRecheck { // of who has asked by any of these
-		for _, v := range EnteringVerbs() {
-			lists = append(lists, c.Permissions.For(v))
-		}
-	}
-	if lane, ok := c.Queue.Lane(cmd.Lane); ok {
-		lists = append(lists, lane.Least)
-	}
-	var out []string
-	for _, w := range lists {
-		if !w.Allows(role, "", nil) {
-			out = append(out, w.Teams()...)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
 
 const (
 	userPattern = `^@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?$`

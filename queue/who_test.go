@@ -1,10 +1,7 @@
 package queue_test
 
 import (
-	"encoding/json"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -32,54 +29,6 @@ func TestWhoAllows(t *testing.T) {
 	} {
 		if got := test.who.Allows(test.role, test.user, test.teams); got != test.want {
 			t.Errorf("%q allows %s (%s) of %v: %v", test.who, test.user, test.role, test.teams, got)
-		}
-	}
-}
-
-// What a version wrote that knew roles only, or did not know a field yet, is
-// read as it was meant.
-func TestPermissionsOfOlderVersions(t *testing.T) {
-	var c queue.Config
-	if err := json.Unmarshal([]byte(`{"version":1,"permissions":{"land":"maintain","queue":"admin"},
-		"queue":{"lanes":[{"name":"high","least":"admin"}]}}`), &c); err != nil {
-		t.Fatal(err)
-	}
-	for verb, want := range map[queue.Verb]queue.Who{queue.CommandLand: "maintain", queue.CommandCancel: "maintain", queue.CommandRetry: "maintain",
-		queue.CommandTry: "maintain", queue.CommandDelegate: "maintain", queue.CommandNow: "admin", queue.CommandPause: "admin",
-		queue.CommandFreeze: "admin", queue.CommandStatus: "", queue.CommandHelp: "", queue.CommandExplain: ""} {
-		if got := c.Permissions.For(verb); got != want {
-			t.Errorf("%s: %q, want %q", verb, got, want)
-		}
-	}
-	var none queue.Permissions
-	if none.For(queue.CommandLand) != "write" || none.For(queue.CommandPause) != "maintain" || none.For(queue.CommandNow) != "admin" {
-		t.Errorf("without a configuration: %q", none.For(queue.CommandLand))
-	}
-	if c.Queue.Lanes[0].Least != "admin" {
-		t.Errorf("the lane is for %q", c.Queue.Lanes[0].Least)
-	}
-}
-
-func TestTeamsThatMatter(t *testing.T) {
-	c := queue.Config{Permissions: queue.Permissions{Land: "admin @acme/a", Queue: "@acme/q", Now: "@acme/watch", Retry: "@acme/again"},
-		Queue: queue.Rules{Lanes: []queue.Lane{{Name: "hot", Least: "maintain @acme/b @acme/a"}}}}
-	for _, test := range []struct {
-		cmd  queue.Command
-		role string
-		want []string
-	}{
-		{queue.Command{Verb: queue.CommandLand}, "write", []string{"acme/a"}},
-		{queue.Command{Verb: queue.CommandLand}, "admin", nil},
-		{queue.Command{Verb: queue.CommandLand, Lane: "hot"}, "write", []string{"acme/a", "acme/b"}},
-		{queue.Command{Verb: queue.CommandLand, Lane: "hot"}, "maintain", []string{"acme/a"}},
-		{queue.Command{Verb: queue.CommandResume}, "admin", []string{"acme/q"}},
-		{queue.Command{Verb: queue.CommandExplain}, "write", []string{"acme/a"}},
-		{queue.Command{Verb: queue.CommandRecheck}, "write", []string{"acme/a", "acme/again", "acme/watch"}},
-		{queue.Command{Verb: queue.CommandRetry}, "write", []string{"acme/a", "acme/again"}},
-		{queue.Command{Verb: queue.CommandStatus}, "none", nil},
-	} {
-		if d := cmp.Diff(test.want, c.TeamsFor(test.cmd, test.role)); d != "" {
-			t.Errorf("%+v by %s: %s", test.cmd, test.role, d)
 		}
 	}
 }

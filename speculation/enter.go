@@ -262,7 +262,7 @@ func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	case b.Draft && !waitsOutside(ch):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
 	case !c.stillMay(ch, b):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(c.permissions().For(queue.CommandLand))}}, nil)
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.permissions()))}}, nil)
 	case !c.rebase(ch, b):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:

@@ -155,7 +155,7 @@ func (c *Core) projectsOf(id queue.ChangeID) []int {
 	if !ok || got.footprint != f {
 		got = project{footprint: f}
 		for i, x := range c.rules().Projects {
-			if x.Holds(f) {
+			if f.In(x) {
 				got.list = append(got.list, i)
 			}
 		}

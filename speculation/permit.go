@@ -41,7 +41,7 @@ func (c *Core) Vouched(request string) bool {
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
-	role, who := c.role(r, b), c.permissions().For(c.comesTo(r, b))
+	role, who := c.role(r, b), c.comesTo(r, b).Who(c.permissions())
 	switch {
 	case r.Own:
 		return queue.Reason{}

@@ -223,7 +223,7 @@ func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
 		return false
 	}
 	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
-		return (v != queue.CommandNow || ch.Now != nil) && c.permissions().For(v).Allows(role, ch.Requester, b.Teams)
+		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.permissions()).Allows(role, ch.Requester, b.Teams)
 	})
 }
 

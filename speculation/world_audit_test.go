@@ -436,7 +436,7 @@ func (a *audit) quotas() {
 	for _, q := range w.rules.Quotas {
 		about := func(ch *queue.Change) bool {
 			return ch != nil && q.HoldsAuthor(ch.Author) && (q.Project == "" || slices.ContainsFunc(w.rules.Projects, func(p queue.Project) bool {
-				return p.Name == q.Project && p.Holds(s.Footprints[ch.ID])
+				return p.Name == q.Project && s.Footprints[ch.ID].In(p)
 			}))
 		}
 		running, fresh := map[string]int{}, map[string]bool{}

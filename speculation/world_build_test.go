@@ -123,7 +123,7 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 		if out.Outcome == queue.JobPassed && w.passes != nil {
 			ran := j.Keys
 			if j.Step.Counts == queue.CountsTree {
-				ran = j.Step.Keys(t.id(), w.hashes(t))
+				ran = queue.KeysOf(j.Step, t.id(), w.hashes(t))
 			}
 			w.passes(t, ran)
 		}

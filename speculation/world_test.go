@@ -349,7 +349,7 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 func (w *law) keysOf(t tree) []queue.Key {
 	var keys []queue.Key
 	for _, s := range stepsOf(t) {
-		keys = append(keys, s.Keys(t.id(), w.hashes(t))...)
+		keys = append(keys, queue.KeysOf(s, t.id(), w.hashes(t))...)
 	}
 	return keys
 }
@@ -420,7 +420,7 @@ func (w *world) redIn(t tree, j queue.Job) []queue.Key {
 		return slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return w.runsGreen(t, k) })
 	}
 	if whole := w.everything || j.Step.Counts == queue.CountsTree; whole && j.Step.Report != queue.ReportGoTestJSON {
-		if len(red(j.Step.Keys(t.id(), w.hashes(t)))) > 0 {
+		if len(red(queue.KeysOf(j.Step, t.id(), w.hashes(t)))) > 0 {
 			return j.Keys
 		}
 	}

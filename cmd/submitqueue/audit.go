@@ -407,7 +407,7 @@ func (a *auditor) build(r *auditResult) queue.Build {
 	step.Env = env
 	hash := slices.IndexFunc(a.in.base.Targets(), func(t queue.TargetHash) bool { return t.Target == r.Target })
 	return queue.Build{ID: "audit", Commit: a.in.commit, Main: a.in.commit,
-		Jobs: []queue.Job{{Step: step, Keys: step.Keys(a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
+		Jobs: []queue.Job{{Step: step, Keys: queue.KeysOf(step, a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
 }
 
 // beginning is a checkout that is watched from when it is there.
