@@ -47,7 +47,7 @@
 //   - ignored, by a glob written down in `ignore`: the only files that are
 //     left out, and only where nobody claims them;
 //   - unowned: in the salt of every hash (`unowned: all`, the default), or a
-//     source of the one target queue.TargetUnowned (`unowned: target`). With
+//     source of the one target config.TargetUnowned (`unowned: target`). With
 //     `unowned: ignore` there must be globs in `ignore`, and what they do not
 //     name is in the salt: nothing is left out that nobody has written down.
 //
@@ -59,7 +59,7 @@
 // stays ignored for everybody else. `submitqueue audit inputs` finds what is
 // read and in no hash.
 //
-// A tree whose graph cannot be computed is the one target queue.TargetTree
+// A tree whose graph cannot be computed is the one target config.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in
 // the salt, too.
 //

@@ -9,12 +9,13 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The worked example of the package's documentation.
 func Example() {
-	settings := queue.Analysis{
-		Areas:  []queue.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}},
+	settings := config.Analysis{
+		Areas:  []config.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}},
 		Ignore: []string{"docs/**"},
 	}
 	analyzer, err := paths.New(settings.Areas)
@@ -41,7 +42,7 @@ func Example() {
 	}
 
 	one := tree.With("api/api.go", "new")
-	steps := []queue.Step{{Name: "unit", Scope: queue.ScopeTargets}}
+	steps := []config.Step{{Name: "unit", Scope: config.ScopeTargets}}
 	for _, k := range conflict.Keys(snapshot(one), snapshot(one.With("web/web.go", "new")), steps, steps) {
 		fmt.Println("verify", k.Target)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Forge is one repository at a code host.
@@ -216,7 +217,7 @@ type Remote struct {
 func RequestComment(number int, command string) string {
 	id := "request-" + strconv.Itoa(number)
 	if command != queue.PlainLand {
-		id += "-" + string(queue.DigestOf("request1", command)[:12])
+		id += "-" + string(digest.Of("request1", command)[:12])
 	}
 	return id
 }

@@ -1,6 +1,10 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
 
 // TargetHash is one target of a tree and its hash there.
 type TargetHash struct {
@@ -76,6 +80,6 @@ type Conflict struct {
 
 // In reports whether a change with this footprint is one of a project. One that
 // touches everything is one of each.
-func (f *Footprint) In(p Project) bool {
+func (f *Footprint) In(p config.Project) bool {
 	return f != nil && (f.All || slices.ContainsFunc(f.Write, p.Has))
 }

@@ -1,5 +1,10 @@
 package queue
 
+import (
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
+
 // CommitID and TreeID are git object ids in lower-case hexadecimal.
 type (
 	CommitID string
@@ -18,15 +23,15 @@ type Key struct {
 type KeyID = Digest
 
 // ID returns the key's name in the ledger.
-func (k Key) ID() KeyID { return DigestOf("key1", string(k.Step), k.Target, string(k.Hash)) }
+func (k Key) ID() KeyID { return digest.Of("key1", string(k.Step), k.Target, string(k.Hash)) }
 
 // KeysOf returns the keys of a step for the targets of a tree: one for each
 // that it covers, or one for the whole tree when the step's scope is the
 // repository.
-func KeysOf(s Step, tree TreeID, targets []TargetHash) []Key {
+func KeysOf(s config.Step, tree TreeID, targets []TargetHash) []Key {
 	d := s.Digest()
-	if s.Scope == ScopeRepository {
-		return []Key{{Step: d, Target: TargetTree, Hash: Digest(tree)}}
+	if s.Scope == config.ScopeRepository {
+		return []Key{{Step: d, Target: config.TargetTree, Hash: Digest(tree)}}
 	}
 	keys := make([]Key, 0, len(targets))
 	for _, t := range targets {
@@ -36,3 +41,6 @@ func KeysOf(s Step, tree TreeID, targets []TargetHash) []Key {
 	}
 	return keys
 }
+
+// Digest is a SHA-256 in lower-case hexadecimal, never shortened.
+type Digest = digest.Digest

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestKeyID(t *testing.T) {
@@ -24,22 +25,22 @@ func TestKeyID(t *testing.T) {
 
 func TestStepKeys(t *testing.T) {
 	targets := []queue.TargetHash{{Target: "a", Hash: "1"}, {Target: "b", Hash: "2"}}
-	s := queue.Step{Name: "unit", Scope: queue.ScopeTargets}
+	s := config.Step{Name: "unit", Scope: config.ScopeTargets}
 	want := []queue.Key{{Step: s.Digest(), Target: "a", Hash: "1"}, {Step: s.Digest(), Target: "b", Hash: "2"}}
 	if got := queue.KeysOf(s, "tree1", targets); !slices.Equal(got, want) {
 		t.Errorf("keys %v", got)
 	}
-	s.Scope = queue.ScopeRepository
-	want = []queue.Key{{Step: s.Digest(), Target: queue.TargetTree, Hash: "tree1"}}
+	s.Scope = config.ScopeRepository
+	want = []queue.Key{{Step: s.Digest(), Target: config.TargetTree, Hash: "tree1"}}
 	if got := queue.KeysOf(s, "tree1", targets); !slices.Equal(got, want) {
 		t.Errorf("keys %v", got)
 	}
 }
 
 func TestStepSet(t *testing.T) {
-	a, b := queue.Step{Name: "a"}, queue.Step{Name: "b"}
-	set := queue.NewStepSet([]queue.Step{a, b})
-	if set.ID == queue.NewStepSet([]queue.Step{a}).ID || set.ID != queue.NewStepSet([]queue.Step{a, b}).ID {
+	a, b := config.Step{Name: "a"}, config.Step{Name: "b"}
+	set := queue.NewStepSet([]config.Step{a, b})
+	if set.ID == queue.NewStepSet([]config.Step{a}).ID || set.ID != queue.NewStepSet([]config.Step{a, b}).ID {
 		t.Error("the id of a set does not follow its steps")
 	}
 	if got, ok := set.Step(b.Digest()); !ok || got.Name != "b" {
@@ -70,7 +71,7 @@ func TestNewBuildID(t *testing.T) {
 // A step of one analyzer has keys of that analyzer's targets, and of those that every
 // step must pass.
 func TestStepKeysOfAnAnalyzer(t *testing.T) {
-	s := queue.Step{Run: "test {targets}", Analyzer: "web"}
+	s := config.Step{Run: "test {targets}", Analyzer: "web"}
 	targets := []queue.TargetHash{{Target: "go:./x", Hash: "1"}, {Target: "tree", Hash: "2"}, {Target: "unowned", Hash: "3"}, {Target: "web:@shop/ui", Hash: "4"}, {Target: "web:go:x", Hash: "5"}, {Target: "webx:y", Hash: "6"}}
 	var names []string
 	for _, k := range queue.KeysOf(s, "t", targets) {
@@ -82,8 +83,8 @@ func TestStepKeysOfAnAnalyzer(t *testing.T) {
 	if want := []string{"tree", "unowned", "web:@shop/ui", "web:go:x"}; !slices.Equal(names, want) {
 		t.Errorf("keys of %q", names)
 	}
-	s.Scope = queue.ScopeRepository
-	if keys := queue.KeysOf(s, "t", targets); len(keys) != 1 || keys[0].Target != queue.TargetTree {
+	s.Scope = config.ScopeRepository
+	if keys := queue.KeysOf(s, "t", targets); len(keys) != 1 || keys[0].Target != config.TargetTree {
 		t.Errorf("keys of the whole tree: %v", keys)
 	}
 }

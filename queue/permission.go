@@ -1,15 +1,19 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
 
 // Who returns what the permissions of a configuration say of a command; "" for those
 // that anybody may give.
-func (v Verb) Who(p Permissions) Who {
+func (v Verb) Who(p config.Permissions) config.Who {
 	land := p.Land
 	if land == "" {
 		land = "write"
 	}
-	or := func(w, otherwise Who) Who {
+	or := func(w, otherwise config.Who) config.Who {
 		if w == "" {
 			return otherwise
 		}
@@ -39,11 +43,11 @@ func EnteringVerbs() []Verb { return []Verb{CommandLand, CommandRetry, CommandNo
 
 // Teams returns the teams that matter to whether a user with a role may give
 // the command: those of the lists that the role alone does not satisfy.
-func (cmd Command) Teams(c *Config, role string) []string {
+func (cmd Command) Teams(c *config.Config, role string) []string {
 	if cmd.Verb == CommandExplain {
 		cmd.Verb = CommandTry // what is not in the queue is analyzed for it
 	}
-	lists := []Who{cmd.Verb.Who(c.Permissions)}
+	lists := []config.Who{cmd.Verb.Who(c.Permissions)}
 	if cmd.Verb == CommandRetry { // of a head that was never asked to land
 		lists = append(lists, CommandLand.Who(c.Permissions))
 	}

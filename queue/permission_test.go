@@ -7,24 +7,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // What a version wrote that knew roles only, or did not know a field yet, is
 // read as it was meant.
 func TestPermissionsOfOlderVersions(t *testing.T) {
-	var c queue.Config
+	var c config.Config
 	if err := json.Unmarshal([]byte(`{"version":1,"permissions":{"land":"maintain","queue":"admin"},
 		"queue":{"lanes":[{"name":"high","least":"admin"}]}}`), &c); err != nil {
 		t.Fatal(err)
 	}
-	for verb, want := range map[queue.Verb]queue.Who{queue.CommandLand: "maintain", queue.CommandCancel: "maintain", queue.CommandRetry: "maintain",
+	for verb, want := range map[queue.Verb]config.Who{queue.CommandLand: "maintain", queue.CommandCancel: "maintain", queue.CommandRetry: "maintain",
 		queue.CommandTry: "maintain", queue.CommandDelegate: "maintain", queue.CommandNow: "admin", queue.CommandPause: "admin",
 		queue.CommandFreeze: "admin", queue.CommandStatus: "", queue.CommandHelp: "", queue.CommandExplain: ""} {
 		if got := verb.Who(c.Permissions); got != want {
 			t.Errorf("%s: %q, want %q", verb, got, want)
 		}
 	}
-	var none queue.Permissions
+	var none config.Permissions
 	if queue.CommandLand.Who(none) != "write" || queue.CommandPause.Who(none) != "maintain" || queue.CommandNow.Who(none) != "admin" {
 		t.Errorf("without a configuration: %q", queue.CommandLand.Who(none))
 	}
@@ -34,8 +35,8 @@ func TestPermissionsOfOlderVersions(t *testing.T) {
 }
 
 func TestTeamsThatMatter(t *testing.T) {
-	c := queue.Config{Permissions: queue.Permissions{Land: "admin @acme/a", Queue: "@acme/q", Now: "@acme/watch", Retry: "@acme/again"},
-		Queue: queue.Rules{Lanes: []queue.Lane{{Name: "hot", Least: "maintain @acme/b @acme/a"}}}}
+	c := config.Config{Permissions: config.Permissions{Land: "admin @acme/a", Queue: "@acme/q", Now: "@acme/watch", Retry: "@acme/again"},
+		Queue: config.Rules{Lanes: []config.Lane{{Name: "hot", Least: "maintain @acme/b @acme/a"}}}}
 	for _, test := range []struct {
 		cmd  queue.Command
 		role string

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // inspected follows a command, now that it is known who gave it and what the
@@ -171,7 +172,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below, Own: r.Own,
 	}
 	ch.Method, _ = c.MethodOf(r)
-	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && ch.Method.ByCommit()
+	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)

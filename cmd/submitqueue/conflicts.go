@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // conflictsCommand says which branches would wait for one another.
@@ -171,7 +172,7 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 				case len(texts) > 0:
 					r.add(a.name, b.name, queue.ConflictTextual, texts)
 				case ok && (fails(a) || fails(b)):
-					r.add(a.name, b.name, found.Kind, []string{conflict.DefinitionPrefix + queue.ConfigPath})
+					r.add(a.name, b.name, found.Kind, []string{conflict.DefinitionPrefix + config.Path})
 				case ok:
 					r.add(a.name, b.name, found.Kind, found.Witnesses)
 				}

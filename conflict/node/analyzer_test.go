@@ -12,10 +12,11 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // settings let unowned files be a target, so that what is everybody's shows.
-var settings = queue.Analysis{Analyzer: node.Name, Unowned: queue.UnownedTarget}
+var settings = config.Analysis{Analyzer: node.Name, Unowned: config.UnownedTarget}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -24,7 +25,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func mustAnalyze(t testing.TB, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(context.Background(), node.New(), s, tree)
 	must(t, err)
