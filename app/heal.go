@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -149,11 +150,11 @@ func (p *performer) remakeMirror() error {
 	if err != nil {
 		return err
 	}
-	var heads []forge.HeadRef
+	var heads []mirror.HeadRef
 	if err := p.facts(func(c *speculation.Core) {
 		for _, ch := range c.State().Changes {
 			if !ch.Phase.Final() && ch.Revert == "" && ch.HeadRef != "" {
-				heads = append(heads, forge.HeadRef{Ref: ch.HeadRef, Want: ch.Head})
+				heads = append(heads, mirror.HeadRef{Ref: ch.HeadRef, Want: ch.Head})
 			}
 		}
 	}); err != nil {

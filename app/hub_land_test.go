@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app"
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -232,7 +232,7 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := must(h.mirror.ChangedPaths(t.Context(), line[slices.IndexFunc(line, func(l forge.PastCommit) bool { return string(l.Commit) == x.Commit })].Parent, queue.CommitID(x.Commit)))
+	paths := must(h.mirror.ChangedPaths(t.Context(), line[slices.IndexFunc(line, func(l mirror.PastCommit) bool { return string(l.Commit) == x.Commit })].Parent, queue.CommitID(x.Commit)))
 	if !slices.Contains(paths, "api/bad") {
 		t.Errorf("%s changes %v", x.Commit, paths)
 	}

@@ -556,6 +556,12 @@ type deaf struct {
 	heard bool
 }
 
+func (d *deaf) Capabilities() forge.Capabilities {
+	can := d.Forge.Capabilities()
+	can.Redeliverer = d
+	return can
+}
+
 func (d *deaf) Redeliver(ctx context.Context, since time.Time) (int, error) {
 	select {
 	case d.asked <- since:

@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
@@ -37,7 +38,7 @@ type hub struct {
 	*forgetest.Repository
 	github  *forgetest.Server
 	adapter *github.Forge
-	mirror  *forge.Mirror
+	mirror  *mirror.Mirror
 	store   queue.Store
 	spool   *spool.Spool
 	owner   *app.Owner
@@ -68,7 +69,7 @@ type hubOptions struct {
 	ci         *forgeci.Options // builds by the forge's CI, beside the runners
 	unattended bool             // the owner is not started: nobody makes turns
 	crowd      bool             // beside the other tests of a crowd, however many may run at once
-	signer     forge.Signer     // of the commits that the queue makes
+	signer     mirror.Signer    // of the commits that the queue makes
 	branch     string           // "": main
 	follow     bool             // nobody has chosen it
 	targets    []string         // branches that other queues of the server land on
@@ -158,18 +159,18 @@ func (h *hub) start(o hubOptions) {
 		o.analyzers = analyzers
 	}
 	dir := h.TempDir()
-	h.mirror = must(forge.OpenMirror(h.Context(), filepath.Join(dir, "mirror")))
+	h.mirror = must(mirror.Open(h.Context(), filepath.Join(dir, "mirror")))
 	h.mirror.Signer = o.signer
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
-			Runner: workers.RunnerOptions{Checkout: forge.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
+			Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
 	}
 	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {
 		ci := *o.ci
-		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, forge.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
+		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, mirror.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
 		h.ci = must(forgeci.New(ci))
 		pool = workers.NewSplit(pool, h.ci)
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }

@@ -208,20 +208,16 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	return status, result, d
 }
 
-// read reads the body of a delivery and checks its signature meanwhile, where the
-// receiver can. It returns what it answers where that is not all right, else 0.
+// read reads the body of a delivery and checks its signature meanwhile. It returns
+// what it answers where that is not all right, else 0.
 func (in *Intake) read(w http.ResponseWriter, r *http.Request, hook Hook, into *body) (status int, result string) {
-	to, right := io.Writer(into), func() error { return nil }
-	if v, ok := hook.Receiver.(forge.Verifier); ok {
-		sum, check, err := v.Verify(r.Header)
-		if err != nil {
-			return http.StatusUnauthorized, resultSignature
-		}
-		to, right = io.MultiWriter(into, sum), check
+	sum, right, err := hook.Receiver.Verify(r.Header)
+	if err != nil {
+		return http.StatusUnauthorized, resultSignature
 	}
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyLimit)) // a writer without deadlines is a test's
-	_, err := io.Copy(to, http.MaxBytesReader(w, r.Body, MaxDelivery))
+	_, err = io.Copy(io.MultiWriter(into, sum), http.MaxBytesReader(w, r.Body, MaxDelivery))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -41,6 +41,13 @@ type paperDelivery struct {
 	Comment    string `json:"comment"`
 }
 
+func (paperForge) Verify(h http.Header) (io.Writer, func() error, error) {
+	if h.Get("Signature") != "right" {
+		return nil, nil, forge.ErrSignature
+	}
+	return io.Discard, func() error { return nil }, nil
+}
+
 func (paperForge) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if h.Get("Signature") != "right" {
 		return forge.Delivery{}, forge.ErrSignature

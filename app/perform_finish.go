@@ -26,8 +26,8 @@ const (
 // merged or else closed, and its branch deleted where the repository wants that.
 // Whatever of it is forbidden is left to people. Doing it again is no error.
 func (p *performer) finish(ctx context.Context, ch queue.Change) error {
-	f, ok := p.Forge.(forge.Closer)
-	if !ok || ch.Phase != queue.Landed || ch.Verdict == nil {
+	f := p.Forge.Capabilities().Closer
+	if f == nil || ch.Phase != queue.Landed || ch.Verdict == nil {
 		return nil
 	}
 	p.mu.Lock()
@@ -139,8 +139,8 @@ func shownMerged(ch queue.Change, onDefault bool) bool {
 // elseDefault returns the repository's default branch where a landed change is on
 // another one; "" where that is not known, or to no purpose.
 func (p *performer) elseDefault(ctx context.Context, ch queue.Change) (string, error) {
-	f, ok := p.Forge.(forge.Closer)
-	if !ok || ch.Phase != queue.Landed {
+	f := p.Forge.Capabilities().Closer
+	if f == nil || ch.Phase != queue.Landed {
 		return "", nil
 	}
 	house, err := p.houseOf(ctx, f)
@@ -199,8 +199,8 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	case pr.Open: // the forge has not seen yet that it is merged
 		return &forge.Transient{Err: errors.New("the pull request has landed and is still shown as open"), After: lookAgain}
 	}
-	stacker, ok := p.Forge.(forge.Stacker)
-	if !ok {
+	stacker := p.Forge.Capabilities().Stacker
+	if stacker == nil {
 		return nil
 	}
 	facts, err := p.factsOf(ctx, f, branch)

@@ -60,7 +60,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if out.Teams, err = p.teams(ctx, t, level); err != nil {
 		return nil, err
 	}
-	_, requires := p.Forge.(forge.Requirer)
+	requires := p.Forge.Capabilities().Requirer != nil
 	again := strings.HasPrefix(t.Request, recheckRequest)
 	if level < forge.PermissionWrite && !p.vouched(t) && !ours {
 		return out, nil // the answer does not depend on the rest, which takes calls to the forge
@@ -189,7 +189,7 @@ func (p *performer) say(ctx context.Context, now forge.Publication, gist string)
 	if reflect.DeepEqual(last, now) {
 		return nil
 	}
-	if f, ok := p.Forge.(forge.Publisher); ok {
+	if f := p.Forge.Capabilities().Publisher; f != nil {
 		if err := f.Publish(ctx, now); err != nil {
 			return err
 		}
@@ -239,6 +239,10 @@ func (p *performer) detailsURL(id queue.ChangeID) string {
 }
 
 func (p *performer) react(ctx context.Context, key string, t queue.React) (queue.Body, error) {
+	f := p.Forge.Capabilities().Reactor
+	if f == nil {
+		return queue.Done{Action: key}, nil
+	}
 	r := forge.ReactionRefused
 	switch {
 	case t.Seen:
@@ -246,7 +250,7 @@ func (p *performer) react(ctx context.Context, key string, t queue.React) (queue
 	case t.Accepted:
 		r = forge.ReactionAccepted
 	}
-	return gone(queue.Done{Action: key}, p.orAway(ctx, p.Forge.React(ctx, t.Number, t.Comment, r)))
+	return gone(queue.Done{Action: key}, p.orAway(ctx, f.React(ctx, t.Number, t.Comment, r)))
 }
 
 // probe hands a benched host what another one has passed; the workers report by events

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -25,8 +26,8 @@ func revertBranch(target string, culprit queue.CommitID) string {
 // written only while no pull request of it is open: what people have added to one stays.
 func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (queue.Body, error) {
 	out := queue.Proposed{Action: key, Hunt: t.Hunt, Commit: t.Commit}
-	f, ok := p.Forge.(forge.Proposer)
-	if !ok {
+	f := p.Forge.Capabilities().Proposer
+	if f == nil {
 		out.Refused = "this forge opens no pull requests for the queue"
 		return out, nil
 	}
@@ -68,7 +69,7 @@ func (p *performer) stageRevert(ctx context.Context, branch string, t queue.Prop
 	if err := errors.Join(p.prepare(ctx), p.hold(ctx, t.On, t.Commit)); err != nil {
 		return err
 	}
-	made, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(t.Pick, t.On)})
+	made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(t.Pick, t.On)})
 	if err != nil {
 		return err
 	}

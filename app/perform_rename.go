@@ -52,8 +52,8 @@ func defaultText(m queue.Main) string {
 
 // branchGone says what became of a target branch that is not there, and what to do.
 func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
-	f, ok := p.Forge.(forge.Locator)
-	if !ok {
+	f := p.Forge.Capabilities().Locator
+	if f == nil {
 		return nil, fmt.Errorf("%w: there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", forge.ErrAway, branch)
 	}
 	place, err := p.askPlace(ctx, f)
@@ -81,9 +81,9 @@ func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.B
 // whose base was renamed, of which nobody has told us yet: foot is what it asks
 // for. Without a renaming, the result is nil.
 func (p *performer) elsewhere(ctx context.Context, key, foot string) (queue.Body, error) {
-	f, ok := p.Forge.(forge.Locator)
+	f := p.Forge.Capabilities().Locator
 	branch := p.branch()
-	if !ok || foot == branch {
+	if f == nil || foot == branch {
 		return nil, nil
 	}
 	to, err := f.BranchNow(ctx, branch)

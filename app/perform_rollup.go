@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -31,8 +31,8 @@ func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick
 	return l, err
 }
 
-func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (forge.Merged, error) {
-	var all []forge.Pick
+func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (mirror.Merged, error) {
+	var all []mirror.Pick
 	for _, k := range picks {
 		all = append(all, mergeOf(k, ""))
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -101,7 +101,7 @@ func keysOfTrails(trails []queue.Trail, j judged) [][]queue.Key {
 }
 
 // pastCommit says of a commit what a person wants to know of it.
-func pastCommit(l forge.PastCommit) queue.HuntCommit {
+func pastCommit(l mirror.PastCommit) queue.HuntCommit {
 	c := queue.HuntCommit{Commit: l.Commit, Tree: l.Tree, Subject: clipLine(l.Subject, 120), Author: clipLine(l.Author, 60), Change: l.Change}
 	if n, err := strconv.Atoi(before(string(l.Change), ".")); err == nil && n > 0 {
 		c.Number = n

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -74,15 +75,15 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 		return err
 	}
 	own, err := p.Mirror.Own(ctx, now.tip, pr.Head, held...)
-	if err != nil && !errors.Is(err, forge.ErrTooMany) {
+	if err != nil && !errors.Is(err, mirror.ErrTooMany) {
 		return err
 	}
 	if others && len(held) == 0 {
 		if out.Below, err = p.below(ctx, own, now.tip); err != nil {
 			return err
 		}
-		if at := slices.IndexFunc(own, func(c forge.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
-			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, forge.ErrTooMany) {
+		if at := slices.IndexFunc(own, func(c mirror.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
+			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, mirror.ErrTooMany) {
 				return err
 			}
 		}
@@ -111,7 +112,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 // and the trailers that name the others and keep the sign-offs. The author is who
 // opened it, where that can be told by the address that the forge gives users, and
 // else who wrote the first of them.
-func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []string) {
+func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []string) {
 	named := map[string]bool{}
 	var others, signed []string
 	add := func(list *[]string, who string) {
@@ -153,9 +154,9 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 	return author, trailers[:min(len(trailers), mostCredits)]
 }
 
-// authorOf is forge.AuthorOf of names and addresses of any length.
+// authorOf is mirror.AuthorOf of names and addresses of any length.
 func authorOf(name, address string) string {
-	return forge.AuthorOf(clipLine(name, 100), clipLine(address, 200))
+	return mirror.AuthorOf(clipLine(name, 100), clipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:

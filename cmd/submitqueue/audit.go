@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/audit"
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
@@ -374,7 +374,7 @@ func (a *auditor) watched(ctx context.Context, slot int, r *auditResult) (reads 
 	}
 	build := a.build(r)
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") })
-	runner, err := workers.NewRunner(workers.RunnerOptions{Dir: dir, Machine: "audit", Checkout: beginning{forge.Checkouts{Mirror: a.in.clone.mirror, Forge: a.in.clone}, watch, build.Jobs[0].Step.Checkout.Plain()},
+	runner, err := workers.NewRunner(workers.RunnerOptions{Dir: dir, Machine: "audit", Checkout: beginning{mirror.Checkouts{Mirror: a.in.clone.mirror, Forge: a.in.clone}, watch, build.Jobs[0].Step.Checkout.Plain()},
 		Shell: watch.Shell(), Env: append(env, "TMPDIR="+tmp), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return audit.Reads{}, "", "", err
@@ -413,7 +413,7 @@ func (a *auditor) build(r *auditResult) queue.Build {
 
 // beginning is a checkout that is watched from when it is there.
 type beginning struct {
-	forge.Checkouts
+	mirror.Checkouts
 	watch audit.Watch
 	plain bool // nothing is filled after Checkout
 }

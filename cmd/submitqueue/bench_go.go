@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/golang"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -95,12 +95,12 @@ type goRound struct {
 }
 
 func (r *goRound) run(ctx context.Context, dir string) (err error) {
-	m, err := forge.Borrow(ctx, dir, filepath.Join(r.repo, "objects"))
+	m, err := mirror.Borrow(ctx, dir, filepath.Join(r.repo, "objects"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	trees := make([]*forge.Tree, len(r.commits))
+	trees := make([]*mirror.Tree, len(r.commits))
 	for i, c := range r.commits {
 		if trees[i], err = m.Tree(ctx, c); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (a *countedGo) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph
 
 // follow goes from commit to commit as the server does: what differs, the
 // snapshot, and what the commit can influence.
-func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a conflict.Analyzer, at *conflict.Snapshot, trees []*forge.Tree) (*conflict.Snapshot, error) {
+func (r *goRound) follow(ctx context.Context, m *mirror.Mirror, a conflict.Analyzer, at *conflict.Snapshot, trees []*mirror.Tree) (*conflict.Snapshot, error) {
 	var all, diffs []time.Duration
 	for i, t := range trees[1:] {
 		begun := time.Now()
@@ -174,7 +174,7 @@ func (r *goRound) follow(ctx context.Context, m *forge.Mirror, a conflict.Analyz
 	return at, nil
 }
 
-func (r *goRound) count(ctx context.Context, t *forge.Tree, at *conflict.Snapshot) {
+func (r *goRound) count(ctx context.Context, t *mirror.Tree, at *conflict.Snapshot) {
 	files, _ := t.Files(ctx) // the snapshot has just been made of them
 	r.Files = len(files)
 	for _, f := range files {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -65,12 +66,12 @@ func (b *benchMerges) Run(ctx context.Context) error {
 	fmt.Printf("speculative merges into main of %d files; %s\n", b.Size, f.Machine)
 	var waves, chains []mergeFigure
 	for i := range b.Rounds {
-		wave, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("wave-%d", i)), b.Wave, (*forge.Mirror).MergeWave)
+		wave, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("wave-%d", i)), b.Wave, (*mirror.Mirror).MergeWave)
 		if err != nil {
 			return err
 		}
 		chain, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("chain-%d", i)), b.Chain,
-			func(m *forge.Mirror, ctx context.Context, picks []forge.Pick) ([]forge.Merged, error) {
+			func(m *mirror.Mirror, ctx context.Context, picks []mirror.Pick) ([]mirror.Merged, error) {
 				return m.MergeChain(ctx, picks[0].Parent, picks)
 			})
 		if err != nil {
@@ -89,8 +90,8 @@ func medianMerge(all []mergeFigure) mergeFigure {
 
 // merges measures n merges in a new mirror that has main and the heads.
 func (r *benchRepo) merges(ctx context.Context, dir string, n int,
-	merge func(*forge.Mirror, context.Context, []forge.Pick) ([]forge.Merged, error)) (f mergeFigure, err error) {
-	m, err := forge.OpenMirror(ctx, dir)
+	merge func(*mirror.Mirror, context.Context, []mirror.Pick) ([]mirror.Merged, error)) (f mergeFigure, err error) {
+	m, err := mirror.Open(ctx, dir)
 	if err != nil {
 		return f, err
 	}
@@ -105,11 +106,11 @@ func (r *benchRepo) merges(ctx context.Context, dir string, n int,
 	if err != nil {
 		return f, err
 	}
-	refs, picks := make([]forge.HeadRef, n), make([]forge.Pick, n)
+	refs, picks := make([]mirror.HeadRef, n), make([]mirror.Pick, n)
 	for i, name := range r.names[:n] {
 		head := queue.CommitID(r.heads[name])
-		refs[i] = forge.HeadRef{Ref: "refs/heads/" + name, Want: head}
-		picks[i] = forge.Pick{Parent: main, Head: head, Message: "Merge " + name, Date: 1_800_000_000_000}
+		refs[i] = mirror.HeadRef{Ref: "refs/heads/" + name, Want: head}
+		picks[i] = mirror.Pick{Parent: main, Head: head, Message: "Merge " + name, Date: 1_800_000_000_000}
 	}
 	fetched, err := m.FetchHeads(ctx, remote, refs)
 	if err = errors.Join(append(fetched, err)...); err != nil {

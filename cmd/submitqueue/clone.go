@@ -12,6 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -20,7 +21,7 @@ import (
 type clone struct {
 	dir    string
 	temp   string
-	mirror *forge.Mirror
+	mirror *mirror.Mirror
 	pool   *checkout.Pool // nil: none yet
 	lacks  string         // what to do about objects that are not there; "": they should be
 }
@@ -57,7 +58,7 @@ func openClone(ctx context.Context, dir string) (*clone, error) {
 	if c.temp, err = os.MkdirTemp("", "submitqueue-"); err != nil {
 		return nil, fmt.Errorf("merges need a folder for temporary files: %w", err)
 	}
-	if c.mirror, err = forge.Borrow(ctx, filepath.Join(c.temp, "merges.git"), objects); err != nil {
+	if c.mirror, err = mirror.Borrow(ctx, filepath.Join(c.temp, "merges.git"), objects); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.temp))
 	}
 	return c, nil
@@ -100,7 +101,7 @@ func (c *clone) checkouts() (*checkout.Pool, error) {
 	return c.pool, nil
 }
 
-// Remote implements forge.Remoter: what a commit names beside itself is where the clone
+// Remote implements mirror.Remoter: what a commit names beside itself is where the clone
 // came from, and is asked for without credentials.
 func (c *clone) Remote(ctx context.Context) (forge.Remote, error) {
 	url, err := c.git(ctx, "", "remote", "get-url", "origin")

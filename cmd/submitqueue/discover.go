@@ -325,12 +325,12 @@ func (l *lateReceiver) set(next forge.Receiver, heard func(forge.Delivery, []byt
 	l.next, l.heard = next, heard
 }
 
-// Verify implements forge.Verifier.
+// Verify implements forge.Receiver.
 func (l *lateReceiver) Verify(h http.Header) (io.Writer, func() error, error) {
 	l.mu.Lock()
-	next, ok := l.next.(forge.Verifier)
+	next := l.next
 	l.mu.Unlock()
-	if !ok {
+	if next == nil {
 		return nil, nil, forge.ErrSignature
 	}
 	return next.Verify(h)

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
@@ -160,7 +160,7 @@ func TestConflictsWithoutRoomForAMatrix(t *testing.T) {
 	r := &conflictsReport{}
 	for i := range 60 {
 		r.Changes = append(r.Changes, fmt.Sprintf("branch-%d", i))
-		r.branches = append(r.branches, branchReport{name: r.Changes[i], Change: app.Change{Merged: forge.Merged{Commit: "x"}}})
+		r.branches = append(r.branches, branchReport{name: r.Changes[i], Change: app.Change{Merged: mirror.Merged{Commit: "x"}}})
 	}
 	r.add("branch-0", "branch-1", "target", []string{"./a"})
 	var out bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
 // signingFlags say who makes commits, and with which key they are signed.
@@ -20,9 +20,9 @@ type signingFlags struct {
 
 // open returns the identity, zero where none is given, and the signer, nil where
 // commits are not signed.
-func (f signingFlags) open(ctx context.Context) (id forge.Identity, signer forge.Signer, err error) {
+func (f signingFlags) open(ctx context.Context) (id mirror.Identity, signer mirror.Signer, err error) {
 	if f.CommitName != "" || f.CommitEmail != "" {
-		id = forge.Identity{Name: cmp.Or(f.CommitName, "SubmitQueue"), Email: cmp.Or(f.CommitEmail, "submitqueue@localhost")}
+		id = mirror.Identity{Name: cmp.Or(f.CommitName, "SubmitQueue"), Email: cmp.Or(f.CommitEmail, "submitqueue@localhost")}
 	}
 	switch {
 	case f.SignKey != "" && f.SignGPG != "":
@@ -32,11 +32,11 @@ func (f signingFlags) open(ctx context.Context) (id forge.Identity, signer forge
 		if err != nil {
 			return id, nil, fmt.Errorf("--sign-key: %w", err)
 		}
-		if signer, err = forge.SSHSigner(private); err != nil {
+		if signer, err = mirror.SSHSigner(private); err != nil {
 			return id, nil, fmt.Errorf("--sign-key %s: %w", f.SignKey, err)
 		}
 	case f.SignGPG != "":
-		if signer, err = forge.GPGSigner(ctx, f.SignGPG); err != nil {
+		if signer, err = mirror.GPGSigner(ctx, f.SignGPG); err != nil {
 			return id, nil, fmt.Errorf("--sign-gpg: %w", err)
 		}
 	}

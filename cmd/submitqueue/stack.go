@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
@@ -49,8 +50,8 @@ type stackOptions struct {
 	Workers   workers.Controller        // nil: a pool of Runners
 	Requests  app.Requests              // of a forge without pull requests; nil: it has them
 	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
-	Identity  forge.Identity            // who makes commits; zero: as forge does
-	Signer    forge.Signer              // of commits; nil: they are not signed
+	Identity  mirror.Identity           // who makes commits; zero: as forge does
+	Signer    mirror.Signer             // of commits; nil: they are not signed
 	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
 	Log       *slog.Logger
 }

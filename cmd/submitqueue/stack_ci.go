@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 // builders returns what builds for a queue: the runners, and beside them the
 // forge's own CI where there is one.
-func (q stackQueue) builders(runners workers.Controller, refs forge.OwnRefs) (workers.Controller, *forgeci.Controller, error) {
+func (q stackQueue) builders(runners workers.Controller, refs mirror.OwnRefs) (workers.Controller, *forgeci.Controller, error) {
 	if q.CI == nil {
 		return runners, nil, nil
 	}

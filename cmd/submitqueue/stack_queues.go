@@ -12,7 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
@@ -22,7 +22,7 @@ import (
 type served struct {
 	stackQueue
 	owner   *app.Owner
-	mirror  *forge.Mirror
+	mirror  *mirror.Mirror
 	workers workers.Controller
 	runners workers.Controller  // of them, what is shared with other queues
 	ci      *forgeci.Controller // of them, the forge's; nil: none
@@ -57,11 +57,11 @@ var errServed = errors.New("this server serves that branch already")
 // open makes a queue that does not run yet.
 func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	o := set.o
-	mirror, err := forge.OpenMirror(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.name())[:16])+".git"))
+	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.name())[:16])+".git"))
 	if err != nil {
 		return nil, fmt.Errorf("mirror of %s: %w", q.name(), err)
 	}
-	if why := mirror.Remade(); why != "" {
+	if why := clone.Remade(); why != "" {
 		o.Log.Warn("the mirror was damaged and is begun anew: it fills as it is used", "queue", q.name(), "damage", why)
 	}
 	// A mirror's lock waits for a server that is ending; the pool of checkouts does not.
@@ -69,23 +69,23 @@ func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 		set.pool, set.poolErr = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{})
 	})
 	if set.poolErr != nil {
-		mirror.Close()
+		clone.Close()
 		return nil, set.poolErr
 	}
-	mirror.Signer = o.Signer
-	if o.Identity != (forge.Identity{}) {
-		mirror.Identity = o.Identity
+	clone.Signer = o.Signer
+	if o.Identity != (mirror.Identity{}) {
+		clone.Identity = o.Identity
 	}
-	runners := set.share.For(forge.Checkouts{Mirror: mirror, Forge: q.Forge})
-	controller, ci, err := q.builders(runners, forge.OwnRefs{Mirror: mirror, Forge: q.Forge})
+	runners := set.share.For(mirror.Checkouts{Mirror: clone, Forge: q.Forge})
+	controller, ci, err := q.builders(runners, mirror.OwnRefs{Mirror: clone, Forge: q.Forge})
 	if err != nil {
 		set.share.Leave(ctx, runners)
-		mirror.Close()
+		clone.Close()
 		return nil, err
 	}
-	return &served{stackQueue: q, mirror: mirror, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
+	return &served{stackQueue: q, mirror: clone, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
 		Queue: q.name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
-		Mirror: mirror, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
+		Mirror: clone, Workers: controller, Analyzers: toolAnalyzers(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
 		Missed: q.Look, Observer: o.Observer, Texts: app.TextOptions{BaseURL: set.s.base, RepoURL: q.URL, Queue: q.name(), Words: app.Words{Local: o.Requests != nil}},
 	})}, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -193,7 +193,7 @@ func (c *targetsCommand) filter(ctx context.Context, in *inspection, r *targetsR
 	keep := func(name string) bool { return globbed(c.Filter, name) }
 	// As seen from the top, or from the folder that was named.
 	for _, file := range []string{path.Clean(c.Filter), path.Join(in.clone.inside(ctx), c.Filter)} {
-		if slices.ContainsFunc(files, func(f forge.File) bool { return f.Path == file }) {
+		if slices.ContainsFunc(files, func(f mirror.File) bool { return f.Path == file }) {
 			r.File = fileOf(in.base.Description, r, file)
 			keep = func(name string) bool {
 				return slices.Contains(r.File.Affected, name) || slices.Contains(r.File.Owners, name)
