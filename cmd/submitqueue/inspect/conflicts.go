@@ -9,6 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -141,7 +142,7 @@ func (b *branchReport) forget() {
 // pairs finds who conflicts with whom: by the queue's own index, and by trying
 // to merge those that touch one place.
 func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
-	index := conflict.NewIndex()
+	index := index.New()
 	for _, b := range r.branches {
 		index.Put(queue.ChangeID(b.name), b.Footprint)
 		switch {
@@ -201,7 +202,7 @@ func whyStuck(b branchReport) []string {
 // together merges one branch onto the other on the base, if they touch one
 // place, and returns the paths that do not merge.
 func together(ctx context.Context, in *inspection, a, b branchReport) ([]string, error) {
-	if !slices.ContainsFunc(a.paths, func(p string) bool { return conflict.PathsMeet(b.paths, p) }) {
+	if !slices.ContainsFunc(a.paths, func(p string) bool { return index.PathsMeet(b.paths, p) }) {
 		return nil, nil
 	}
 	m, err := in.MergeOnto(ctx, a.Change, b.Head)

@@ -1,23 +1,26 @@
-package conflict
+package index
 
 import (
 	"slices"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Conflicts returns the changes that conflict with the given one, sorted by
 // id. A witness is a target where one can be named; witnesses are the first
 // five by name. An unknown change, and one that touches nothing, has none.
-// Witnesses of several conflicts may share memory: nobody modifies them.
+// Witnesses of several conflicts may share memory: the caller does not modify
+// them.
 func (x *Index) Conflicts(id queue.ChangeID) []queue.Conflict {
 	c := x.changes[id]
 	if c == nil {
 		return nil
 	}
 	x.hits.begin(len(x.parts))
-	x.hits.most = maxWitnesses
+	x.hits.most = conflict.MaxWitnesses
 	if x.some.has(c.slot) {
 		x.influences(c)
 	}
@@ -46,7 +49,7 @@ func (x *Index) With(id queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// influences settles who may influence a common target.
+// influences settles the changes that may influence a common target.
 func (x *Index) influences(c *entry) {
 	others := x.all
 	if c.all {
@@ -152,21 +155,21 @@ func (x *Index) search(c *entry, among bitset) {
 // split divides a list that is sorted by name into targets, which come in
 // three parts, and definition nodes. Listings are neither.
 func (x *Index) split(ids []names.ID) (targets [3][]names.ID, definitions []names.ID) {
-	from, to := x.span(ids, DefinitionPrefix)
+	from, to := x.span(ids, conflict.DefinitionPrefix)
 	definitions = ids[from:to]
 	targets[0], ids = ids[:from], ids[to:]
-	from, to = x.span(ids, ListingPrefix)
+	from, to = x.span(ids, conflict.ListingPrefix)
 	targets[1], targets[2] = ids[:from], ids[to:]
 	return targets, definitions
 }
 
 // span finds the names that begin with a prefix.
-func (x *Index) span(sorted []names.ID, prefix string) (from, to int) {
+func (x *Index) span(ids []names.ID, prefix string) (from, to int) {
 	at := func(after func(text string) bool) int {
-		from, to := 0, len(sorted)
+		from, to := 0, len(ids)
 		for from < to {
 			middle := (from + to) / 2
-			if after(x.names.Text(sorted[middle])) {
+			if after(x.names.Text(ids[middle])) {
 				to = middle
 			} else {
 				from = middle + 1
@@ -206,9 +209,9 @@ func (x *Index) report(c *entry, paths map[int][]string) []queue.Conflict {
 
 // globalWitnesses are the files that make one of the two global.
 func globalWitnesses(a, b *entry) []string {
-	w := canonicalNames(slices.Concat(a.files, b.files))
+	w := sorted.Names(slices.Concat(a.files, b.files))
 	if len(w) == 0 {
 		return nil
 	}
-	return w[:min(len(w), maxWitnesses)]
+	return w[:min(len(w), conflict.MaxWitnesses)]
 }

@@ -1,14 +1,15 @@
-package conflict
+package index
 
 import (
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // hit is what one question finds of one other change.
 type hit struct {
-	names [maxWitnesses]names.ID // the first by name of those that were noted
-	pass  uint32                 // in which the last of them came
+	names [conflict.MaxWitnesses]names.ID // the first by name of those that were noted
+	pass  uint32                          // in which the last of them came
 	n     uint8
 	kind  kind
 }
@@ -33,7 +34,7 @@ var kinds = [...]queue.ConflictKind{kindTarget: queue.ConflictTarget, kindReadWr
 // hits are what a question has found so far. They are used again by the next.
 type hits struct {
 	of      []hit // by slot
-	touched []int // slots with names whose kind is not known yet
+	touched []int // slots with names and no kind yet
 	settled []int // slots with a kind
 	pass    uint32
 	most    uint8 // names of one change that are asked for
@@ -87,7 +88,7 @@ type witnesses struct {
 	texts []string
 	known [16]struct {
 		n     uint8
-		names [maxWitnesses]names.ID
+		names [conflict.MaxWitnesses]names.ID
 		texts []string
 	}
 }

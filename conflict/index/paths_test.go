@@ -1,4 +1,4 @@
-package conflict_test
+package index_test
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 func TestTextual(t *testing.T) {
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("moves docs", queue.Footprint{Paths: []string{"docs", "docs/intro.md", "manual/intro.md"}})
 	x.Put("adds to docs", queue.Footprint{Paths: []string{"docs/deep/setup.md"}})
 	x.Put("beside", queue.Footprint{Paths: []string{"docs.md", "manual/other.md"}})
@@ -58,37 +59,10 @@ func TestTextual(t *testing.T) {
 	}
 }
 
-func TestTooManyPaths(t *testing.T) {
-	var files []string
-	for i := range 3000 {
-		files = append(files, fmt.Sprintf("a/b%d/c%d.txt", i%20, i))
-	}
-	files = append(files, "a/b0/deep/er/x", "top\xff")
-	got := conflict.TouchedPaths(files, []string{"gone"})
-	if len(got) > 1000 || !slices.IsSorted(got) {
-		t.Fatalf("%d paths, sorted %t", len(got), slices.IsSorted(got))
-	}
-	for _, p := range append(files, "gone/x") {
-		if p = strings.ToValidUTF8(p, "\uFFFD"); !conflict.PathsMeet(got, p) {
-			t.Fatalf("%q is in none of %q", p, got)
-		}
-	}
-	if conflict.PathsMeet(got, "elsewhere/x") {
-		t.Error("it meets what it does not touch")
-	}
-	var wide []string
-	for i := range 3000 {
-		wide = append(wide, fmt.Sprintf("d%d/x", i), fmt.Sprintf("f%d", i))
-	}
-	if got := conflict.TouchedPaths(wide, nil); !slices.Equal(got, []string{""}) || !conflict.PathsMeet(got, "any/thing") {
-		t.Errorf("wide: %d paths", len(got))
-	}
-}
-
 // The index against the definition, in any order of changes that come and go.
 func TestTextualAgainstTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := conflict.NewIndex()
+		x := index.New()
 		now := map[queue.ChangeID]queue.Footprint{}
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			id := queue.ChangeID(fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "id")))
@@ -136,26 +110,4 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(p string) bool {
 		return slices.ContainsFunc(b, func(q string) bool { return within(p, q) || within(q, p) })
 	})
-}
-
-// Folders within folders cost no more than others, and nothing is left out.
-func TestTouchedPathsThatAreDeep(t *testing.T) {
-	var files []string
-	for i := range 3 {
-		files = append(files, fmt.Sprintf("%d/", i)+strings.Repeat("d/", 500)+"f")
-	}
-	got := conflict.TouchedPaths(append(files, "plain/f"), []string{"gone/" + strings.Repeat("d/", 500)})
-	for _, p := range got {
-		if strings.Count(p, "/") > 50 {
-			t.Errorf("a path of %d levels is kept", strings.Count(p, "/"))
-		}
-	}
-	for _, f := range append(files, "plain/f") {
-		if !conflict.PathsMeet(got, f) {
-			t.Errorf("%.20s... is left out", f)
-		}
-	}
-	if conflict.PathsMeet(got, "3/d") || len(got) != 5 {
-		t.Errorf("%d paths: %.40q", len(got), got)
-	}
 }

@@ -1,85 +1,30 @@
-package conflict
+package index
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // The textual layer: changes that touch a common path may fail to merge though
 // no target is common to them. A path stands for itself and all below it, so
-// that who removes a directory, or puts a file in its place, meets who writes
-// into it:
+// that a change that removes a directory, or puts a file in its place, meets
+// one that writes into it:
 //
 //	a moves docs/ to manual/     touches docs, docs/intro.md, manual/intro.md
 //	b adds docs/setup.md         touches docs/setup.md, which is below docs
 //	c edits manual.md            touches manual.md: it meets neither
 //
-// Whether they do fail is for git to tell; until it has, they count as in
-// conflict, which costs a moment.
-
-// What is kept of paths is bounded by how many and how deep they are: a small
-// pull request may hold folders within folders a thousand levels down.
-const (
-	maxTouched = 1000
-	maxLevels  = 50
-)
-
-// TouchedPaths returns the paths that a footprint is to hold for a change that
-// differs from main in the given files. gone are the directories that it has
-// not and main has. Of too many paths the deepest, and all that are too deep, are
-// left to the directories that they are in, "" in the end: a change of everything touches everything.
-func TouchedPaths(files, gone []string) []string {
-	var paths []string
-	for _, list := range [][]string{files, gone} {
-		for _, p := range list {
-			paths = append(paths, strings.ToValidUTF8(shallow(p), "\uFFFD"))
-		}
-	}
-	paths = canonicalNames(paths)
-	for depth := deepest(paths); len(paths) > maxTouched; depth-- {
-		var up []string
-		for _, p := range paths {
-			if strings.Count(p, "/") == depth {
-				p = dirOf(p)
-			}
-			up = append(up, p)
-		}
-		paths = canonicalNames(up)
-	}
-	return paths
-}
-
-// shallow leaves a path that is too deep to a directory that it is in.
-func shallow(path string) string {
-	levels := 0
-	for i := range len(path) {
-		if path[i] == '/' {
-			if levels++; levels > maxLevels {
-				return path[:i]
-			}
-		}
-	}
-	return path
-}
-
-func deepest(paths []string) int {
-	most := 0
-	for _, p := range paths {
-		most = max(most, strings.Count(p, "/"))
-	}
-	return most
-}
-
-// dirOf returns the directory of a path, "" for the root.
-func dirOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+// Git tells whether they do fail (Footprint.Merges); until it has, they count
+// as in conflict, which costs a moment.
 
 // touched is an index of changes by the paths that they touch.
 type touched struct {
 	changes map[queue.ChangeID]*toucher
-	at      map[string][]*toucher // who touches exactly this path
-	below   map[string][]*toucher // who touches something below it; once for each change
+	at      map[string][]*toucher // the changes that touch exactly this path
+	below   map[string][]*toucher // the changes that touch something below it, each once
 }
 
 type toucher struct {
@@ -142,7 +87,7 @@ func (x *touched) remove(id queue.ChangeID) {
 func upward(path string) []string {
 	var dirs []string
 	for path != "" {
-		path = dirOf(path)
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
 		dirs = append(dirs, path)
 	}
 	return dirs
@@ -158,7 +103,7 @@ func (x *touched) meets(id queue.ChangeID) map[queue.ChangeID][]string {
 	found := map[queue.ChangeID][]string{}
 	note := func(list []*toucher, path string) {
 		for _, o := range list {
-			if w := found[o.id]; o != c && !c.merged(o) && len(w) < maxWitnesses && !slices.Contains(w, path) {
+			if w := found[o.id]; o != c && !c.merged(o) && len(w) < conflict.MaxWitnesses && !slices.Contains(w, path) {
 				found[o.id] = append(w, path)
 			}
 		}
@@ -193,16 +138,16 @@ func common(a, b []string) bool {
 
 // PathsMeet reports whether a path is one of the sorted ones, or above or below
 // one of them.
-func PathsMeet(sorted []string, path string) bool {
+func PathsMeet(paths []string, path string) bool {
 	has := func(p string) bool {
-		_, ok := slices.BinarySearch(sorted, p)
+		_, ok := slices.BinarySearch(paths, p)
 		return ok
 	}
-	if has(path) || slices.ContainsFunc(upward(path), has) || path == "" && len(sorted) > 0 {
+	if has(path) || slices.ContainsFunc(upward(path), has) || path == "" && len(paths) > 0 {
 		return true
 	}
-	at, _ := slices.BinarySearch(sorted, path+"/")
-	return at < len(sorted) && strings.HasPrefix(sorted[at], path+"/")
+	at, _ := slices.BinarySearch(paths, path+"/")
+	return at < len(paths) && strings.HasPrefix(paths[at], path+"/")
 }
 
 // Textual returns the changes that are in conflict with one by a common path
@@ -224,7 +169,8 @@ func (x *Index) OnlyTextual(a, b queue.ChangeID) bool {
 	return x.touched.meet(a, b) && !x.influence(x.changes[a], x.changes[b])
 }
 
-// textual settles who conflicts by common paths alone, and returns these.
+// textual settles the changes that conflict by common paths alone, and returns
+// these paths by slot.
 func (x *Index) textual(c *entry) map[int][]string {
 	meets := x.touched.meets(c.id)
 	if len(meets) == 0 {

@@ -5,8 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
-	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/rows"
 )
 
 // TestRows compares rows with a map. Block 1 is dense, 0 and 2 are sparse.

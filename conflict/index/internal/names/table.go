@@ -7,7 +7,7 @@
 // list tend to have been numbered together, so that most misses are the hash
 // table's alone.
 //
-// Names are counted. One that nobody holds any more keeps its number until
+// The holders of a name are counted. A name without one keeps its number until
 // Sweep, which makes the tables anew when most of what is in them is dead.
 package names
 
@@ -34,7 +34,7 @@ type Table struct {
 	blocks []string        // of text
 	text   strings.Builder // the last of the blocks
 	live   int
-	dead   int // in the table, held by nobody
+	dead   int // in the table, without a holder
 }
 
 type name struct {
@@ -61,7 +61,7 @@ func (t *Table) Text(id ID) string {
 // Less reports whether the first of two names comes before the second.
 func (t *Table) Less(a, b ID) bool { return t.Text(a) < t.Text(b) }
 
-// Find returns the id of a name that somebody holds.
+// Find returns the id of a name that has a holder.
 func (t *Table) Find(s string) (ID, bool) {
 	if t.live == 0 {
 		return 0, false
@@ -208,7 +208,7 @@ func (t *Table) put(found uint64) {
 	t.slots[slot] = found
 }
 
-// Sweep forgets names that nobody holds, once they are more than the others
+// Sweep forgets names without a holder, once they are more than the others
 // and than a few thousand: the cost of letting names go is shared among them.
 func (t *Table) Sweep() {
 	if t.dead > max(t.live, sweepAt) {

@@ -1,4 +1,4 @@
-package conflict_test
+package index_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -118,7 +119,7 @@ func (n naive) conflict(a, b queue.ChangeID, closures map[queue.ChangeID]map[str
 func (n naive) check(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, x *conflict.Index, targets []string) {
+}, x *index.Index, targets []string) {
 	t.Helper()
 	ids := slices.Sorted(maps.Keys(n.changes))
 	closures := map[queue.ChangeID]map[string]bool{}
@@ -186,7 +187,7 @@ func drawFootprint(t *rapid.T) queue.Footprint {
 func TestIndexIsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom(indexLimits).Draw(t, "limits")
-		x, want := conflict.NewIndexWith(l.dense, l.sets, l.hubs), naive{map[queue.ChangeID]queue.Footprint{}, l.hubs}
+		x, want := index.NewWith(l.dense, l.sets, l.hubs), naive{map[queue.ChangeID]queue.Footprint{}, l.hubs}
 		ids := []queue.ChangeID{"1", "2", "3", "4", "5", "6"}
 		targets := []string{"a", "b", "c", "def:x", "no such"}
 		for range rapid.IntRange(1, 20).Draw(t, "moves") {
@@ -214,7 +215,7 @@ func TestManyChanges(t *testing.T) {
 	for _, l := range append(indexLimits, struct{ dense, sets, hubs int }{20, 1, 25}) {
 		t.Run(fmt.Sprint(l), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(l.dense), uint64(l.sets+l.hubs)))
-			x, want := conflict.NewIndexWith(l.dense, l.sets, l.hubs), naive{map[queue.ChangeID]queue.Footprint{}, l.hubs}
+			x, want := index.NewWith(l.dense, l.sets, l.hubs), naive{map[queue.ChangeID]queue.Footprint{}, l.hubs}
 			some := func(of, n int) []string {
 				set := map[string]bool{}
 				from := r.IntN(of)
@@ -257,7 +258,7 @@ func TestOrderOfPutsDoesNotMatter(t *testing.T) {
 			prints[id] = drawFootprint(t)
 		}
 		l := rapid.SampledFrom(indexLimits).Draw(t, "limits")
-		x, y := conflict.NewIndexWith(l.dense, l.sets, l.hubs), conflict.NewIndexWith(1000, 1000, l.hubs)
+		x, y := index.NewWith(l.dense, l.sets, l.hubs), index.NewWith(1000, 1000, l.hubs)
 		for _, id := range ids {
 			x.Put(id, prints[id])
 		}
@@ -278,15 +279,15 @@ func TestOrderOfPutsDoesNotMatter(t *testing.T) {
 // TestTooManyHubs is what is said of a third change's edges beyond the limit:
 // nothing, until there are fewer again.
 func TestTooManyHubs(t *testing.T) {
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("b", writes("U"))
 	x.Put("c", writes("T"))
 	x.Put("a", adds("T", "U"))
 	large := queue.Footprint{Write: []string{"X"}, Read: []string{"Y"}}
-	for i := range conflict.MaxHubs {
+	for i := range index.MaxHubs {
 		large.Edges = append(large.Edges, queue.AddedEdge{To: "Y", Up: []string{fmt.Sprintf("x%04d", i)}})
 	}
-	large.Edges = large.Edges[:conflict.MaxHubs-1]
+	large.Edges = large.Edges[:index.MaxHubs-1]
 	x.Put("many", large)
 	if !x.Conflict("b", "c") {
 		t.Error("the edge of a does not count at the limit")

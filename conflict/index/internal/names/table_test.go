@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
 )
 
 // TestTable compares a table with a map, over lists that are held and let go.

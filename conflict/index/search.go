@@ -1,10 +1,10 @@
-package conflict
+package index
 
 import (
 	"math/bits"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
-	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/rows"
 )
 
 // search is one question.
@@ -135,9 +135,9 @@ func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
 // find names that come before these in the next set.
 func (s *search) walkSet(slot int, r *rows.Rows, marks bitset) (looked int) {
 	s.x.hits.pass++
-	who, reads := s.x.parts[slot], r == &s.x.readers
-	if who.change != nil {
-		list := who.change.held(reads)
+	owner, reads := s.x.parts[slot], r == &s.x.readers
+	if owner.change != nil {
+		list := owner.change.held(reads)
 		for i, id := range list {
 			if marks[id/64]>>(id%64)&1 != 0 && s.x.note(slot, id) {
 				return i + 1
@@ -147,12 +147,12 @@ func (s *search) walkSet(slot int, r *rows.Rows, marks bitset) (looked int) {
 	}
 	var p pass
 	p.reopen(s)
-	list := who.hub.held(reads)
+	list := owner.hub.held(reads)
 	for i, id := range list {
 		if marks[id/64]>>(id%64)&1 == 0 {
 			continue
 		}
-		if some, _ := p.through(s, who.hub, id); !some {
+		if some, _ := p.through(s, owner.hub, id); !some {
 			return i + 1
 		}
 	}
@@ -198,8 +198,8 @@ func (p *pass) hit(s *search, id names.ID, block int, word uint64) (smaller bool
 	return smaller
 }
 
-// through notes a name above a hub for who comes to it. It reports whether
-// there is any that may need names, and whether there are fewer now.
+// through notes a name above a hub for each change that comes to it. It reports
+// whether there is any that may need names, and whether there are fewer now.
 func (p *pass) through(s *search, h *hub, id names.ID) (some, fewer bool) {
 	for i := range min(len(h.reached), len(p.open)) {
 		for w := h.reached[i] & p.open[i]; w != 0; w &= w - 1 {

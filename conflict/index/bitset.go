@@ -1,4 +1,4 @@
-package conflict
+package index
 
 import "math/bits"
 

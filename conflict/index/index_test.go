@@ -1,4 +1,4 @@
-package conflict_test
+package index_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -20,7 +20,7 @@ func adds(from, to string) queue.Footprint {
 // a adds an edge T→U, b touches U, c touches T. What b and c do together to T
 // is in no build unless the queue knows that they conflict.
 func TestEdgeOfAThirdChange(t *testing.T) {
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("b", writes("U"))
 	x.Put("c", writes("T"))
 	if x.Conflict("b", "c") {
@@ -47,7 +47,7 @@ func TestEdgeOfAThirdChange(t *testing.T) {
 }
 
 func TestKindsAndWitnesses(t *testing.T) {
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("me", queue.Footprint{Write: []string{"def:x", "list:./d", "t1", "t2", "t3", "t4", "t5", "t6"}, Read: []string{"list:./e"}})
 	x.Put("all", queue.Footprint{All: true, Write: []string{"def:Makefile"}})
 	x.Put("unknown", queue.Footprint{All: true, Unknown: "no go.mod"})
@@ -89,7 +89,7 @@ func TestKindsAndWitnesses(t *testing.T) {
 }
 
 func TestFiveWitnessesAreEnough(t *testing.T) {
-	x := conflict.NewIndex()
+	x := index.New()
 	names := []string{"1", "2", "3", "4", "5", "6", "7"}
 	x.Put("a", writes(names...))
 	x.Put("b", writes(names...))
@@ -107,7 +107,7 @@ func TestWitnessesByWayOfSeveralHubs(t *testing.T) {
 		if l.hubs < 1000 {
 			continue // the edges of others do not count there
 		}
-		x := conflict.NewIndexWith(l.dense, l.sets, l.hubs)
+		x := index.NewWith(l.dense, l.sets, l.hubs)
 		x.Put("1", writes("g"))
 		x.Put("2", adds("c", "a"))
 		x.Put("3", queue.Footprint{Write: []string{"a"}, Read: []string{"a", "g"},
@@ -159,7 +159,7 @@ func BenchmarkIndex(b *testing.B) {
 			const pending = 1000
 			ids := make([]queue.ChangeID, pending)
 			prints := make([]queue.Footprint, pending)
-			x := conflict.NewIndex()
+			x := index.New()
 			for i := range ids {
 				ids[i] = queue.NewChangeID(i, "h", "c")
 				prints[i] = shape(i)

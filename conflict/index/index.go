@@ -1,11 +1,13 @@
-package conflict
+package index
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
-	"github.com/submitqueue/submitqueue/conflict/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/rows"
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -13,22 +15,8 @@ import (
 // it can be made again from the footprints at any time, and the order in which
 // they were put does not matter.
 //
-// Two changes a and b conflict when A'(a) and A'(b) meet, when one starts to
-// depend on something in the other's A', when one of them is All and the other
-// is not empty, or when they touch a common path (textual.go). A'(c) is what c
-// writes, closed over the edges that all pending changes add: who writes an
-// edge's head influences everything above its tail. So an index without the
-// change that adds the edge may call two changes independent that conflict in
-// one with it.
-//
-// Edges of one change with the same upper part make a hub. While all pending
-// changes together have more than 4,096 hubs, A'(c) is only what c writes: the
-// edges count between the change that adds them and each other, as in the
-// paper, and the gate is left to stop what goes wrong beside a third.
-//
-// A change costs its own size: the names that it writes are looked up once,
-// and asking what it conflicts with reads a few words for each of them,
-// however many changes are pending. An Index keeps no footprint: a name of one
+// An index without a change that adds an edge may call two changes independent
+// that conflict in an index with it. An Index keeps no footprint: a name of one
 // is four bytes in a list and a bit in a row.
 //
 // An Index is for one goroutine at a time: questions, too, may bring it up to
@@ -46,7 +34,7 @@ type Index struct {
 	some    bitset   // slots of changes that are not empty
 	linked  bitset   // slots of hubs; none while there are too many
 	hubs    int      // how many there are, linked or not
-	dirty   bitset   // slots of changes whose reach may be another one
+	dirty   bitset   // slots of changes that may reach other hubs than before
 	hits    hits
 	scratch scratch
 	touched touched // the textual layer
@@ -90,7 +78,7 @@ func (s *set) held(reads bool) []names.ID {
 	return s.write
 }
 
-// part is who has a slot: a change, or a hub.
+// part is the owner of a slot: a change, or a hub.
 type part struct {
 	change *entry
 	hub    *hub
@@ -107,12 +95,12 @@ type entry struct {
 	reach   bitset // slots of the hubs that it comes to, by way of others too
 }
 
-// NewIndex returns an index of no changes.
-func NewIndex() *Index {
-	return newIndex(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
+// New returns an index of no changes.
+func New() *Index {
+	return newWith(limits{dense: denseSet, sets: perSet, hubs: maxHubs})
 }
 
-func newIndex(l limits) *Index {
+func newWith(l limits) *Index {
 	return &Index{limits: l, changes: map[queue.ChangeID]*entry{}, touched: newTouched()}
 }
 
@@ -122,8 +110,8 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 	c := &entry{id: id, all: f.All, unknown: f.Unknown != ""}
 	var write []string
 	if f.All {
-		c.files = canonicalNames(f.Write)
-		c.files = slices.Clone(c.files[:min(len(c.files), maxWitnesses)])
+		c.files = sorted.Names(f.Write)
+		c.files = slices.Clone(c.files[:min(len(c.files), conflict.MaxWitnesses)])
 	} else {
 		c.write, write = x.refer(f.Write)
 		c.read, _ = x.refer(f.Read)
@@ -157,9 +145,9 @@ func (x *Index) refer(list []string) ([]names.ID, []string) {
 	const some = 64 // so many texts stay in the cache from the one look to the other
 	for from := 0; from < len(list); from += some {
 		to := min(from+some, len(list))
-		if !increasing(list[max(0, from-1):to]) {
+		if !sorted.Increasing(list[max(0, from-1):to]) {
 			x.names.Release(ids)
-			list = canonicalNames(list)
+			list = sorted.Names(list)
 			return x.names.Add(ids[:0], list), list
 		}
 		ids = x.names.Add(ids, list[from:to])
@@ -168,9 +156,9 @@ func (x *Index) refer(list []string) ([]names.ID, []string) {
 }
 
 // enter gives a set a slot and writes it into the rows.
-func (x *Index) enter(s *set, who part) {
+func (x *Index) enter(s *set, owner part) {
 	s.slot = x.slot(len(s.write))
-	x.parts[s.slot] = who
+	x.parts[s.slot] = owner
 	x.writers.Set(s.write, s.slot, x.names.Len())
 	x.readers.Set(s.read, s.slot, x.names.Len())
 }
@@ -213,7 +201,7 @@ func (x *Index) slot(n int) int {
 func (x *Index) Remove(id queue.ChangeID) {
 	x.remove(id)
 	if len(x.changes) == 0 {
-		*x = *newIndex(x.limits)
+		*x = *newWith(x.limits)
 	}
 }
 
@@ -245,9 +233,9 @@ func (x *Index) Affecting(target string) []queue.ChangeID {
 	x.settle()
 	in := slices.Clone(x.all)
 	if n, ok := x.names.Find(target); ok {
-		who := make(bitset, x.words())
-		x.writers.Union([]names.ID{n}, x.mask(), who)
-		in = in.or(x.changesOf(who))
+		slots := make(bitset, x.words())
+		x.writers.Union([]names.ID{n}, x.mask(), slots)
+		in = in.or(x.changesOf(slots))
 	}
 	var ids []queue.ChangeID
 	for _, p := range x.order {

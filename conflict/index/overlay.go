@@ -1,9 +1,10 @@
-package conflict
+package index
 
 import (
 	"slices"
 
-	"github.com/submitqueue/submitqueue/conflict/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/index/internal/names"
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -16,8 +17,8 @@ type hub struct {
 	reached bitset // slots of the changes whose reach it is in
 }
 
-// link makes the hubs of a change, whose names of write are given, and finds
-// who comes to them.
+// link makes the hubs of a change, the names that it writes being given, and
+// finds the changes that come to them.
 func (x *Index) link(c *entry, edges []queue.AddedEdge, write []string) {
 	c.hubs = x.hubsOf(c, edges, write)
 	x.hubs += len(c.hubs)
@@ -37,8 +38,8 @@ func (x *Index) link(c *entry, edges []queue.AddedEdge, write []string) {
 	}
 }
 
-// unlink takes a change's hubs out of the overlay. Who has used one may reach
-// less now; settle looks at it when somebody asks.
+// unlink takes a change's hubs out of the overlay. A change that has come to one
+// may reach less now; settle looks at it with the next question.
 func (x *Index) unlink(c *entry) {
 	before := x.hubs
 	x.hubs -= len(c.hubs)
@@ -92,15 +93,15 @@ func (x *Index) hubsOf(c *entry, edges []queue.AddedEdge, write []string) []*hub
 	hubs := make([]*hub, len(bundles))
 	for i, b := range bundles {
 		heads, _ := x.refer(b.heads)
-		hubs[i] = &hub{set: set{write: x.referPart(canonicalNames(b.up), write, c.write), read: heads}}
+		hubs[i] = &hub{set: set{write: x.referPart(sorted.Names(b.up), write, c.write), read: heads}}
 	}
 	return hubs
 }
 
 func same(a, b []string) bool { return &a[0] == &b[0] && len(a) == len(b) || slices.Equal(a, b) }
 
-// referPart is refer for a list most of which is in another sorted list whose
-// ids are known: what is above a tail is what the change writes.
+// referPart is refer for a list most of which is in another sorted list with
+// known ids: what is above a tail is what the change writes.
 func (x *Index) referPart(list, whole []string, ids []names.ID) []names.ID {
 	if len(list) < len(whole)/8 {
 		ids, _ := x.refer(list)
@@ -126,9 +127,9 @@ func (x *Index) attach(h *hub) {
 	x.enter(&h.set, part{hub: h})
 	x.linked.add(h.slot)
 	x.reachFrom(&h.set)
-	who := make(bitset, x.words())
-	x.writers.Union(h.read, x.mask(), who)
-	who.each(func(slot int) {
+	slots := make(bitset, x.words())
+	x.writers.Union(h.read, x.mask(), slots)
+	slots.each(func(slot int) {
 		p := x.parts[slot]
 		if p.change != nil {
 			p.change.next.add(h.slot)
@@ -199,9 +200,9 @@ func (x *Index) settle() {
 
 // changesOf returns the changes of a set of slots: those in it, and those that
 // come to a hub in it.
-func (x *Index) changesOf(who bitset) bitset {
+func (x *Index) changesOf(slots bitset) bitset {
 	var out bitset
-	who.each(func(slot int) {
+	slots.each(func(slot int) {
 		if h := x.parts[slot].hub; h != nil {
 			out = out.or(h.reached)
 		} else {
@@ -214,7 +215,7 @@ func (x *Index) changesOf(who bitset) bitset {
 // words is how long a bitset of all slots is.
 func (x *Index) words() int { return len(x.parts) / 64 }
 
-// mask returns all slots that somebody has.
+// mask returns all slots, free ones included.
 func (x *Index) mask() bitset {
 	all := make(bitset, x.words())
 	for i := range all {

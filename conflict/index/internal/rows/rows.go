@@ -8,7 +8,7 @@
 // the cells of one name are chained.
 package rows
 
-import "github.com/submitqueue/submitqueue/conflict/internal/names"
+import "github.com/submitqueue/submitqueue/conflict/index/internal/names"
 
 // Rows is such a matrix. The zero Rows is empty, and its blocks are sparse.
 type Rows struct {
