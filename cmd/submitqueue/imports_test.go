@@ -33,7 +33,7 @@ var arrows = []struct {
 	{"cmd/submitqueue/bench", []string{"*"}, "it measures any part, from outside"},
 	{"cmd/submitqueue/ask", []string{"app", "app/access", "cmd/submitqueue/client", "cmd/submitqueue/explain", "cmd/submitqueue/print", "queue"}, "it asks a server and can do nothing itself"},
 	{"cmd/submitqueue/explain", []string{"app", "app/web", "cmd/submitqueue/client", "cmd/submitqueue/doctor", "cmd/submitqueue/githubapp", "cmd/submitqueue/print", "forge/github", "queue/redisstore"}, "it shows what a server or a forge answers; what it could reach beyond, it would decide"},
-	{"cmd/submitqueue/inspect", []string{"app", "cmd/submitqueue/analyzers", "cmd/submitqueue/audit", "cmd/submitqueue/print", "conflict", "conflict/checkout", "forge", "forge/mirror", "queue", "queue/config", "workers"}, "it looks at a clone as the queue does; no server, no code host, no store"},
+	{"cmd/submitqueue/inspect", []string{"app", "cmd/submitqueue/analyzers", "cmd/submitqueue/audit", "cmd/submitqueue/print", "conflict", "conflict/index", "conflict/checkout", "forge", "forge/mirror", "queue", "queue/config", "workers"}, "it looks at a clone as the queue does; no server, no code host, no store"},
 	{"cmd/submitqueue/config", []string{"cmd/submitqueue/analyzers", "cmd/submitqueue/doctor", "cmd/submitqueue/inspect", "cmd/submitqueue/print", "queue/config"}, "it reads and writes one file"},
 	{"cmd/submitqueue/simulate", []string{"cmd/submitqueue/print", "speculation/sim"}, "flags and tables; the world is the simulator's"},
 	{"cmd/submitqueue/client", []string{"app", "cmd/submitqueue/print"}, "it speaks the API; the server's insides are not at its end of the wire"},
