@@ -21,7 +21,7 @@
 // harmless. Results are events of this process: lost with it, made again.
 //
 // A queue keeps its name, whatever is renamed. Whose queues have which name, by the
-// repository's id, is known to whoever opens them (names.go of cmd/submitqueue); which
+// repository's id, is known to whoever opens them (names.go of cmd/submitqueue/server); which
 // queue of a repository a branch is kept in that was renamed, to the state under the
 // branch's new name (perform_rename.go, Under). The first must hold where nobody has
 // seen the renaming, since the forge finds a repository by its id at any time. A

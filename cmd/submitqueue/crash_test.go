@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -100,7 +101,7 @@ func (c *crashed) git(dir string, args ...string) string {
 // start starts the server on what is there, and waits until it answers.
 func (c *crashed) start() {
 	c.Helper()
-	mustRemove(c.T, clientPath(c.data))
+	mustRemove(c.T, client.PathOf(c.data))
 	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", cmp.Or(c.redis, "auto"), "--data", c.data, "--listen", "127.0.0.1:0")
 	c.server.Args = append(c.server.Args, c.flags...)
 	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
@@ -111,7 +112,7 @@ func (c *crashed) start() {
 	if err := c.server.Start(); err != nil {
 		c.Fatal(err)
 	}
-	if !appears(clientPath(c.data), 30*time.Second) {
+	if !appears(client.PathOf(c.data), 30*time.Second) {
 		c.end(syscall.SIGKILL)
 		c.Fatalf("the server does not start:\n%s", c.log.String())
 	}
@@ -138,12 +139,12 @@ func (c *crashed) end(s os.Signal) int {
 
 // call asks the server; not ok: it does not answer, because it is being killed.
 func (c *crashed) call(method, path string, in, out any) error {
-	f, err := readClient(c.data)
+	f, err := client.ReadFile(c.data)
 	if err != nil {
 		return err
 	}
-	client := client{base: f.URL, token: f.Token}
-	return client.call(c.ctx, method, path, in, out)
+	client := client.Client{Base: f.URL, Token: f.Token}
+	return client.Call(c.ctx, method, path, in, out)
 }
 
 // ask asks to land branch n, again and again until a server says that it will;
@@ -157,7 +158,7 @@ func (c *crashed) ask(ctx context.Context, n int) {
 }
 
 func (c *crashed) asked(ctx context.Context, n int) bool {
-	f, err := readClient(c.data)
+	f, err := client.ReadFile(c.data)
 	if err != nil {
 		return false
 	}

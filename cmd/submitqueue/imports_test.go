@@ -23,10 +23,23 @@ var arrows = []struct {
 	why     string
 }{
 	{"cmd/submitqueue/demo", []string{"queue"}, "the demo judges the product from outside; it sees views and git, not the core"},
-	{"cmd/submitqueue/chaos", nil, "it judges the product from outside: processes, git and the API"},
+	{"cmd/submitqueue/chaos", []string{"cmd/submitqueue/print"}, "it judges the product from outside: processes, git and the API"},
 	{"cmd/submitqueue/audit", []string{"conflict", "queue"}, "it judges what a command has read against hashes; what runs the command is the caller's"},
 	{"cmd/submitqueue/doctor", []string{"forge", "forge/github", "queue"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
-	{"cmd/submitqueue", []string{"*"}, "the one place that names concrete adapters and wires them"},
+	{"cmd/submitqueue/demo/live", []string{"app", "app/texts", "cmd/submitqueue/demo", "cmd/submitqueue/print", "cmd/submitqueue/server", "forge", "forge/forgetest", "forge/github", "queue", "speculation"}, "it puts the product beside a simulated forge; who judges it stays apart"},
+	{"cmd/submitqueue/server/servertest", nil, "a browser for tests; the server is what they start"},
+	{"cmd/submitqueue/server", []string{"*"}, "the one place that names concrete adapters and wires them"},
+	{"cmd/submitqueue/analyzers", []string{"*"}, "the one place that names the build systems"},
+	{"cmd/submitqueue/bench", []string{"*"}, "it measures any part, from outside"},
+	{"cmd/submitqueue/ask", []string{"app/access", "app/api", "app/texts", "cmd/submitqueue/client", "cmd/submitqueue/explain", "cmd/submitqueue/print", "queue"}, "it asks a server and can do nothing itself"},
+	{"cmd/submitqueue/explain", []string{"app/api", "app/texts", "app/web", "cmd/submitqueue/client", "cmd/submitqueue/doctor", "cmd/submitqueue/githubapp", "cmd/submitqueue/print", "forge/github", "queue/redisstore"}, "it shows what a server or a forge answers; what it could reach beyond, it would decide"},
+	{"cmd/submitqueue/inspect", []string{"app", "cmd/submitqueue/analyzers", "cmd/submitqueue/audit", "cmd/submitqueue/print", "conflict", "conflict/index", "conflict/checkout", "forge", "forge/mirror", "queue", "queue/config", "workers"}, "it looks at a clone as the queue does; no server, no code host, no store"},
+	{"cmd/submitqueue/config", []string{"cmd/submitqueue/analyzers", "cmd/submitqueue/doctor", "cmd/submitqueue/inspect", "cmd/submitqueue/print", "queue/config"}, "it reads and writes one file"},
+	{"cmd/submitqueue/simulate", []string{"cmd/submitqueue/print", "speculation/sim"}, "flags and tables; the world is the simulator's"},
+	{"cmd/submitqueue/client", []string{"app/api", "cmd/submitqueue/print"}, "it speaks the API; the server's insides are not at its end of the wire"},
+	{"cmd/submitqueue/githubapp", []string{"cmd/submitqueue/print"}, "credentials in a file; who uses them is the caller's"},
+	{"cmd/submitqueue/print", nil, "it prints what it is given; words about a queue are of those that know queues"},
+	{"cmd/submitqueue", []string{"cmd/submitqueue/ask", "cmd/submitqueue/bench", "cmd/submitqueue/chaos", "cmd/submitqueue/client", "cmd/submitqueue/config", "cmd/submitqueue/demo/live", "cmd/submitqueue/explain", "cmd/submitqueue/inspect", "cmd/submitqueue/print", "cmd/submitqueue/server", "cmd/submitqueue/simulate"}, "the table of commands; what a command does is of its package"},
 	{"app/web", []string{"app/texts", "queue"}, "pages render facts; they decide and fetch nothing"},
 	{"app/api", []string{"app/access", "app/texts", "app/web", "forge", "queue"}, "it shows what a source gives it; no turn, store or worker can be reached from it"},
 	{"app/intake", []string{"forge", "queue"}, "it puts what the forge says into inboxes; it knows no state"},
@@ -35,19 +48,21 @@ var arrows = []struct {
 	{"app", []string{"app/access", "app/api", "app/intake", "app/texts", "app/web", "speculation", "conflict", "queue", "forge", "forge/mirror", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
 	{"speculation/predict", []string{"queue"}, "models see facts; they cannot reach what decides"},
 	{"speculation/sim", []string{"speculation", "speculation/predict", "queue"}, "the simulator plays the world for the very core that the server runs; no adapter may help it"},
-	{"speculation", []string{"speculation/predict", "conflict", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
-	{"conflict/conflicttest", []string{"conflict", "queue"}, "a fake of the port"},
+	{"speculation", []string{"speculation/predict", "conflict", "conflict/index", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
+	{"conflict/conflicttest", []string{"conflict", "conflict/index", "queue"}, "a fake of the port"},
 	{"conflict/synth", nil, "graphs of numbers for benchmarks; what they are turned into is the benchmark's"},
 	{"conflict/bazel", []string{"conflict", "conflict/checkout", "queue"}, "it runs a tool, in a checkout"},
 	{"conflict/command", []string{"conflict", "conflict/checkout", "conflict/internal/layout", "queue"}, "it runs a program, in a checkout"},
 	{"conflict/gn", []string{"conflict", "conflict/checkout", "conflict/internal/layout", "queue"}, "it runs a tool, in a checkout"},
-	{"conflict/internal/names", nil, "a table of numbers; what they stand for is the index's"},
-	{"conflict/internal/rows", []string{"conflict/internal/names"}, "bits by number; what they stand for is the index's"},
+	{"conflict/index/internal/names", nil, "a table of numbers; what they stand for is the index's"},
+	{"conflict/index/internal/rows", []string{"conflict/index/internal/names"}, "bits by number; what they stand for is the index's"},
+	{"conflict/index", []string{"conflict", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "queue"}, "it compares footprints; which trees and hashes they are of is not its concern"},
+	{"conflict/internal/sorted", nil, "lists of names; what they name is the caller's"},
 	{"conflict/cargo", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
 	{"conflict/node", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
 	{"conflict/internal/layout", []string{"conflict"}, "files by path; what they mean is the analyzer's"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
-	{"conflict", []string{"conflict/internal/names", "conflict/internal/rows", "queue"}, "the conflict core reads trees through its own interface"},
+	{"conflict", []string{"conflict/internal/sorted", "queue"}, "the conflict core reads trees through its own interface"},
 	{"forge/forgetest/contract", []string{"forge/forgetest", "queue/storetest"}, "it judges the simulated forge, for tests only"},
 	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/lfs", nil, "a protocol and a store of contents; where a pointer stands is the mirror's"},
@@ -87,7 +102,7 @@ var outside = []struct {
 }
 
 // pure packages do no I/O, read no clock, draw no chance and log nothing.
-var pure = []string{"queue", "queue/config", "queue/digest", "queue/spell", "conflict", "conflict/internal/names", "conflict/internal/rows", "speculation", "speculation/predict"}
+var pure = []string{"queue", "conflict", "conflict/index", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "speculation", "speculation/predict"}
 
 var impure = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
 
