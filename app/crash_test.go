@@ -17,6 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/local"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -105,7 +106,7 @@ func (f *frail) Append(ctx context.Context, q string, events ...queue.Event) err
 type seers struct {
 	*workers.Instant
 	events chan queue.Body
-	mirror *forge.Mirror
+	mirror *mirror.Mirror
 }
 
 func (s *seers) Events() <-chan queue.Body { return s.events }
@@ -133,9 +134,9 @@ type process struct {
 func startProcess(t *testing.T, bare string, store queue.Store) *process {
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithCancel(context.Background())
-	mirror := must(forge.OpenMirror(ctx, filepath.Join(t.TempDir(), "mirror")))
+	clone := must(mirror.Open(ctx, filepath.Join(t.TempDir(), "mirror")))
 	f := must(local.New(ctx, bare, "main"))
-	w := &seers{Instant: workers.NewInstant(2), events: make(chan queue.Body, 100), mirror: mirror}
+	w := &seers{Instant: workers.NewInstant(2), events: make(chan queue.Body, 100), mirror: clone}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for b := range w.Instant.Events() {
@@ -143,14 +144,14 @@ func startProcess(t *testing.T, bare string, store queue.Store) *process {
 		}
 	})
 	p := &process{owner: app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "crash", Store: store, Forge: f,
-		Mirror: mirror, Workers: w, Analyzers: analyzers, Now: time.Now, Log: log})}
+		Mirror: clone, Workers: w, Analyzers: analyzers, Now: time.Now, Log: log})}
 	wg.Go(func() { mustNot(t, p.owner.Run(ctx)) })
 	p.kill = sync.OnceFunc(func() {
 		cancel()
 		mustNot(t, w.Close(context.Background()))
 		wg.Wait()
 		mustNot(t, f.Stop())
-		mustNot(t, mirror.Close())
+		mustNot(t, clone.Close())
 	})
 	return p
 }

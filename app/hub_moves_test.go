@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
@@ -18,8 +19,8 @@ import (
 )
 
 // intakeOf makes the intake, which the owner tells of names.
-func (h *hub) intakeOf(o app.IntakeOptions) *app.Intake {
-	h.intake = app.NewIntake(o)
+func (h *hub) intakeOf(o intake.Options) *intake.Intake {
+	h.intake = intake.New(o)
 	return h.intake
 }
 
@@ -554,6 +555,12 @@ type deaf struct {
 	*github.Forge
 	asked chan time.Time
 	heard bool
+}
+
+func (d *deaf) Capabilities() forge.Capabilities {
+	can := d.Forge.Capabilities()
+	can.Redeliverer = d
+	return can
 }
 
 func (d *deaf) Redeliver(ctx context.Context, since time.Time) (int, error) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -25,9 +25,9 @@ func TestMirrorIsPackedWhenItIsCrowded(t *testing.T) {
 	}
 	most := 0
 	for i := range 120 {
-		var picks []forge.Pick
+		var picks []mirror.Pick
 		for k := range 4 {
-			picks = append(picks, forge.Pick{Parent: tip, Head: head, Message: fmt.Sprintf("%d, %d", i, k)})
+			picks = append(picks, mirror.Pick{Parent: tip, Head: head, Message: fmt.Sprintf("%d, %d", i, k)})
 		}
 		must(h.mirror.MergeWave(t.Context(), picks))
 		mustNot(t, h.mirror.Flush(t.Context()))

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
 // The branch wants signatures and a linear history: what lands by squash or rebase
@@ -20,7 +20,7 @@ func TestSignedAndLinear(t *testing.T) {
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	signer := must(forge.SSHSigner(must(os.ReadFile(key))))
+	signer := must(mirror.SSHSigner(must(os.ReadFile(key))))
 	h := newHub(t, hubOptions{files: methods("method: squash, methods: [merge, rebase]"), signer: signer})
 	h.proven()
 	h.ProtectBranch("main", forgetest.Protection{AllowPushers: []string{"submitqueue"}, LinearHistory: true, RequireSigned: true})

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
@@ -37,7 +40,7 @@ type hub struct {
 	*forgetest.Repository
 	github  *forgetest.Server
 	adapter *github.Forge
-	mirror  *forge.Mirror
+	mirror  *mirror.Mirror
 	store   queue.Store
 	spool   *spool.Spool
 	owner   *app.Owner
@@ -47,7 +50,7 @@ type hub struct {
 	stop    func()
 	ci      *forgeci.Controller
 	options hubOptions
-	intake  *app.Intake
+	intake  *intake.Intake
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -68,7 +71,7 @@ type hubOptions struct {
 	ci         *forgeci.Options // builds by the forge's CI, beside the runners
 	unattended bool             // the owner is not started: nobody makes turns
 	crowd      bool             // beside the other tests of a crowd, however many may run at once
-	signer     forge.Signer     // of the commits that the queue makes
+	signer     mirror.Signer    // of the commits that the queue makes
 	branch     string           // "": main
 	follow     bool             // nobody has chosen it
 	targets    []string         // branches that other queues of the server land on
@@ -158,18 +161,18 @@ func (h *hub) start(o hubOptions) {
 		o.analyzers = analyzers
 	}
 	dir := h.TempDir()
-	h.mirror = must(forge.OpenMirror(h.Context(), filepath.Join(dir, "mirror")))
+	h.mirror = must(mirror.Open(h.Context(), filepath.Join(dir, "mirror")))
 	h.mirror.Signer = o.signer
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
-			Runner: workers.RunnerOptions{Checkout: forge.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
+			Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
 	}
 	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {
 		ci := *o.ci
-		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, forge.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
+		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, mirror.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
 		h.ci = must(forgeci.New(ci))
 		pool = workers.NewSplit(pool, h.ci)
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }
@@ -181,11 +184,11 @@ func (h *hub) start(o hubOptions) {
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
 		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) }, Targets: func() []string { return o.targets },
-		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
+		Texts: texts.Options{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready, Public: true,
-		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
-			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
+		Log: h.log, Intake: h.intakeOf(intake.Options{
+			Hooks:    map[string]intake.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())
 	h.github.SetWebhook("http://"+h.server.Addr()+"/webhook", hubSecret)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
@@ -18,7 +18,7 @@ var ErrNoConfig = errors.New("there is no " + config.Path)
 
 // InspectorOptions say what an Inspector looks at.
 type InspectorOptions struct {
-	Mirror    *forge.Mirror
+	Mirror    *mirror.Mirror
 	Analyzers Analyzers
 	Base      queue.CommitID // stands for the tip of the target branch
 	// Assumed is in force where the base has no configuration; nil: none is.
@@ -53,7 +53,7 @@ func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 	case o.Assumed == nil:
 		return nil, ErrNoConfig
 	}
-	attributes := (*forge.AttributeError)(nil) // such files merge as text; the queue says it when it looks at main
+	attributes := (*mirror.AttributeError)(nil) // such files merge as text; the queue says it when it looks at main
 	if err := o.Mirror.WriteAttributes(ctx, t.ID()); err != nil && !errors.As(err, &attributes) {
 		return nil, err
 	}
@@ -151,32 +151,32 @@ func (t lessTree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
 
 // Change is a head on the base as the queue judges it.
 type Change struct {
-	forge.Merged
+	mirror.Merged
 	*Inspected // of the merge, or of the head where there is none
 	Head       queue.CommitID
 	Footprint  queue.Footprint
 }
 
 // Merge merges a head into the base.
-func (i *Inspector) Merge(ctx context.Context, head queue.CommitID) (forge.Merged, error) {
+func (i *Inspector) Merge(ctx context.Context, head queue.CommitID) (mirror.Merged, error) {
 	return i.mergeInto(ctx, i.now.tip, head)
 }
 
 // MergeOnto merges a head into what another change has made of the base.
-func (i *Inspector) MergeOnto(ctx context.Context, other Change, head queue.CommitID) (forge.Merged, error) {
+func (i *Inspector) MergeOnto(ctx context.Context, other Change, head queue.CommitID) (mirror.Merged, error) {
 	return i.mergeInto(ctx, other.Commit, head)
 }
 
-func (i *Inspector) mergeInto(ctx context.Context, parent, head queue.CommitID) (forge.Merged, error) {
-	made, err := i.judge.mirror.MergeWave(ctx, []forge.Pick{{Parent: parent, Head: head, Message: "Merge " + string(head)}})
+func (i *Inspector) mergeInto(ctx context.Context, parent, head queue.CommitID) (mirror.Merged, error) {
+	made, err := i.judge.mirror.MergeWave(ctx, []mirror.Pick{{Parent: parent, Head: head, Message: "Merge " + string(head)}})
 	if err != nil {
-		return forge.Merged{}, err
+		return mirror.Merged{}, err
 	}
 	return made[0], nil
 }
 
 // Change analyzes a merged head against the base.
-func (i *Inspector) Change(ctx context.Context, base *Inspected, head queue.CommitID, m forge.Merged) (Change, error) {
+func (i *Inspector) Change(ctx context.Context, base *Inspected, head queue.CommitID, m mirror.Merged) (Change, error) {
 	with, err := i.Commit(ctx, analyzedOn(m, head))
 	if err != nil {
 		return Change{}, err

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -37,7 +37,7 @@ func (eachFile) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, er
 }
 
 // inspectRepo is a repository with a base and branches off its first commit.
-func inspectRepo(t *testing.T, branches map[string]string) (*forge.Mirror, map[string]queue.CommitID) {
+func inspectRepo(t *testing.T, branches map[string]string) (*mirror.Mirror, map[string]queue.CommitID) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "r.git")
 	git := func(in string, args ...string) string {
@@ -63,7 +63,7 @@ func inspectRepo(t *testing.T, branches map[string]string) (*forge.Mirror, map[s
 	for branch, files := range branches {
 		commit(branch, "\nfrom "+string(heads["main"]), files)
 	}
-	m, err := forge.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(dir, "objects"))
+	m, err := mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(dir, "objects"))
 	if err != nil {
 		t.Fatal(err)
 	}

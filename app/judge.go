@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -32,7 +32,7 @@ func (j judged) version() string { return j.snapshot.Analyzer + j.tools }
 // judge reads commits: configuration, steps, targets, keys. What it finds
 // depends on the tree and the version of the analyzer alone and is kept by both.
 type judge struct {
-	mirror    *forge.Mirror
+	mirror    *mirror.Mirror
 	analyzers Analyzers
 
 	mu       sync.Mutex
@@ -62,18 +62,18 @@ const (
 	keptConfigs = 64
 )
 
-func newJudge(m *forge.Mirror, a Analyzers) *judge {
+func newJudge(m *mirror.Mirror, a Analyzers) *judge {
 	return &judge{mirror: m, analyzers: a, byTree: map[treeBy]judged{}, configs: map[string]parsed{},
 		analyzer: map[string]conflict.Analyzer{}, sharing: newSharing()}
 }
 
 // config reads the configuration in a tree. missing is true where there is none.
-func (j *judge) config(ctx context.Context, t *forge.Tree) (c *config.Config, missing bool, err error) {
+func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, missing bool, err error) {
 	files, err := t.Files(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	i, ok := slices.BinarySearchFunc(files, config.Path, func(f forge.File, path string) int { return strings.Compare(f.Path, path) })
+	i, ok := slices.BinarySearchFunc(files, config.Path, func(f mirror.File, path string) int { return strings.Compare(f.Path, path) })
 	if !ok {
 		return nil, true, nil
 	}
@@ -158,7 +158,7 @@ type rules struct {
 	fails  string // why the one in the tree cannot be used, where that lets every build fail
 }
 
-func (j *judge) rules(ctx context.Context, t *forge.Tree, id queue.CommitID, now inForce) (rules, error) {
+func (j *judge) rules(ctx context.Context, t *mirror.Tree, id queue.CommitID, now inForce) (rules, error) {
 	cfg, missing, err := j.config(ctx, t)
 	broken := (*brokenConfig)(nil)
 	if !asBroken(err, &broken) && !missing {
@@ -200,7 +200,7 @@ func asBroken(err error, out **brokenConfig) bool {
 }
 
 // sameConfig reports whether a tree's configuration file is that of a commit.
-func (j *judge) sameConfig(ctx context.Context, t *forge.Tree, tip queue.CommitID) (bool, error) {
+func (j *judge) sameConfig(ctx context.Context, t *mirror.Tree, tip queue.CommitID) (bool, error) {
 	other, err := j.mirror.Tree(ctx, tip)
 	if err != nil {
 		return false, err
@@ -213,7 +213,7 @@ func (j *judge) sameConfig(ctx context.Context, t *forge.Tree, tip queue.CommitI
 	return a == b, err
 }
 
-func configFile(ctx context.Context, t *forge.Tree) (string, error) {
+func configFile(ctx context.Context, t *mirror.Tree) (string, error) {
 	files, err := t.Files(ctx)
 	if err != nil {
 		return "", err

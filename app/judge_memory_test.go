@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -33,7 +34,7 @@ func TestWhatIsRememberedIsGone(t *testing.T) {
 	}
 	run("add", ".")
 	run("commit", "-qm", "one")
-	m, err := forge.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "mirror"))
+	m, err := mirror.Open(t.Context(), filepath.Join(t.TempDir(), "mirror"))
 	if err != nil {
 		t.Fatal(err)
 	}

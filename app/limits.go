@@ -13,8 +13,8 @@ import (
 
 // Waits says why the forge is not asked at the moment, and until when, or "".
 func (o *Owner) Waits() string {
-	f, ok := o.Forge.(forge.Limited)
-	if !ok {
+	f := o.Forge.Capabilities().Limited
+	if f == nil {
 		return ""
 	}
 	l := f.Limits()

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -26,10 +28,10 @@ type OwnerOptions struct {
 	Store     queue.Store
 	Archive   queue.Archive // of the same store; nil: Store itself, where it is one, else passes expire though they are used
 	Forge     forge.Forge
-	Mirror    *forge.Mirror
+	Mirror    *mirror.Mirror
 	Workers   workers.Controller
 	Analyzers Analyzers
-	Texts     TextOptions // without Now
+	Texts     texts.Options // without Now
 	Now       func() time.Time
 	Metrics   *Metrics
 	Log       *slog.Logger
@@ -92,7 +94,7 @@ func NewOwner(o OwnerOptions) *Owner {
 // it, until ctx ends. It returns nil then: what is under way is carried on
 // from the stored state by whoever is next.
 func (o *Owner) Run(ctx context.Context) error {
-	if f, ok := o.Forge.(forge.Limited); ok {
+	if f := o.Forge.Capabilities().Limited; f != nil {
 		defer o.Metrics.watchLimits(f)()
 	}
 	var wg sync.WaitGroup
@@ -149,7 +151,7 @@ func (o *Owner) away() string {
 	case o.core == nil:
 		return "another server owns this queue and shows it"
 	case o.core.State().Main.Away != "":
-		return "waiting: " + oneLine(o.core.State().Main.Away, 400)
+		return "waiting: " + texts.OneLine(o.core.State().Main.Away, 400)
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
 		started := o.Now()
-		if r, ok := o.Forge.(redeliverer); ok {
+		if r := o.Forge.Capabilities().Redeliverer; r != nil {
 			if n, err := r.Redeliver(ctx, lost); err != nil {
 				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
 			} else {

@@ -292,8 +292,8 @@ func (p *performer) result(ctx context.Context, a *queue.Action, body queue.Body
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
 		f.After = t.After
 	}
-	if r, ok := p.Forge.(interface{ Refresh() }); ok && f.Transient && errors.Is(err, forge.ErrForbidden) {
-		r.Refresh() // git cannot tell that the token it was given is no longer taken
+	if access := p.Forge.Capabilities().Access; access != nil && f.Transient && errors.Is(err, forge.ErrForbidden) {
+		access.Refresh() // git cannot tell that the token it was given is no longer taken
 	}
 	p.Metrics.RecordAction(task, "error", took)
 	level := slog.LevelWarn

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -19,7 +21,7 @@ import (
 
 // holding says of the commits on main's line that are no merges which of them are
 // what landing the change that they name makes.
-func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []queue.LineCommit) error {
+func (p *performer) holding(ctx context.Context, line []mirror.LineCommit, out []queue.LineCommit) error {
 	for i, l := range line {
 		if l.Change == "" || len(l.Merged) > 0 || len(l.Also) > 0 || l.Parent == "" {
 			continue
@@ -43,7 +45,7 @@ func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []
 		case missing[pick.Head] != nil:
 			continue // its branch has moved, or is gone; it is judged as anybody's commit
 		}
-		made, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(*pick, l.Parent)})
+		made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(*pick, l.Parent)})
 		if errors.Is(err, forge.ErrNotFound) {
 			continue
 		}
@@ -57,13 +59,13 @@ func (p *performer) holding(ctx context.Context, line []forge.LineCommit, out []
 
 // along returns the branches that move with main, and whose they are: none where that
 // would not make the forge show their pull requests as merged.
-func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.Move, whose []queue.ChangeID, err error) {
-	f, ok := p.Forge.(forge.Closer)
-	if !ok {
+func (p *performer) along(ctx context.Context, push *queue.Push) (moves []mirror.Move, whose []queue.ChangeID, err error) {
+	f := p.Forge.Capabilities().Closer
+	if f == nil {
 		return nil, nil, nil // it shows what we tell it
 	}
 	type branch struct {
-		forge.Move
+		mirror.Move
 		change queue.ChangeID
 		number int
 	}
@@ -76,7 +78,7 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.
 					continue
 				}
 				if pull := c.State().Pulls[ch.Number]; pull != nil && pull.Branch != "" && pull.Head == ch.Head {
-					all = append(all, branch{forge.Move{Branch: pull.Branch, From: ch.Head, To: commit}, id, ch.Number})
+					all = append(all, branch{mirror.Move{Branch: pull.Branch, From: ch.Head, To: commit}, id, ch.Number})
 				}
 			}
 		}
@@ -101,7 +103,7 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []forge.
 			use = "it is not known what else it is used for: " + err.Error()
 		}
 		if use != "" {
-			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", oneLine(b.Branch, 100), "reason", use)
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
 			continue
 		}
 		moves, whose = append(moves, b.Move), append(whose, b.change)
@@ -127,18 +129,18 @@ func (p *performer) owning(ctx context.Context) (_ context.Context, stop func(),
 
 // pushMain moves main, and the branches along with it where the forge lets us. It
 // returns whose these are.
-func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (forge.PushOutcome, []queue.ChangeID, error) {
+func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (mirror.PushOutcome, []queue.ChangeID, error) {
 	moves, whose, err := p.along(ctx, push)
 	if err != nil {
-		return forge.PushOutcome{}, nil, err
+		return mirror.PushOutcome{}, nil, err
 	}
 	ctx, stop, err := p.owning(ctx)
 	if err != nil {
-		return forge.PushOutcome{}, nil, err
+		return mirror.PushOutcome{}, nil, err
 	}
 	defer stop()
 	if len(moves) > 0 {
-		outcome, err := p.Mirror.PushAlong(ctx, remote, forge.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
+		outcome, err := p.Mirror.PushAlong(ctx, remote, mirror.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
 		if err == nil && outcome.Moved {
 			p.mu.Lock()
 			for _, id := range whose {

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -17,7 +17,7 @@ func (p *performer) under(ctx context.Context, t queue.Analyze, missing map[queu
 	if len(t.Under) == 0 {
 		return t.Main, nil
 	}
-	var picks []forge.Pick
+	var picks []mirror.Pick
 	for _, k := range t.Under {
 		if err := missing[k.Head]; err != nil {
 			return "", err
@@ -65,7 +65,7 @@ func directoriesOf(files []string) int {
 // analyzedOn returns the commit that shows what a change does to main: the
 // merge, or the head as it is where there is none. What differs from main is
 // then more than what the head changes; that errs on the safe side.
-func analyzedOn(m forge.Merged, head queue.CommitID) queue.CommitID {
+func analyzedOn(m mirror.Merged, head queue.CommitID) queue.CommitID {
 	if m.Clean() {
 		return m.Commit
 	}
@@ -79,7 +79,7 @@ func (p *performer) meet(ctx context.Context, key string, t queue.Meet) (queue.B
 		return nil, err
 	}
 	out := queue.Met{Action: key, Change: t.Change}
-	var wave []forge.Pick
+	var wave []mirror.Pick
 	var with []queue.ChangeID
 	for _, k := range t.With {
 		if missing[k.Head] == nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -13,7 +13,7 @@ import (
 // main in another commit, because it was the head of one that landed by squash or
 // rebase; "" where there is none. own are the pull request's commits, the oldest
 // first.
-func (p *performer) below(ctx context.Context, own []forge.OwnCommit, tip queue.CommitID) (queue.CommitID, error) {
+func (p *performer) below(ctx context.Context, own []mirror.OwnCommit, tip queue.CommitID) (queue.CommitID, error) {
 	if len(own) < 2 {
 		return "", nil // whoever stands on another has its commits, too
 	}
@@ -21,7 +21,7 @@ func (p *performer) below(ctx context.Context, own []forge.OwnCommit, tip queue.
 	if err != nil {
 		return "", err
 	}
-	landed := map[queue.CommitID]forge.LineCommit{}
+	landed := map[queue.CommitID]mirror.LineCommit{}
 	for _, l := range line {
 		if _, seen := landed[l.Head]; !seen {
 			landed[l.Head] = l
@@ -40,7 +40,7 @@ func (p *performer) below(ctx context.Context, own []forge.OwnCommit, tip queue.
 			return "", err
 		}
 		if !known { // trailers prove nothing; the content does
-			made, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: l.Parent, Head: l.Head, Squash: true, Message: "below\n"}})
+			made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: l.Parent, Head: l.Head, Squash: true, Message: "below\n"}})
 			if err != nil {
 				return "", err
 			}

@@ -55,8 +55,8 @@ func (b branchFacts) use(branch string, number int) string {
 // factsOf asks what a branch is used for by now. An error means that nobody knows:
 // then it is to be left as it is.
 func (p *performer) factsOf(ctx context.Context, f forge.Closer, branch string) (now branchFacts, err error) {
-	stacker, ok := p.Forge.(forge.Stacker)
-	if !ok {
+	stacker := p.Forge.Capabilities().Stacker
+	if stacker == nil {
 		return now, errors.New("this forge does not tell of the pull requests of a branch")
 	}
 	house, err := p.houseOf(ctx, f)

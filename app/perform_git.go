@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -44,7 +46,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	}
 	out := queue.Observed{Action: key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
 	if p.Follow && place.Default != branch {
-		out.Default = oneLine(place.Default, 100)
+		out.Default = texts.OneLine(place.Default, 100)
 	}
 	if tip != t.From {
 		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
@@ -57,7 +59,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 			}
 		}
 		for _, l := range line {
-			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
+			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: texts.ClipLine(l.Subject, 120)})
 		}
 		if err := p.holding(ctx, line, out.Line); err != nil {
 			return nil, err
@@ -85,7 +87,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if out.Analyzers, err = p.versions(cfg); err != nil {
 		return nil, err
 	}
-	attributes := (*forge.AttributeError)(nil)
+	attributes := (*mirror.AttributeError)(nil)
 	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
 		out.Broken = strings.TrimPrefix(out.Broken+"; "+attributes.Error(), "; ")
 	} else if err != nil {
@@ -186,7 +188,7 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 	if err != nil {
 		return nil, err
 	}
-	var refs []forge.HeadRef
+	var refs []mirror.HeadRef
 	seen := map[queue.CommitID]bool{}
 	for _, k := range picks {
 		if k.Revert != "" { // it is on main
@@ -197,7 +199,7 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 		}
 		if !seen[k.Head] {
 			seen[k.Head] = true
-			refs = append(refs, forge.HeadRef{Ref: k.HeadRef, Want: k.Head})
+			refs = append(refs, mirror.HeadRef{Ref: k.HeadRef, Want: k.Head})
 		}
 	}
 	errs, err := p.Mirror.FetchHeads(ctx, remote, refs)
@@ -213,32 +215,23 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 	return out, nil
 }
 
-func mergeOf(k queue.Pick, parent queue.CommitID) forge.Pick {
-	return forge.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
+func mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
+	return mirror.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
 		Revert: k.Revert,
 		Squash: k.Method == config.MethodSquash, Author: k.Wording.Author, Below: k.Below,
 		Rebase: k.Method == config.MethodRebase, FastForward: k.Method == config.MethodFastForward}
 }
 
-// clipLine makes hostile text one printable line of at most n runes.
-func clipLine(s string, n int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
-	if r := []rune(s); len(r) > n {
-		s = string(r[:n-1]) + "…"
-	}
-	return s
-}
-
 // resolveChain makes the commits of a path and computes their keys.
-func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first forge.Merged, now inForce) (queue.Body, error) {
+func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first mirror.Merged, now inForce) (queue.Body, error) {
 	t := a.Task.(queue.Resolve)
 	single := t.Picks[:len(t.Picks)-t.Together]
-	var merged []forge.Merged
+	var merged []mirror.Merged
 	if len(single) > 0 {
-		merged = []forge.Merged{first}
+		merged = []mirror.Merged{first}
 	}
 	if len(single) > 1 && (first.Clean() || first.Empty) {
-		var rest []forge.Pick
+		var rest []mirror.Pick
 		for _, k := range single[1:] {
 			rest = append(rest, mergeOf(k, ""))
 		}
@@ -302,7 +295,7 @@ type resolving struct {
 	globs []string // of protected paths
 }
 
-func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent queue.CommitID, m forge.Merged) (queue.Link, error) {
+func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent queue.CommitID, m mirror.Merged) (queue.Link, error) {
 	l := queue.Link{ID: queue.LinkOf(parent, k.Change), Parent: parent, Change: k.Change, Before: r.now.by}
 	switch {
 	case m.Empty:
@@ -326,7 +319,7 @@ func (p *performer) link(ctx context.Context, r *resolving, k queue.Pick, parent
 }
 
 // merged fills in what a link's commit asks for that its parent does not.
-func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m forge.Merged) (queue.Link, error) {
+func (p *performer) merged(ctx context.Context, r *resolving, l queue.Link, m mirror.Merged) (queue.Link, error) {
 	before, err := p.judge.shared(ctx, l.Parent, r.now, "")
 	if err != nil {
 		return l, err
@@ -415,7 +408,7 @@ func wantsCheck(refused string) bool {
 // landChecked shows the commit to the forge on a branch of our own first, sets
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
-func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused forge.PushOutcome) (forge.PushOutcome, []queue.ChangeID, error) {
+func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused mirror.PushOutcome) (mirror.PushOutcome, []queue.ChangeID, error) {
 	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) { // what it says may be about what the commits hold

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -102,7 +102,7 @@ func (p *performer) recovered(a *queue.Action, err *error) {
 
 // merging is the first merge of an action, or why there is none.
 type merging struct {
-	forge.Merged
+	mirror.Merged
 	on  queue.CommitID
 	now inForce
 	err error
@@ -134,7 +134,7 @@ func (p *performer) mergings(group []*underway) map[*underway]merging {
 	now, err := p.inForce() // asked once: the answer waits for the turn that is being made
 	missing, err2 := p.fetch(ctx, all)
 	err = errors.Join(err, err2, p.prepare(ctx))
-	var wave []forge.Pick
+	var wave []mirror.Pick
 	var at []*underway
 	for _, a := range group {
 		on, picks, pick := first(a.Task)
@@ -148,7 +148,7 @@ func (p *performer) mergings(group []*underway) map[*underway]merging {
 		if t, ok := a.Task.(queue.Analyze); ok && err == nil {
 			on, err = p.under(ctx, t, missing)
 		}
-		out[a] = merging{forge.Merged{Commit: on, Empty: true}, on, now, err}
+		out[a] = merging{mirror.Merged{Commit: on, Empty: true}, on, now, err}
 		if err == nil && pick {
 			wave, at = append(wave, mergeOf(picks[0], on)), append(at, a)
 		}

@@ -9,18 +9,21 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // wreck is a forge that panics when it is asked where its repository is.
 type wreck struct{ forge.Forge }
 
+func (wreck) Capabilities() forge.Capabilities { return forge.Capabilities{} }
+
 func (wreck) Remote(context.Context) (forge.Remote, error) { panic("wrecked") }
 
 // What panics while a group is merged fails each of its actions, and the process
 // lives.
 func TestMergingThatPanicsFailsTheGroup(t *testing.T) {
-	m, err := forge.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "m"))
+	m, err := mirror.Open(t.Context(), filepath.Join(t.TempDir(), "m"))
 	if err != nil {
 		t.Fatal(err)
 	}

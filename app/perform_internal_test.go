@@ -19,6 +19,8 @@ type asked struct {
 	times atomic.Int32
 }
 
+func (*asked) Capabilities() forge.Capabilities { return forge.Capabilities{} }
+
 func (f *asked) Remote(context.Context) (forge.Remote, error) {
 	f.times.Add(1)
 	return forge.Remote{}, errors.New("nowhere")

@@ -20,8 +20,8 @@ func (p *performer) teams(ctx context.Context, t queue.Inspect, level forge.Perm
 	}); err != nil || len(ask) == 0 {
 		return nil, err
 	}
-	f, ok := p.Forge.(forge.Teams)
-	if !ok {
+	f := p.Forge.Capabilities().Teams
+	if f == nil {
 		return nil, nil // it has no teams, so nobody is in one
 	}
 	var in []string

@@ -16,11 +16,11 @@ import (
 // its name and all it has when its repository is given another name, and never
 // goes on with another repository that has taken the old one.
 func (p *performer) locate(ctx context.Context) (forge.Place, error) {
-	f, ok := p.Forge.(forge.Locator)
+	f := p.Forge.Capabilities().Locator
 	p.mu.Lock()
 	place := p.place
 	p.mu.Unlock()
-	if !ok || place.ID != 0 {
+	if f == nil || place.ID != 0 {
 		return place, nil
 	}
 	place, err := p.askPlace(ctx, f)
@@ -51,8 +51,8 @@ func (p *performer) askPlace(ctx context.Context, f forge.Locator) (forge.Place,
 // orAway tells "there is no such thing" from "we may not see it": a forge gives
 // the same answer to both.
 func (p *performer) orAway(ctx context.Context, err error) error {
-	f, ok := p.Forge.(forge.Locator)
-	if !ok || !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrAway) {
+	f := p.Forge.Capabilities().Locator
+	if f == nil || !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrAway) {
 		return err
 	}
 	if _, away := p.askPlace(ctx, f); errors.Is(away, forge.ErrAway) {
@@ -78,8 +78,8 @@ func (p *performer) reached(events []queue.Event) {
 		p.mu.Lock()
 		p.place, p.houseAt = forge.Place{}, time.Time{}
 		p.mu.Unlock()
-		if f, ok := p.Forge.(interface{ Reset() }); ok {
-			f.Reset()
+		if access := p.Forge.Capabilities().Access; access != nil {
+			access.Reset()
 		}
 		if a.Lost == "" {
 			select {

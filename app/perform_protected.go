@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -24,7 +25,7 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
+	merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 		return nil, err
 	} else if byCommit {
 		own, err := p.Mirror.Own(ctx, now.tip, pr.Head)
-		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than may land this way
+		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than may land this way
 			return nil, err
 		}
 		for _, c := range own {
@@ -90,7 +91,7 @@ func anyMatch(globs []string, path string) bool {
 
 // leads reports whether a path is, or was, a symbolic link or a submodule: what is read
 // below it is somewhere else, under another path or in another repository.
-func leads(d forge.Delta) bool {
+func leads(d mirror.Delta) bool {
 	elsewhere := func(mode string) bool { return mode == "120000" || mode == "160000" }
 	return elsewhere(d.OldMode) || elsewhere(d.Mode)
 }
@@ -143,7 +144,7 @@ func (p *performer) foreign(ctx context.Context, paths []string, commit queue.Co
 	without := func(seen queue.CommitID) error {
 		deltas, err := p.Mirror.Changed(ctx, seen, commit)
 		paths = slices.DeleteFunc(paths, func(path string) bool {
-			return !slices.ContainsFunc(deltas, func(d forge.Delta) bool { return d.Path == path })
+			return !slices.ContainsFunc(deltas, func(d mirror.Delta) bool { return d.Path == path })
 		})
 		return err
 	}
@@ -158,7 +159,7 @@ func (p *performer) foreign(ctx context.Context, paths []string, commit queue.Co
 			continue
 		}
 		own, err := p.Mirror.Own(ctx, commit, k.Head)
-		if err != nil && !errors.Is(err, forge.ErrTooMany) { // more than land this way
+		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than land this way
 			return nil, err
 		}
 		for _, c := range own {

@@ -3,7 +3,7 @@ package app
 import (
 	"testing"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
 // A symbolic link, or a submodule, in the place of a directory with protected paths puts
@@ -28,7 +28,7 @@ func TestLinksToProtectedPaths(t *testing.T) {
 		}
 	}
 	for mode, want := range map[string]bool{"100644": false, "100755": false, "120000": true, "160000": true, "": false} {
-		if leads(forge.Delta{Mode: mode}) != want || leads(forge.Delta{OldMode: mode, Mode: "100644"}) != want {
+		if leads(mirror.Delta{Mode: mode}) != want || leads(mirror.Delta{OldMode: mode, Mode: "100644"}) != want {
 			t.Errorf("mode %q", mode)
 		}
 	}

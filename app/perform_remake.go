@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -34,7 +35,7 @@ func (p *performer) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	attributes := (*forge.AttributeError)(nil) // which Observe tells people of
+	attributes := (*mirror.AttributeError)(nil) // which Observe tells people of
 	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); err != nil && !errors.As(err, &attributes) {
 		return err
 	}
@@ -141,7 +142,7 @@ func (p *performer) remake(ctx context.Context, m made) error {
 		}
 		now = merged.Commit
 	} else {
-		merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(m.picks[0], m.parent)})
+		merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(m.picks[0], m.parent)})
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -59,8 +61,8 @@ type lacks struct {
 // standing reads a pull request, right before its landing with all that it does
 // not meet.
 func (p *performer) standing(ctx context.Context, t queue.Inspect, now inForce) (pr forge.PullRequest, read lacks, err error) {
-	f, ok := p.Forge.(forge.Stander)
-	if !ok || now.config == nil || !strings.HasPrefix(t.Request, boardingRequest) {
+	f := p.Forge.Capabilities().Stander
+	if f == nil || now.config == nil || !strings.HasPrefix(t.Request, boardingRequest) {
 		pr, err = p.Forge.PullRequest(ctx, t.Number)
 		return pr, read, err
 	}
@@ -79,8 +81,8 @@ func (p *performer) requirements(pr forge.PullRequest, now inForce) forge.Requir
 // required completes what is told of an open pull request by what it does not meet,
 // where the forge asks for things.
 func (p *performer) required(ctx context.Context, t queue.Inspect, out queue.Inspected, pr forge.PullRequest, known lacks, now inForce) (queue.Body, error) {
-	f, ok := p.Forge.(forge.Requirer)
-	if !ok || now.config == nil {
+	f := p.Forge.Capabilities().Requirer
+	if f == nil || now.config == nil {
 		return out, nil
 	}
 	rules := &now.config.Queue
@@ -98,7 +100,7 @@ func (p *performer) required(ctx context.Context, t queue.Inspect, out queue.Ins
 	out.Requires, out.Unmet = true, unmet
 	for i, q := range out.Unmet {
 		for j, name := range q.Names {
-			out.Unmet[i].Names[j] = clipLine(name, 200)
+			out.Unmet[i].Names[j] = texts.ClipLine(name, 200)
 		}
 	}
 	if labels := rules.Blocking(pr.Labels); len(labels) > 0 {
@@ -142,7 +144,7 @@ func (p *performer) clashes(ctx context.Context, t queue.Inspect, pr forge.PullR
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []forge.Pick{mergeOf(k, now.tip)})
+	merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -31,8 +32,8 @@ func (p *performer) rollup(ctx context.Context, r *resolving, picks []queue.Pick
 	return l, err
 }
 
-func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (forge.Merged, error) {
-	var all []forge.Pick
+func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (mirror.Merged, error) {
+	var all []mirror.Pick
 	for _, k := range picks {
 		all = append(all, mergeOf(k, ""))
 	}
@@ -46,7 +47,7 @@ func rollupMessage(picks []queue.Pick) string {
 	var titles, trailers strings.Builder
 	for _, k := range picks {
 		names = append(names, fmt.Sprintf("#%d", k.Number))
-		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, clipLine(k.Title, 200))
+		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, texts.ClipLine(k.Title, 200))
 		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
 	}
 	last := len(names) - 1

@@ -16,8 +16,8 @@ import (
 // landed: a pull request that asks for one is not meant for another branch.
 func (p *performer) stack(ctx context.Context, pr forge.PullRequest) (queue.Stack, error) {
 	out := queue.Stack{Foot: pr.Base}
-	f, ok := p.Forge.(forge.Stacker)
-	for ok && pr.Open && out.Foot != p.branch() {
+	f := p.Forge.Capabilities().Stacker
+	for f != nil && pr.Open && out.Foot != p.branch() {
 		protection, err := p.Forge.Protection(ctx, out.Foot)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return out, err
@@ -70,8 +70,8 @@ func (p *performer) restore(ctx context.Context, push *queue.Push) error {
 // ask gives those of a push who ask for another branch than the queue's a base.
 // That is for people only, so a refusal stops nothing.
 func (p *performer) ask(ctx context.Context, push *queue.Push, base func(*queue.Change) string) error {
-	f, ok := p.Forge.(forge.Stacker)
-	if !ok {
+	f := p.Forge.Capabilities().Stacker
+	if f == nil {
 		return nil
 	}
 	type pull struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -23,7 +23,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(line, func(l forge.PastCommit) bool { return l.Commit == t.Commit })
+	at := slices.IndexFunc(line, func(l mirror.PastCommit) bool { return l.Commit == t.Commit })
 	if at < 0 || line[at].Parent == "" {
 		return out, nil
 	}
@@ -46,7 +46,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 				both.Targets = append(both.Targets, name)
 			}
 		}
-		made, err := p.Mirror.MergeWave(ctx, []forge.Pick{{Parent: l.Commit, Head: t.Commit, Revert: t.Commit, Message: "weigh\n"}})
+		made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: l.Commit, Head: t.Commit, Revert: t.Commit, Message: "weigh\n"}})
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 
 // touched returns the targets that are others on a commit than on the one before it,
 // sorted.
-func (p *performer) touched(ctx context.Context, now inForce, l forge.PastCommit) ([]string, error) {
+func (p *performer) touched(ctx context.Context, now inForce, l mirror.PastCommit) ([]string, error) {
 	before, err := p.judge.shared(ctx, l.Parent, now, "")
 	if err != nil {
 		return nil, err

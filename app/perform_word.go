@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -24,11 +26,11 @@ const mostCredits = 100
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
-		return config.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
+		return config.Unskipped(fmt.Sprintf("Revert %q", texts.ClipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
 			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
 	}
 	if text == "" {
-		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
+		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, texts.ClipLine(k.Title, 200)))
 	}
 	if k.Method == config.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
@@ -74,15 +76,15 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 		return err
 	}
 	own, err := p.Mirror.Own(ctx, now.tip, pr.Head, held...)
-	if err != nil && !errors.Is(err, forge.ErrTooMany) {
+	if err != nil && !errors.Is(err, mirror.ErrTooMany) {
 		return err
 	}
 	if others && len(held) == 0 {
 		if out.Below, err = p.below(ctx, own, now.tip); err != nil {
 			return err
 		}
-		if at := slices.IndexFunc(own, func(c forge.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
-			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, forge.ErrTooMany) {
+		if at := slices.IndexFunc(own, func(c mirror.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
+			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, mirror.ErrTooMany) {
 				return err
 			}
 		}
@@ -94,7 +96,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
-			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))
+			words.Commits = append(words.Commits, texts.ClipLine(c.Subject(), 200))
 		}
 	}
 	out.Wording.Text = template.Render(words)
@@ -111,7 +113,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 // and the trailers that name the others and keep the sign-offs. The author is who
 // opened it, where that can be told by the address that the forge gives users, and
 // else who wrote the first of them.
-func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []string) {
+func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []string) {
 	named := map[string]bool{}
 	var others, signed []string
 	add := func(list *[]string, who string) {
@@ -137,7 +139,7 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 			}
 		}
 		for _, value := range c.Trailers("Signed-off-by") {
-			if line := clipLine(value, 300); !slices.Contains(signed, line) {
+			if line := texts.ClipLine(value, 300); !slices.Contains(signed, line) {
 				signed = append(signed, line)
 			}
 		}
@@ -153,9 +155,9 @@ func creditsOf(own []forge.OwnCommit, login string) (author string, trailers []s
 	return author, trailers[:min(len(trailers), mostCredits)]
 }
 
-// authorOf is forge.AuthorOf of names and addresses of any length.
+// authorOf is mirror.AuthorOf of names and addresses of any length.
 func authorOf(name, address string) string {
-	return forge.AuthorOf(clipLine(name, 100), clipLine(address, 200))
+	return mirror.AuthorOf(texts.ClipLine(name, 100), texts.ClipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:

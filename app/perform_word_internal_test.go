@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -13,7 +13,7 @@ import (
 // recognised by, and says it once; and names are no longer than names are.
 func TestNobodyForgesTrailers(t *testing.T) {
 	const forged = "Change: 9.ff\nHead: 1111111111111111111111111111111111111111"
-	own := []forge.OwnCommit{
+	own := []mirror.OwnCommit{
 		{Name: "Ann\n" + forged, Address: "a@x>\n" + forged, Message: "one\n\nSigned-off-by: x\u2028Change: 9.ff\nCo-authored-by: B\r" + forged + " <b@x>\n" + forged},
 		{Name: strings.Repeat("n", 1<<20), Address: strings.Repeat("a", 1<<20), Message: "two\n\n" + forged},
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/conflict/several"
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/local"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/memstore"
@@ -98,13 +98,13 @@ func (r *rig) start() {
 	t := r.t
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	mirror := must(forge.OpenMirror(ctx, filepath.Join(t.TempDir(), "mirror")))
+	clone := must(mirror.Open(ctx, filepath.Join(t.TempDir(), "mirror")))
 	r.forge = must(local.New(ctx, r.bare, "main"))
 	pool := must(workers.NewPool(workers.PoolOptions{Slots: 2, Dir: t.TempDir(), Log: log, Tools: 20 * time.Millisecond,
-		Runner: workers.RunnerOptions{Checkout: forge.Checkouts{Mirror: mirror, Forge: r.forge}, Log: log}}))
+		Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: clone, Forge: r.forge}, Log: log}}))
 	r.pool = pool
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
-		Mirror: mirror, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})
+		Mirror: clone, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})
 	r.queues = app.NewQueues(r.store, pool, time.Now, r.owner)
 	done := make(chan struct{})
 	go func() {
@@ -118,7 +118,7 @@ func (r *rig) start() {
 			t.Error(err)
 		}
 		r.forge.Stop()
-		mirror.Close()
+		clone.Close()
 		r.stop = func() {}
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
 // TreeOf lets the conflict package read a tree of the mirror.
-func TreeOf(t *forge.Tree) conflict.Tree { return tree{t} }
+func TreeOf(t *mirror.Tree) conflict.Tree { return tree{t} }
 
-type tree struct{ *forge.Tree }
+type tree struct{ *mirror.Tree }
 
 // Files implements conflict.Tree.
 func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
@@ -27,7 +27,7 @@ func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
 
 // FileChanges tells the conflict package what differs between two trees of the
 // mirror. It is never nil: nothing differs, and that is known.
-func FileChanges(deltas []forge.Delta) []conflict.FileChange {
+func FileChanges(deltas []mirror.Delta) []conflict.FileChange {
 	files := make([]conflict.FileChange, len(deltas))
 	for i, d := range deltas {
 		files[i].Path = d.Path

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -16,12 +15,6 @@ const (
 	upkeepEach = 10 * time.Minute
 	tidyEach   = 5 * time.Second
 )
-
-// redeliverer is a forge that keeps deliveries it could not deliver, and sends
-// them again when asked.
-type redeliverer interface {
-	Redeliver(ctx context.Context, since time.Time) (int, error)
-}
 
 // keepUp packs the mirror now and then, and whenever it is crowded.
 func (p *performer) keepUp(ctx context.Context) {
@@ -37,7 +30,7 @@ func (p *performer) keepUp(ctx context.Context) {
 		case <-p.Mirror.Crowded():
 			err = p.Mirror.Pack(ctx)
 		case <-tidy.C:
-			if t, ok := p.Forge.(forge.Tidier); ok {
+			if t := p.Forge.Capabilities().Tidier; t != nil {
 				if err := t.Tidy(ctx); err != nil && ctx.Err() == nil {
 					p.Log.Warn("the repository could not be packed", "queue", p.Queue, "error", err)
 				}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -135,7 +136,7 @@ func (n *successor) diff(targets []Target, there int) []revision {
 		v.from = n.recs.at(v.id)
 		if i < there {
 			v.to = &record{own: n.frame.record(&n.snap.salt, t), internal: t.Internal, reached: true, more: detailsOf(t, true, n.snap.names.number)}
-			for _, d := range canonicalNames(t.Deps) {
+			for _, d := range sorted.Names(t.Deps) {
 				v.to.deps = append(v.to.deps, n.snap.names.number(d))
 			}
 			if v.from != nil {

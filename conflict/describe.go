@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -50,7 +51,7 @@ func Describe(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Desc
 			t.Inputs = list
 		}
 		t.Sources, t.Inputs = canonical(t.Sources), canonical(t.Inputs)
-		t.Deps, t.Reads = canonicalNames(t.Deps), canonicalNames(t.Reads)
+		t.Deps, t.Reads = sorted.Names(t.Deps), sorted.Names(t.Reads)
 		d.Nodes = append(d.Nodes, Node{t, d.hash(id)})
 	}
 	slices.SortFunc(d.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -32,7 +33,7 @@ func Example() {
 	tree := conflicttest.New(map[string]string{"api/api.go": "", "web/web.go": "", "docs/intro.md": "", ".gitattributes": ""})
 	main := snapshot(tree)
 
-	pending := conflict.NewIndex()
+	pending := index.New()
 	for id, file := range map[queue.ChangeID]string{"1": "api/api.go", "2": "web/web.go", "3": "docs/intro.md", "4": ".gitattributes"} {
 		pending.Put(id, conflict.FootprintOf(main, snapshot(tree.With(file, "new")), "main"))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/several"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -82,7 +83,7 @@ func TestDeclaredInputsConflict(t *testing.T) {
 	s := config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x*", "docs/**")}}
 	base := conflicttest.New(repository)
 	main := mustAnalyze(t, folders{}, s, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	for id, tree := range map[queue.ChangeID]*conflicttest.Tree{
 		"docs": base.With("docs/index.md", "more"), "x": base.With("x/code", ""), "new": base.With("x2/target", ""), "y": base.With("y/code", ""),
 	} {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
@@ -140,7 +141,7 @@ func TestClosedFormIsTheUnionGraph(t *testing.T) {
 		main := drawState(t)
 		i, j := main.edit(t, "i"), main.edit(t, "j")
 		base := snapshotOf(t, main)
-		x := conflict.NewIndex()
+		x := index.New()
 		x.Put("i", conflict.FootprintOf(base, snapshotOf(t, i), "m"))
 		x.Put("j", conflict.FootprintOf(base, snapshotOf(t, j), "m"))
 

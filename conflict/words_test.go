@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -133,7 +134,7 @@ func TestNoConflictNoNewContent(t *testing.T) {
 	for seed := range rounds(1200) {
 		w := drawWords(t, seed, 6, true)
 		main := w.snapshot(w.files)
-		x := conflict.NewIndex()
+		x := index.New()
 		known := map[string]bool{}
 		learn := func(files map[string]string) {
 			for name, c := range w.Contents(files) {
@@ -196,7 +197,7 @@ func TestFileLeftByAllItsOwners(t *testing.T) {
 		"a/BUILD": "src:x/s", "b/BUILD": "src:x/s", "c/BUILD": "src:c/code", "c/code": "base", "x/s": "shared"}}
 	main := w.snapshot(w.files)
 	a, b := conflicttest.Edit{"a/BUILD": "-src:x/s other"}.On(w.files), conflicttest.Edit{"b/BUILD": "-src:x/s other"}.On(w.files)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("a", conflict.FootprintOf(main, w.snapshot(a), "m"))
 	x.Put("b", conflict.FootprintOf(main, w.snapshot(b), "m"))
 	if x.Conflict("a", "b") {

@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// CI is implemented by a Forge on which a push to a branch makes somebody test
-// the commit, and report what came of it: the forge's own CI or one that posts
-// checks and statuses. Errors as in Forge.
+// CI is a Forge on which a push to a branch makes somebody test the commit, and report
+// what came of it: the forge's own CI or one that posts checks and statuses. Without it,
+// no step can be left to the forge's CI. Errors as in Forge.
 type CI interface {
 	// CIResults reads what is reported on a commit, whenever and for whatever
 	// branch. ErrNotFound where the forge does not know the commit; the time is

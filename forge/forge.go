@@ -1,11 +1,36 @@
-// Package forge is what the queue needs of a code host: a small port (Forge),
-// the intake of its webhooks (Receiver), and the bare git mirror (Mirror) in
-// which all merging is done. A mirror can be lost: all of it is fetched, or follows
-// from what is fetched. Damage is suspected by what git says (Suspect), looked into
-// (Examine), and mended by a new mirror in the place of the old one (Heal).
+// Package forge is the port to a code host: what the queue needs of one, and nothing of
+// how a certain one does it. Forge has the verbs that every host has, Capabilities the
+// ones that only some have, and Receiver reads webhooks.
 //
-// Adapters live in forge/github and forge/local; stateful fakes over HTTP with
-// real git repositories behind them live in forge/forgetest.
+// Git is not here: fetching, merging, checking out and pushing are the same for every
+// host, and are in forge/mirror. The port gives the mirror an address with credentials
+// (Remote), and takes the errors below from it.
+//
+// # A worked example
+//
+// A comment "/land" on pull request 7 comes as a webhook: Receiver.Receive makes it a
+// queue.Commented. The service calls PullRequest(7) and Permission of the author, and,
+// if Capabilities().Requirer is not nil, Unmet. It answers with Reactor.React where there
+// is one, and keeps one comment (Comment) and one check run (Check) up to date; where
+// there is a Publisher, it calls that in place of both. It fetches the head by
+// PullRequest.HeadRef from Remote, and pushes main there. After the landing, Closer closes
+// the pull request if the host does not see that its content is on main. What webhooks
+// have lost is found by Missed.
+//
+// # How do I add a forge?
+//
+// One package below forge, named after its host. It implements Forge and, if the host
+// sends webhooks, Receiver; its method Capabilities fills in what else it can do; its test
+// calls conform.Run (forge/forgetest/conform) with verbs to act as people do there.
+// cmd/submitqueue makes one in the place where github.New is called, and
+// registers its Receiver under its name. Nothing else knows that it is there: the service
+// asks no Forge for an interface that is not in Capabilities, which a test here keeps.
+//
+// # How do I add a capability?
+//
+// One interface in capabilities.go or a file of its own, of which the comment says what
+// the service does without it, one field of Capabilities, and the checks of its promises
+// in conform.
 package forge
 
 import (
@@ -34,8 +59,6 @@ type Forge interface {
 	// Comment makes the one comment that carries marker say body: it edits our
 	// comment that contains marker, or creates it. The marker is an HTML comment.
 	Comment(ctx context.Context, number int, marker, body string) error
-	// React acknowledges a comment. Doing it twice is one reaction.
-	React(ctx context.Context, number int, comment string, r Reaction) error
 	// Check makes the one check run of this name and external id on a commit
 	// say what is given: it updates it, or creates it.
 	Check(ctx context.Context, c Check) error
@@ -47,33 +70,8 @@ type Forge interface {
 	// comments with commands, labels, and the present head of each open pull request
 	// (as HeadMoved) whose number is asked for.
 	Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error)
-}
-
-// Publisher is implemented by a Forge that is told everything of a pull request
-// at once, because it does not see by itself how one ended, or because each
-// word costs it as much as all of them.
-type Publisher interface {
-	// Publish is Comment and Check in one. Doing it again is no error.
-	// ErrNotFound as in Forge.
-	Publish(ctx context.Context, p Publication) error
-}
-
-// Stacker is implemented by a Forge on which one pull request can ask for the
-// branch of another. Errors as in Forge.
-type Stacker interface {
-	// OpenFrom returns the open pull requests whose head is this branch of the
-	// repository itself, not a fork's of the same name, by number. Of each, what a
-	// list shows: labels and approvals are left out.
-	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
-	// Retarget makes an open pull request ask for another base. Doing it again is
-	// no error, nor is one that is not open any more.
-	Retarget(ctx context.Context, number int, base string) error
-}
-
-// Tidier is a repository on this machine that nobody else looks after.
-type Tidier interface {
-	// Tidy packs what has become many small files; call it now and then.
-	Tidy(ctx context.Context) error
+	// Capabilities says what else this forge can do: always the same.
+	Capabilities() Capabilities
 }
 
 // Publication is what there is to say of a pull request.
@@ -93,19 +91,15 @@ type Publication struct {
 
 // Receiver verifies and reads webhooks.
 type Receiver interface {
+	// Verify returns where the body is to be written to, and what tells after that
+	// whether the signature is right: nil, or ErrSignature. So nothing of a body need be
+	// in memory that nobody has signed. Error: ErrSignature, where the header has nothing
+	// that could be one; the body need not be read then.
+	Verify(h http.Header) (body io.Writer, right func() error, err error)
 	// Receive checks the signature over the raw body, then reads it. Errors:
 	// ErrSignature (answer 401, store nothing), ErrMalformed (400), ErrIgnored
 	// (an event we do not use: 202, counted).
 	Receive(h http.Header, body []byte) (Delivery, error)
-}
-
-// Verifier is implemented by a Receiver that can check a signature while the body is
-// read, so that nothing of a body need be in memory that nobody has signed.
-type Verifier interface {
-	// Verify returns where the body is to be written to, and what tells after that
-	// whether the signature is right: nil, or ErrSignature. Error: ErrSignature, where
-	// the header has nothing that could be one; the body need not be read then.
-	Verify(h http.Header) (body io.Writer, right func() error, err error)
 }
 
 // Delivery is one verified webhook.

@@ -2,7 +2,8 @@ package forge
 
 import "time"
 
-// Limited is implemented by a Forge that limits how much it can be asked.
+// Limited is a Forge that limits how much it can be asked. Without it, there is nothing
+// to show of it.
 type Limited interface {
 	// Limits tells where we stand. It asks nobody.
 	Limits() Limits

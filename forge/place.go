@@ -12,8 +12,9 @@ type Place struct {
 	Default string // branch
 }
 
-// Locator is implemented by a Forge whose repositories can be renamed or given
-// to another owner.
+// Locator is a Forge whose repositories can be renamed or given to another owner. Without
+// it, the repository has the name it was configured with, and a branch that is not there
+// is gone.
 type Locator interface {
 	// Locate finds the repository by its id, and has the Forge go on with that one.
 	// 0: it is the one of the configured name. Errors as in Forge.

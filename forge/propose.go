@@ -11,8 +11,8 @@ type Proposal struct {
 	Body   string // Markdown
 }
 
-// Proposer is implemented by a Forge on which we can open a pull request. Errors as in
-// Forge.
+// Proposer is a Forge on which we can open a pull request. Without it, the revert of a
+// culprit is not proposed, and the queue says so. Errors as in Forge.
 type Proposer interface {
 	// Proposed returns the open pull request of a branch of the repository itself to a
 	// base; ErrNotFound: there is none.

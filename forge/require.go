@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Requirer is implemented by a Forge that asks things of a pull request before it
-// may land: reviews, checks, resolved conversations.
+// Requirer is a Forge that asks things of a pull request before it may land: reviews,
+// checks, resolved conversations. Without it, a command alone is enough.
 type Requirer interface {
 	// Unmet returns what an open pull request does not meet of what the branch that
 	// it is to land on asks for; all that could be told, in a fixed order. A draft,
@@ -16,8 +16,8 @@ type Requirer interface {
 	Unmet(ctx context.Context, r Requirements) ([]queue.Requirement, error)
 }
 
-// Stander is implemented by a Requirer that can read a pull request and what it
-// does not meet at once, for less than one after the other costs.
+// Stander is a Requirer that can read a pull request and what it does not meet at once,
+// for less than one after the other costs. Without it, PullRequest and Unmet are called.
 type Stander interface {
 	// Stands is PullRequest, and Unmet of what that returns: of the requirements,
 	// author, head and base are not read. ErrNotFound as in Forge.

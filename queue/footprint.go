@@ -15,7 +15,7 @@ type TargetHash struct {
 // AddedEdge is a dependency that a change introduces: From starts to depend on
 // To. Up are From and all targets that depend on it, in the change's own graph.
 // Conflicts are evaluated with the added edges of all pending changes
-// (conflict.Index), because what is independent on main may not be beside them.
+// (conflict/index), because what is independent on main may not be beside them.
 type AddedEdge struct {
 	To string   `json:"to"`
 	Up []string `json:"up"`

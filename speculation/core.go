@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
@@ -17,7 +17,7 @@ type Core struct {
 	s *queue.State
 
 	// Derived, valid between turns.
-	index        *conflict.Index
+	index        *index.Index
 	conflicting  map[queue.ChangeID]map[queue.ChangeID]bool    // cache of index.Conflicts
 	aheadOf      map[queue.ChangeID]aheadList                  // cache of firstAhead, while order and conflicts stay
 	outstanding  map[string]string                             // "kind/subject" of a task → its action's key
@@ -121,7 +121,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		s:           s,
 		model:       model,
 		nodes:       map[queue.ChangeID]*node{},
-		index:       conflict.NewIndex(),
+		index:       index.New(),
 		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
 		aheadOf:     map[queue.ChangeID]aheadList{},
 		outstanding: map[string]string{},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -218,7 +219,7 @@ func (p *proof) lands(c *commit) {
 // bypassed reports whether a change of an earlier place waits that the one which
 // lands conflicts with.
 func (p *proof) bypassed(id queue.ChangeID) bool {
-	s, x := p.core.State(), conflict.NewIndex()
+	s, x := p.core.State(), index.New()
 	for other, f := range s.Footprints {
 		x.Put(other, *f)
 	}
@@ -305,7 +306,7 @@ func (p *proof) look() {
 		}
 		for j := i + 1; j < len(ids); j++ {
 			for _, c := range ids[j+1:] {
-				x := conflict.NewIndex()
+				x := index.New()
 				x.Put(ids[j], *p.core.State().Footprints[ids[j]])
 				x.Put(c, *p.core.State().Footprints[c])
 				if x.Conflict(ids[j], c) {

@@ -16,6 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
@@ -97,7 +98,7 @@ func (b bench) affected(from, to *conflicttest.Tree) []string {
 func (b bench) meet(main, one, other *conflicttest.Tree) bool {
 	b.Helper()
 	m := b.know(main)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("one", conflict.FootprintOf(m, b.know(one), "main"))
 	x.Put("other", conflict.FootprintOf(m, b.know(other), "main"))
 	return x.Conflict("one", "other")

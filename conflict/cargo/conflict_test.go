@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -51,7 +52,7 @@ func TestWhatTwoChangesMakeTogether(t *testing.T) {
 		"a shared dependency and an unrelated one": {base.With("libs/plain/src/lib.rs", "x"), base.With("crates/odd/Cargo.toml", base.Content("crates/odd/Cargo.toml")+"\n[features]\nf = []\n"), false},
 	} {
 		main := mustAnalyze(t, settings, base)
-		x := conflict.NewIndex()
+		x := index.New()
 		for id, tree := range map[queue.ChangeID]conflict.Tree{"a": tt.a, "b": tt.b} {
 			snap := mustAnalyze(t, settings, tree)
 			if snap.Unknown != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -88,7 +89,7 @@ func TestTwoBumpsConflictWhereTheyMeet(t *testing.T) {
 	bump := func(old, new string) conflict.Tree {
 		return base.With("Cargo.lock", replace(t, base.Content("Cargo.lock"), old, new))
 	}
-	x := conflict.NewIndex()
+	x := index.New()
 	main := mustAnalyze(t, settings, base)
 	put := func(name queue.ChangeID, to conflict.Tree) {
 		x.Put(name, conflict.FootprintOf(main, mustAnalyze(t, settings, to), "m"))

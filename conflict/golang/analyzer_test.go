@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/golang"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -159,7 +160,7 @@ func TestNewPackageOverAPhantom(t *testing.T) {
 	user := base.With("n/n.go", "package n\n\nimport _ \"m.org/m/p/q\"\n")
 	maker := base.With("p/q/q.go", "package q\n")
 	main := mustAnalyze(t, settings, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("user", conflict.FootprintOf(main, mustAnalyze(t, settings, user), "m"))
 	x.Put("maker", conflict.FootprintOf(main, mustAnalyze(t, settings, maker), "m"))
 	want := []queue.Conflict{{With: "maker", Kind: queue.ConflictReadWrite, Witnesses: []string{"lib:./p/q"}}}
@@ -175,7 +176,7 @@ func TestListingIsReadByWhoEmbedsIt(t *testing.T) {
 	embeds := base.With("std/std.go", "package std\n\nimport _ \"embed\"\n\n//go:embed web\nvar x string\n")
 	adds := base.With("std/web/new/b.html", "")
 	main := mustAnalyze(t, settings, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("adds", conflict.FootprintOf(main, mustAnalyze(t, settings, adds), "m"))
 	x.Put("embeds", conflict.FootprintOf(main, mustAnalyze(t, settings, embeds), "m"))
 	if !x.Conflict("adds", "embeds") {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -157,7 +158,7 @@ func TestANameThatAnotherChangeAdds(t *testing.T) {
 	base := shop()
 	uses := mustFootprint(t, base, base.With("packages/lone/package.json", `{"name": "lone", "dependencies": {"fresh": "*"}}`))
 	adds := mustFootprint(t, base, base.With("packages/fresh/package.json", `{"name": "fresh"}`))
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("uses", uses)
 	x.Put("adds", adds)
 	got := x.Conflicts("uses")

@@ -301,8 +301,6 @@ func (f *Forge) Limits() forge.Limits {
 		Until: b.until, Why: b.why, Asked: b.asked, Refused: b.refused}
 }
 
-var _ forge.Limited = (*Forge)(nil)
-
 type backgroundKey struct{}
 
 // background marks requests that nobody waits for.

@@ -16,8 +16,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-var _ forge.CI = (*Forge)(nil)
-
 // CIResults reads check runs, their suites and commit statuses: three
 // conditional requests where there are up to a hundred of each.
 func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {

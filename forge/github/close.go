@@ -10,8 +10,6 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-var _ forge.Closer = (*Forge)(nil)
-
 // Close closes an open pull request and labels it. The label is set first: it says
 // why to whoever sees the pull request closed.
 func (f *Forge) Close(ctx context.Context, number int, label string) error {

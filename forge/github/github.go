@@ -26,8 +26,6 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
-
-	"github.com/submitqueue/submitqueue/forge"
 )
 
 // Options says which repository to serve, and as whom.
@@ -81,8 +79,6 @@ type Forge struct {
 	annotated map[int64]bool            // check runs that have their annotations
 	protected map[string]keptProtection // by branch
 }
-
-var _ forge.Forge = (*Forge)(nil)
 
 // remembered bounds each of the memories above; a forgotten entry costs a search.
 const remembered = 10_000

@@ -10,8 +10,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-var _ forge.Proposer = (*Forge)(nil)
-
 // Proposed finds the open pull request of a branch to a base.
 func (f *Forge) Proposed(ctx context.Context, branch, base string) (forge.PullRequest, error) {
 	open, err := f.OpenFrom(ctx, branch)

@@ -25,10 +25,7 @@ type receiver struct {
 	now    func() time.Time
 }
 
-var (
-	_ forge.Receiver = receiver{}
-	_ forge.Verifier = receiver{}
-)
+var _ forge.Receiver = receiver{}
 
 // NewReceiver returns a receiver of GitHub's webhooks. Only SHA-256 signatures
 // are accepted; with an empty secret, nothing is. The size of a body is the
@@ -152,7 +149,7 @@ func (r receiver) signed(h http.Header, body []byte) bool {
 	return right() == nil
 }
 
-// Verify implements forge.Verifier.
+// Verify implements forge.Receiver.
 func (r receiver) Verify(h http.Header) (io.Writer, func() error, error) {
 	given, ok := strings.CutPrefix(h.Get("X-Hub-Signature-256"), "sha256=")
 	sum, err := hex.DecodeString(given)

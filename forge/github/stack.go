@@ -11,8 +11,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-var _ forge.Stacker = (*Forge)(nil)
-
 // OpenFrom lists the open pull requests of a branch of this repository.
 func (f *Forge) OpenFrom(ctx context.Context, branch string) ([]forge.PullRequest, error) {
 	var out []forge.PullRequest

@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/submitqueue/submitqueue/forge"
 )
-
-var _ forge.Teams = (*Forge)(nil)
 
 // InTeam asks for the membership of a user, which needs the organization's
 // permission members: read.

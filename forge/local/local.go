@@ -17,18 +17,15 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-var (
-	_ forge.Forge     = (*Forge)(nil)
-	_ forge.Publisher = (*Forge)(nil)
-	_ forge.Tidier    = (*Forge)(nil)
-)
+var _ forge.Forge = (*Forge)(nil)
 
 // Forge is a git repository on this machine.
 type Forge struct {
-	store *forge.Store
+	store *mirror.Store
 	path  string
 	base  string
 	now   func() time.Time
@@ -48,7 +45,7 @@ func New(ctx context.Context, path, base string) (*Forge, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
 	}
-	store, err := forge.OpenStore(ctx, path)
+	store, err := mirror.OpenStore(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +125,12 @@ func (f *Forge) Asked(ctx context.Context, number int) (string, error) {
 	return r.Branch, err
 }
 
+// Capabilities implements forge.Forge. A request ends when the queue says so; there is
+// nowhere to show a reaction.
+func (f *Forge) Capabilities() forge.Capabilities {
+	return forge.Capabilities{Publisher: f, Proposer: f, Tidier: f}
+}
+
 // PullRequest implements forge.Forge. The head is the branch's present tip; a
 // request whose branch is gone is not open, and has the head it was made with. What is
 // asked to land is the tip that the branch had when somebody asked (Open), and no other.
@@ -168,9 +171,6 @@ func (f *Forge) Permission(context.Context, string) (forge.Permission, error) {
 func (f *Forge) Comment(ctx context.Context, number int, _, body string) error {
 	return f.change(ctx, number, func(r *Request) { r.Comment = body })
 }
-
-// React implements forge.Forge: there is nowhere to show a reaction.
-func (f *Forge) React(context.Context, int, string, forge.Reaction) error { return nil }
 
 // Check implements forge.Forge. It is kept with the requests for that head;
 // on any other commit there is nowhere to show it.

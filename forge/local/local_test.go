@@ -118,7 +118,7 @@ func TestWhatTheQueueSaysIsStored(t *testing.T) {
 	check := forge.Check{Name: "submitqueue", Head: head, State: forge.CheckRunning, Title: "3rd in line"}
 	if err := errors.Join(
 		f.Comment(t.Context(), n, "<!-- m -->", "first"), f.Comment(t.Context(), n, "<!-- m -->", "second"),
-		f.Check(t.Context(), check), f.React(t.Context(), n, "request", forge.ReactionSeen),
+		f.Check(t.Context(), check),
 	); err != nil {
 		t.Fatal(err)
 	}

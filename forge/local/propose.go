@@ -6,10 +6,9 @@ import (
 	"fmt"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
-
-var _ forge.Proposer = (*Forge)(nil)
 
 // proposer is the author of what the queue proposes.
 const proposer = "submitqueue"
@@ -45,7 +44,7 @@ func (f *Forge) Propose(ctx context.Context, p forge.Proposal) (forge.PullReques
 		_, next := f.find(p.Branch)
 		err = f.put(ctx, Request{Number: next, Branch: p.Branch, Base: p.Base, Head: head, Author: proposer,
 			Created: queue.At(f.now()), State: Open, Proposed: true}, "")
-		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
+		if !errors.Is(err, mirror.ErrChanged) { // else another process has taken the number
 			if err != nil {
 				return forge.PullRequest{}, err
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -140,7 +141,7 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 		}
 		r.asked(queue.At(f.now()), key, command)
 		err := f.put(ctx, r, "")
-		if !errors.Is(err, forge.ErrChanged) { // else another process has taken the number
+		if !errors.Is(err, mirror.ErrChanged) { // else another process has taken the number
 			return next, err
 		}
 	}
@@ -322,7 +323,7 @@ func (f *Forge) change(ctx context.Context, number int, edit func(*Request)) err
 		if after, err := json.Marshal(r); err != nil || string(after) == string(before) {
 			return err
 		}
-		if err = f.put(ctx, r, version); !errors.Is(err, forge.ErrChanged) {
+		if err = f.put(ctx, r, version); !errors.Is(err, mirror.ErrChanged) {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -16,11 +17,11 @@ import (
 // DefaultPrefix is what the names of our refs begin with.
 const DefaultPrefix = "submitqueue"
 
-// Refs are branches that only the queue writes; forge.OwnRefs are.
+// Refs are branches that only the queue writes; mirror.OwnRefs are.
 type Refs interface {
 	// Push moves branches in one push. fresh tells of each whether it was not
 	// there as it was to be; each, what is wrong with it.
-	Push(ctx context.Context, moves []forge.RefMove) (fresh []bool, each []error, err error)
+	Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error)
 	// List returns the branches whose names begin with a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
 	// Message returns the message of a commit; hostile text.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
@@ -22,7 +23,7 @@ import (
 type hub struct {
 	mu        sync.Mutex
 	refs      map[string]queue.CommitID
-	pushes    [][]forge.RefMove
+	pushes    [][]mirror.RefMove
 	refuse    []error // of the next pushes, for all of them
 	bad       map[string]error
 	results   []forge.CIResult
@@ -42,7 +43,7 @@ func newHub() *hub {
 	return &hub{refs: map[string]queue.CommitID{}, bad: map[string]error{}, changed: make(chan struct{}, 1000), now: time.Now}
 }
 
-func (h *hub) Push(_ context.Context, moves []forge.RefMove) (fresh []bool, each []error, err error) {
+func (h *hub) Push(_ context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.changed <- struct{}{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -122,7 +123,7 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 
 	c.lookEarlier(ctx, batch)
 	c.lookForSkips(ctx, batch)
-	var moves []forge.RefMove
+	var moves []mirror.RefMove
 	at := map[*entry]int{}
 	failed := map[*entry]error{}
 	for _, e := range batch {
@@ -138,12 +139,12 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 			failed[e] = err
 			continue
 		}
-		moves = append(moves, forge.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
+		moves = append(moves, mirror.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
 		at[e] = len(moves)
-		moves = append(moves, forge.RefMove{Branch: e.branch, Commit: e.build.Commit})
+		moves = append(moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit})
 	}
 	for _, branch := range gone {
-		moves = append(moves, forge.RefMove{Branch: branch})
+		moves = append(moves, mirror.RefMove{Branch: branch})
 	}
 	fresh, each, err := c.o.Refs.Push(ctx, moves)
 	if ctx.Err() != nil {

@@ -1,0 +1,81 @@
+package forge
+
+import (
+	"context"
+	"time"
+)
+
+// Capabilities are what a Forge can do beyond the verbs that all have. A nil member
+// is a capability that this one does not have; the comment of each interface says what
+// the service does without it. Nothing else tells: the service never asserts that a
+// Forge has a method, so a wrapper passes a capability on, or leaves it out, knowingly.
+type Capabilities struct {
+	Publisher   Publisher   // is told everything of a pull request at once
+	Reactor     Reactor     // acknowledges comments
+	Stacker     Stacker     // knows pull requests on top of each other
+	Closer      Closer      // closes pull requests that it does not see as merged
+	Proposer    Proposer    // opens pull requests for us
+	Requirer    Requirer    // asks things of a pull request before it may land
+	Stander     Stander     // tells those with the pull request; only with Requirer
+	Teams       Teams       // knows teams
+	CI          CI          // tests what is pushed
+	Locator     Locator     // finds a repository and a branch that have another name
+	Access      Access      // remembers our access
+	Redeliverer Redeliverer // keeps webhooks that did not arrive
+	Limited     Limited     // counts our requests
+	Tidier      Tidier      // is a repository that nobody else packs
+}
+
+// Reactor is a Forge with a place to acknowledge a comment. Without it, a command is
+// answered by the comment and the check alone. Errors as in Forge.
+type Reactor interface {
+	// React acknowledges a comment. Doing it twice is one reaction.
+	React(ctx context.Context, number int, comment string, r Reaction) error
+}
+
+// Access is a Forge that keeps credentials, and answers about them, from one request to
+// the next. Without it, nothing is kept: each request is made with what is right then.
+type Access interface {
+	// Refresh makes credentials anew before the next request: what they permit has
+	// changed, or git was refused with them.
+	Refresh()
+	// Reset forgets what is remembered of our access: something was said of it.
+	Reset()
+}
+
+// Redeliverer is a Forge that keeps the webhooks which did not arrive. Without it, what
+// was lost is found by Missed alone. Errors as in Forge.
+type Redeliverer interface {
+	// Redeliver has the webhooks that failed since a moment sent again, and returns how
+	// many. Each comes with the id it had; one that has arrived since is not asked for.
+	Redeliver(ctx context.Context, since time.Time) (int, error)
+}
+
+// Publisher is a Forge that is told everything of a pull request at once, because it
+// does not see by itself how one ended, or because each word costs it as much as all of
+// them. Without it, Comment and Check are called, each where it has something new.
+type Publisher interface {
+	// Publish is Comment and Check in one. Doing it again is no error.
+	// ErrNotFound as in Forge.
+	Publish(ctx context.Context, p Publication) error
+}
+
+// Stacker is a Forge on which one pull request can ask for the branch of another.
+// Without it, a pull request that asks for another branch than the queue's is not for
+// this queue, and no branch is deleted after a landing. Errors as in Forge.
+type Stacker interface {
+	// OpenFrom returns the open pull requests whose head is this branch of the
+	// repository itself, not a fork's of the same name, by number. Of each, what a
+	// list shows: labels and approvals are left out.
+	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
+	// Retarget makes an open pull request ask for another base. Doing it again is
+	// no error, nor is one that is not open any more.
+	Retarget(ctx context.Context, number int, base string) error
+}
+
+// Tidier is a repository on this machine that nobody else looks after. Without it, it
+// is the forge's to pack.
+type Tidier interface {
+	// Tidy packs what has become many small files; call it now and then.
+	Tidy(ctx context.Context) error
+}

@@ -1,0 +1,95 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Move is a branch that is asked to move.
+type Move struct {
+	Branch string // hostile text
+	From   queue.CommitID
+	To     queue.CommitID
+}
+
+// PushAlong moves main as Push does and, in one transaction, other branches: all
+// of them or none. Each is expected to be where its From says; other branches than
+// main may move to where they do not descend from. Errors and outcomes as in Push;
+// Refused may be for one of the others, or because one of them is somewhere else by
+// now, which Push tells.
+func (m *Mirror) PushAlong(ctx context.Context, r forge.Remote, main Move, others []Move) (PushOutcome, error) {
+	ref, err := branchRef(main.Branch)
+	if err != nil {
+		return PushOutcome{}, err
+	}
+	descends, err := m.descends(ctx, main.To, main.From)
+	if err == nil && !descends {
+		err = fmt.Errorf("%s does not descend from %s, and updates are never forced", main.To, main.From)
+	}
+	if err == nil {
+		err = m.Flush(ctx)
+	}
+	if err != nil {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
+	}
+	args := []string{"push", receivePack(r), "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules", "--force-with-lease=" + ref + ":" + string(main.From)}
+	specs := []string{string(main.To) + ":" + ref}
+	for _, o := range others {
+		other, err := branchRef(o.Branch)
+		if err != nil || other == ref || !isID(string(o.From)) || !isID(string(o.To)) {
+			return PushOutcome{Refused: fmt.Sprintf("%q is not a branch that could be moved", o.Branch)}, nil
+		}
+		args = append(args, "--force-with-lease="+other+":"+string(o.From))
+		specs = append(specs, string(o.To)+":"+other)
+	}
+	args = append(append(args, "--", r.URL), specs...)
+	out, stderr, err := m.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	outcome, answered := readPush(string(out), string(stderr), ref)
+	switch {
+	case answered && outcome.Moved && err != nil:
+		return PushOutcome{Refused: "the branches did not move together"}, nil
+	case answered && outcome.Moved:
+		return outcome, m.setBranch(ctx, main.Branch, main.To)
+	case answered && outcome.Lost:
+		return m.settled(ctx, r, Move{Branch: ref, From: main.From, To: main.To}, outcome, string(stderr))
+	case answered:
+		return outcome, nil
+	case err == nil:
+		err = fmt.Errorf("unexpected answer %.200q", out)
+	}
+	for _, words := range []string{"atomic push fail", "does not support --atomic"} {
+		if strings.Contains(string(out)+string(stderr), words) {
+			return PushOutcome{Refused: "one of the branches could not be moved"}, nil
+		}
+	}
+	return unanswered(ctx, main.Branch, string(stderr), err)
+}
+
+// Delete deletes a branch at the remote that is where it is expected. One that is
+// gone, or somewhere else, is left as it is. ErrForbidden where it is protected.
+func (m *Mirror) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
+	ref, err := branchRef(branch)
+	if err != nil || !isID(string(expected)) {
+		return nil // the forge's name for a branch that we do not know
+	}
+	out, stderr, err := m.run(ctx, invocation{
+		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
+			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, ":" + ref},
+		header: r.Header,
+		alone:  true,
+	})
+	if outcome, answered := readPush(string(out), string(stderr), ref); answered {
+		if outcome.Refused != "" {
+			return fmt.Errorf("deleting %s: %w: %s", branch, forge.ErrForbidden, outcome.Refused)
+		}
+		return nil
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("deleting %s: %w", branch, remoteError(err))
+}

@@ -1,0 +1,216 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Checkout makes dir hold exactly the files of a commit, for a build. A
+// directory that an earlier Checkout of this mirror filled costs only what
+// differs: whatever a build changed, made or removed there is undone, ignored
+// files included. The directory is no git repository: what runs in it cannot
+// reach the mirror. Submodules are empty directories, and
+// of files that Git LFS keeps it has the pointers: see Checkouts.Fill.
+//
+// The directory is the caller's until release, which leaves its content for
+// the next Checkout. Taking a directory that is in use is an error.
+func (m *Mirror) Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
+	err = m.mending(ctx, func() error {
+		release, err = m.checkout(ctx, commit, dir)
+		return err
+	}, commit)
+	return release, err
+}
+
+func (m *Mirror) checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
+	info, err := m.info(ctx, commit)
+	if err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
+	if err := m.Flush(ctx); err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, fmt.Errorf("checking out: %w", err)
+	}
+	if !m.take(dir) {
+		return nil, fmt.Errorf("checking out: %s is in use", dir)
+	}
+	release = sync.OnceValue(func() error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.checkouts, dir)
+		return nil
+	})
+	if err := m.fill(ctx, info.tree, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("checking out %s: %w", commit, err), release())
+	}
+	return release, nil
+}
+
+func (m *Mirror) take(dir string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.checkouts[dir] {
+		return false
+	}
+	m.checkouts[dir] = true
+	return true
+}
+
+// fill brings the files of a tree into dir. What goes wrong with a directory
+// that was used before is tried once more with an empty one.
+func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error {
+	index := m.indexOf(dir)
+	if err := os.MkdirAll(filepath.Dir(index), 0o755); err != nil {
+		return err
+	}
+	_, err := os.Stat(index)
+	if err == nil {
+		var own *ContentError
+		if err = m.refill(ctx, tree, dir, index); err == nil || ctx.Err() != nil || errors.As(err, &own) {
+			return err
+		}
+	}
+	if err := empty(dir); err != nil {
+		return err
+	}
+	for _, path := range []string{index, index + ".lock"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return m.refill(ctx, tree, dir, index)
+}
+
+// indexOf is where git's index of a checkout is.
+func (m *Mirror) indexOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(m.dir, "checkouts", hex.EncodeToString(sum[:8]))
+}
+
+// refill first removes what the index does not name, so that nothing a build
+// left, be it a symbolic link in the place of a directory, is in git's way.
+func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index string) error {
+	env := []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir}
+	clean := []string{"clean", "-ffdxq"}
+	steps := [][]string{clean, {"read-tree", "--reset", "-u", "--no-recurse-submodules", string(tree)}}
+	_, err := os.Stat(m.filledMark(dir))
+	filled := err == nil
+	if filled {
+		// What was a submodule is in no index any more where the tree has none there.
+		steps = append(steps, clean)
+	}
+	for _, args := range steps {
+		if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
+			return contentError(err)
+		}
+	}
+	files, err := m.files(ctx, tree)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Mode == "160000" {
+			if err := empty(filepath.Join(dir, filepath.FromSlash(f.Path))); err != nil {
+				return err
+			}
+		}
+	}
+	if filled {
+		return os.Remove(m.filledMark(dir))
+	}
+	return nil
+}
+
+// Restore makes the files of a commit that a directory was checked out for what they are
+// in the commit, and leaves all others. It returns the names of those that were not. A
+// file that looks as it did when it was written, to its inode and times, is not read again.
+func (m *Mirror) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
+	info, err := m.info(ctx, commit)
+	if err == nil {
+		if dir, err = filepath.Abs(dir); err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("restoring: %w", err)
+	}
+	env := []string{"GIT_INDEX_FILE=" + m.indexOf(dir), "GIT_WORK_TREE=" + dir}
+	if changed, err = m.differs(ctx, dir, env); err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	args := []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", string(info.tree)}
+	if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
+		return nil, fmt.Errorf("restoring %s: %w", commit, err)
+	}
+	left, err := m.differs(ctx, dir, env)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("restoring %s: %.200q is not what it is in the commit", commit, left[0])
+	}
+	return changed, err
+}
+
+// differs returns the files in dir that are not those of its index, whose content is read
+// where anything about the file is not as the index has it.
+func (m *Mirror) differs(ctx context.Context, dir string, env []string) ([]string, error) {
+	out, _, err := m.run(ctx, invocation{args: []string{"update-index", "--ignore-submodules", "--really-refresh"}, env: env, dir: dir})
+	var failed *GitError
+	if err == nil || !errors.As(err, &failed) || failed.ExitCode != 1 {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		if name, ok := strings.CutSuffix(strings.TrimSuffix(line, "\n"), ": needs update"); ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, err
+	}
+	return names, nil
+}
+
+// empty makes an empty directory, whatever rights a build has left in it.
+func empty(dir string) error {
+	err := removeAll(dir)
+	if err != nil {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o755)
+			}
+			return nil
+		})
+		err = removeAll(dir)
+	}
+	return err
+}
+
+// removeAll removes what is in a directory but not the directory, which may be
+// a mount point or somebody's working directory.
+func removeAll(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package mirror
+
+import (
+	"context"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// LineCommit is a commit on the first-parent line of a branch.
+type LineCommit struct {
+	Commit queue.CommitID
+	Tree   queue.TreeID
+	Parent queue.CommitID   // "" of a root
+	Merged []queue.CommitID // its further parents
+	// Change and Head are the trailers that the queue writes into its commits,
+	// "" where there are none. Anybody can write them: believe them only of a
+	// change that was being landed.
+	Change  queue.ChangeID
+	Head    queue.CommitID
+	Also    []queue.Carried // further pairs of trailers, of a commit that merges several changes
+	Subject string          // first line of the message: hostile text
+}
+
+// FirstParents returns the commits on the first-parent line of to that from
+// does not contain, oldest first. Forced says that from is not an ancestor of
+// to, or is unknown to the mirror: the branch was rewritten. From "" asks for
+// the commit to alone; an unknown from gets it too.
+func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (line []LineCommit, forced bool, err error) {
+	if from == "" {
+		line, err = m.line(ctx, []queue.CommitID{to})
+		return line, false, err
+	}
+	found, err := m.has(ctx, []queue.CommitID{from, to})
+	if err != nil {
+		return nil, false, err
+	}
+	if !found[1] {
+		return nil, false, &absent{"commit", string(to), "; fetch it first"}
+	}
+	if !found[0] {
+		line, err = m.line(ctx, []queue.CommitID{to})
+		return line, true, err
+	}
+	ids, ok, err := m.between(ctx, from, to)
+	if err != nil {
+		return nil, false, err
+	}
+	if !ok {
+		if err := m.Flush(ctx); err != nil {
+			return nil, false, err
+		}
+		out, err := m.git(ctx, "rev-list", "--first-parent", string(to), "^"+string(from))
+		if err != nil {
+			return nil, false, err
+		}
+		ids = nil
+		for id := range strings.FieldsSeq(string(out)) {
+			ids = append(ids, queue.CommitID(id))
+		}
+		ancestor, err := m.IsAncestor(ctx, from, to)
+		if err != nil {
+			return nil, false, err
+		}
+		forced = !ancestor
+	}
+	line, err = m.line(ctx, ids)
+	return line, forced, err
+}
+
+// between walks first parents from to down to from, newest first. Not ok: from
+// is not near, or not on the line.
+func (m *Mirror) between(ctx context.Context, from, to queue.CommitID) (ids []queue.CommitID, ok bool, err error) {
+	at := to
+	for range 500 {
+		if at == from {
+			return ids, true, nil
+		}
+		ids = append(ids, at)
+		info, err := m.info(ctx, at)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(info.parents) == 0 {
+			break
+		}
+		at = info.parents[0]
+	}
+	return nil, false, nil
+}
+
+// line reads commits given newest first and returns them oldest first.
+func (m *Mirror) line(ctx context.Context, ids []queue.CommitID) ([]LineCommit, error) {
+	infos, err := m.infos(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	line := make([]LineCommit, len(ids))
+	for i, id := range ids {
+		info := infos[id]
+		c := LineCommit{Commit: id, Tree: info.tree}
+		if len(info.parents) > 0 {
+			c.Parent, c.Merged = info.parents[0], info.parents[1:]
+		}
+		c.Subject, _, _ = strings.Cut(info.message, "\n")
+		if all := trailers(info.message); len(all) > 0 {
+			c.Change, c.Head, c.Also = all[0].Change, all[0].Head, all[1:]
+		}
+		line[len(ids)-1-i] = c
+	}
+	return line, nil
+}
+
+// trailers reads the last paragraph of a message: for each change a Change: and
+// a Head:, in this order.
+func trailers(message string) (all []queue.Carried) {
+	message = strings.TrimRight(message, "\n")
+	_, last, ok := cutLast(message, "\n\n")
+	if !ok {
+		return nil
+	}
+	for line := range strings.SplitSeq(last, "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case key == "Change":
+			all = append(all, queue.Carried{Change: queue.ChangeID(value)})
+		case key == "Head" && isID(value) && len(all) > 0:
+			all[len(all)-1].Head = queue.CommitID(value)
+		}
+	}
+	return all
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

@@ -1,0 +1,137 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// packLimit is the number of packs from which Maintain makes few of them.
+const packLimit = 20
+
+// pruneEach is how often the whole mirror is packed anew, which is how what
+// nothing reaches leaves it; in between only what is small is packed together.
+const pruneEach = 24 * time.Hour
+
+// Forget empties what the mirror holds in memory. Its results do not change.
+func (m *Mirror) Forget() {
+	m.merges.clear()
+	m.commits.clear()
+	m.trees.clear()
+	m.listings.clear()
+	m.fresh.written.clear()
+	m.nearby.clear()
+}
+
+// What there may be since the last Pack until Crowded asks for the next.
+const (
+	packsCrowd = 100
+	looseCrowd = 2000
+)
+
+// Crowded is sent to when packs and loose objects have become many: Pack is due.
+func (m *Mirror) Crowded() <-chan struct{} { return m.crowded }
+
+// wrote counts what was added to the mirror's files.
+func (m *Mirror) wrote(packs, loose int) {
+	if m.crowded == nil { // of a Store
+		return
+	}
+	if m.newPacks.Add(int64(packs)) < packsCrowd && m.newLoose.Add(int64(loose)) < looseCrowd {
+		return
+	}
+	select {
+	case m.crowded <- struct{}{}:
+	default:
+	}
+}
+
+// Pack makes few packs of many small ones and of what is loose, and throws nothing
+// away. Large packs are left alone until the small ones are as large together, so that
+// it costs what was added since the last time, times a logarithm. It may run beside
+// all else.
+func (m *Mirror) Pack(ctx context.Context) error {
+	m.maintaining.Lock()
+	defer m.maintaining.Unlock()
+	m.newPacks.Store(0)
+	m.newLoose.Store(0)
+	if _, err := m.git(ctx, geometric...); err != nil {
+		return fmt.Errorf("packing the mirror: %w", err)
+	}
+	return nil
+}
+
+// geometric is a repack after which each pack is at least twice as large as all that
+// are smaller. Unreachable objects stay, in packs.
+var geometric = []string{"repack", "--geometric=2", "-d", "-l", "-n", "-q"}
+
+// Maintain packs the mirror when it has LooseLimit loose objects or many packs,
+// and, the first time and once a day, removes what nothing has reached for two
+// days: commits that are neither kept nor on a fetched branch. It may run beside
+// all else; call it now and then.
+func (m *Mirror) Maintain(ctx context.Context) error {
+	m.maintaining.Lock()
+	defer m.maintaining.Unlock()
+	loose, packs, err := m.count()
+	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	if loose < m.LooseLimit && packs < packLimit {
+		return nil
+	}
+	repack := geometric
+	whole := m.prunedAt.IsZero() || time.Since(m.prunedAt) > pruneEach
+	if whole {
+		repack = []string{"repack", "--cruft", "--cruft-expiration=2.days.ago", "-d", "-l", "-q"}
+	}
+	m.newPacks.Store(0)
+	m.newLoose.Store(0)
+	if err := m.Flush(ctx); err != nil {
+		return err
+	}
+	if err := m.name(ctx); err != nil {
+		return fmt.Errorf("naming what is kept: %w", err)
+	}
+	for _, args := range [][]string{
+		{"pack-refs", "--all"},
+		repack,
+		{"prune", "--expire=2.days.ago"},
+		{"commit-graph", "write", "--reachable", "--no-progress"},
+	} {
+		if _, err := m.git(ctx, args...); err != nil {
+			return fmt.Errorf("packing the mirror: %w", err)
+		}
+	}
+	if whole {
+		m.prunedAt = time.Now()
+	}
+	// What was made long ago and not kept is gone; it is made again when asked for.
+	m.Forget()
+	return nil
+}
+
+func (m *Mirror) count() (loose, packs int, err error) {
+	dirs, err := os.ReadDir(filepath.Join(m.dir, "objects"))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, d := range dirs {
+		switch {
+		case len(d.Name()) == 2:
+			entries, err := os.ReadDir(filepath.Join(m.dir, "objects", d.Name()))
+			if err != nil {
+				return 0, 0, err
+			}
+			loose += len(entries)
+		case d.Name() == "pack":
+			found, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "*.pack"))
+			if err != nil {
+				return 0, 0, err
+			}
+			packs = len(found)
+		}
+	}
+	return loose, packs, nil
+}

@@ -1,0 +1,306 @@
+package mirror
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Pick is one merge to make: Head into Parent.
+type Pick struct {
+	Parent  queue.CommitID
+	Head    queue.CommitID
+	Message string        // of the merge commit; not empty
+	Date    queue.Instant // of the merge commit, unless the parent's is later
+
+	// Squash makes a commit with the merge's tree whose only parent is Parent.
+	Squash bool
+	// Rebase makes the commits that Head brings anew on Parent, one after the other;
+	// Message is what the last of them has at its end. FastForward takes them as they
+	// are, and needs Parent among them.
+	Rebase, FastForward bool
+	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
+	Author string
+	// Below is a commit whose content is on Parent in other commits, so that what
+	// Head brings is what it adds to Below, too. "": there is none.
+	Below queue.CommitID
+	// Revert is a commit of Parent's line that is taken back, whatever Head is.
+	Revert queue.CommitID
+}
+
+// Merged is what came of a Pick.
+type Merged struct {
+	// Commit is the merge commit. It is the parent itself when Empty, and ""
+	// when there is none because of Conflicts or Refused.
+	Commit queue.CommitID
+	Tree   queue.TreeID // of Commit
+	// Between are the commits from the parent to Commit, of several, in order.
+	Between []queue.CommitID
+	// Conflicts are the paths that do not merge; "." when git says that there
+	// is a conflict but not where.
+	Conflicts []string
+	// Refused says why git does not even try, e.g. unrelated histories.
+	Refused string
+	// Empty: the merge changes nothing. Either Head is Contained, or what it
+	// brings is on the parent already in other commits.
+	Empty bool
+	// Contained: Head is an ancestor of the parent, so that no merge can ever
+	// bring its content back when the parent has reverted it.
+	Contained bool
+}
+
+// Clean reports whether there is a commit.
+func (m Merged) Clean() bool { return m.Commit != "" }
+
+// MergeWave makes independent merges, all at once, and returns one result for
+// each. The same picks have the same commit ids in every mirror with the same
+// Identity and merge attributes. ErrNotFound: a commit is not in the mirror.
+func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) {
+	m.merging.RLock()
+	defer m.merging.RUnlock()
+	ids := make([]queue.CommitID, 0, 2*len(picks))
+	for _, p := range picks {
+		ids = append(ids, p.Parent, p.Head)
+	}
+	infos, err := m.infos(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := m.lines(ctx, picks)
+	if err != nil {
+		return nil, err
+	}
+	known, pairs, hard, err := m.contents(ctx, infos, picks, func(i int) bool { _, made := lines[i]; return made })
+	if err != nil {
+		return nil, err
+	}
+	rules := m.rules()
+	made := make([]Merged, len(picks))
+	for i, p := range picks {
+		if one, ok := lines[i]; ok {
+			made[i] = one
+			continue
+		}
+		at := pairs[i]
+		result := known[at]
+		if made[i], err = m.finish(ctx, p, infos[p.Parent], &result); err != nil {
+			return nil, err
+		}
+		known[at] = result
+		m.merges.put(mergeKey{at, rules}, result, result.size())
+	}
+	if hard || m.fresh.full() {
+		err = m.Flush(ctx) // the attributes that git merged by may change
+	}
+	return made, err
+}
+
+// contents merges the heads of picks into their parents, other than those to skip,
+// and says between which commits each merge is. hard: git was asked.
+func (m *Mirror) contents(ctx context.Context, infos map[queue.CommitID]commitInfo, picks []Pick, skip func(int) bool) (known map[pair]merged, pairs []pair, hard bool, err error) {
+	rules := m.rules()
+	known = make(map[pair]merged, len(picks))
+	var unknown []pair
+	pairs = make([]pair, len(picks))
+	for i, p := range picks {
+		if skip(i) {
+			continue
+		}
+		at := pair{p.Parent, p.Head}
+		if p.Below != "" {
+			if at.ours, err = m.shadow(ctx, infos, p); err != nil {
+				return nil, nil, false, err
+			}
+		}
+		pairs[i] = at
+		if _, ok := known[at]; ok {
+			continue
+		}
+		result, ok := m.merges.get(mergeKey{at, rules})
+		if !ok {
+			result, ok = trivial(at, infos[at.ours], infos[p.Head])
+		}
+		if !ok {
+			unknown = append(unknown, at)
+		}
+		known[at] = result
+	}
+	var difficult []pair // for git
+	for _, at := range unknown {
+		result, ok, err := m.mergeHere(ctx, at, infos[at.ours], infos[at.theirs])
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if !ok {
+			difficult = append(difficult, at)
+		}
+		known[at] = result
+	}
+	if len(difficult) > 0 {
+		if err := m.Flush(ctx); err != nil {
+			return nil, nil, false, err
+		}
+		results, err := m.merger.merge(ctx, difficult)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		for i, at := range difficult {
+			known[at] = results[i]
+		}
+	}
+	return known, pairs, len(difficult) > 0, nil
+}
+
+// MergeChain merges the heads one after the other, each into what the one
+// before made, the first into base; the Parent of the picks is not read. It
+// stops at the first that does not merge, whose result is then the last one.
+// An empty merge makes no commit, and the chain goes on from its parent.
+func (m *Mirror) MergeChain(ctx context.Context, base queue.CommitID, picks []Pick) ([]Merged, error) {
+	ids := []queue.CommitID{base}
+	for _, p := range picks {
+		ids = append(ids, p.Head)
+	}
+	if _, err := m.infos(ctx, ids); err != nil {
+		return nil, err
+	}
+	made := make([]Merged, 0, len(picks))
+	for _, p := range picks {
+		p.Parent = base
+		one, err := m.MergeWave(ctx, []Pick{p})
+		if err != nil {
+			return made, err
+		}
+		made = append(made, one[0])
+		if !one[0].Clean() {
+			break
+		}
+		base = one[0].Commit
+	}
+	return made, nil
+}
+
+// trivial answers what needs no merging.
+func trivial(at pair, ours, theirs commitInfo) (merged, bool) {
+	if at.ours == at.theirs || contains(ours.parents, at.theirs) {
+		return merged{tree: ours.tree, contained: true}, true
+	}
+	if contains(theirs.parents, at.ours) {
+		return merged{tree: theirs.tree}, true
+	}
+	return merged{}, false
+}
+
+func contains(ids []queue.CommitID, id queue.CommitID) bool {
+	for _, other := range ids {
+		if other == id {
+			return true
+		}
+	}
+	return false
+}
+
+// mergeHere merges what can be merged without a look into files.
+func (m *Mirror) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
+	id, ok, err := m.mergeBase(ctx, at.ours, at.theirs)
+	if err != nil || !ok {
+		return merged{}, false, err
+	}
+	switch id {
+	case at.theirs:
+		return merged{tree: ours.tree, contained: true}, true, nil
+	case at.ours:
+		return merged{tree: theirs.tree}, true, nil
+	}
+	base, err := m.info(ctx, id)
+	if err != nil {
+		return merged{}, false, err
+	}
+	tree, ok, err := m.mergeTrees(ctx, string(base.tree), string(ours.tree), string(theirs.tree))
+	return merged{tree: queue.TreeID(tree)}, ok, err
+}
+
+// finish makes the commit of a merged tree.
+func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *merged) (Merged, error) {
+	if result.refused != "" || len(result.conflicts) > 0 {
+		return Merged{Conflicts: result.conflicts, Refused: result.refused}, nil
+	}
+	if result.tree == parent.tree {
+		if !result.contained {
+			contained, err := m.IsAncestor(ctx, p.Head, p.Parent)
+			if err != nil {
+				return Merged{}, err
+			}
+			result.contained = contained
+		}
+		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: result.contained}, nil
+	}
+	if strings.TrimSpace(p.Message) == "" || strings.ContainsRune(p.Message, 0) {
+		return Merged{}, errors.New("merging: the message of a merge must be text")
+	}
+	info := commitInfo{
+		author:  p.Author,
+		tree:    result.tree,
+		parents: p.parents(),
+		date:    max(parent.date, int64(p.Date)/1000),
+		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
+	}
+	return m.made(ctx, info, parent.tree)
+}
+
+// made writes a commit whose tree is like that of its parent but for what it changes.
+func (m *Mirror) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
+	id, err := m.commit(ctx, info, m.body(info))
+	if err != nil {
+		return Merged{}, err
+	}
+	commit := queue.CommitID(id)
+	m.commits.put(commit, info, info.size())
+	m.nearby.put(info.tree, parent, 1)
+	return Merged{Commit: commit, Tree: info.tree}, nil
+}
+
+func (m *Mirror) body(c commitInfo) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", c.tree)
+	for _, p := range c.parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	us := fmt.Sprintf("%s <%s>", plain(m.Identity.Name), plain(m.Identity.Email))
+	fmt.Fprintf(&b, "author %s %d +0000\ncommitter %s %d +0000\n", cmp.Or(c.author, us), c.date, us, c.date)
+	b.WriteString("\n" + c.message)
+	return b.Bytes()
+}
+
+// plain takes out what git does not allow in a name.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// IsAncestor reports whether old is next or an ancestor of it.
+func (m *Mirror) IsAncestor(ctx context.Context, old, next queue.CommitID) (bool, error) {
+	if !isID(string(old)) || !isID(string(next)) {
+		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
+	}
+	if base, ok, err := m.mergeBase(ctx, old, next); err == nil && ok {
+		return base == old, nil
+	}
+	if err := m.Flush(ctx); err != nil {
+		return false, err
+	}
+	_, err := m.git(ctx, "merge-base", "--is-ancestor", string(old), string(next))
+	var failed *GitError
+	if errors.As(err, &failed) && failed.ExitCode == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

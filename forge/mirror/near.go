@@ -1,0 +1,230 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// A repository on this machine needs no exchange of packs: what a head brings
+// is read from it and written here. It takes milliseconds, where git takes five
+// processes for a fetch.
+const (
+	nearObjects = 500     // a head that brings more is fetched by git
+	nearBytes   = 8 << 20 // as is one that brings more than this
+)
+
+var errNotNear = errors.New("forge: not to be copied")
+
+// copyHeads brings heads from a repository on this machine into the mirror, as
+// far as that is simple, and reports whether it tried. It is silent about what it
+// did not bring: git is asked for that.
+func (m *Mirror) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef) bool {
+	var wants []string
+	dir := ""
+	for _, h := range heads {
+		tip, at, ok := localRef(r.URL, h.Ref)
+		if ok && tip == h.Want && len(tip) == 40 {
+			wants, dir = append(wants, string(tip)), at
+		}
+	}
+	if len(wants) == 0 {
+		return false
+	}
+	m.merging.RLock()
+	defer m.merging.RUnlock()
+	source := m.source(dir)
+	for _, want := range wants {
+		if m.copyObjects(ctx, source, want) != nil {
+			break
+		}
+	}
+	return true
+}
+
+// source returns the reader of another repository.
+func (m *Mirror) source(dir string) *helper {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.sources[dir]
+	if h == nil {
+		h = (&Mirror{dir: dir}).helper("cat-file", "--batch-command")
+		m.sources[dir] = h
+	}
+	return h
+}
+
+// copied is an object on its way into the mirror.
+type copied struct {
+	object
+	names   []string
+	written bool
+}
+
+// copyObjects writes a commit with all that the mirror lacks of what it
+// reaches.
+func (m *Mirror) copyObjects(ctx context.Context, source *helper, want string) error {
+	found := map[string]*copied{}
+	size := 0
+	for level := []string{want}; len(level) > 0; {
+		there, err := m.stat(ctx, level)
+		if err != nil {
+			return err
+		}
+		var missing []string
+		for i, id := range level {
+			if there[i].kind == "" {
+				missing = append(missing, id)
+			}
+		}
+		if len(missing)+len(found) > nearObjects {
+			return errNotNear
+		}
+		sizes, err := stat(ctx, source, missing)
+		if err != nil {
+			return err
+		}
+		for _, o := range sizes {
+			if size += o.size; o.kind == "" || size > nearBytes {
+				return errNotNear
+			}
+		}
+		objects, err := readAll(ctx, source, missing)
+		if err != nil {
+			return err
+		}
+		level = level[:0]
+		for i, o := range objects {
+			names, err := namesOf(o)
+			if err != nil {
+				return err
+			}
+			found[missing[i]] = &copied{object: o, names: names}
+			level = append(level, names...)
+		}
+		slices.Sort(level)
+		level = slices.DeleteFunc(slices.Compact(level), func(id string) bool { return found[id] != nil })
+	}
+	return m.writeCopied(found, want)
+}
+
+// writeCopied writes an object after those that it names, so that whatever the
+// mirror has, it has wholly, even after a crash in between.
+func (m *Mirror) writeCopied(found map[string]*copied, id string) error {
+	o := found[id]
+	if o == nil || o.written {
+		return nil
+	}
+	for _, n := range o.names {
+		if err := m.writeCopied(found, n); err != nil {
+			return err
+		}
+	}
+	o.written = true
+	if idOf(o.kind, o.data) != id {
+		return fmt.Errorf("object %s is damaged where it comes from", id)
+	}
+	m.fresh.put(id, o.object)
+	return nil
+}
+
+// namesOf returns what an object names.
+func namesOf(o object) ([]string, error) {
+	switch o.kind {
+	case "blob":
+		return nil, nil
+	case "commit":
+		c, err := parseCommit(o)
+		names := []string{string(c.tree)}
+		for _, p := range c.parents {
+			names = append(names, string(p))
+		}
+		return names, err
+	case "tree":
+		return treeNames(o.data)
+	}
+	return nil, errNotNear
+}
+
+// treeNames reads "<mode> <name> NUL <20 bytes>" again and again.
+func treeNames(data []byte) ([]string, error) {
+	var names []string
+	text := string(data)
+	for text != "" {
+		head, rest, ok := strings.Cut(text, "\x00")
+		if !ok || len(rest) < 20 {
+			return nil, errors.New("a tree cannot be read")
+		}
+		if !strings.HasPrefix(head, "160000 ") { // of a submodule, another repository's
+			names = append(names, fmt.Sprintf("%x", rest[:20]))
+		}
+		text = rest[20:]
+	}
+	return names, nil
+}
+
+// sized is what a repository says of an object; the kind of one that it does
+// not have is "".
+type sized struct {
+	kind string
+	size int
+}
+
+// stat asks a `cat-file --batch-command` for objects.
+func stat(ctx context.Context, reader *helper, ids []string) ([]sized, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out := make([]sized, len(ids))
+	err := reader.call(ctx, func(p *process) error {
+		sent := p.send([]byte("info " + strings.Join(ids, "\ninfo ") + "\n"))
+		for i, id := range ids {
+			line, err := p.field('\n')
+			if err != nil {
+				return err
+			}
+			if out[i].kind, out[i].size, err = parseHead(line, id); err != nil {
+				return err
+			}
+		}
+		return <-sent
+	})
+	return out, err
+}
+
+// stat asks the mirror for objects.
+func (m *Mirror) stat(ctx context.Context, ids []string) ([]sized, error) {
+	out := make([]sized, len(ids))
+	var missing []string
+	var at []int
+	for i, id := range ids {
+		o, ok := m.fresh.get(id)
+		if !ok {
+			missing, at = append(missing, id), append(at, i)
+		}
+		out[i] = sized{o.kind, len(o.data)}
+	}
+	found, err := stat(ctx, m.reader, missing)
+	for i, s := range found {
+		out[at[i]] = s
+	}
+	return out, err
+}
+
+// localRef reads a ref of a repository on this machine, and where its git
+// directory is.
+func localRef(url, ref string) (id queue.CommitID, dir string, ok bool) {
+	id, ok = localTip(url, ref)
+	dir = strings.TrimPrefix(url, "file://")
+	if _, err := os.Stat(filepath.Join(dir, ".git", "objects")); err == nil {
+		dir = filepath.Join(dir, ".git")
+	}
+	return id, dir, ok
+}

@@ -1,0 +1,170 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// RefMove is a branch of our own that is to point at a commit, wherever it
+// pointed before; without a commit it is to be deleted.
+type RefMove struct {
+	Branch string
+	Commit queue.CommitID
+}
+
+// OwnRefs are branches that only the queue writes, at the repository of a forge.
+type OwnRefs struct {
+	Mirror *Mirror
+	Forge  forge.Forge
+}
+
+// Push moves branches in one push, in this order as far as the remote keeps it,
+// and says of each what is wrong with it. fresh tells which were not there as
+// they were to be. One to delete that is gone is no error. The last error is
+// about all of them: *Transient as in Mirror.Push.
+func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each []error, err error) {
+	r, err := o.Forge.Remote(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var commits []queue.CommitID
+	for _, move := range moves {
+		if move.Commit != "" {
+			commits = append(commits, move.Commit)
+		}
+	}
+	err = o.Mirror.mending(ctx, func() error {
+		fresh, each, err = o.Mirror.stageAll(ctx, r, moves)
+		return err
+	}, commits...)
+	return fresh, each, err
+}
+
+// List returns the branches whose names begin with a prefix that ends with a
+// slash.
+func (o OwnRefs) List(ctx context.Context, prefix string) (map[string]queue.CommitID, error) {
+	if _, err := branchRef(strings.TrimSuffix(prefix, "/")); err != nil || !strings.HasSuffix(prefix, "/") {
+		return nil, fmt.Errorf("%q is not the beginning of names of branches", prefix)
+	}
+	r, err := o.Forge.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := o.Mirror.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, "refs/heads/" + prefix + "*"}, header: r.Header, alone: true})
+	if err != nil {
+		return nil, fmt.Errorf("listing %s*: %w", prefix, remoteError(err))
+	}
+	found := map[string]queue.CommitID{}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		id, ref, _ := strings.Cut(line, "\t")
+		if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok && strings.HasPrefix(branch, prefix) {
+			found[branch] = queue.CommitID(id)
+		}
+	}
+	return found, nil
+}
+
+// File makes a commit without parents that holds one file.
+func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.CommitID, error) {
+	if name == "" || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") {
+		return "", fmt.Errorf("%q is not the name of a file", name)
+	}
+	m := o.Mirror
+	blob, err := m.writeObject("blob", data)
+	if err != nil {
+		return "", err
+	}
+	tree, err := m.makeTree([]treeEntry{{"100644", name, blob}})
+	if err != nil {
+		return "", err
+	}
+	commit, err := m.writeObject("commit", m.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"}))
+	return queue.CommitID(commit), err
+}
+
+// Message returns what a commit's author has written of it; hostile text.
+func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, error) {
+	info, err := o.Mirror.info(ctx, commit)
+	return info.message, err
+}
+
+func (m *Mirror) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
+	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
+	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
+	specs := 0
+	for i, move := range moves {
+		ref, err := branchRef(move.Branch)
+		switch {
+		case err != nil:
+			each[i] = err
+		case move.Commit == "":
+			args = append(args, ":"+ref)
+			specs++
+		case !isID(string(move.Commit)):
+			each[i] = fmt.Errorf("%q is not a commit id", move.Commit)
+		default:
+			args = append(args, "+"+string(move.Commit)+":"+ref)
+			specs++
+		}
+	}
+	if specs == 0 {
+		return fresh, each, nil
+	}
+	if err := m.Flush(ctx); err != nil {
+		return nil, nil, err
+	}
+	stdout, stderr, err := m.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	told := map[string][2]string{} // flag and summary by ref
+	for line := range strings.SplitSeq(string(stdout), "\n") {
+		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {
+			_, ref, _ := strings.Cut(f[1], ":")
+			told[ref] = [2]string{f[0], f[2]}
+		}
+	}
+	if len(told) == 0 {
+		if err == nil {
+			err = fmt.Errorf("unexpected answer %.200q", stdout)
+		}
+		if words := remoteWords(string(stderr)); strings.Contains(words, "Permission to ") {
+			return nil, nil, fmt.Errorf("pushing branches of our own: %w: %s", forge.ErrForbidden, words)
+		}
+		err = remoteError(err)
+		var transient *forge.Transient
+		if ctx.Err() == nil && !errors.As(err, &transient) {
+			err = &forge.Transient{Err: err}
+		}
+		return nil, nil, fmt.Errorf("pushing branches of our own: %w", err)
+	}
+	for i, move := range moves {
+		if each[i] != nil {
+			continue
+		}
+		t, ok := told["refs/heads/"+move.Branch]
+		switch {
+		case !ok:
+			each[i] = &forge.Transient{Err: fmt.Errorf("pushing %s: the remote said nothing of it", move.Branch)}
+		case t[0] != "!":
+			fresh[i] = t[0] != "="
+		case move.Commit == "" && strings.Contains(t[1], "does not exist"):
+		default:
+			each[i] = fmt.Errorf("pushing %s: %w", move.Branch, refusedRef(t[1], string(stderr)))
+		}
+	}
+	return fresh, each, nil
+}
+
+// refusedRef tells what may go away by itself from what the remote forbids.
+func refusedRef(summary, stderr string) error {
+	words := remoteWords(stderr)
+	for _, race := range []string{"cannot lock ref", "failed to update ref", "failed to lock", "unpacker error", "fetch first", "stale info", "internal"} {
+		if strings.Contains(summary, race) {
+			return &forge.Transient{Err: errors.New(strings.TrimSpace(summary + "\n" + words))}
+		}
+	}
+	return fmt.Errorf("%w: %s", forge.ErrForbidden, strings.TrimSpace(summary+"\n"+words))
+}

@@ -1,0 +1,187 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// PushOutcome is what came of a push that the remote has answered: exactly one
+// of three.
+type PushOutcome struct {
+	Moved   bool   // the branch is at what was pushed
+	Lost    bool   // the branch is not where it was expected: somebody else moved it
+	Refused string // the rule that refused the push, in the remote's words: hostile text
+}
+
+// Push moves a branch at the remote from expected to next, which must descend
+// from it: an update is never forced. What is tried again after an unknown end
+// is Moved when the first try had arrived. Errors: *Transient when it is not
+// known whether the branch moved or the remote could not be asked; fetch, then
+// push again. Any other error is a mistake of the caller.
+func (m *Mirror) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
+	ref, err := branchRef(branch)
+	if err != nil {
+		return PushOutcome{}, err
+	}
+	descends, err := m.descends(ctx, next, expected)
+	if err != nil {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
+	}
+	if !descends {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %s does not descend from %s, and updates are never forced", branch, next, expected)
+	}
+	if err := m.Flush(ctx); err != nil {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
+	}
+	out, stderr, err := m.run(ctx, invocation{
+		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
+			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},
+		header: r.Header,
+		alone:  true,
+	})
+	outcome, answered := readPush(string(out), string(stderr), ref)
+	switch {
+	case answered && outcome.Moved:
+		return outcome, m.setBranch(ctx, branch, next)
+	case answered:
+		return m.settled(ctx, r, Move{Branch: ref, From: expected, To: next}, outcome, string(stderr))
+	case err == nil:
+		err = fmt.Errorf("unexpected answer %.200q", out)
+	}
+	return unanswered(ctx, branch, string(stderr), err)
+}
+
+// documentRefs is where the documents of a Store are.
+const documentRefs = "refs/submitqueue/"
+
+// receivePack names the program at the other end. A repository on this machine is not
+// to look after itself after each push: whoever serves it does (Store.Tidy), and once
+// it has many unreachable objects, git would repack it every time, in vain. Nor is it to
+// read the documents of a Store for each push: they are no history that a push could
+// rest on, and there is one for whatever ever landed.
+func receivePack(r forge.Remote) string {
+	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
+		return "--receive-pack=git -c receive.autogc=false -c receive.hideRefs=" + documentRefs + " receive-pack"
+	}
+	return "--receive-pack=git-receive-pack"
+}
+
+// unanswered is what came of a push that the remote has not answered for the branch.
+func unanswered(ctx context.Context, branch, stderr string, err error) (PushOutcome, error) {
+	if words := remoteWords(stderr); strings.Contains(words, "Permission to ") {
+		return PushOutcome{Refused: words}, nil
+	}
+	err = remoteError(err)
+	var transient *forge.Transient
+	if ctx.Err() == nil && !errors.As(err, &transient) {
+		err = &forge.Transient{Err: err}
+	}
+	return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
+}
+
+// readPush reads the line that `push --porcelain` has for the ref:
+// "<flag> TAB <from>:<to> TAB <summary> (<reason>)".
+func readPush(stdout, stderr, ref string) (PushOutcome, bool) {
+	for line := range strings.SplitSeq(stdout, "\n") {
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) != 3 || !strings.HasSuffix(fields[1], ":"+ref) {
+			continue
+		}
+		if fields[0] != "!" {
+			return PushOutcome{Moved: true}, true
+		}
+		summary := fields[2]
+		for _, race := range []string{
+			"stale info", "fetch first", "non-fast-forward", "needs force", "cannot lock ref", "failed to update ref",
+			"incorrect old value", "failed to lock", "reference already exists",
+		} {
+			if strings.Contains(summary, race) {
+				return PushOutcome{Lost: true}, true
+			}
+		}
+		if !strings.HasPrefix(summary, "[remote rejected]") || strings.Contains(summary, "unpacker error") {
+			return PushOutcome{}, false
+		}
+		reason := strings.Trim(strings.TrimSpace(strings.TrimPrefix(summary, "[remote rejected]")), "()")
+		if words := remoteWords(stderr); words != "" {
+			reason = strings.TrimSpace(words + "\n" + reason)
+		}
+		if reason == "" {
+			reason = "the remote gave no reason"
+		}
+		return PushOutcome{Refused: reason}, true
+	}
+	return PushOutcome{}, false
+}
+
+// remoteWords returns what the remote said to people.
+func remoteWords(stderr string) string {
+	var words []string
+	for line := range strings.SplitSeq(stderr, "\n") {
+		if rest, ok := strings.CutPrefix(line, "remote:"); ok {
+			if rest = strings.TrimSpace(rest); rest != "" {
+				words = append(words, rest)
+			}
+		}
+	}
+	return strings.Join(words, "\n")
+}
+
+// settled looks where the branch, by its full name, is after a push that did not move it.
+// Words such as "cannot lock ref" may be a race, a full disk or a lock that somebody who
+// was killed has left; the branch tells. Where it is where it was expected, nobody else
+// has moved it, and the same push may go through later: a *Transient.
+func (m *Mirror) settled(ctx context.Context, r forge.Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
+	if !outcome.Lost {
+		return outcome, nil
+	}
+	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, move.Branch}, header: r.Header, alone: true})
+	if err != nil {
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, remoteError(err))
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		id, name, _ := strings.Cut(line, "\t")
+		switch {
+		case name != move.Branch:
+		case id == string(move.To):
+			return PushOutcome{Moved: true}, nil
+		case id == string(move.From):
+			why := cmp.Or(remoteWords(stderr), "it gave no reason")
+			if lock := takeStaleLock(r, move.Branch, stderr); lock != "" {
+				why += "; nobody held " + lock + " any more, and it has been removed"
+			}
+			return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, &forge.Transient{Err: fmt.Errorf("the remote did not move it from %s: %s", move.From, why)})
+		}
+	}
+	return outcome, nil
+}
+
+// descends reports whether old is on the way down from next. Mostly it is a
+// few links away, which needs no process.
+func (m *Mirror) descends(ctx context.Context, next, old queue.CommitID) (bool, error) {
+	if !isID(string(old)) || !isID(string(next)) {
+		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
+	}
+	at := next
+	for range 100 {
+		if at == old {
+			return true, nil
+		}
+		info, err := m.info(ctx, at)
+		if err != nil {
+			return false, err
+		}
+		if len(info.parents) == 0 {
+			break
+		}
+		at = info.parents[0]
+	}
+	return m.IsAncestor(ctx, old, next)
+}

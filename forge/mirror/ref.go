@@ -1,0 +1,168 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// The mirror's own refs.
+const (
+	keepRefs   = "refs/submitqueue/keep/"
+	remoteRefs = "refs/submitqueue/remote/"
+)
+
+// keptness is what is known of a commit that is kept.
+type keptness int
+
+const (
+	named    keptness = iota + 1 // by whoever keeps it
+	inMirror                     // it was found here, with all that it reaches
+)
+
+// Keep protects commits, and all they reach, from Maintain until Release, or
+// until the mirror is closed. It costs nothing until there is something to
+// protect them from.
+func (m *Mirror) Keep(_ context.Context, commits []queue.CommitID) error {
+	for _, id := range commits {
+		if !isID(string(id)) {
+			return fmt.Errorf("%q is not a commit id", id)
+		}
+		if _, ok := m.kept.get(id); !ok {
+			m.kept.put(id, named, 1)
+		}
+	}
+	return nil
+}
+
+// Release ends what Keep began. Commits that are not kept are left alone.
+func (m *Mirror) Release(ctx context.Context, commits []queue.CommitID) error {
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	var named []queue.CommitID
+	for _, id := range commits {
+		m.kept.remove(id)
+		if m.named[id] {
+			named = append(named, id)
+			delete(m.named, id)
+		}
+	}
+	return m.updateRefs(ctx, named, func(b *bytes.Buffer, id string) {
+		b.WriteString("delete " + keepRefs + id + "\x00\x00")
+	})
+}
+
+// name gives refs to the commits that are kept, as far as the mirror has them,
+// and takes them from all others: git knows no other way to be told.
+func (m *Mirror) name(ctx context.Context) error {
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	kept := m.kept.keys()
+	found, err := m.has(ctx, kept)
+	if err != nil {
+		return err
+	}
+	out, err := m.git(ctx, "for-each-ref", "--format=%(refname)", keepRefs)
+	if err != nil {
+		return err
+	}
+	gone := map[queue.CommitID]bool{}
+	for ref := range strings.FieldsSeq(string(out)) {
+		gone[queue.CommitID(strings.TrimPrefix(ref, keepRefs))] = true
+	}
+	named := map[queue.CommitID]bool{}
+	var fresh, old []queue.CommitID
+	for i, id := range kept {
+		if !found[i] {
+			continue
+		}
+		named[id] = true
+		if !gone[id] {
+			fresh = append(fresh, id)
+		}
+		delete(gone, id)
+	}
+	for id := range gone {
+		old = append(old, id)
+	}
+	err = m.updateRefs(ctx, fresh, func(b *bytes.Buffer, id string) {
+		b.WriteString("create " + keepRefs + id + "\x00" + id + "\x00")
+	})
+	if err == nil {
+		err = m.updateRefs(ctx, old, func(b *bytes.Buffer, id string) {
+			b.WriteString("delete " + keepRefs + id + "\x00\x00")
+		})
+	}
+	if err == nil {
+		m.named = named
+	}
+	return err
+}
+
+func (m *Mirror) updateRefs(ctx context.Context, commits []queue.CommitID, write func(*bytes.Buffer, string)) error {
+	var b bytes.Buffer
+	seen := make(map[queue.CommitID]bool, len(commits))
+	for _, id := range commits {
+		if !isID(string(id)) {
+			return fmt.Errorf("%q is not a commit id", id)
+		}
+		if !seen[id] {
+			seen[id] = true
+			write(&b, string(id))
+		}
+	}
+	return m.transact(ctx, b.Bytes())
+}
+
+// transact carries out `update-ref -z --stdin` commands, all or none.
+func (m *Mirror) transact(ctx context.Context, commands []byte) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	request := append([]byte("start\x00"), commands...)
+	request = append(request, "commit\x00"...)
+	err := m.refs.call(ctx, func(p *process) error {
+		sent := p.send(request)
+		for _, want := range []string{"start: ok", "commit: ok"} {
+			if line, err := p.field('\n'); err != nil {
+				return err
+			} else if line != want {
+				return fmt.Errorf("unexpected answer %q", line)
+			}
+		}
+		return <-sent
+	})
+	if err != nil {
+		return fmt.Errorf("updating the mirror's refs: %w", err)
+	}
+	return nil
+}
+
+// checkRef refuses what git does not take for the full name of a ref, and what
+// would mean something else to it (patterns, options, revisions).
+func checkRef(ref string) error {
+	bad := !strings.HasPrefix(ref, "refs/") || strings.HasSuffix(ref, ".") ||
+		strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+		strings.ContainsAny(ref, " ~^:?*[\\\x7f")
+	for part := range strings.SplitSeq(ref, "/") {
+		bad = bad || part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock")
+	}
+	for i := 0; i < len(ref); i++ {
+		bad = bad || ref[i] < ' '
+	}
+	if bad {
+		return fmt.Errorf("%q is not the name of a ref", ref)
+	}
+	return nil
+}
+
+func branchRef(branch string) (string, error) {
+	ref := "refs/heads/" + branch
+	if err := checkRef(ref); err != nil || branch == "" {
+		return "", fmt.Errorf("%q is not the name of a branch", branch)
+	}
+	return ref, nil
+}

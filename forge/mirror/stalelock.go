@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// A git process that is killed while it moves a branch leaves a lock file, and git lets
+// nobody move that branch until a person removes it. It holds one for milliseconds, unless
+// a hook takes long or somebody has stopped it.
+const (
+	lockOrphaned = 15 * time.Second // age of one that nobody works in the repository of
+	lockForsaken = 10 * time.Minute // age of one where that cannot be told
+)
+
+// takeStaleLock removes the lock that a push to a repository on this machine was refused
+// for, if nobody holds it any more, and returns its path; else "".
+func takeStaleLock(r forge.Remote, ref, stderr string) string {
+	dir := strings.TrimPrefix(r.URL, "file://")
+	if !filepath.IsAbs(dir) || !strings.Contains(stderr, "File exists") {
+		return ""
+	}
+	for _, name := range []string{ref, "HEAD", "packed-refs"} {
+		lock := filepath.Join(dir, filepath.FromSlash(name)+".lock")
+		if !strings.Contains(stderr, filepath.Base(lock)) {
+			continue
+		}
+		before, err := os.Lstat(lock)
+		if err != nil || !before.Mode().IsRegular() {
+			continue
+		}
+		age := time.Since(before.ModTime())
+		if age < lockOrphaned || age < lockForsaken && !deserted(dir) {
+			continue
+		}
+		if now, err := os.Lstat(lock); err == nil && os.SameFile(before, now) && os.Remove(lock) == nil {
+			return lock
+		}
+	}
+	return ""
+}
+
+// deserted reports whether it is known that no git process works in a repository of this
+// machine: each of them that writes there has it as its working directory.
+func deserted(dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	known := false
+	for _, p := range processes {
+		comm, err := os.ReadFile(filepath.Join("/proc", p.Name(), "comm"))
+		if err != nil {
+			continue
+		}
+		known = true
+		if !strings.HasPrefix(string(comm), "git") {
+			continue
+		}
+		cwd, err := os.Readlink(filepath.Join("/proc", p.Name(), "cwd"))
+		if err != nil && !os.IsNotExist(err) && err != syscall.ESRCH {
+			return false // of another user: it may be there
+		}
+		if cwd == dir || strings.HasPrefix(cwd, dir+string(filepath.Separator)) {
+			return false
+		}
+	}
+	return known
+}

@@ -1,0 +1,214 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Bounds on what one checkout fetches of other repositories.
+const (
+	maxModuleDepth = 8
+	maxModules     = 500
+	maxModuleFile  = 1 << 20 // bytes of a .gitmodules
+	maxModuleRefs  = 100     // commits in a cache; one more, and it is begun anew
+)
+
+// Checkouts makes the checkouts of a repository's builds.
+type Checkouts struct {
+	Mirror *Mirror
+	Forge  Remoter
+}
+
+// Remoter says where git reaches a repository, as every Forge does.
+type Remoter interface {
+	Remote(context.Context) (forge.Remote, error)
+}
+
+// Checkout is Mirror.Checkout.
+func (c Checkouts) Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
+	return c.Mirror.Checkout(ctx, commit, dir)
+}
+
+// Restore is Mirror.Restore.
+func (c Checkouts) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
+	return c.Mirror.Restore(ctx, commit, dir)
+}
+
+// Fill puts into a checkout what git does not have in the commit: submodules, and files
+// that Git LFS keeps, those of filled submodules included.
+//
+// Each submodule is fetched by the commit that the tree names, from the address in the
+// .gitmodules beside it, and kept in the mirror for the builds to come; git checks that
+// what comes is that commit. Each file of LFS is fetched by its SHA-256 from the LFS server
+// of the repository that has its pointer, and kept in the mirror, too. Our credentials are
+// shown to repositories of the same owner at the same host only; where they do not serve,
+// it is tried without. No repository is made in dir, and nothing that .gitmodules or
+// .lfsconfig says is run. Errors say which submodule or file and what to do; a text in
+// them may be hostile.
+func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error {
+	if want.Plain() {
+		return nil
+	}
+	r, err := c.Forge.Remote(ctx)
+	if err == nil {
+		err = c.Mirror.mending(ctx, func() error { return c.Mirror.fillMore(ctx, r, commit, dir, want) }, commit)
+	}
+	if err != nil {
+		return fmt.Errorf("filling the checkout: %w", err)
+	}
+	return nil
+}
+
+func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want config.Checkout) error {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if !isID(string(commit)) {
+		return fmt.Errorf("%q is not a commit id", commit)
+	}
+	h := holder{git: m.dir, index: m.indexOf(dir), commit: string(commit), url: r.URL, dir: dir}
+	f := moduleFiller{m: m, own: r, want: want, left: maxModules}
+	if want.LFS.On() {
+		if err := f.lfs(ctx, h); err != nil {
+			return err
+		}
+	}
+	if !want.Submodules.On() {
+		return nil
+	}
+	if err := os.WriteFile(m.filledMark(dir), nil, 0o644); err != nil {
+		return err
+	}
+	links, err := m.links(ctx, h)
+	if err != nil {
+		return err
+	}
+	return f.fill(ctx, h, links, 1)
+}
+
+// filledMark is a file that is there while submodules of a checkout may be filled.
+func (m *Mirror) filledMark(dir string) string { return m.indexOf(dir) + ".filled" }
+
+// holder is a commit, checked out, that may have submodules.
+type holder struct {
+	git    string // the repository that has it
+	index  string // git's index of dir
+	commit string
+	url    string // of that repository
+	dir    string
+	at     string // from the root of the checkout, with a slash at the end
+}
+
+type moduleFiller struct {
+	m    *Mirror
+	own  forge.Remote
+	want config.Checkout
+	left int // how many more submodules are fetched
+}
+
+// moduleError is why a submodule cannot be filled. Its text is short enough to be shown
+// whole, whatever a host has said.
+type moduleError struct {
+	name string
+	err  error
+}
+
+func (e *moduleError) Error() string {
+	const head, end = 240, 120
+	text := e.err.Error()
+	if len(text) > head+end {
+		text = strings.ToValidUTF8(text[:head]+" … "+text[len(text)-end:], "")
+	}
+	return fmt.Sprintf("submodule %.80q: %s", e.name, text)
+}
+
+func (e *moduleError) Unwrap() error { return e.err }
+
+// fill fills submodules of a commit.
+func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth int) error {
+	for _, l := range links {
+		name := h.at + l.Path
+		if f.left--; f.left < 0 {
+			return fmt.Errorf("submodule %.200q: there are more than %d", name, maxModules)
+		}
+		if depth > maxModuleDepth {
+			return fmt.Errorf("submodule %.200q is the %dth of submodules in one another; at most %d are followed", name, depth, maxModuleDepth)
+		}
+		below, next, err := f.one(ctx, h, l)
+		if err != nil {
+			return &moduleError{name: name, err: err}
+		}
+		if err := f.fill(ctx, below, next, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one fills one submodule, and returns what it has itself that is to be filled. The cache
+// is this call's alone: one repository may be a submodule in several places.
+func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder, links []link, err error) {
+	if l.url == "" {
+		return below, nil, errors.New(".gitmodules has no address for it: add it there, or take the folder out of the commit")
+	}
+	address, err := moduleURL(f.own.URL, h.url, l.url)
+	if err != nil {
+		return below, nil, err
+	}
+	dir, err := emptyFolder(h.dir, l.Path)
+	if err != nil {
+		return below, nil, err
+	}
+	cache, unlock, err := f.m.moduleCache(ctx, address)
+	if err != nil {
+		return below, nil, err
+	}
+	defer unlock()
+	if err := f.fetch(ctx, cache, address, l.OID); err != nil {
+		return below, nil, fmt.Errorf("fetching from %.100s: %w", address, err)
+	}
+	below = holder{git: cache, index: filepath.Join(cache, moduleIndex), commit: l.OID, url: address, dir: dir, at: h.at + l.Path + "/"}
+	if err := f.m.placeModule(ctx, below); err != nil {
+		return below, nil, errors.Join(err, os.RemoveAll(cache)) // so that a damaged one does not stay
+	}
+	if f.want.LFS.On() {
+		if err := f.lfs(ctx, below); err != nil {
+			return below, nil, err
+		}
+	}
+	if f.want.Submodules == config.SubmodulesAll {
+		links, err = f.m.links(ctx, below)
+	}
+	return below, links, err
+}
+
+// fetch brings a commit into a cache: with our credentials where they may be shown, and
+// without them where those do not serve.
+func (f *moduleFiller) fetch(ctx context.Context, cache, address, commit string) error {
+	if _, err := f.m.inModule(ctx, cache, nil, "rev-parse", "--verify", "--quiet", moduleRef+commit); err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var err error
+	if sameOwner(f.own.URL, address) && len(f.own.Header) > 0 {
+		if err = f.m.fetchModule(ctx, cache, address, commit, f.own.Header); err == nil || !isDenied(err) {
+			return err
+		}
+	}
+	if err = f.m.fetchModule(ctx, cache, address, commit, nil); isDenied(err) {
+		return fmt.Errorf("it is not there, or not to be read without credentials other than the queue's: "+
+			"let everybody read it, or have the forge's CI run the step (checks: in place of run:) (%w)", err)
+	}
+	return err
+}

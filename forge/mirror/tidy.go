@@ -1,0 +1,67 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// What a repository may have of loose objects, of packs and of loose refs before Tidy
+// packs them. Of objects they are less than those from which git does by itself, which
+// it then tries after each push, in vain where the objects are unreachable. Each push
+// reads all refs: loose ones from a file each.
+const (
+	tidyLoose = 2000
+	tidyPacks = 30
+	tidyRefs  = 300
+)
+
+// Tidy packs the repository's small packs, loose objects and loose refs where there are
+// many. Nothing is thrown away: former versions of documents, which nothing reaches, are
+// packed, too, for the owner's next gc to decide. Where gc.auto is 0, the owner does it
+// all.
+func (s *Store) Tidy(ctx context.Context) error {
+	loose, packs, err := s.m.count()
+	if err != nil {
+		return err
+	}
+	many := loose >= tidyLoose || packs >= tidyPacks
+	scattered := looseRefs(s.m.dir, tidyRefs) >= tidyRefs
+	if !many && !scattered {
+		return nil
+	}
+	auto, _, err := s.m.run(ctx, invocation{args: []string{"config", "--file", filepath.Join(s.m.dir, "config"), "--default", "1", "--get", "gc.auto"}})
+	if err != nil || strings.TrimSpace(string(auto)) == "0" {
+		return err
+	}
+	if scattered {
+		if _, err := s.m.git(ctx, "pack-refs", "--all"); err != nil {
+			return fmt.Errorf("packing the refs of %s: %w", s.m.dir, err)
+		}
+	}
+	if many {
+		if _, err := s.m.git(ctx, geometric...); err != nil {
+			return fmt.Errorf("packing %s: %w", s.m.dir, err)
+		}
+	}
+	return nil
+}
+
+// looseRefs counts the refs of a repository that have a file of their own, up to most.
+func looseRefs(dir string, most int) (n int) {
+	_ = filepath.WalkDir(filepath.Join(dir, "refs"), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it went while it was looked at
+		}
+		if !d.IsDir() {
+			n++
+		}
+		if n >= most {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return n
+}
