@@ -355,7 +355,7 @@ func TestProofNamesWhatCameInBetween(t *testing.T) {
 	h.Comment("max", a, "/queue resume")
 	h.landed(a, "this very commit was tested")
 	said := h.says(b, "✅ Landed")
-	if h.change(b).Verdict.Tested == strings.Contains(said, "which came in between") {
+	if h.change(b).Verdict.Tested == strings.Contains(said, "landed after its build") {
 		t.Errorf("tested %t, and the proof is\n%s", h.change(b).Verdict.Tested, said)
 	}
 	h.landed(b)

@@ -136,12 +136,14 @@ func TestDraftClosedAndOtherBase(t *testing.T) {
 
 	h.Comment("ann", n, "/land")
 	h.says(n, "1st of 1")
+	h.seen() // the command has been taken in, or it would meet what follows
 	h.SetDraft("ann", n, true)
 	h.says(n, "Out of the queue: the pull request is a draft")
 	h.SetDraft("ann", n, false)
 
 	h.Comment("ann", n, "/land")
 	h.says(n, "1st of 1")
+	h.seen() // the command has been taken in, or it would meet what follows
 	h.Retarget("ann", n, "release")
 	h.says(n, "Out of the queue: it now asks for another branch", "`release`")
 	h.Comment("ann", n, "/land")
@@ -150,6 +152,7 @@ func TestDraftClosedAndOtherBase(t *testing.T) {
 
 	h.Comment("ann", n, "/land")
 	h.says(n, "1st of 1")
+	h.seen() // the command has been taken in, or it would meet what follows
 	h.ClosePull("ann", n)
 	h.says(n, "Out of the queue: the pull request was closed")
 	h.Comment("ann", n, "/land")
