@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // place is a line of output that says where: "cart/cart.go:12:3: text", as
@@ -33,8 +34,8 @@ func annotations(c queue.Change) []forge.Annotation {
 	v := Words{}.plain(c)
 	for _, f := range c.Verdict.Failures {
 		title := oneLine(f.Step, 60) + " " + oneLine(v.how(f), 180)
-		if f.Step == queue.ConfigPath {
-			title = queue.ConfigPath + " cannot be used"
+		if f.Step == config.Path {
+			title = config.Path + " cannot be used"
 		}
 		found := places(f)
 		for i := range found {
@@ -45,7 +46,7 @@ func annotations(c queue.Change) []forge.Annotation {
 			if text == "" {
 				text = "It left no output."
 			}
-			found = []forge.Annotation{{Path: queue.ConfigPath, Line: 1, Title: title, Message: text, Details: lastLines(f.Output(), mostRaw)}}
+			found = []forge.Annotation{{Path: config.Path, Line: 1, Title: title, Message: text, Details: lastLines(f.Output(), mostRaw)}}
 		}
 		out = append(out, found...)
 	}

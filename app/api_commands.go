@@ -16,6 +16,8 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // TokenVariable is the environment variable that the server reads its own token from, and
@@ -133,7 +135,7 @@ func (s *Server) apiLand(c echo.Context) error {
 	}
 	if q.Main.Tip != "" && q.Main.Config == nil {
 		return &problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
-			queue.ConfigPath + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
+			config.Path + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
 			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
 	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: queue.PlainLand}
@@ -148,7 +150,7 @@ func (s *Server) apiLand(c echo.Context) error {
 	land.Body += lane
 	if local != nil {
 		if key := c.Request().Header.Get("Idempotency-Key"); key != "" {
-			cmd.once = queue.DigestOf("land1", key, q.Name, cmd.User, land.Body)
+			cmd.once = digest.Of("land1", key, q.Name, cmd.User, land.Body)
 		}
 		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd, asked); err != nil {
 			return err
@@ -169,7 +171,7 @@ func (s *Server) openRequest(ctx context.Context, name string, cmd LandCommand, 
 	if err == nil {
 		once := cmd.once
 		if once != "" {
-			once = queue.DigestOf("branch1", string(once), branch)
+			once = digest.Of("branch1", string(once), branch)
 		}
 		number, err = s.o.Requests.OpenOnce(ctx, once, branch, cmd.User, command)
 	}
@@ -288,7 +290,7 @@ func (s *Server) submit(c echo.Context, name string, e queue.Commented, a APIAcc
 	if key == "" {
 		key = s.o.Random()
 	}
-	id := apiEvent + string(queue.DigestOf("api1", key, name, strconv.Itoa(e.Number), e.Author, e.Body)[:24])
+	id := apiEvent + string(digest.Of("api1", key, name, strconv.Itoa(e.Number), e.Author, e.Body)[:24])
 	if e.Comment == "" {
 		e.Comment = id
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
@@ -244,7 +244,7 @@ func (s *Server) laneRefused(c echo.Context, q Brief, name string) error {
 	}
 	if lane, known := q.Main.Config.Queue.Lane(name); known && !lane.Least.Allows(role, who.Name, nil) {
 		return &problem{http.StatusForbidden, "The lane " + name + " is not for the token of " + who.Name + ", whose role is " + string(who.Role) +
-			": " + queue.ConfigPath + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
+			": " + config.Path + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 const ownToken = "the-servers-own-token"
@@ -132,7 +133,7 @@ func TestStrangersAreToldHowToComeIn(t *testing.T) {
 func TestRolesOfTokens(t *testing.T) {
 	g := newGuarded(t, func(o *app.ServerOptions) { o.Requests = &branches{tip: "beef"} })
 	v := smallQueue()
-	v.Main.Config = must(queue.ParseConfig("x", []byte("version: 1\nsteps: [{name: unit, run: 'true'}]\n")))
+	v.Main.Config = must(config.Parse("x", []byte("version: 1\nsteps: [{name: unit, run: 'true'}]\n")))
 	g.source.set(v)
 	tokens := map[string]string{"reader": g.add(t, "reader", access.Read), "ann": g.add(t, "ann", access.Land), "admin": g.add(t, "admin", access.Admin), "root": ownToken}
 	for _, c := range []struct {

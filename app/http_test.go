@@ -22,6 +22,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -130,11 +131,11 @@ func smallQueue() queue.QueueView {
 		Position: 1, Total: 1, Forecast: queue.Forecast{Early: queue.At(noon().Add(40 * time.Second)), Late: queue.At(noon().Add(time.Minute))},
 		Waits: []queue.Reason{{Code: queue.ReasonWaitsBuild, Names: []string{"b1"}}},
 		Builds: []queue.BuildView{{Build: queue.Build{ID: "b1", Change: "7.aaaaaaaa", Commit: "c1", Attempt: 1, Why: "first",
-			Jobs: []queue.Job{{Step: queue.Step{Name: "unit"}}}, At: queue.At(noon())}}},
+			Jobs: []queue.Job{{Step: config.Step{Name: "unit"}}}, At: queue.At(noon())}}},
 	}
 	rejected := queue.Change{ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: queue.Rejected, Decided: queue.At(noon()),
 		Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}, Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: "boom"}}}}
-	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef", Config: &queue.Config{Version: 1}},
+	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef", Config: &config.Config{Version: 1}},
 		Order: []queue.View{waiting}, Recent: []queue.Change{rejected}}
 }
 

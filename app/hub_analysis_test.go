@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/command"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -23,7 +24,7 @@ import (
 // called after.
 func graphed() map[string]string {
 	return map[string]string{
-		queue.ConfigPath: `version: 1
+		config.Path: `version: 1
 analysis:
   analyzer: command
   command: sh tools/graph.sh
@@ -55,7 +56,7 @@ done
 func running(t *testing.T) app.Analyzers {
 	pool := must(checkout.Open(filepath.Join(t.TempDir(), "checkouts"), checkout.Options{}))
 	t.Cleanup(func() { mustNot(t, pool.Close()) })
-	return func(s queue.Analysis) (conflict.Analyzer, error) {
+	return func(s config.Analysis) (conflict.Analyzer, error) {
 		if s.Analyzer == command.Name {
 			return command.New(s, pool)
 		}
@@ -77,7 +78,7 @@ func TestProgramsInTrouble(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			files := graphed()
 			if file == "hang" {
-				files[queue.ConfigPath] = strings.Replace(files[queue.ConfigPath], "timeout: 40s", "timeout: 4s", 1)
+				files[config.Path] = strings.Replace(files[config.Path], "timeout: 40s", "timeout: 4s", 1)
 			}
 			h := newHub(t, hubOptions{files: files, workers: workers.NewInstant(4), analyzers: running(t), talkative: true})
 			h.proven()
@@ -134,7 +135,7 @@ func TestCycleOfTwoChanges(t *testing.T) {
 // TestSlowAnalysisHoldsUpNobody: one hangs, and those that come with it go on.
 func TestSlowAnalysisHoldsUpNobody(t *testing.T) {
 	release := make(chan struct{})
-	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), talkative: true, analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), talkative: true, analyzers: func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)
 		return waiting{a, release}, err
 	}})
@@ -250,7 +251,7 @@ func TestMissingBlob(t *testing.T) {
 // TestUnreadableWhenAnalyzed: what a change brings is there when it enters and gone
 // when it is analyzed. It is unknown with the reason, and analyzed again.
 func TestUnreadableWhenAnalyzed(t *testing.T) {
-	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), talkative: true, analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), talkative: true, analyzers: func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)
 		return torn{a}, err
 	}})
@@ -308,7 +309,7 @@ func TestTextualConflictEndToEnd(t *testing.T) {
 // (speculation).
 func TestRestartDuringAnAnalysis(t *testing.T) {
 	release := make(chan struct{})
-	r := newRigWith(t, areas(), func(s queue.Analysis) (conflict.Analyzer, error) {
+	r := newRigWith(t, areas(), func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)
 		return waiting{a, release}, err
 	})

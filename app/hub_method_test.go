@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -168,7 +169,7 @@ func TestMethodByCommand(t *testing.T) {
 		v, _ := c.PullView(n)
 		return v.Change.ID != first.ID && v.Change.Phase == queue.Pending
 	})
-	if now := h.change(n); now.Arrival != first.Arrival || now.Method != queue.MethodSquash {
+	if now := h.change(n); now.Arrival != first.Arrival || now.Method != config.MethodSquash {
 		t.Errorf("it was %+v and is %+v", first, now)
 	}
 	h.boarded(n)

@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/command"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestProgramsOfTheTargetBranchOnly: a change that edits the program that
@@ -20,7 +20,7 @@ func TestProgramsOfTheTargetBranchOnly(t *testing.T) {
 	t.Cleanup(func() { mustNot(t, pool.Close()) })
 	const graph = `cd "$SUBMITQUEUE_TREE" && for t in */test.sh; do printf '{"target":"%s","sources":["%s/"],"reads":["./"]}\n' "${t%/*}" "${t%/*}"; done` + "\n"
 	files := areas()
-	files[queue.ConfigPath] = strings.ReplaceAll(`version: 1
+	files[config.Path] = strings.ReplaceAll(`version: 1
 analysis:
   analyzer: command
   command: sh tools/graph.sh
@@ -32,7 +32,7 @@ steps:
     timeout: 1m
 `, "\t", "")
 	files["tools/graph.sh"] = graph
-	h := newHub(t, hubOptions{files: files, talkative: true, analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+	h := newHub(t, hubOptions{files: files, talkative: true, analyzers: func(s config.Analysis) (conflict.Analyzer, error) {
 		if s.Analyzer == command.Name {
 			return command.New(s, pool)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -131,7 +132,7 @@ func TestCommentForbidden(t *testing.T) {
 // built on the whole tree; it is no verdict.
 func TestAnalyzerFails(t *testing.T) {
 	var left atomic.Int32
-	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), analyzers: func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)
 		return sick{a, &left}, err
 	}})
@@ -161,7 +162,7 @@ func (s sick) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, erro
 func TestAnalyzerMissing(t *testing.T) {
 	var left atomic.Int32
 	left.Store(2)
-	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), analyzers: func(s queue.Analysis) (conflict.Analyzer, error) {
+	h := newHub(t, hubOptions{files: areas(), workers: workers.NewInstant(4), analyzers: func(s config.Analysis) (conflict.Analyzer, error) {
 		if left.Add(-1) >= 0 {
 			return nil, errors.New("the analyzer is being installed")
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -42,7 +43,7 @@ func (e edition) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, e
 
 // editions are the analyzers of a server that knows versions up to the newest.
 func editions(newest int) app.Analyzers {
-	return func(s queue.Analysis) (conflict.Analyzer, error) {
+	return func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)
 		if err != nil || a == nil {
 			return a, err
@@ -80,7 +81,7 @@ func (h *hub) asked(is func(queue.Note) bool) (n int) {
 func TestAnalyzerIsUpgraded(t *testing.T) {
 	held := filepath.Join(t.TempDir(), "held")
 	files := areas()
-	files[queue.ConfigPath] = strings.Replace(files[queue.ConfigPath], "run: for", "run: while test -e "+held+"; do sleep 0.05; done; for", 1)
+	files[config.Path] = strings.Replace(files[config.Path], "run: for", "run: while test -e "+held+"; do sleep 0.05; done; for", 1)
 	o := hubOptions{files: files, talkative: true, analyzers: editions(1)}
 	h := newHub(t, o)
 	h.decides(1)
@@ -109,7 +110,7 @@ func TestAnalyzerIsUpgraded(t *testing.T) {
 		t.Errorf("the change that was under way has had %d builds", got)
 	}
 	h.landed(h.land("third", map[string]string{"web/x": "x\n"}))
-	settings := h.pull("settings", map[string]string{queue.ConfigPath: strings.Replace(files[queue.ConfigPath], "steps:", "    - {name: docs, files: [\"docs/**\"]}\nsteps:", 1), "docs/test.sh": "true\n"})
+	settings := h.pull("settings", map[string]string{config.Path: strings.Replace(files[config.Path], "steps:", "    - {name: docs, files: [\"docs/**\"]}\nsteps:", 1), "docs/test.sh": "true\n"})
 	h.Comment("ada", settings, "/land")
 	h.landed(settings)
 	h.decides(2)

@@ -9,10 +9,12 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // ErrNoConfig: a tree has no configuration.
-var ErrNoConfig = errors.New("there is no " + queue.ConfigPath)
+var ErrNoConfig = errors.New("there is no " + config.Path)
 
 // InspectorOptions say what an Inspector looks at.
 type InspectorOptions struct {
@@ -20,7 +22,7 @@ type InspectorOptions struct {
 	Analyzers Analyzers
 	Base      queue.CommitID // stands for the tip of the target branch
 	// Assumed is in force where the base has no configuration; nil: none is.
-	Assumed *queue.Config
+	Assumed *config.Config
 	// Analyzer takes the place of the one that configurations name; "": none does.
 	Analyzer string
 }
@@ -42,12 +44,12 @@ func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, missing, err := i.judge.config(ctx, t)
+	cfg, missing, err := i.judge.config(ctx, t)
 	switch {
 	case err != nil:
 		return nil, err
 	case !missing:
-		i.now.config = config
+		i.now.config = cfg
 	case o.Assumed == nil:
 		return nil, ErrNoConfig
 	}
@@ -61,9 +63,9 @@ func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 // Inspected is a commit as the queue judges it.
 type Inspected struct {
 	*conflict.Description
-	Config *queue.Config // what it is judged by
-	Own    bool          // Config is in its own tree
-	Fails  string        // why the configuration in its own tree lets every build of it fail; "": it does not
+	Config *config.Config // what it is judged by
+	Own    bool           // Config is in its own tree
+	Fails  string         // why the configuration in its own tree lets every build of it fail; "": it does not
 
 	analyzer conflict.Analyzer
 	tree     conflict.Tree
@@ -80,13 +82,13 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 		return nil, err
 	}
 	if i.analyzer != "" {
-		config := *r.config
-		config.Analysis.Analyzer, config.Analysis.Analyzers = i.analyzer, nil
-		config.Steps = slices.Clone(config.Steps)
-		for k := range config.Steps {
-			config.Steps[k].Analyzer = "" // of those that it takes the place of
+		cfg := *r.config
+		cfg.Analysis.Analyzer, cfg.Analysis.Analyzers = i.analyzer, nil
+		cfg.Steps = slices.Clone(cfg.Steps)
+		for k := range cfg.Steps {
+			cfg.Steps[k].Analyzer = "" // of those that it takes the place of
 		}
-		r.config = &config
+		r.config = &cfg
 	}
 	a, err := i.judge.analyzerOf(r.config.Analysis)
 	if err != nil {
@@ -109,7 +111,7 @@ func (in *Inspected) Without(ctx context.Context, files []string) (*conflict.Sna
 	if err != nil {
 		return nil, err
 	}
-	less := lessTree{Tree: in.tree, id: queue.TreeID(queue.DigestOf(append([]string{"less", string(in.tree.ID())}, files...)...))}
+	less := lessTree{Tree: in.tree, id: queue.TreeID(digest.Of(append([]string{"less", string(in.tree.ID())}, files...)...))}
 	var gone []conflict.FileChange
 	for _, e := range all {
 		if _, without := slices.BinarySearch(files, e.Path); without {
@@ -123,7 +125,7 @@ func (in *Inspected) Without(ctx context.Context, files []string) (*conflict.Sna
 
 // Declaring describes the tree of the commit as if its configuration declared
 // more inputs. The hashes are comparable among themselves alone.
-func (in *Inspected) Declaring(ctx context.Context, more []queue.Inputs) (*conflict.Description, error) {
+func (in *Inspected) Declaring(ctx context.Context, more []config.Inputs) (*conflict.Description, error) {
 	s := in.Config.Analysis
 	s.Inputs = slices.Concat(s.Inputs, more)
 	return conflict.Describe(ctx, in.analyzer, s, in.tree)

@@ -16,10 +16,11 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // wholeTree gives no graph, under any settings.
-func wholeTree(queue.Analysis) (conflict.Analyzer, error) { return nil, nil }
+func wholeTree(config.Analysis) (conflict.Analyzer, error) { return nil, nil }
 
 // eachFile is an analyzer of one target for each file.
 type eachFile struct{}
@@ -56,9 +57,9 @@ func inspectRepo(t *testing.T, branches map[string]string) (*mirror.Mirror, map[
 		git(fmt.Sprintf("commit refs/heads/%s\ncommitter A <a@x> 1700000000 +0000\ndata 1\nx%s%s\n", branch, from, files), "fast-import", "--quiet", "--force")
 		heads[branch] = queue.CommitID(git("", "rev-parse", branch))
 	}
-	const config = "version: 1\nsteps: [{name: unit, run: \"true\"}]\n"
+	const cfg = "version: 1\nsteps: [{name: unit, run: \"true\"}]\n"
 	commit("bare", "", "\nM 100644 inline a\ndata 2\na\n")
-	commit("main", "", fmt.Sprintf("\nM 100644 inline a\ndata 2\na\nM 100644 inline %s\ndata %d\n%s", queue.ConfigPath, len(config), config))
+	commit("main", "", fmt.Sprintf("\nM 100644 inline a\ndata 2\na\nM 100644 inline %s\ndata %d\n%s", config.Path, len(cfg), cfg))
 	for branch, files := range branches {
 		commit(branch, "\nfrom "+string(heads["main"]), files)
 	}
@@ -74,9 +75,9 @@ func inspectRepo(t *testing.T, branches map[string]string) (*mirror.Mirror, map[
 func TestInspectorIsTheJudge(t *testing.T) {
 	m, heads := inspectRepo(t, map[string]string{
 		"edit": "\nM 100644 inline a\ndata 2\nb\n", "add": "\nM 100644 inline c\ndata 2\nc\n", "clash": "\nM 100644 inline a\ndata 2\nc\n",
-		"broken": "\nM 100644 inline " + queue.ConfigPath + "\ndata 2\n[\n", "gone": "\nD " + queue.ConfigPath + "\n",
+		"broken": "\nM 100644 inline " + config.Path + "\ndata 2\n[\n", "gone": "\nD " + config.Path + "\n",
 	})
-	files := func(queue.Analysis) (conflict.Analyzer, error) { return eachFile{}, nil }
+	files := func(config.Analysis) (conflict.Analyzer, error) { return eachFile{}, nil }
 	base := heads["edit"]
 	i, err := NewInspector(t.Context(), InspectorOptions{Mirror: m, Analyzers: files, Base: base})
 	if err != nil {
@@ -119,7 +120,7 @@ func TestInspectorWithoutAConfiguration(t *testing.T) {
 	if _, err := NewInspector(t.Context(), o); !errors.Is(err, ErrNoConfig) {
 		t.Errorf("%v", err)
 	}
-	o.Assumed = &queue.Config{Version: 1, Analysis: queue.Analysis{Analyzer: "assumed"}}
+	o.Assumed = &config.Config{Version: 1, Analysis: config.Analysis{Analyzer: "assumed"}}
 	i, err := NewInspector(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

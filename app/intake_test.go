@@ -23,6 +23,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // noon is the moment of all requests under test.
@@ -206,7 +207,7 @@ func (s *intakeStand) deliver(t *testing.T, path, signature, body string) (int, 
 		t.Fatal(err)
 	}
 	r.Header.Set("Signature", signature)
-	r.Header.Set("Delivery", string(queue.DigestOf(body)[:6]))
+	r.Header.Set("Delivery", string(digest.Of(body)[:6]))
 	return mustResult(t, r)
 }
 
@@ -273,7 +274,7 @@ func TestIntakeStampsAndSpreads(t *testing.T) {
 	s := newIntakeStand(t)
 	s.deliver(t, "/webhook", "right", land)
 	s.deliver(t, "/webhook", "right", land) // delivered again
-	event := queue.Event{ID: "d-" + string(queue.DigestOf(land)[:6]), At: queue.At(noon()), Body: queue.Commented{Number: 7, Comment: "1", Author: "lena", Body: "/land"}}
+	event := queue.Event{ID: "d-" + string(digest.Of(land)[:6]), At: queue.At(noon()), Body: queue.Commented{Number: 7, Comment: "1", Author: "lena", Body: "/land"}}
 	want := map[string][]queue.Event{"acme/store@main": {event}, "acme/store@release": {event}}
 	if diff := cmp.Diff(want, s.inbox.events); diff != "" {
 		t.Errorf("inboxes (-want +got):\n%s", diff)

@@ -11,18 +11,19 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Analyzers makes the analyzer that settings ask for; nil, nil for `none`.
 // Which build systems there are, cmd knows.
-type Analyzers func(queue.Analysis) (conflict.Analyzer, error)
+type Analyzers func(config.Analysis) (conflict.Analyzer, error)
 
 // judged is what a commit is judged by: its own steps and its targets.
 type judged struct {
 	snapshot *conflict.Snapshot
 	steps    queue.StepSet
-	config   *queue.Config // in its own tree
-	tools    string        // name of the toolset in the steps
+	config   *config.Config // in its own tree
+	tools    string         // name of the toolset in the steps
 }
 
 // version names what the commit is judged by: the analyzer's version, and the toolset.
@@ -51,7 +52,7 @@ type treeBy struct {
 }
 
 type parsed struct {
-	config *queue.Config
+	config *config.Config
 	err    error
 }
 
@@ -67,12 +68,12 @@ func newJudge(m *mirror.Mirror, a Analyzers) *judge {
 }
 
 // config reads the configuration in a tree. missing is true where there is none.
-func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *queue.Config, missing bool, err error) {
+func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, missing bool, err error) {
 	files, err := t.Files(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	i, ok := slices.BinarySearchFunc(files, queue.ConfigPath, func(f mirror.File, path string) int { return strings.Compare(f.Path, path) })
+	i, ok := slices.BinarySearchFunc(files, config.Path, func(f mirror.File, path string) int { return strings.Compare(f.Path, path) })
 	if !ok {
 		return nil, true, nil
 	}
@@ -85,7 +86,7 @@ func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *queue.Config, mi
 		if err != nil {
 			return nil, false, err
 		}
-		p.config, p.err = queue.ParseConfig(queue.ConfigPath, data)
+		p.config, p.err = config.Parse(config.Path, data)
 		j.mu.Lock()
 		if len(j.configs) >= keptConfigs {
 			clear(j.configs)
@@ -126,7 +127,7 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 		return judged{}, err
 	}
 	r := rules{config: base.config, own: true}
-	if files == nil || slices.ContainsFunc(files, func(c conflict.FileChange) bool { return c.Path == queue.ConfigPath }) {
+	if files == nil || slices.ContainsFunc(files, func(c conflict.FileChange) bool { return c.Path == config.Path }) {
 		if r, err = j.rules(ctx, t, id, now); err != nil {
 			return judged{}, err
 		}
@@ -152,16 +153,16 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 
 // rules are the configuration that a commit is judged by.
 type rules struct {
-	config *queue.Config
+	config *config.Config
 	own    bool   // it is in the commit's tree; else it follows from what is in force
 	fails  string // why the one in the tree cannot be used, where that lets every build fail
 }
 
 func (j *judge) rules(ctx context.Context, t *mirror.Tree, id queue.CommitID, now inForce) (rules, error) {
-	config, missing, err := j.config(ctx, t)
+	cfg, missing, err := j.config(ctx, t)
 	broken := (*brokenConfig)(nil)
 	if !asBroken(err, &broken) && !missing {
-		return rules{config: config, own: true}, err
+		return rules{config: cfg, own: true}, err
 	}
 	r := rules{config: now.config}
 	same := id == now.tip
@@ -218,7 +219,7 @@ func configFile(ctx context.Context, t *mirror.Tree) (string, error) {
 		return "", err
 	}
 	for _, f := range files {
-		if f.Path == queue.ConfigPath {
+		if f.Path == config.Path {
 			return f.OID, nil
 		}
 	}
@@ -229,25 +230,25 @@ func whyFailing(why *brokenConfig) string {
 	if why != nil {
 		return why.Error()
 	}
-	return queue.ConfigPath + " is missing"
+	return config.Path + " is missing"
 }
 
 // failingConfig judges a commit whose configuration cannot be used: one step,
 // on the whole tree, that fails with the reason.
-func failingConfig(last *queue.Config, text string) *queue.Config {
-	c := &queue.Config{Version: 1}
+func failingConfig(last *config.Config, text string) *config.Config {
+	c := &config.Config{Version: 1}
 	if last != nil {
 		*c = *last
 	}
-	c.Analysis = queue.Analysis{}
-	c.Steps = []queue.Step{{Name: queue.ConfigPath, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: minuteTimeout,
+	c.Analysis = config.Analysis{}
+	c.Steps = []config.Step{{Name: config.Path, Scope: config.ScopeTargets, Report: config.ReportExitCode, Timeout: minuteTimeout,
 		Env: map[string]string{"CONFIG_ERROR": text}, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`}}
 	return c
 }
 
 // version returns the analyzer that settings ask for in the version of that name,
 // or in the newest where there is no such version of it.
-func (j *judge) version(s queue.Analysis, by string) (conflict.Analyzer, error) {
+func (j *judge) version(s config.Analysis, by string) (conflict.Analyzer, error) {
 	by, _ = queue.SplitVersion(by)
 	a, err := j.analyzerOf(s)
 	if err != nil || by == "" || by == conflict.VersionOf(a) {
@@ -263,7 +264,7 @@ func (j *judge) version(s queue.Analysis, by string) (conflict.Analyzer, error) 
 
 // versions names the versions that there are of the analyzer that settings ask
 // for, the newest first.
-func (j *judge) versions(s queue.Analysis) ([]string, error) {
+func (j *judge) versions(s config.Analysis) ([]string, error) {
 	a, err := j.analyzerOf(s)
 	if err != nil {
 		return nil, err
@@ -275,7 +276,7 @@ func (j *judge) versions(s queue.Analysis) ([]string, error) {
 	return out, nil
 }
 
-func (j *judge) analyzerOf(s queue.Analysis) (conflict.Analyzer, error) {
+func (j *judge) analyzerOf(s config.Analysis) (conflict.Analyzer, error) {
 	name, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("app: naming an analyzer: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The mirror throws away what nobody has needed for days, and a quiet weekend may
@@ -28,7 +29,7 @@ func TestWhatIsRememberedIsGone(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	run("init", "-q", "-b", "main")
-	if err := os.WriteFile(filepath.Join(dir, queue.ConfigPath), []byte("version: 1\nsteps:\n  - {name: test, run: make}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.Path), []byte("version: 1\nsteps:\n  - {name: test, run: make}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run("add", ".")
@@ -42,7 +43,7 @@ func TestWhatIsRememberedIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := newJudge(m, func(queue.Analysis) (conflict.Analyzer, error) { return nil, nil })
+	j := newJudge(m, func(config.Analysis) (conflict.Analyzer, error) { return nil, nil })
 	old := queue.TreeID(strings.Repeat("ab", 20))
 	snap, err := j.commit(t.Context(), tip, inForce{tip: tip}, "")
 	if err != nil {

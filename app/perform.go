@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -327,7 +328,7 @@ func (p *performer) facts(f func(*speculation.Core)) error {
 
 // inForce is the target branch as the state has it.
 type inForce struct {
-	config *queue.Config // the last good one; nil before there was one
+	config *config.Config // the last good one; nil before there was one
 	tip    queue.CommitID
 	by     string // version of the analyzer to judge by; "", or not known for what is judged: the newest
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -24,7 +25,7 @@ func TestHeadThatCannotBeCompared(t *testing.T) {
 	o := NewOwner(OwnerOptions{Mirror: clone, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	o.publishCore(speculation.New(s))
 	p := newPerformer(t.Context(), o)
-	b := &queue.Build{Change: "1", Commit: "2222222222222222222222222222222222222222", Jobs: []queue.Job{{Step: queue.Step{Checks: []queue.Check{{Name: "test"}}, Earlier: queue.EarlierCount}}}}
+	b := &queue.Build{Change: "1", Commit: "2222222222222222222222222222222222222222", Jobs: []queue.Job{{Step: config.Step{Checks: []config.Check{{Name: "test"}}, Earlier: config.EarlierCount}}}}
 	if err := p.sameTree(t.Context(), b); err != nil || b.Same != "" {
 		t.Errorf("%q, %v", b.Same, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Whether a pull request's branch has come along is known when its push has ended,
@@ -17,7 +18,7 @@ func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerformer(t.Context(), NewOwner(OwnerOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
 		squashed := func() *queue.Change {
-			return &queue.Change{ID: "7.head", Phase: queue.Landed, Method: queue.MethodSquash, Verdict: &queue.Verdict{}}
+			return &queue.Change{ID: "7.head", Phase: queue.Landed, Method: config.MethodSquash, Verdict: &queue.Verdict{}}
 		}
 		if ch := squashed(); p.seeMoved(t.Context(), ch) != nil || ch.Verdict.Along {
 			t.Error("without a push: it waits, or the branch has moved")
@@ -47,7 +48,7 @@ func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
 			t.Errorf("a push without an end: %v", err)
 		}
 		merged, other := squashed(), squashed()
-		merged.Method, other.ID = queue.MethodMerge, "5.head"
+		merged.Method, other.ID = config.MethodMerge, "5.head"
 		at := time.Now()
 		if err := errors.Join(p.seeMoved(t.Context(), merged), p.seeMoved(t.Context(), other)); err != nil || time.Since(at) > 0 {
 			t.Errorf("a merge, which needs no branch moved, and what landed before wait %s: %v", time.Since(at), err)

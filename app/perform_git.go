@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -71,18 +72,18 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if err != nil {
 		return nil, err
 	}
-	config, missing, err := p.judge.config(ctx, tr)
+	cfg, missing, err := p.judge.config(ctx, tr)
 	broken := (*brokenConfig)(nil)
 	switch {
 	case missing:
-		out.Broken = fmt.Sprintf("there is no %s on %s", queue.ConfigPath, branch)
+		out.Broken = fmt.Sprintf("there is no %s on %s", config.Path, branch)
 	case asBroken(err, &broken):
 		out.Broken = broken.Error()
 	case err != nil:
 		return nil, err
 	}
-	out.Config = config
-	if out.Analyzers, err = p.versions(config); err != nil {
+	out.Config = cfg
+	if out.Analyzers, err = p.versions(cfg); err != nil {
 		return nil, err
 	}
 	attributes := (*mirror.AttributeError)(nil)
@@ -97,14 +98,14 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 // versions names the versions of the analyzer that main's configuration asks
 // for: the present one, or the last good one. Settings that no analyzer takes
 // are told of where commits are judged.
-func (p *performer) versions(config *queue.Config) ([]string, error) {
-	if config == nil {
+func (p *performer) versions(cfg *config.Config) ([]string, error) {
+	if cfg == nil {
 		now, err := p.inForce()
-		if config = now.config; err != nil || config == nil {
+		if cfg = now.config; err != nil || cfg == nil {
 			return nil, err
 		}
 	}
-	known, err := p.judge.versions(config.Analysis)
+	known, err := p.judge.versions(cfg.Analysis)
 	if err != nil {
 		return nil, nil
 	}
@@ -112,7 +113,7 @@ func (p *performer) versions(config *queue.Config) ([]string, error) {
 	err = p.facts(func(c *speculation.Core) {
 		s := c.State()
 		_, inForce := queue.SplitVersion(s.Main.Analyzer)
-		tools = queue.ToolsNamed(s.Hosts, config.Steps, inForce)
+		tools = queue.ToolsNamed(s.Hosts, cfg.Steps, inForce)
 	})
 	var out []string
 	for _, t := range tools {
@@ -216,8 +217,8 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 func mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
 	return mirror.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
 		Revert: k.Revert,
-		Squash: k.Method == queue.MethodSquash, Author: k.Wording.Author, Below: k.Below,
-		Rebase: k.Method == queue.MethodRebase, FastForward: k.Method == queue.MethodFastForward}
+		Squash: k.Method == config.MethodSquash, Author: k.Wording.Author, Below: k.Below,
+		Rebase: k.Method == config.MethodRebase, FastForward: k.Method == config.MethodFastForward}
 }
 
 // clipLine makes hostile text one printable line of at most n runes.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -15,8 +16,8 @@ import (
 func TestKnownPassesAreRenewed(t *testing.T) {
 	now := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 	store := memstore.New(func() time.Time { return now })
-	step := queue.Step{Name: "unit", Run: "make {targets}"}
-	set := queue.NewStepSet([]queue.Step{step})
+	step := config.Step{Name: "unit", Run: "make {targets}"}
+	set := queue.NewStepSet([]config.Step{step})
 	pass := func(target string) queue.Entry {
 		k := queue.Key{Step: step.Digest(), Target: target, Hash: "h"}
 		return queue.Entry{ID: k.ID(), Keys: []queue.Key{k}, Passed: queue.At(now)}

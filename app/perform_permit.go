@@ -15,7 +15,7 @@ func (p *performer) teams(ctx context.Context, t queue.Inspect, level forge.Perm
 	var ask []string
 	if err := p.facts(func(c *speculation.Core) {
 		if r, m := c.State().Requests[t.Request], c.State().Main.Config; r != nil && m != nil {
-			ask = m.TeamsFor(r.Command, level.String())
+			ask = r.Command.Teams(m, level.String())
 		}
 	}); err != nil || len(ask) == 0 {
 		return nil, err

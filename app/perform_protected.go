@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // protected returns the protected paths that the pull request changes on main: by
@@ -154,7 +155,7 @@ func (p *performer) foreign(ctx context.Context, paths []string, commit queue.Co
 		if err := without(k.Head); err != nil {
 			return nil, err
 		}
-		if len(paths) == 0 || k.Method != queue.MethodRebase {
+		if len(paths) == 0 || k.Method != config.MethodRebase {
 			continue
 		}
 		own, err := p.Mirror.Own(ctx, commit, k.Head)

@@ -9,6 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -73,7 +74,7 @@ func (p *performer) standing(ctx context.Context, t queue.Inspect, now inForce) 
 func (p *performer) requirements(pr forge.PullRequest, now inForce) forge.Requirements {
 	rules := &now.config.Queue
 	return forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.branch(),
-		Checks: rules.RequireChecks != queue.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == queue.ResolveAlways}
+		Checks: rules.RequireChecks != config.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == config.ResolveAlways}
 }
 
 // required completes what is told of an open pull request by what it does not meet,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // rollup makes the link of a merge of several changes at once.
@@ -49,5 +50,5 @@ func rollupMessage(picks []queue.Pick) string {
 		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
 	}
 	last := len(names) - 1
-	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], queue.Unskipped(titles.String()), trailers.String())
+	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], config.Unskipped(titles.String()), trailers.String())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -24,17 +25,17 @@ const mostCredits = 100
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
-		return queue.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
+		return config.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
 			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
 	}
 	if text == "" {
-		text = queue.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
+		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
 	}
-	if k.Method == queue.MethodRebase {
+	if k.Method == config.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
 	}
 	if credits != "" {
-		credits = queue.Unskipped(credits) + "\n"
+		credits = config.Unskipped(credits) + "\n"
 	}
 	return fmt.Sprintf("%s\n\n%sChange: %s\nHead: %s\n", text, credits, k.Change, k.Head)
 }
@@ -44,7 +45,7 @@ func mergeMessage(k queue.Pick) string {
 // mirror.
 func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.Inspect, now inForce, out *queue.Inspected) error {
 	var asked queue.Command
-	var method queue.Method
+	var method config.Method
 	allowed := false
 	var below []queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
@@ -65,7 +66,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	}
 	rules := now.config.Queue
 	template, worded := rules.Messages.Of(method)
-	others := slices.ContainsFunc(rules.Allowed(), func(m queue.Method) bool { return !m.Keeps() })
+	others := slices.ContainsFunc(rules.Allowed(), func(m config.Method) bool { return !m.Keeps() })
 	if !allowed || !worded && !others {
 		return nil
 	}
@@ -91,14 +92,14 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 		return nil
 	}
 	author, credits := creditsOf(own, pr.Author)
-	words := queue.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: pr.Head, CoAuthors: credits}
+	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
 			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))
 		}
 	}
 	out.Wording.Text = template.Render(words)
-	if method == queue.MethodSquash {
+	if method == config.MethodSquash {
 		out.Wording.Author = author
 		if !strings.Contains(template.Body, "{co_authors}") {
 			out.Wording.Credits = strings.Join(credits, "\n")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Whatever people write, the last paragraph of a commit that lands is what main is
@@ -20,8 +21,8 @@ func TestNobodyForgesTrailers(t *testing.T) {
 	if size := len(author) + len(strings.Join(credits, "")); strings.Contains(author, "\n") || size > 2000 {
 		t.Errorf("%d bytes of names, by %.100q", size, author)
 	}
-	text := queue.Message{Title: "{title}", Body: "{body}\n{co_authors}"}.Render(queue.Worded{Title: forged, Body: "x\n\n" + forged, CoAuthors: credits})
-	for _, method := range []queue.Method{"", queue.MethodSquash, queue.MethodRebase} {
+	text := config.Message{Title: "{title}", Body: "{body}\n{co_authors}"}.Render(config.Worded{Title: forged, Body: "x\n\n" + forged, CoAuthors: credits})
+	for _, method := range []config.Method{"", config.MethodSquash, config.MethodRebase} {
 		said := mergeMessage(queue.Pick{Change: "1.aa", Head: "abc", Title: forged, Method: method, Wording: queue.Wording{Text: text, Credits: strings.Join(credits, "\n")}})
 		last := said[strings.LastIndex("\n\n"+said, "\n\n"):]
 		changes := 0

@@ -20,6 +20,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/local"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -75,7 +76,7 @@ func newRigWith(t *testing.T, files map[string]string, analyzers app.Analyzers) 
 	return r
 }
 
-func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
+func analyzers(s config.Analysis) (conflict.Analyzer, error) {
 	if len(s.Analyzers) > 0 {
 		var parts []several.Part
 		for _, p := range s.Analyzers {
@@ -219,14 +220,14 @@ steps:
 func withoutRetries(files map[string]string) map[string]string {
 	const none = "retries: 0"
 	files = maps.Clone(files)
-	switch config := files[queue.ConfigPath]; {
-	case config == "" || strings.Contains(config, "retries:"):
-	case strings.Contains(config, "\nqueue: {"):
-		files[queue.ConfigPath] = strings.Replace(config, "\nqueue: {", "\nqueue: {"+none+", ", 1)
-	case strings.Contains(config, "\nqueue:\n"):
-		files[queue.ConfigPath] = strings.Replace(config, "\nqueue:\n", "\nqueue:\n  "+none+"\n", 1)
+	switch cfg := files[config.Path]; {
+	case cfg == "" || strings.Contains(cfg, "retries:"):
+	case strings.Contains(cfg, "\nqueue: {"):
+		files[config.Path] = strings.Replace(cfg, "\nqueue: {", "\nqueue: {"+none+", ", 1)
+	case strings.Contains(cfg, "\nqueue:\n"):
+		files[config.Path] = strings.Replace(cfg, "\nqueue:\n", "\nqueue:\n  "+none+"\n", 1)
 	default:
-		files[queue.ConfigPath] = strings.TrimSuffix(config, "\n") + "\nqueue: {" + none + "}\n"
+		files[config.Path] = strings.TrimSuffix(cfg, "\n") + "\nqueue: {" + none + "}\n"
 	}
 	return files
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -50,7 +51,7 @@ func (s *Share) Checkout(ctx context.Context, commit queue.CommitID, dir string)
 }
 
 // Fill implements workers.Filler.
-func (s *Share) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
+func (s *Share) Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error {
 	from, err := s.has(commit)
 	if err != nil {
 		return err

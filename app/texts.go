@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The files texts*.go hold all words for people about changes: comment, check,
@@ -25,7 +26,7 @@ type TextOptions struct {
 	Now     queue.Instant // the moment that "in 10 minutes" counts from
 	Broken  string        // why the configuration on the target branch is not used; hostile text
 	Words   Words         // of the forge
-	Method  queue.Method  // by which changes land that ask for none; empty: by merge
+	Method  config.Method // by which changes land that ask for none; empty: by merge
 	Default string        // the repository's default branch, where the queue's is another one; hostile text
 }
 
@@ -117,7 +118,7 @@ type voice struct {
 
 	branch string // of the change; hostile text
 	number int
-	method queue.Method // by which the change lands
+	method config.Method // by which the change lands
 }
 
 func newVoice(v queue.View, o TextOptions) voice {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Drift says in plain text what of the target branch fails by now though nothing in it
@@ -14,7 +15,7 @@ func (w Words) Drift(d queue.Drift) string {
 
 func (w voice) drift(d queue.Drift) string {
 	text := w.code(d.Step)
-	if d.Target != "" && d.Target != queue.TargetTree {
+	if d.Target != "" && d.Target != config.TargetTree {
 		text += " on " + w.code(d.Target)
 	}
 	if d.Good > 1 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // howLanded says by which method a change has landed, where that is not a merge,
@@ -26,13 +27,13 @@ func (w voice) reconcile() string {
 }
 
 // put says how a change was put on the target branch.
-func (w voice) put(m queue.Method) string {
+func (w voice) put(m config.Method) string {
 	switch m {
-	case queue.MethodSquash:
+	case config.MethodSquash:
 		return "squashed onto the target branch"
-	case queue.MethodRebase:
+	case config.MethodRebase:
 		return "rebased onto the target branch"
-	case queue.MethodFastForward:
+	case config.MethodFastForward:
 		return "put onto the target branch as it is (fast-forward)"
 	}
 	return "merged onto the target branch"
@@ -54,7 +55,7 @@ func (w voice) asWhat(c queue.Change) string {
 	text := ""
 	switch n := c.Verdict.Commits; {
 	case c.Method == "":
-	case c.Method == queue.MethodSquash:
+	case c.Method == config.MethodSquash:
 		text = "It landed by squash: all of it in one commit."
 	case n > 1:
 		text = fmt.Sprintf("It landed by %s, as %d commits. ", c.Method, n)

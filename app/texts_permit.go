@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // listed says that a command is for those on a list of roles, teams and users.
@@ -18,7 +19,7 @@ func (w voice) listed(r queue.Reason, who []string) string {
 		case i == mostNames:
 			words = append(words, "others")
 		case i > mostNames:
-		case queue.RoleLevel(name) > 0:
+		case config.RoleLevel(name) > 0:
 			words = append(words, "the permission "+w.code(name))
 		default:
 			words = append(words, w.code(strings.TrimPrefix(name, "@")))

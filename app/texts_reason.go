@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // ReasonText returns a reason in words, as one line of plain text. It may quote
@@ -246,8 +247,8 @@ func (w voice) reasonEnd(r queue.Reason) string {
 	again := w.land() + " again."
 	switch r.Code {
 	case queue.ReasonFailed:
-		if len(r.Names) > 0 && r.Names[0] == queue.ConfigPath {
-			return "Its " + w.code(queue.ConfigPath) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + again
+		if len(r.Names) > 0 && r.Names[0] == config.Path {
+			return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + again
 		}
 		return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + again +
 			" If you believe that it failed by chance, " + w.retry() + " runs it again."
@@ -358,7 +359,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNoPermission:
 		level := "more"
 		if len(r.Names) > 1 {
-			if who := strings.Fields(r.Names[1]); len(who) > 1 || len(who) == 1 && queue.RoleLevel(who[0]) == 0 {
+			if who := strings.Fields(r.Names[1]); len(who) > 1 || len(who) == 1 && config.RoleLevel(who[0]) == 0 {
 				return w.listed(r, who)
 			}
 			level = w.code(r.Names[1])
@@ -393,7 +394,7 @@ func (w voice) reasonRefused(r queue.Reason) string {
 	case queue.ReasonNeedsApprove:
 		return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " + land
 	case queue.ReasonNoConfig:
-		return "The target branch has no configuration that can be used. Add a valid " + w.code(queue.ConfigPath) + " there (" +
+		return "The target branch has no configuration that can be used. Add a valid " + w.code(config.Path) + " there (" +
 			w.command("submitqueue validate") + " checks it), then " + land + w.quoted(r.Detail)
 	case queue.ReasonUnknown:
 		text := "This was not understood"
@@ -460,7 +461,7 @@ func (w voice) quota(names []string) string {
 		return "Waits for a build of its quota to end."
 	}
 	text := "Waits for its quota " + w.code(names[0]) + ": of its changes' builds, " + w.code(names[1]) + " may run at a time"
-	if names[2] == string(queue.WhenContended) {
+	if names[2] == string(config.WhenContended) {
 		text += " while others wait for a runner"
 	}
 	return text + "."

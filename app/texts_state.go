@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // headline says in one line where a pull request stands.
@@ -66,8 +67,8 @@ func (w voice) headline(v queue.View) (icon, text string) {
 
 // failedIn says what failed, as it follows "Rejected: ".
 func (w voice) failedIn(r queue.Reason) string {
-	if len(r.Names) > 0 && r.Names[0] == queue.ConfigPath {
-		return "its " + w.code(queue.ConfigPath) + " cannot be used"
+	if len(r.Names) > 0 && r.Names[0] == config.Path {
+		return "its " + w.code(config.Path) + " cannot be used"
 	}
 	return "failed in " + w.codes(r.Names)
 }

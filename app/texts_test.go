@@ -19,6 +19,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 var updateTexts = flag.Bool("update-texts", false, "write the golden files of the texts' tests")
@@ -54,19 +55,19 @@ func textStates() map[string]queue.View {
 		{Step: "unit", Run: "go vet {targets} && go test -json {targets}", Targets: []string{"./core", "./api"}, Build: "b1d2c3e4f5a6b7c8", Attempts: 2,
 			Ran:  queue.Ran{Change: "42.1f8e0c3a", Commit: "55aa88bb99cc00112233445566778899aabbccdd", Main: "66aa88bb99cc00112233445566778899aabbccdd"},
 			Tail: "[submitqueue] step unit: go vet './core' './api' && go test -json './core' './api'\n=== RUN   TestCart\n    cart_test.go:41: total is 0\n\x1b[31m--- FAIL: TestCart\x1b[0m (0.01s)\n"},
-		{Step: "lint", Run: "make lint", Targets: []string{queue.TargetTree}, Build: "c1d2c3e4f5a6b7c8", Timeout: true, Attempts: 2,
+		{Step: "lint", Run: "make lint", Targets: []string{config.TargetTree}, Build: "c1d2c3e4f5a6b7c8", Timeout: true, Attempts: 2,
 			Ran: queue.Ran{Change: "51.cc", Commit: "44aa88bb99cc00112233445566778899aabbccdd", Main: "66aa88bb99cc00112233445566778899aabbccdd",
 				Chain: []queue.ChangeID{"12.aa", "42.1f8e0c3a"}}},
 	}}
-	config := textChange(queue.Rejected, reason(queue.ReasonFailed, queue.ConfigPath))
-	config.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: queue.ConfigPath, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`, Targets: []string{queue.TargetTree},
+	cfg := textChange(queue.Rejected, reason(queue.ReasonFailed, config.Path))
+	cfg.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: config.Path, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`, Targets: []string{config.TargetTree},
 		Build: "b1d2c3e4f5a6b7c8", Attempts: 2, Ran: queue.Ran{Change: "42.1f8e0c3a", Commit: "55aa"},
 		Tail: "[submitqueue] step .submitqueue.yml: printf '%s\\n' \"$CONFIG_ERROR\"; exit 1\n.submitqueue.yml:7:3: unknown key \"stepz\" (did you mean \"steps\"?)\n[submitqueue] failed after 2ms: exit status 1\n"}}}
 	conflict := textChange(queue.Rejected, reason(queue.ReasonMergeConflict, "core/cart.go", "go.sum"))
 	conflict.Verdict = &queue.Verdict{Commit: "77aa", Conflicts: []string{"core/cart.go", "go.sum"}}
 	unsafe := textChange(queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict,
 		Detail: "the branch holds a merge commit with changes of its own (core/cart.go): land it by squash or merge, or rebase the branch"})
-	unsafe.Method, unsafe.Verdict = queue.MethodRebase, &queue.Verdict{Commit: "77aa"}
+	unsafe.Method, unsafe.Verdict = config.MethodRebase, &queue.Verdict{Commit: "77aa"}
 	tested := textChange(queue.Landed, reason(queue.ReasonLanded))
 	tested.Verdict = &queue.Verdict{Commit: "99cc00112233445566778899aabbccdd77aa88bb", Tested: true, Keys: 14}
 	derived := textChange(queue.Landed, reason(queue.ReasonLanded))
@@ -167,7 +168,7 @@ func textStates() map[string]queue.View {
 		"rejected":        {Change: failed},
 		"rejected-merge":  {Change: conflict},
 		"rejected-rebase": {Change: unsafe},
-		"rejected-config": {Change: config},
+		"rejected-config": {Change: cfg},
 		"parked":          {Change: parked},
 		"parked-no-tool":  {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonNoTool, Names: []string{"tree"}, Unrun: []queue.Evidence{{Step: "test", Run: "gradle test", Host: "mac-1", Tail: "[submitqueue] step test: gradle test\nsh: gradle: not found\n[submitqueue] infrastructure after 8ms\n"}}})},
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
@@ -580,7 +581,7 @@ func goldenText(t *testing.T, name, got string) {
 func squashed(c queue.Change, along bool) queue.Change {
 	v := *c.Verdict
 	v.Along = along
-	c.Method, c.Verdict = queue.MethodSquash, &v
+	c.Method, c.Verdict = config.MethodSquash, &v
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Unrun implements web.Words.
@@ -25,7 +26,7 @@ func (w voice) unrun(list []queue.Evidence) string {
 		steps = append(steps, text)
 	}
 	return "A command is not there, or cannot be run, on any runner: " + strings.Join(steps, "; ") +
-		". Install it on the runners, or have " + w.code(queue.ConfigPath) + " name runners that have it (" + w.code("tags") + " or " + w.code("image") + "). The queue tries again by itself."
+		". Install it on the runners, or have " + w.code(config.Path) + " name runners that have it (" + w.code("tags") + " or " + w.code("image") + "). The queue tries again by itself."
 }
 
 // lastLine returns the last line that is not one of the runner's own.

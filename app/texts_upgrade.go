@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // longDigests are at the end of names of analyzers: what nobody reads.
@@ -19,7 +20,7 @@ func analyzerName(version string) string {
 	case name == "":
 		return "of no name"
 	case tools != "":
-		name += " with tools " + string(queue.DigestOf(tools)[:8])
+		name += " with tools " + string(digest.Of(tools)[:8])
 	}
 	return name
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // forOthers says how many of the keys that are verified had passed for something else.
@@ -106,7 +107,7 @@ func (w voice) failures(c queue.Change) []string {
 func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 	text := ""
 	switch {
-	case f.Step == queue.ConfigPath: // a step of ours, which nobody has configured
+	case f.Step == config.Path: // a step of ours, which nobody has configured
 		text = "What is wrong with it"
 	default:
 		text = "**" + w.code(f.Step) + "** " + w.how(f)
@@ -141,7 +142,7 @@ func (w voice) how(f queue.Evidence) string {
 }
 
 func onWholeTree(f queue.Evidence) bool {
-	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree
+	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == config.TargetTree
 }
 
 // ranOn says which build showed a failure, and on what: a commit that the queue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Words are how a change is spoken of where it comes from. The zero Words are
@@ -143,8 +144,8 @@ func durationText(d time.Duration) string {
 // Failure returns where a failure showed, in words, as plain text.
 func (w Words) Failure(c queue.Change, f queue.Evidence) string {
 	v := w.plain(c)
-	if f.Step == queue.ConfigPath {
-		return "its " + queue.ConfigPath + " cannot be used"
+	if f.Step == config.Path {
+		return "its " + config.Path + " cannot be used"
 	}
 	text := oneLine(f.Step, 100) + " " + v.how(f)
 	if f.Run != "" {
@@ -304,11 +305,11 @@ func (w voice) land() string {
 }
 
 // landBy is land for what is to land by a method.
-func (w voice) landBy(m queue.Method) string {
+func (w voice) landBy(m config.Method) string {
 	if m == w.o.Method || w.o.Words.Local {
 		return w.land()
 	}
-	return "comment " + w.command("/land method="+string(cmp.Or(m, queue.MethodMerge)))
+	return "comment " + w.command("/land method="+string(cmp.Or(m, config.MethodMerge)))
 }
 
 // retry returns the command that runs failures again.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -25,7 +26,7 @@ type turns struct {
 	shown   time.Time // when the gauges were last set
 	news    bool      // since then
 
-	equipped *queue.Config // whose steps' environments the workers have been told of
+	equipped *config.Config // whose steps' environments the workers have been told of
 }
 
 // maxBatch bounds the events of one turn, so that a burst does not delay what

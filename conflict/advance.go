@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // follow makes the snapshot of a tree from that of a tree near it. Nil without
 // an error says that everything is to be looked at.
-func follow(ctx context.Context, a Follower, s *queue.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
+func follow(ctx context.Context, a Follower, s *config.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
 	for i := range files {
 		if placeOf(s, files[i].Path, near.filing.extra, true) == inBarrier {
 			return nil, nil
@@ -62,7 +64,7 @@ func newSuccessor(near *Snapshot, tree queue.TreeID) *successor {
 
 // apply takes a patch over. It reports false where everything is to be looked
 // at instead.
-func (n *successor) apply(s *queue.Analysis, p *Patch, files []FileChange) bool {
+func (n *successor) apply(s *config.Analysis, p *Patch, files []FileChange) bool {
 	n.snap.memo = p.Memo
 	n.files = n.near.filing.edit(s)
 	rules := rulesOf(s)
@@ -86,7 +88,7 @@ func (n *successor) apply(s *queue.Analysis, p *Patch, files []FileChange) bool 
 		if len(f.unowned) > 0 {
 			unowned = n.diff([]Target{unownedTarget(f.unowned)}, 1)
 		} else {
-			unowned = n.diff([]Target{{Name: queue.TargetUnowned}}, 0)
+			unowned = n.diff([]Target{{Name: config.TargetUnowned}}, 0)
 		}
 		for i := range unowned {
 			if r := unowned[i].to; r != nil {
@@ -134,7 +136,7 @@ func (n *successor) diff(targets []Target, there int) []revision {
 		v.from = n.recs.at(v.id)
 		if i < there {
 			v.to = &record{own: n.frame.record(&n.snap.salt, t), internal: t.Internal, reached: true, more: detailsOf(t, true, n.snap.names.number)}
-			for _, d := range canonicalNames(t.Deps) {
+			for _, d := range sorted.Names(t.Deps) {
 				v.to.deps = append(v.to.deps, n.snap.names.number(d))
 			}
 			if v.from != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // small is a build system: a folder with a file BUILD is a target of that name
@@ -170,9 +171,9 @@ func drawSmallEdit(t *rapid.T, tree *conflicttest.Tree) *conflicttest.Tree {
 func TestAdvanceIsAnalyze(t *testing.T) {
 	followed, looked := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := queue.Analysis{Ignore: []string{"**/*.md"}, Inputs: drawInputs(t)}
+		s := config.Analysis{Ignore: []string{"**/*.md"}, Inputs: drawInputs(t)}
 		if rapid.Bool().Draw(t, "target") {
-			s.Unowned = queue.UnownedTarget
+			s.Unowned = config.UnownedTarget
 		}
 		a := &small{}
 		tree := drawSmallTree(t)
@@ -203,7 +204,7 @@ func TestAdvanceIsAnalyze(t *testing.T) {
 	}
 }
 
-func mustAdvance(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Analysis, near *conflict.Snapshot, tree conflict.Tree, files []conflict.FileChange) *conflict.Snapshot {
+func mustAdvance(t interface{ Fatal(...any) }, a conflict.Analyzer, s config.Analysis, near *conflict.Snapshot, tree conflict.Tree, files []conflict.FileChange) *conflict.Snapshot {
 	snap, err := conflict.Advance(context.Background(), a, s, near, tree, files)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +236,7 @@ func same(t interface{ Fatalf(string, ...any) }, got, want, other *conflict.Snap
 }
 
 func TestAdvanceFails(t *testing.T) {
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	tree := conflicttest.New(map[string]string{"a/BUILD": "", "b/BUILD": "dep a\n"})
 	a := &small{}
 	near := mustAdvance(t, a, s, nil, tree, nil)
@@ -259,7 +260,7 @@ func TestAdvanceShares(t *testing.T) {
 		files[fmt.Sprintf("d%04d/BUILD", i)] = fmt.Sprintf("dep d%04d\n", i/2)
 	}
 	tree := conflicttest.New(files)
-	a, s := &small{}, queue.Analysis{Unowned: queue.UnownedTarget}
+	a, s := &small{}, config.Analysis{Unowned: config.UnownedTarget}
 	near := mustAdvance(t, a, s, nil, tree, nil)
 	next := tree.With("d1999/x", "")
 	snap := mustAdvance(t, a, s, near, next, conflicttest.Changes(tree, next))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // none is the id of the analysis without an analyzer.
@@ -14,11 +15,11 @@ const none = "none/1"
 // Analyze computes the snapshot of a tree under the settings written in it.
 //
 // Without an analyzer (nil, or one that gives no graph) the tree is the one
-// target queue.TargetTree, whose hash is the tree's id. So it is when the
+// target config.TargetTree, whose hash is the tree's id. So it is when the
 // settings or the graph are broken; then Unknown says why. The error is kept
 // for a tree that could not be read: it says nothing about the tree, and
 // trying again may help.
-func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapshot, error) {
+func Analyze(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Snapshot, error) {
 	return Advance(ctx, a, s, nil, t, nil)
 }
 
@@ -26,7 +27,7 @@ func Analyze(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Snapsh
 // that can be: the same snapshot, which shares memory with near. files are all
 // paths at which the tree differs from near's, sorted; nil says that nobody
 // has looked. A nil near is nowhere.
-func Advance(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
+func Advance(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
 	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
 		if f, ok := a.(Follower); ok {
 			snap, err := follow(ctx, f, &s, near, t, files)
@@ -51,7 +52,7 @@ type analysis struct {
 	inputs   []inputs // of the rules
 }
 
-func analyze(ctx context.Context, a Analyzer, s queue.Analysis, near *Snapshot, t Tree) (analysis, error) {
+func analyze(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot, t Tree) (analysis, error) {
 	id := none
 	if a != nil {
 		id = a.ID()
@@ -94,7 +95,7 @@ func failed(tree queue.TreeID, id string, err error) *Snapshot {
 	return snap
 }
 
-func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
+func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
 	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo}
 	rules := rulesOf(s)
 	declared := inputsOf(rules, files)
@@ -104,7 +105,7 @@ func graphed(tree queue.TreeID, id string, s *queue.Analysis, near *Snapshot, g 
 	claims, extra := b.claims(), extraOf(g)
 	p := partition(s, extra, claims, files)
 	snap.barrier = p.barrier
-	if s.Unowned != queue.UnownedTarget {
+	if s.Unowned != config.UnownedTarget {
 		snap.barrier = append(snap.barrier, p.unowned...)
 	} else if len(p.unowned) > 0 {
 		b.add(unownedTarget(p.unowned))
@@ -133,5 +134,5 @@ func (f *framer) definition(d Definition) sum { return f.reset("def2").text(stri
 
 // unownedTarget is the target of all files that nobody claims.
 func unownedTarget(files []Entry) Target {
-	return Target{Name: queue.TargetUnowned, Kind: "unowned", Sources: files}
+	return Target{Name: config.TargetUnowned, Kind: "unowned", Sources: files}
 }

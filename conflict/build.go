@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 )
 
 // builder makes the nodes of a snapshot from a whole graph. The graph is
@@ -50,7 +52,7 @@ func (b *builder) number() {
 			t, r := &b.targets[i], &b.slab[i]
 			b.ids[i] = number(t.Name)
 			from := len(b.deps)
-			for _, d := range canonicalNames(t.Deps) {
+			for _, d := range sorted.Names(t.Deps) {
 				b.deps = append(b.deps, number(d))
 			}
 			r.deps, r.internal = b.deps[from:len(b.deps):len(b.deps)], t.Internal
@@ -66,7 +68,7 @@ func detailsOf(t *Target, sources bool, number func(string) uint32) *details {
 		return nil
 	}
 	d := &details{alias: t.Alias}
-	for _, name := range canonicalNames(t.Reads) {
+	for _, name := range sorted.Names(t.Reads) {
 		d.reads = append(d.reads, number(name))
 	}
 	if sources {

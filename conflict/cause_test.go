@@ -11,10 +11,10 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/paths"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-func describe(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Analysis, tree conflict.Tree) *conflict.Description {
+func describe(t interface{ Fatal(...any) }, a conflict.Analyzer, s config.Analysis, tree conflict.Tree) *conflict.Description {
 	d, err := conflict.Describe(context.Background(), a, s, tree)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func describe(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Analysi
 	return d
 }
 
-func areas(t *testing.T, s queue.Analysis, tree conflict.Tree) *conflict.Description {
+func areas(t *testing.T, s config.Analysis, tree conflict.Tree) *conflict.Description {
 	t.Helper()
 	a, err := paths.New(s.Areas)
 	if err != nil {
@@ -31,8 +31,8 @@ func areas(t *testing.T, s queue.Analysis, tree conflict.Tree) *conflict.Descrip
 	return describe(t, a, s, tree)
 }
 
-var shop = queue.Analysis{
-	Areas: []queue.Area{
+var shop = config.Analysis{
+	Areas: []config.Area{
 		{Name: "api", Files: []string{"api/**"}},
 		{Name: "cart", Files: []string{"cart/**"}, Needs: []string{"api"}},
 		{Name: "web", Files: []string{"web/**"}, Needs: []string{"cart"}},
@@ -76,7 +76,7 @@ func TestCauses(t *testing.T) {
 	tests := []struct {
 		name   string
 		tree   *conflicttest.Tree
-		s      queue.Analysis
+		s      config.Analysis
 		target string
 		want   *conflict.Cause
 	}{
@@ -116,8 +116,8 @@ func TestEveryAffectedTargetHasACause(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		main := drawState(t)
 		change := main.edit(t, "change")
-		from := describe(t, stateAnalyzer{stateTree{main}}, queue.Analysis{}, stateTree{main})
-		to := describe(t, stateAnalyzer{stateTree{change}}, queue.Analysis{}, stateTree{change})
+		from := describe(t, stateAnalyzer{stateTree{main}}, config.Analysis{}, stateTree{main})
+		to := describe(t, stateAnalyzer{stateTree{change}}, config.Analysis{}, stateTree{change})
 		affected := conflict.FootprintOf(from.Snapshot, to.Snapshot, "main").Affected
 		delta := conflict.DeltaOf(from.Snapshot, to.Snapshot)
 		if got := slices.Sorted(slices.Values(slices.Concat(delta.Added, delta.Changed))); !slices.Equal(got, affected) {

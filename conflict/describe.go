@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Description is a snapshot with what its hashes were made of, for people who
@@ -14,7 +16,7 @@ type Description struct {
 	*Snapshot
 	Nodes   []Node  // by name, internal ones included; none where the tree is one target
 	Barrier []Entry // in every hash, by path
-	Unowned []Entry // claimed by no target, by path; see queue.Unowned
+	Unowned []Entry // claimed by no target, by path; see config.Unowned
 	Ignored []Entry // in no hash, by path
 	Files   int     // of the tree
 
@@ -30,7 +32,7 @@ type Node struct {
 }
 
 // Describe is Analyze that keeps what it saw.
-func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Description, error) {
+func Describe(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Description, error) {
 	v, err := analyze(ctx, a, s, nil, t)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func Describe(ctx context.Context, a Analyzer, s queue.Analysis, t Tree) (*Descr
 			t.Inputs = list
 		}
 		t.Sources, t.Inputs = canonical(t.Sources), canonical(t.Inputs)
-		t.Deps, t.Reads = canonicalNames(t.Deps), canonicalNames(t.Reads)
+		t.Deps, t.Reads = sorted.Names(t.Deps), sorted.Names(t.Reads)
 		d.Nodes = append(d.Nodes, Node{t, d.hash(id)})
 	}
 	slices.SortFunc(d.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })

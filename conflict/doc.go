@@ -47,7 +47,7 @@
 //   - ignored, by a glob written down in `ignore`: the only files that are
 //     left out, and only where nobody claims them;
 //   - unowned: in the salt of every hash (`unowned: all`, the default), or a
-//     source of the one target queue.TargetUnowned (`unowned: target`). With
+//     source of the one target config.TargetUnowned (`unowned: target`). With
 //     `unowned: ignore` there must be globs in `ignore`, and what they do not
 //     name is in the salt: nothing is left out that nobody has written down.
 //
@@ -59,7 +59,7 @@
 // stays ignored for everybody else. `submitqueue audit inputs` finds what is
 // read and in no hash.
 //
-// A tree whose graph cannot be computed is the one target queue.TargetTree
+// A tree whose graph cannot be computed is the one target config.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in
 // the salt, too.
 //
@@ -78,11 +78,11 @@
 // ([ListingOf]): written by who adds or removes a name in it, read by targets
 // whose definition looks at it.
 //
-// # Text
+// # Which changes conflict
 //
-// Targets are not all that changes can meet in: two may edit the same lines of a
-// file that no target claims. textual.go finds the pairs that touch a common
-// path; whether they merge, git is asked (speculation/meet.go).
+// conflict/index answers that for all pending changes: it compares footprints,
+// counts the edges that third changes add, and finds changes that touch a
+// common path ([TouchedPaths]) though no target is common to them.
 //
 // # Versions
 //
@@ -90,23 +90,6 @@
 // gives other hashes. [Versioned] says how the elder one stays at hand, so that
 // an upgrade of the server builds nothing that has passed: the queue goes on
 // under it until main is proven under the newer one (speculation/upgrade.go).
-//
-// # Three changes
-//
-// Pairs are not enough. On a main with targets T and U that do not depend on
-// one another,
-//
-//	a adds the edge T → U    writes T, reads U
-//	b edits U                writes U
-//	c edits T                writes T
-//
-// b and c are independent, and each conflicts with a. The builds of b and c
-// on top of a pass; yet T in main+a+b+c, with b's U below c's T, is in neither.
-// The gate stops c there: that hash of T has never passed. [Index] lets the
-// planner see it coming. It closes what each change writes over the edges
-// that any pending change adds: as long as a is pending, b writes T as well,
-// and b and c conflict. Beyond 4,096 upper parts of added edges, all pending
-// changes together, it falls back to pairs: the gate is enough.
 //
 // # Worked example
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/synth"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // large is an analyzer of a generated graph: a target for each node, files
@@ -92,7 +93,7 @@ func patchOf(g *synth.Graph, c *synth.Change) *conflict.Patch {
 // by components only where there is a cycle.
 func TestLargeGraphs(t *testing.T) {
 	g := synth.New(6_000, 36_000, 7)
-	s, tree := queue.Analysis{Unowned: queue.UnownedTarget}, conflicttest.New(nil)
+	s, tree := config.Analysis{Unowned: config.UnownedTarget}, conflicttest.New(nil)
 	for _, cyclic := range []bool{false, true} {
 		a := &large{graph: wholeOf(g)}
 		if cyclic { // two units, one of which most depend on
@@ -132,7 +133,7 @@ func TestWideGraphs(t *testing.T) {
 	for i := range 5_000 {
 		a.graph.Targets = append(a.graph.Targets, target(i, "before"))
 	}
-	s, tree := queue.Analysis{Unowned: queue.UnownedTarget}, conflicttest.New(nil)
+	s, tree := config.Analysis{Unowned: config.UnownedTarget}, conflicttest.New(nil)
 	main := mustAdvance(t, a, s, nil, tree, nil)
 	a.next = &conflict.Patch{Memo: 1}
 	for i := range 5 { // of which half of all the others depend
@@ -174,7 +175,7 @@ func patched(g *conflict.Graph, p *conflict.Patch) *conflict.Graph {
 func BenchmarkEngine(b *testing.B) {
 	g := synth.New(1_000_000, 6_400_000, 1)
 	a := &large{graph: wholeOf(g)}
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	tree := conflicttest.New(nil)
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -6,14 +6,16 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The worked example of the package's documentation.
 func Example() {
-	settings := queue.Analysis{
-		Areas:  []queue.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}},
+	settings := config.Analysis{
+		Areas:  []config.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}},
 		Ignore: []string{"docs/**"},
 	}
 	analyzer, err := paths.New(settings.Areas)
@@ -31,7 +33,7 @@ func Example() {
 	tree := conflicttest.New(map[string]string{"api/api.go": "", "web/web.go": "", "docs/intro.md": "", ".gitattributes": ""})
 	main := snapshot(tree)
 
-	pending := conflict.NewIndex()
+	pending := index.New()
 	for id, file := range map[queue.ChangeID]string{"1": "api/api.go", "2": "web/web.go", "3": "docs/intro.md", "4": ".gitattributes"} {
 		pending.Put(id, conflict.FootprintOf(main, snapshot(tree.With(file, "new")), "main"))
 	}
@@ -40,7 +42,7 @@ func Example() {
 	}
 
 	one := tree.With("api/api.go", "new")
-	steps := []queue.Step{{Name: "unit", Scope: queue.ScopeTargets}}
+	steps := []config.Step{{Name: "unit", Scope: config.ScopeTargets}}
 	for _, k := range conflict.Keys(snapshot(one), snapshot(one.With("web/web.go", "new")), steps, steps) {
 		fmt.Println("verify", k.Target)
 	}

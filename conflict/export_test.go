@@ -24,18 +24,5 @@ func HashAgain(s *Snapshot, targets []Target) func() bool {
 	}
 }
 
-// NewIndexWith returns an index that takes a set of so many names for large,
-// looks for small sets in a list of so many names for each of them, and leaves
-// the overlay out above so many hubs.
-func NewIndexWith(dense, sets, hubs int) *Index {
-	return newIndex(limits{dense: dense, sets: sets, hubs: hubs})
-}
-
-// MaxHubs is the limit of NewIndex.
-const MaxHubs = maxHubs
-
-// IndexSize returns how many names, slots and hubs an index has room for.
-func (x *Index) IndexSize() (names, slots, hubs int) { return x.names.Len(), len(x.parts), x.hubs }
-
 // Names returns how many names the family of a snapshot has numbers for.
 func Names(s *Snapshot) int { return len(s.names.all()) }

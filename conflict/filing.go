@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // filing is where the files of a snapshot are, for who follows the tree. It
@@ -34,7 +34,7 @@ func (f *filing) size() int {
 type refiling struct {
 	*filing
 	inputs  []inputs
-	s       *queue.Analysis
+	s       *config.Analysis
 	claimed map[string]int32 // new counts
 	entries map[string]Entry // of files that are as they were, where known
 	names   map[string][]string
@@ -42,7 +42,7 @@ type refiling struct {
 	came    map[string]Entry // unowned now
 }
 
-func (f *filing) edit(s *queue.Analysis) *refiling {
+func (f *filing) edit(s *config.Analysis) *refiling {
 	return &refiling{filing: f, inputs: f.inputs, s: s, claimed: map[string]int32{}, entries: map[string]Entry{},
 		names: map[string][]string{}, came: map[string]Entry{}}
 }
@@ -87,7 +87,7 @@ func (r *refiling) move(files []FileChange) bool {
 		}
 		from, to := r.place(path, c.From, r.claims.get(path) > 0), r.place(path, c.To, now > 0)
 		if from == inUnowned || to == inUnowned {
-			if r.s.Unowned != queue.UnownedTarget {
+			if r.s.Unowned != config.UnownedTarget {
 				return false
 			}
 			if from == inUnowned {

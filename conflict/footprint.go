@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// maxWitnesses is how many names a conflict gives to people who ask why.
-const maxWitnesses = 5
+// MaxWitnesses is how many names a conflict gives as its reason.
+const MaxWitnesses = 5
 
 // FootprintOf returns what a change can influence and what it newly depends
 // on: the difference between main and the tree of main with the change.
@@ -47,11 +47,11 @@ func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footpr
 	return f
 }
 
-// changedFiles returns the names of up to maxWitnesses definition nodes for
+// changedFiles returns the names of up to MaxWitnesses definition nodes for
 // files that only one of two sorted lists has as they are there.
 func changedFiles(from, to []Entry) []string {
 	var names []string
-	for len(names) < maxWitnesses && (len(from) > 0 || len(to) > 0) {
+	for len(names) < MaxWitnesses && (len(from) > 0 || len(to) > 0) {
 		switch {
 		case len(to) == 0 || len(from) > 0 && from[0].Path < to[0].Path:
 			names = append(names, DefinitionPrefix+from[0].Path)

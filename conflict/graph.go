@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Analyzer turns a tree into a target graph. It is a pure function of the
@@ -77,7 +78,7 @@ func definitional(name string) bool {
 
 // reserved reports whether an analyzer may not give this name to a target.
 func reserved(name string) bool {
-	return name == "" || name == queue.TargetTree || name == queue.TargetUnowned || definitional(name) || isInputs(name)
+	return name == "" || name == config.TargetTree || name == config.TargetUnowned || definitional(name) || isInputs(name)
 }
 
 // check refuses a graph that breaks the rules of Graph.

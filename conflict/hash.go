@@ -86,25 +86,6 @@ func canonical(list []Entry) []Entry {
 	return compact(list)
 }
 
-// canonicalNames returns the names sorted and without repetitions.
-func canonicalNames(list []string) []string {
-	if increasing(list) {
-		return list
-	}
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func increasing(list []string) bool {
-	for i := 1; i < len(list); i++ {
-		if list[i-1] >= list[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // compact is slices.Compact that leaves its argument as it is.
 func compact[E comparable](list []E) []E {
 	for i := 1; i < len(list); i++ {

@@ -9,6 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 func graphOf(targets ...conflict.Target) *conflict.Graph { return &conflict.Graph{Targets: targets} }
@@ -57,10 +59,10 @@ func TestHashMovesWithEverything(t *testing.T) {
 	note("a dependency's content", graphSnapshot(t, graphOf(full, conflict.Target{Name: "u", Attrs: "b"})))
 	note("salt", graphSnapshot(t, &conflict.Graph{Targets: base.Targets, Salt: []string{"go 1.22"}}))
 	none := conflicttest.New(nil)
-	note("analyzer", mustAnalyze(t, fixed{id: "fixed/2", graph: base}, queue.Analysis{}, none))
-	for what, s := range map[string]queue.Analysis{
-		"policy": {Unowned: queue.UnownedTarget}, "ignore": {Ignore: []string{"x"}}, "barrier": {Barrier: []string{"x"}},
-		"area": {Areas: []queue.Area{{Name: "x"}}}, "needs": {Areas: []queue.Area{{Name: "x", Needs: []string{"y"}}}},
+	note("analyzer", mustAnalyze(t, fixed{id: "fixed/2", graph: base}, config.Analysis{}, none))
+	for what, s := range map[string]config.Analysis{
+		"policy": {Unowned: config.UnownedTarget}, "ignore": {Ignore: []string{"x"}}, "barrier": {Barrier: []string{"x"}},
+		"area": {Areas: []config.Area{{Name: "x"}}}, "needs": {Areas: []config.Area{{Name: "x", Needs: []string{"y"}}}},
 	} {
 		note(what, mustAnalyze(t, fixed{id: "fixed/1", graph: base}, s, none))
 	}
@@ -89,9 +91,9 @@ func TestUnreachableClaimsAreUnowned(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"lib/x": "1"})
 	files, _ := tree.Files(t.Context())
 	lib := conflict.Target{Name: "lib", Internal: true, Sources: files}
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	alone := mustAnalyze(t, fixed{id: "f", graph: graphOf(lib)}, s, tree)
-	if len(alone.Targets()) != 1 || alone.Targets()[0].Target != queue.TargetUnowned {
+	if len(alone.Targets()) != 1 || alone.Targets()[0].Target != config.TargetUnowned {
 		t.Errorf("targets of a lonely library: %v", alone.Targets())
 	}
 	used := mustAnalyze(t, fixed{id: "f", graph: graphOf(lib, conflict.Target{Name: "app", Deps: []string{"lib"}})}, s, tree)
@@ -103,7 +105,7 @@ func TestUnreachableClaimsAreUnowned(t *testing.T) {
 // layers is a graph of n targets with three dependencies and two files each.
 func layers(n int) *conflict.Graph {
 	g := &conflict.Graph{Targets: make([]conflict.Target, n)}
-	name := func(i int) string { return "./services/area/package" + string(queue.DigestOf(string(rune(i)))[:8]) }
+	name := func(i int) string { return "./services/area/package" + string(digest.Of(string(rune(i)))[:8]) }
 	for i := range n {
 		t := &g.Targets[i]
 		t.Name = name(i)
@@ -113,7 +115,7 @@ func layers(n int) *conflict.Graph {
 			}
 		}
 		for _, f := range []string{"/a.go", "/b.go"} {
-			t.Sources = append(t.Sources, conflict.Entry{Path: t.Name + f, Mode: "100644", OID: string(queue.DigestOf(t.Name, f)[:40])})
+			t.Sources = append(t.Sources, conflict.Entry{Path: t.Name + f, Mode: "100644", OID: string(digest.Of(t.Name, f)[:40])})
 		}
 	}
 	return g
@@ -124,7 +126,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	tree := conflicttest.New(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		mustAnalyze(b, fixed{id: "f", graph: g}, queue.Analysis{}, tree)
+		mustAnalyze(b, fixed{id: "f", graph: g}, config.Analysis{}, tree)
 	}
 }
 

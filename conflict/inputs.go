@@ -8,7 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // rule is one entry of `inputs`: files that targets read without that the
@@ -17,7 +17,7 @@ import (
 // and takes none out of any: the files stay ignored, unowned or another
 // target's for everybody else.
 type rule struct {
-	queue.Inputs
+	config.Inputs
 	node string
 	part string // of several analyzers the one whose targets it names; "": all of them
 }
@@ -29,7 +29,7 @@ func isInputs(name string) bool {
 
 // rulesOf returns the rules of the settings, those of several analyzers after
 // those of all.
-func rulesOf(s *queue.Analysis) []rule {
+func rulesOf(s *config.Analysis) []rule {
 	var rules []rule
 	for i, in := range s.Inputs {
 		rules = append(rules, rule{Inputs: in, node: fmt.Sprintf("analysis.inputs[%d]", i)})
@@ -45,7 +45,7 @@ func rulesOf(s *queue.Analysis) []rule {
 // names reports whether the rule is for a target.
 func (r *rule) names(target string) bool {
 	if r.part != "" {
-		inner, ok := strings.CutPrefix(target, queue.TargetOf(r.part, ""))
+		inner, ok := strings.CutPrefix(target, config.TargetOf(r.part, ""))
 		if !ok {
 			return false
 		}

@@ -11,32 +11,34 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/several"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-func reading(targets, files string) queue.Inputs {
-	return queue.Inputs{Targets: []string{targets}, Files: []string{files}}
+func reading(targets, files string) config.Inputs {
+	return config.Inputs{Targets: []string{targets}, Files: []string{files}}
 }
 
 func TestWhatADeclaredInputAffects(t *testing.T) {
 	both := []string{"x", "y"}
 	for name, tt := range map[string]struct {
-		s    queue.Analysis
+		s    config.Analysis
 		path string
 		want []string
 	}{
-		"an ignored file":                    {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("x", "docs/*.md")}}, "docs/index.md", []string{"x"}},
-		"a file that is not there yet":       {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("x", "docs/*.md")}}, "docs/new.md", []string{"x"}},
-		"another target's file":              {queue.Analysis{Inputs: []queue.Inputs{reading("y", "x/readme.md")}}, "x/readme.md", both},
-		"nobody's stays in every hash":       {queue.Analysis{Inputs: []queue.Inputs{reading("y", "Makefile")}}, "Makefile", both},
-		"nobody's stays in its target":       {queue.Analysis{Unowned: queue.UnownedTarget, Inputs: []queue.Inputs{reading("y", "Makefile")}}, "Makefile", []string{queue.TargetUnowned, "y"}},
-		"what another rule leaves out":       {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("x", "docs/*.txt")}}, "docs/index.md", nil},
-		"a rule for nobody":                  {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("z", "docs/**")}}, "docs/index.md", nil},
-		"a rule for all":                     {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("**", "docs/**")}}, "docs/index.md", both},
-		"a rule with a dot":                  {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("./[x]", "docs/**")}}, "docs/index.md", []string{"x"}},
-		"two rules for one":                  {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("x", "Makefile"), reading("x", "docs/**")}}, "docs/index.md", []string{"x"}},
-		"the rule of another of the targets": {queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{{Targets: []string{"q", "y"}, Files: []string{"a", "docs/**"}}}}, "docs/index.md", []string{"y"}},
+		"an ignored file":                    {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x", "docs/*.md")}}, "docs/index.md", []string{"x"}},
+		"a file that is not there yet":       {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x", "docs/*.md")}}, "docs/new.md", []string{"x"}},
+		"another target's file":              {config.Analysis{Inputs: []config.Inputs{reading("y", "x/readme.md")}}, "x/readme.md", both},
+		"nobody's stays in every hash":       {config.Analysis{Inputs: []config.Inputs{reading("y", "Makefile")}}, "Makefile", both},
+		"nobody's stays in its target":       {config.Analysis{Unowned: config.UnownedTarget, Inputs: []config.Inputs{reading("y", "Makefile")}}, "Makefile", []string{config.TargetUnowned, "y"}},
+		"what another rule leaves out":       {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x", "docs/*.txt")}}, "docs/index.md", nil},
+		"a rule for nobody":                  {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("z", "docs/**")}}, "docs/index.md", nil},
+		"a rule for all":                     {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("**", "docs/**")}}, "docs/index.md", both},
+		"a rule with a dot":                  {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("./[x]", "docs/**")}}, "docs/index.md", []string{"x"}},
+		"two rules for one":                  {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x", "Makefile"), reading("x", "docs/**")}}, "docs/index.md", []string{"x"}},
+		"the rule of another of the targets": {config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{{Targets: []string{"q", "y"}, Files: []string{"a", "docs/**"}}}}, "docs/index.md", []string{"y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			base := conflicttest.New(repository)
@@ -63,8 +65,8 @@ func TestDeclaredInputsOfOneOfSeveral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := queue.Analysis{Ignore: []string{"docs/**"}, Analyzers: []queue.SubAnalysis{
-		{Name: "one", Inputs: []queue.Inputs{reading("x", "docs/index.md")}}, {Name: "two", Inputs: []queue.Inputs{reading("two:x", "docs/index.md")}}}}
+	s := config.Analysis{Ignore: []string{"docs/**"}, Analyzers: []config.SubAnalysis{
+		{Name: "one", Inputs: []config.Inputs{reading("x", "docs/index.md")}}, {Name: "two", Inputs: []config.Inputs{reading("two:x", "docs/index.md")}}}}
 	base := conflicttest.New(repository)
 	f := conflict.FootprintOf(mustAnalyze(t, a, s, base), mustAnalyze(t, a, s, base.With("docs/index.md", "more")), "m")
 	if d := cmp.Diff([]string{"one:x"}, f.Affected); d != "" {
@@ -78,10 +80,10 @@ func TestDeclaredInputsOfOneOfSeveral(t *testing.T) {
 // TestDeclaredInputsConflict holds that a change to a declared file conflicts
 // with one to a target that reads it, and with one that adds such a target.
 func TestDeclaredInputsConflict(t *testing.T) {
-	s := queue.Analysis{Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("x*", "docs/**")}}
+	s := config.Analysis{Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("x*", "docs/**")}}
 	base := conflicttest.New(repository)
 	main := mustAnalyze(t, folders{}, s, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	for id, tree := range map[queue.ChangeID]*conflicttest.Tree{
 		"docs": base.With("docs/index.md", "more"), "x": base.With("x/code", ""), "new": base.With("x2/target", ""), "y": base.With("y/code", ""),
 	} {
@@ -95,7 +97,7 @@ func TestDeclaredInputsConflict(t *testing.T) {
 }
 
 func TestDeclaredInputsAreExplained(t *testing.T) {
-	s := queue.Analysis{Ignore: []string{"docs/**", "*.md"}, Inputs: []queue.Inputs{reading("x", "docs/**"), reading("nobody", "top.md")}}
+	s := config.Analysis{Ignore: []string{"docs/**", "*.md"}, Inputs: []config.Inputs{reading("x", "docs/**"), reading("nobody", "top.md")}}
 	base := conflicttest.New(repository).With("top.md", "")
 	from, to := mustDescribe(t, folders{}, s, base), mustDescribe(t, folders{}, s, base.With("docs/index.md", "more"))
 	want := &conflict.Cause{Kind: conflict.CauseFile, Through: []string{"x", "analysis.inputs[0]"}, Path: "docs/index.md", Mark: "changed"}
@@ -119,14 +121,14 @@ func TestInputsOfAnAnalyzerAreRefused(t *testing.T) {
 	if s := graphSnapshot(t, g); s.Unknown != `the target name "analysis.inputs[0]" is reserved` {
 		t.Errorf("unknown %q", s.Unknown)
 	}
-	for _, s := range []queue.Analysis{{Inputs: []queue.Inputs{reading("[", "x")}}, {Inputs: []queue.Inputs{reading("x", "[")}}} {
+	for _, s := range []config.Analysis{{Inputs: []config.Inputs{reading("[", "x")}}, {Inputs: []config.Inputs{reading("x", "[")}}} {
 		if snap := mustAnalyze(t, folders{}, s, conflicttest.New(repository)); snap.Unknown == "" {
 			t.Errorf("%+v is not refused", s)
 		}
 	}
 }
 
-func mustDescribe(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Analysis, tree conflict.Tree) *conflict.Description {
+func mustDescribe(t interface{ Fatal(...any) }, a conflict.Analyzer, s config.Analysis, tree conflict.Tree) *conflict.Description {
 	d, err := conflict.Describe(context.Background(), a, s, tree)
 	if err != nil {
 		t.Fatal(err)
@@ -135,12 +137,12 @@ func mustDescribe(t interface{ Fatal(...any) }, a conflict.Analyzer, s queue.Ana
 }
 
 // drawInputs draws rules for the targets of small and of Words.
-func drawInputs(t *rapid.T) (list []queue.Inputs) {
+func drawInputs(t *rapid.T) (list []config.Inputs) {
 	globs := func(label string, of ...string) []string {
 		return rapid.SliceOfN(rapid.SampledFrom(of), 1, 2).Draw(t, label)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "rules") {
-		list = append(list, queue.Inputs{Targets: globs("targets", "a", "b", "[cd]", "a/*", "**", "none"),
+		list = append(list, config.Inputs{Targets: globs("targets", "a", "b", "[cd]", "a/*", "**", "none"),
 			Files: globs("files", "**/*.md", "a/**", "b/f", "docs/**", "x/*", "README", "**", "none")})
 	}
 	return list
@@ -153,7 +155,7 @@ func TestFilesOfATarget(t *testing.T) {
 	declared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		d := conflicttest.Drawer{Pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }}
-		p := places[rapid.SampledFrom([]queue.Unowned{queue.UnownedAll, queue.UnownedTarget}).Draw(t, "unowned")]
+		p := places[rapid.SampledFrom([]config.Unowned{config.UnownedAll, config.UnownedTarget}).Draw(t, "unowned")]
 		files := d.Tree()
 		s := p.Settings()
 		s.Inputs = drawInputs(t)
@@ -196,7 +198,7 @@ func TestDeclaredInputsShare(t *testing.T) {
 		files[fmt.Sprintf("docs/d%03d/f%d.md", i/10, i)] = ""
 	}
 	tree := conflicttest.New(files)
-	a, s := &small{}, queue.Analysis{Unowned: queue.UnownedTarget, Ignore: []string{"docs/**"}, Inputs: []queue.Inputs{reading("a", "docs/**")}}
+	a, s := &small{}, config.Analysis{Unowned: config.UnownedTarget, Ignore: []string{"docs/**"}, Inputs: []config.Inputs{reading("a", "docs/**")}}
 	near := mustAdvance(t, a, s, nil, tree, nil)
 	next := tree.With("docs/d100/new.md", "").Without("docs/d200")
 	snap := mustAdvance(t, a, s, near, next, conflicttest.Changes(tree, next))

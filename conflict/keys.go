@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Keys returns what a commit asks to be verified that its parent does not: the
 // keys of the commit under its own steps without those of the parent under the
 // parent's, in the order of the steps and then of the targets' names. Without
 // a parent (nil) they are all keys of the commit.
-func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key {
+func Keys(parent, commit *Snapshot, parentSteps, steps []config.Step) []queue.Key {
 	if parent == nil {
 		parentSteps = nil
 	}
@@ -19,7 +20,7 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key
 		had[s.Digest()] = true
 	}
 	var all, changed []queue.TargetHash
-	if slices.ContainsFunc(steps, func(s queue.Step) bool { return !had[s.Digest()] }) {
+	if slices.ContainsFunc(steps, func(s config.Step) bool { return !had[s.Digest()] }) {
 		all = commit.Targets()
 	}
 	if len(had) > 0 {
@@ -28,13 +29,13 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []queue.Step) []queue.Key
 	var keys []queue.Key
 	for _, s := range steps {
 		if !had[s.Digest()] {
-			keys = append(keys, s.Keys(commit.Tree, all)...)
+			keys = append(keys, queue.KeysOf(s, commit.Tree, all)...)
 			continue
 		}
-		if s.Scope == queue.ScopeRepository && parent.Tree == commit.Tree {
+		if s.Scope == config.ScopeRepository && parent.Tree == commit.Tree {
 			continue
 		}
-		keys = append(keys, s.Keys(commit.Tree, changed)...)
+		keys = append(keys, queue.KeysOf(s, commit.Tree, changed)...)
 	}
 	return keys
 }

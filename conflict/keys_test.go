@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // What stops the third of three changes at the gate: its target at a hash that
@@ -47,10 +48,10 @@ func TestGone(t *testing.T) {
 
 func TestKeysFollowTheSteps(t *testing.T) {
 	s := snapshotOf(t, state{"T": {0, nil}})
-	race := []queue.Step{{Name: "unit", Run: "test -race {targets}", Scope: queue.ScopeTargets}}
-	whole := []queue.Step{{Name: "lint", Scope: queue.ScopeRepository}}
+	race := []config.Step{{Name: "unit", Run: "test -race {targets}", Scope: config.ScopeTargets}}
+	whole := []config.Step{{Name: "lint", Scope: config.ScopeRepository}}
 	for name, tt := range map[string]struct {
-		before, after []queue.Step
+		before, after []config.Step
 		want          int
 	}{
 		"the same":     {unit, unit, 0},
@@ -65,7 +66,7 @@ func TestKeysFollowTheSteps(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := conflict.Keys(s, snapshotOf(t, state{"T": {0, nil}, "new": {}}), whole, whole); len(got) != 1 || got[0].Target != queue.TargetTree {
+	if got := conflict.Keys(s, snapshotOf(t, state{"T": {0, nil}, "new": {}}), whole, whole); len(got) != 1 || got[0].Target != config.TargetTree {
 		t.Errorf("a new tree asks for %v", got)
 	}
 }

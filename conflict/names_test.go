@@ -6,14 +6,14 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A branch that is followed for months has many names that are no more. They do
 // not stay for ever.
 func TestAdvanceForgetsNames(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"a/BUILD": "", "b/BUILD": "dep a\n"})
-	a, s := &small{}, queue.Analysis{Unowned: queue.UnownedTarget}
+	a, s := &small{}, config.Analysis{Unowned: config.UnownedTarget}
 	at := mustAdvance(t, a, s, nil, tree, nil)
 	a.whole = 0
 	most := 0
@@ -41,7 +41,7 @@ func TestAdvanceForgetsNames(t *testing.T) {
 // are compared with it.
 func TestComparingAddsNoNames(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"a/BUILD": "", "b/BUILD": "dep a\n"})
-	a, s := &small{}, queue.Analysis{Unowned: queue.UnownedTarget}
+	a, s := &small{}, config.Analysis{Unowned: config.UnownedTarget}
 	main := mustAdvance(t, a, s, nil, tree, nil)
 	before := conflict.Names(main)
 	for i := range 10 {

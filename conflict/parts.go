@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // parts says where each file of a tree is hashed.
@@ -28,7 +28,7 @@ const (
 )
 
 // placeOf says where a file is hashed. extra are the analyzer's barrier files.
-func placeOf(s *queue.Analysis, file string, extra map[string]bool, claimed bool) spot {
+func placeOf(s *config.Analysis, file string, extra map[string]bool, claimed bool) spot {
 	switch {
 	case extra[file] || builtinBarrier(file) || matches(s.Barrier, file):
 		return inBarrier
@@ -41,7 +41,7 @@ func placeOf(s *queue.Analysis, file string, extra map[string]bool, claimed bool
 }
 
 // partition sorts the files.
-func partition(s *queue.Analysis, extra map[string]bool, claims map[string]int32, files []Entry) parts {
+func partition(s *config.Analysis, extra map[string]bool, claims map[string]int32, files []Entry) parts {
 	var p parts
 	for _, e := range files {
 		switch placeOf(s, e.Path, extra, claims[e.Path] > 0) {

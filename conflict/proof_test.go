@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -253,7 +254,7 @@ func TestClosedFormAndEquation6(t *testing.T) {
 		i, j := randomEdit(r, main), randomEdit(r, main)
 		base, one, two := snapshotOf(t, main), snapshotOf(t, i), snapshotOf(t, j)
 		f, g := conflict.FootprintOf(base, one, "m"), conflict.FootprintOf(base, two, "m")
-		x := conflict.NewIndex()
+		x := index.New()
 		x.Put("i", f)
 		x.Put("j", g)
 		got := x.Conflict("i", "j")
@@ -298,7 +299,7 @@ func TestIndependentOfAllIsIndependentOfTheSet(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
 		main := randomState(r)
 		base := snapshotOf(t, main)
-		x := conflict.NewIndex()
+		x := index.New()
 		var set []state
 		var prints []queue.Footprint
 		for range 6 { // those that are independent of all before them
@@ -358,7 +359,7 @@ func TestThreeChangesByHash(t *testing.T) {
 		main := randomState(r)
 		base := snapshotOf(t, main)
 		a, b, c := randomEdit(r, main), randomEdit(r, main), randomEdit(r, main)
-		without, with := conflict.NewIndex(), conflict.NewIndex()
+		without, with := index.New(), index.New()
 		for id, s := range map[queue.ChangeID]state{"a": a, "b": b, "c": c} {
 			f := conflict.FootprintOf(base, snapshotOf(t, s), "m")
 			if with.Put(id, f); id != "a" {

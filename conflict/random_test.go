@@ -10,7 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // state is a graph in the model of the paper: what each target is by itself,
@@ -60,14 +63,14 @@ func drawState(t *rapid.T) state {
 type stateTree struct{ s state }
 
 func (t stateTree) ID() queue.TreeID {
-	return queue.TreeID(queue.DigestOf(fmt.Sprint(t.s)))
+	return queue.TreeID(digest.Of(fmt.Sprint(t.s)))
 }
 func (t stateTree) Files(context.Context) ([]conflict.Entry, error) { return nil, nil }
 func (t stateTree) Blob(context.Context, string) ([]byte, error)    { return nil, nil }
 func (t stateTree) Graph(context.Context, conflict.Tree) (*conflict.Graph, error) {
 	g := &conflict.Graph{}
 	for name, r := range t.s {
-		g.Targets = append(g.Targets, conflict.Target{Name: name, Attrs: queue.DigestOf(fmt.Sprint(r.own)), Deps: r.deps})
+		g.Targets = append(g.Targets, conflict.Target{Name: name, Attrs: digest.Of(fmt.Sprint(r.own)), Deps: r.deps})
 	}
 	return g, nil
 }
@@ -79,7 +82,7 @@ func (stateAnalyzer) ID() string { return "state/1" }
 
 func snapshotOf(t interface{ Fatal(...any) }, s state) *conflict.Snapshot {
 	tree := stateTree{s}
-	snap, err := conflict.Analyze(context.Background(), stateAnalyzer{tree}, queue.Analysis{}, tree)
+	snap, err := conflict.Analyze(context.Background(), stateAnalyzer{tree}, config.Analysis{}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +141,7 @@ func TestClosedFormIsTheUnionGraph(t *testing.T) {
 		main := drawState(t)
 		i, j := main.edit(t, "i"), main.edit(t, "j")
 		base := snapshotOf(t, main)
-		x := conflict.NewIndex()
+		x := index.New()
 		x.Put("i", conflict.FootprintOf(base, snapshotOf(t, i), "m"))
 		x.Put("j", conflict.FootprintOf(base, snapshotOf(t, j), "m"))
 
@@ -158,10 +161,10 @@ func TestClosedFormIsTheUnionGraph(t *testing.T) {
 // verified every key of the change.
 func TestKeysOfTheParentAndNewOnesAreAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		steps := func(label string) []queue.Step {
-			all := []queue.Step{{Name: "a", Scope: queue.ScopeTargets}, {Name: "b", Scope: queue.ScopeTargets},
-				{Name: "whole", Scope: queue.ScopeRepository}}
-			return slices.DeleteFunc(all, func(queue.Step) bool { return rapid.Bool().Draw(t, label) })
+		steps := func(label string) []config.Step {
+			all := []config.Step{{Name: "a", Scope: config.ScopeTargets}, {Name: "b", Scope: config.ScopeTargets},
+				{Name: "whole", Scope: config.ScopeRepository}}
+			return slices.DeleteFunc(all, func(config.Step) bool { return rapid.Bool().Draw(t, label) })
 		}
 		main := drawState(t)
 		parent, commit := snapshotOf(t, main), snapshotOf(t, main.edit(t, "change"))

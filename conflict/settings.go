@@ -7,20 +7,20 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Validate reports what is wrong with the settings that hold for every
 // analyzer, naming the field.
-func Validate(s queue.Analysis) error {
+func Validate(s config.Analysis) error {
 	switch s.Unowned {
-	case "", queue.UnownedAll, queue.UnownedTarget:
-	case queue.UnownedIgnore:
+	case "", config.UnownedAll, config.UnownedTarget:
+	case config.UnownedIgnore:
 		if len(s.Ignore) == 0 {
 			return fmt.Errorf("analysis.unowned: %q needs globs in analysis.ignore: nothing is left out that is not written down", s.Unowned)
 		}
 	default:
-		return fmt.Errorf("analysis.unowned: %q is none of %q, %q and %q", s.Unowned, queue.UnownedAll, queue.UnownedTarget, queue.UnownedIgnore)
+		return fmt.Errorf("analysis.unowned: %q is none of %q, %q and %q", s.Unowned, config.UnownedAll, config.UnownedTarget, config.UnownedIgnore)
 	}
 	if err := validGlobs("analysis.ignore", s.Ignore); err != nil {
 		return err
@@ -50,7 +50,7 @@ func validGlobs(field string, globs []string) error {
 
 // settingsSum digests the settings, so that hashes made under different ones
 // never meet. Order counts; it costs a rebuild to shuffle globs.
-func settingsSum(id string, s queue.Analysis) sum {
+func settingsSum(id string, s config.Analysis) sum {
 	var f framer
 	f.reset("settings2").text(id).text(string(s.Unowned)).texts(s.Ignore).texts(s.Barrier)
 	f.count(len(s.Areas))
@@ -68,7 +68,7 @@ func settingsSum(id string, s queue.Analysis) sum {
 // and the definition of the builds.
 func builtinBarrier(file string) bool {
 	switch file {
-	case queue.ConfigPath, ".gitlab-ci.yml", ".gitmodules":
+	case config.Path, ".gitlab-ci.yml", ".gitmodules":
 		return true
 	}
 	return path.Base(file) == ".gitattributes" ||

@@ -8,7 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Whoever keeps snapshots counts their bytes, so files that a target owns count too:
@@ -19,7 +19,7 @@ func TestSizeIsWhatASnapshotTakes(t *testing.T) {
 		files[fmt.Sprintf("a/some/longer/path/of/a/file/%04d", i)] = ""
 	}
 	tree := conflicttest.New(files)
-	a, s := &flat{}, queue.Analysis{}
+	a, s := &flat{}, config.Analysis{}
 	heap := func() int {
 		runtime.GC()
 		var m runtime.MemStats

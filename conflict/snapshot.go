@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Snapshot is what the queue needs of one tree. It does not change once it is
@@ -52,7 +53,7 @@ type Snapshot struct {
 // wholeTree is the snapshot of a tree without a graph.
 func wholeTree(tree queue.TreeID, id, unknown string) *Snapshot {
 	s := &Snapshot{Tree: tree, Analyzer: id, Unknown: unknown, whole: true, live: 1,
-		names: newNumbers([]string{queue.TargetTree})}
+		names: newNumbers([]string{config.TargetTree})}
 	var f framer
 	recs, sums := blank[*record](1), blank[sum](1)
 	recs.set(0, &record{})

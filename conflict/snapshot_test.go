@@ -12,6 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // fixed is an analyzer that gives the same graph for every tree, or the files
@@ -51,7 +53,7 @@ func (folders) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, err
 	return g, nil
 }
 
-func mustAnalyze(t testing.TB, a conflict.Analyzer, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, a conflict.Analyzer, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(context.Background(), a, s, tree)
 	if err != nil {
@@ -62,7 +64,7 @@ func mustAnalyze(t testing.TB, a conflict.Analyzer, s queue.Analysis, tree confl
 
 func graphSnapshot(t testing.TB, g *conflict.Graph) *conflict.Snapshot {
 	t.Helper()
-	return mustAnalyze(t, fixed{id: "fixed/1", graph: g}, queue.Analysis{}, conflicttest.New(nil))
+	return mustAnalyze(t, fixed{id: "fixed/1", graph: g}, config.Analysis{}, conflicttest.New(nil))
 }
 
 func hashOf(t testing.TB, s *conflict.Snapshot, target string) queue.Digest {
@@ -92,15 +94,15 @@ var repository = map[string]string{
 	"toolchain/version":        "1\n",
 }
 
-var unit = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets}}
+var unit = []config.Step{{Name: "unit", Run: "test {targets}", Scope: config.ScopeTargets}}
 
 func TestEveryFileIsInAKeyOrIgnored(t *testing.T) {
 	base := conflicttest.New(repository)
-	for _, s := range []queue.Analysis{
+	for _, s := range []config.Analysis{
 		{},
-		{Unowned: queue.UnownedIgnore, Ignore: []string{"docs/**"}},
-		{Unowned: queue.UnownedAll},
-		{Unowned: queue.UnownedTarget, Ignore: []string{"docs/**", "**/*.md"}, Barrier: []string{"toolchain/**"}},
+		{Unowned: config.UnownedIgnore, Ignore: []string{"docs/**"}},
+		{Unowned: config.UnownedAll},
+		{Unowned: config.UnownedTarget, Ignore: []string{"docs/**", "**/*.md"}, Barrier: []string{"toolchain/**"}},
 		{Ignore: []string{"**"}},
 	} {
 		main := mustAnalyze(t, folders{}, s, base)
@@ -129,14 +131,14 @@ func TestEveryFileIsInAKeyOrIgnored(t *testing.T) {
 }
 
 func TestBarrierFiles(t *testing.T) {
-	s := queue.Analysis{Unowned: queue.UnownedTarget, Barrier: []string{"toolchain/**"}}
+	s := config.Analysis{Unowned: config.UnownedTarget, Barrier: []string{"toolchain/**"}}
 	base := conflicttest.New(repository)
 	main := mustAnalyze(t, folders{}, s, base)
 	for _, path := range []string{".submitqueue.yml", ".gitattributes", ".gitmodules", ".github/workflows/ci.yml",
 		".gitlab-ci.yml", "toolchain/version", "x/.gitattributes", ".github/workflows/new.yml"} {
 		f := conflict.FootprintOf(main, mustAnalyze(t, folders{}, s, base.With(path, "new")), "m")
 		want := queue.Footprint{Main: "m", Analyzer: "folders/1", All: true, Write: []string{"def:" + path},
-			Affected: []string{queue.TargetUnowned, "x", "y"}}
+			Affected: []string{config.TargetUnowned, "x", "y"}}
 		if d := cmp.Diff(want, f); d != "" {
 			t.Errorf("%s: %s", path, d)
 		}
@@ -148,7 +150,7 @@ func TestBarrierFiles(t *testing.T) {
 }
 
 func TestFootprintOfAPlainChange(t *testing.T) {
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	base := conflicttest.New(repository)
 	main := mustAnalyze(t, folders{}, s, base)
 	if f := conflict.FootprintOf(main, main, "m"); f.All || len(f.Write) > 0 {
@@ -161,7 +163,7 @@ func TestFootprintOfAPlainChange(t *testing.T) {
 		t.Error(d)
 	}
 	f = conflict.FootprintOf(main, mustAnalyze(t, folders{}, s, base.With("Makefile", "new")), "m")
-	want = queue.Footprint{Main: "m", Analyzer: "folders/1", Affected: []string{queue.TargetUnowned}, Write: []string{queue.TargetUnowned}}
+	want = queue.Footprint{Main: "m", Analyzer: "folders/1", Affected: []string{config.TargetUnowned}, Write: []string{config.TargetUnowned}}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
 	}
@@ -176,7 +178,7 @@ func TestAddedEdges(t *testing.T) {
 		return &conflict.Graph{Targets: []conflict.Target{
 			{Name: "top", Deps: []string{"mid"}}, {Name: "mid", Deps: []string{"low"}}, {Name: "low", Deps: lowDeps},
 			{Name: "util"}, {Name: "log"},
-		}, Definitions: []conflict.Definition{{Name: "def:low", Digest: queue.DigestOf(lowDeps...)}}}
+		}, Definitions: []conflict.Definition{{Name: "def:low", Digest: digest.Of(lowDeps...)}}}
 	}
 	f := conflict.FootprintOf(graphSnapshot(t, graph()), graphSnapshot(t, graph("util", "log", "phantom")), "m")
 	up := []string{"low", "mid", "top"}
@@ -199,20 +201,20 @@ func TestWholeTree(t *testing.T) {
 	tests := []struct {
 		name     string
 		analyzer conflict.Analyzer
-		settings queue.Analysis
+		settings config.Analysis
 		unknown  string
 	}{
-		{"no analyzer", nil, queue.Analysis{}, ""},
-		{"no graph by design", fixed{id: "f"}, queue.Analysis{}, ""},
-		{"an error", fixed{id: "f", err: broken}, queue.Analysis{}, "syntax error"},
-		{"a name twice", fixed{id: "f", graph: twice}, queue.Analysis{}, `two targets are named "a"`},
-		{"a reserved name", fixed{id: "f", graph: &conflict.Graph{Targets: []conflict.Target{{Name: "tree"}}}}, queue.Analysis{}, `the target name "tree" is reserved`},
-		{"a definition without prefix", fixed{id: "f", graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "x"}}}}, queue.Analysis{}, `the definition node "x" does not begin with "def:"`},
-		{"a definition twice", fixed{id: "f", graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "def:x"}, {Name: "def:x"}}}}, queue.Analysis{}, `two definition nodes are named "def:x"`},
-		{"a bad glob", folders{}, queue.Analysis{Ignore: []string{"a", "[b"}}, `analysis.ignore[1]: "[b" is not a valid glob`},
-		{"a bad barrier", folders{}, queue.Analysis{Barrier: []string{"[b"}}, `analysis.barrier[0]: "[b" is not a valid glob`},
-		{"a bad policy", folders{}, queue.Analysis{Unowned: "none"}, `analysis.unowned: "none" is none of "all", "target" and "ignore"`},
-		{"nothing to ignore", folders{}, queue.Analysis{Unowned: queue.UnownedIgnore}, `analysis.unowned: "ignore" needs globs in analysis.ignore: nothing is left out that is not written down`},
+		{"no analyzer", nil, config.Analysis{}, ""},
+		{"no graph by design", fixed{id: "f"}, config.Analysis{}, ""},
+		{"an error", fixed{id: "f", err: broken}, config.Analysis{}, "syntax error"},
+		{"a name twice", fixed{id: "f", graph: twice}, config.Analysis{}, `two targets are named "a"`},
+		{"a reserved name", fixed{id: "f", graph: &conflict.Graph{Targets: []conflict.Target{{Name: "tree"}}}}, config.Analysis{}, `the target name "tree" is reserved`},
+		{"a definition without prefix", fixed{id: "f", graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "x"}}}}, config.Analysis{}, `the definition node "x" does not begin with "def:"`},
+		{"a definition twice", fixed{id: "f", graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "def:x"}, {Name: "def:x"}}}}, config.Analysis{}, `two definition nodes are named "def:x"`},
+		{"a bad glob", folders{}, config.Analysis{Ignore: []string{"a", "[b"}}, `analysis.ignore[1]: "[b" is not a valid glob`},
+		{"a bad barrier", folders{}, config.Analysis{Barrier: []string{"[b"}}, `analysis.barrier[0]: "[b" is not a valid glob`},
+		{"a bad policy", folders{}, config.Analysis{Unowned: "none"}, `analysis.unowned: "none" is none of "all", "target" and "ignore"`},
+		{"nothing to ignore", folders{}, config.Analysis{Unowned: config.UnownedIgnore}, `analysis.unowned: "ignore" needs globs in analysis.ignore: nothing is left out that is not written down`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,7 +222,7 @@ func TestWholeTree(t *testing.T) {
 			if snap.Unknown != tt.unknown {
 				t.Errorf("unknown: %q, want %q", snap.Unknown, tt.unknown)
 			}
-			want := []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(tree.ID())}}
+			want := []queue.TargetHash{{Target: config.TargetTree, Hash: queue.Digest(tree.ID())}}
 			if d := cmp.Diff(want, snap.Targets()); d != "" {
 				t.Error(d)
 			}
@@ -230,19 +232,19 @@ func TestWholeTree(t *testing.T) {
 
 func TestFootprintsOfWholeTrees(t *testing.T) {
 	tree := conflicttest.New(repository)
-	a, b := mustAnalyze(t, nil, queue.Analysis{}, tree), mustAnalyze(t, nil, queue.Analysis{}, tree.With("new", ""))
+	a, b := mustAnalyze(t, nil, config.Analysis{}, tree), mustAnalyze(t, nil, config.Analysis{}, tree.With("new", ""))
 	f := conflict.FootprintOf(a, b, "m")
 	if d := cmp.Diff(queue.Footprint{Main: "m", Analyzer: "none/1", Write: []string{"tree"}, Affected: []string{"tree"}}, f); d != "" {
 		t.Error(d)
 	}
-	unknown := mustAnalyze(t, fixed{id: "none/1", err: errors.New("boom")}, queue.Analysis{}, tree.With("new", ""))
+	unknown := mustAnalyze(t, fixed{id: "none/1", err: errors.New("boom")}, config.Analysis{}, tree.With("new", ""))
 	if f := conflict.FootprintOf(a, unknown, "m"); !f.All || f.Unknown != "boom" || !slices.Equal(f.Affected, []string{"tree"}) {
 		t.Errorf("an unknown change: %+v", f)
 	}
 	if f := conflict.FootprintOf(unknown, a, "m"); !f.All || f.Unknown != "main: boom" {
 		t.Errorf("an unknown main: %+v", f)
 	}
-	if f := conflict.FootprintOf(a, mustAnalyze(t, folders{}, queue.Analysis{}, tree), "m"); !f.All || !slices.Equal(f.Affected, []string{"x", "y"}) {
+	if f := conflict.FootprintOf(a, mustAnalyze(t, folders{}, config.Analysis{}, tree), "m"); !f.All || !slices.Equal(f.Affected, []string{"x", "y"}) {
 		t.Errorf("another analyzer: %+v", f)
 	}
 }
@@ -250,19 +252,19 @@ func TestFootprintsOfWholeTrees(t *testing.T) {
 func TestUnreadableTree(t *testing.T) {
 	gone := errors.New("gone")
 	reads := readsBlob{}
-	if _, err := conflict.Analyze(context.Background(), reads, queue.Analysis{}, conflicttest.New(repository).Failing(gone)); !errors.Is(err, gone) {
+	if _, err := conflict.Analyze(context.Background(), reads, config.Analysis{}, conflicttest.New(repository).Failing(gone)); !errors.Is(err, gone) {
 		t.Errorf("a missing blob: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := conflict.Analyze(ctx, nil, queue.Analysis{}, conflicttest.New(repository)); !errors.Is(err, context.Canceled) {
+	if _, err := conflict.Analyze(ctx, nil, config.Analysis{}, conflicttest.New(repository)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 func TestCancelledWhileAnalyzing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := conflict.Analyze(ctx, cancels(cancel), queue.Analysis{}, conflicttest.New(repository)); !errors.Is(err, context.Canceled) {
+	if _, err := conflict.Analyze(ctx, cancels(cancel), config.Analysis{}, conflicttest.New(repository)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // batches is a tree that reads many blobs at once, and counts how often.
@@ -46,7 +46,7 @@ func (r *reader) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, e
 func TestBlobsAreReadAtOnceWhereTheTreeCan(t *testing.T) {
 	tree, calls, r := conflicttest.New(map[string]string{"a": "1", "b": "2"}), 0, &reader{}
 	for _, with := range []conflict.Tree{tree, batches{tree, &calls}} {
-		if _, err := conflict.Analyze(t.Context(), r, queue.Analysis{}, with); err != nil {
+		if _, err := conflict.Analyze(t.Context(), r, config.Analysis{}, with); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff([][]byte{[]byte("1"), []byte("2")}, r.read); d != "" {
@@ -58,7 +58,7 @@ func TestBlobsAreReadAtOnceWhereTheTreeCan(t *testing.T) {
 	}
 	gone := errors.New("gone")
 	for _, with := range []conflict.Tree{tree.Failing(gone), batches{tree.Failing(gone), &calls}} {
-		if _, err := conflict.Analyze(t.Context(), r, queue.Analysis{}, with); !errors.Is(err, gone) {
+		if _, err := conflict.Analyze(t.Context(), r, config.Analysis{}, with); !errors.Is(err, gone) {
 			t.Errorf("what could not be read is taken for a tree without a graph: %v", err)
 		}
 	}

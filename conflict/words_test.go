@@ -8,16 +8,18 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The same on real trees: graphs are read from files, changes edit files, and
 // what is merged is the files. What a target is made of is written out by
 // conflicttest.Contents, without a hash.
 
-var places = map[queue.Unowned]conflicttest.Places{
-	queue.UnownedAll:    {Barrier: []string{"barrier"}, Ignore: []string{"docs/"}, Unowned: queue.UnownedAll},
-	queue.UnownedTarget: {Barrier: []string{"barrier"}, Ignore: []string{"docs/"}, Unowned: queue.UnownedTarget},
+var places = map[config.Unowned]conflicttest.Places{
+	config.UnownedAll:    {Barrier: []string{"barrier"}, Ignore: []string{"docs/"}, Unowned: config.UnownedAll},
+	config.UnownedTarget: {Barrier: []string{"barrier"}, Ignore: []string{"docs/"}, Unowned: config.UnownedTarget},
 }
 
 // words is a drawn tree with its policy.
@@ -30,9 +32,9 @@ type words struct {
 
 func drawWords(t *testing.T, seed, stream int, lean bool) *words {
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
-	w := &words{t: t, d: conflicttest.Drawer{Pick: r.IntN}, Places: places[queue.UnownedAll]}
+	w := &words{t: t, d: conflicttest.Drawer{Pick: r.IntN}, Places: places[config.UnownedAll]}
 	if r.IntN(2) == 0 {
-		w.Places = places[queue.UnownedTarget]
+		w.Places = places[config.UnownedTarget]
 	}
 	w.Lean = lean && r.IntN(2) == 0
 	if r.IntN(2) == 0 {
@@ -126,13 +128,13 @@ func TestEveryFileOfATree(t *testing.T) {
 //
 // There is one exception. A file of two targets that each lose it in another
 // change is nobody's only when both have landed, and then in every hash, or in
-// that of queue.TargetUnowned. TestFileLeftByAllItsOwners shows it.
+// that of config.TargetUnowned. TestFileLeftByAllItsOwners shows it.
 func TestNoConflictNoNewContent(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range rounds(1200) {
 		w := drawWords(t, seed, 6, true)
 		main := w.snapshot(w.files)
-		x := conflict.NewIndex()
+		x := index.New()
 		known := map[string]bool{}
 		learn := func(files map[string]string) {
 			for name, c := range w.Contents(files) {
@@ -191,11 +193,11 @@ func TestNoConflictNoNewContent(t *testing.T) {
 // leaves it in another change, is in every hash once both have landed. The second
 // one is verified again as a whole, though the two are called independent.
 func TestFileLeftByAllItsOwners(t *testing.T) {
-	w := &words{t: t, Places: places[queue.UnownedAll], files: map[string]string{
+	w := &words{t: t, Places: places[config.UnownedAll], files: map[string]string{
 		"a/BUILD": "src:x/s", "b/BUILD": "src:x/s", "c/BUILD": "src:c/code", "c/code": "base", "x/s": "shared"}}
 	main := w.snapshot(w.files)
 	a, b := conflicttest.Edit{"a/BUILD": "-src:x/s other"}.On(w.files), conflicttest.Edit{"b/BUILD": "-src:x/s other"}.On(w.files)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("a", conflict.FootprintOf(main, w.snapshot(a), "m"))
 	x.Put("b", conflict.FootprintOf(main, w.snapshot(b), "m"))
 	if x.Conflict("a", "b") {

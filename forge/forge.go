@@ -42,6 +42,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Forge is one repository at a code host.
@@ -211,7 +212,7 @@ type Remote struct {
 func RequestComment(number int, command string) string {
 	id := "request-" + strconv.Itoa(number)
 	if command != queue.PlainLand {
-		id += "-" + string(queue.DigestOf("request1", command)[:12])
+		id += "-" + string(digest.Of("request1", command)[:12])
 	}
 	return id
 }

@@ -1,6 +1,11 @@
 package queue
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
 
 // Action is something to be done outside: at least once, under its key, after
 // the state that asks for it has been stored. What comes of it arrives as an
@@ -91,17 +96,17 @@ type Meet struct {
 // Pick is what the performer needs to merge a change: the same picks on the
 // same base make the same commits.
 type Pick struct {
-	Change  ChangeID `json:"change"`
-	Number  int      `json:"number"`
-	Head    CommitID `json:"head"`
-	HeadRef string   `json:"head_ref"`
-	Title   string   `json:"title"`
-	Author  string   `json:"author"`
-	Arrival Instant  `json:"arrival"`
-	Method  Method   `json:"method,omitempty"` // empty: merge
-	Wording Wording  `json:"wording,omitzero"`
-	Skip    bool     `json:"skip,omitempty"`  // as in Change
-	Below   CommitID `json:"below,omitempty"` // as in Change
+	Change  ChangeID      `json:"change"`
+	Number  int           `json:"number"`
+	Head    CommitID      `json:"head"`
+	HeadRef string        `json:"head_ref"`
+	Title   string        `json:"title"`
+	Author  string        `json:"author"`
+	Arrival Instant       `json:"arrival"`
+	Method  config.Method `json:"method,omitempty"` // empty: merge
+	Wording Wording       `json:"wording,omitzero"`
+	Skip    bool          `json:"skip,omitempty"`  // as in Change
+	Below   CommitID      `json:"below,omitempty"` // as in Change
 
 	Revert CommitID `json:"revert,omitempty"` // as in Change
 }
@@ -131,7 +136,7 @@ func GuardOf(globs []string) Digest {
 	if len(globs) == 0 {
 		return ""
 	}
-	return DigestOf(append([]string{"guard1"}, globs...)...)[:16]
+	return digest.Of(append([]string{"guard1"}, globs...)...)[:16]
 }
 
 // Run builds. The build's id names the run; a controller that already runs it
@@ -182,7 +187,7 @@ func (t Observe) Name() (string, string) { return "observe", string(t.From) }
 func (t Survey) Name() (string, string) {
 	subject := string(t.Commit)
 	if t.Former != "" {
-		subject += "+" + string(DigestOf("version1", t.Analyzer)[:12])
+		subject += "+" + string(digest.Of("version1", t.Analyzer)[:12])
 	}
 	return "survey", subject
 }
@@ -196,7 +201,7 @@ func (t Watch) Name() (string, string) {
 	for _, a := range t.Aims {
 		fields = append(fields, a.Step, a.Target)
 	}
-	return "watch", string(t.Commit) + "+" + string(DigestOf(fields...)[:12])
+	return "watch", string(t.Commit) + "+" + string(digest.Of(fields...)[:12])
 }
 
 // Name implements Task.
@@ -217,7 +222,7 @@ func (t Meet) Name() (string, string) {
 	for _, p := range t.With {
 		with = append(with, string(p.Change))
 	}
-	return "meet", string(t.Change) + "+" + string(DigestOf(with...)[:12])
+	return "meet", string(t.Change) + "+" + string(digest.Of(with...)[:12])
 }
 
 // Name implements Task.
@@ -230,7 +235,7 @@ func (t Resolve) Name() (string, string) {
 			subject += "+" + string(p.Change)
 		}
 	}
-	return "resolve", string(DigestOf("resolve1", subject)[:24])
+	return "resolve", string(digest.Of("resolve1", subject)[:24])
 }
 
 // Name implements Task.

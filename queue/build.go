@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // BuildID identifies one attempt to verify asked keys on the commit of a path.
@@ -13,7 +16,7 @@ type BuildID string
 // and base chain), the asked keys (hence step digests) and the attempt. A
 // second attempt is another build, so no retry is swallowed by its own key.
 func NewBuildID(link LinkID, keys []Key, attempt int) BuildID {
-	return BuildID(DigestOf("build1", string(link), string(SetID(keys)), strconv.Itoa(attempt))[:16])
+	return BuildID(digest.Of("build1", string(link), string(SetID(keys)), strconv.Itoa(attempt))[:16])
 }
 
 // Build is one attempt to verify the asked keys on a commit.
@@ -44,9 +47,9 @@ type Build struct {
 // Job is the part of a build that one step verifies. Results can be written
 // for its keys only.
 type Job struct {
-	Step Step  `json:"step"`
-	Keys []Key `json:"keys"`
-	Done bool  `json:"done,omitempty"`
+	Step config.Step `json:"step"`
+	Keys []Key       `json:"keys"`
+	Done bool        `json:"done,omitempty"`
 
 	Clouded bool `json:"clouded,omitempty"` // when the build was asked for, main itself was not proven in the step
 
@@ -101,4 +104,10 @@ type Duration struct {
 	N    int           `json:"n"`
 
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
+}
+
+// Page is a page for people at whoever ran something.
+type Page struct {
+	Name string `json:"name"` // hostile text
+	URL  string `json:"url"`  // hostile text
 }

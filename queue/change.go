@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // ChangeID names a change. It is made from the pull request's number, the head
@@ -14,7 +17,7 @@ type ChangeID string
 // NewChangeID returns the id of the change that the given command on a pull
 // request asks for, e.g. "42.1f8e0c3a": readable, and the same each time.
 func NewChangeID(number int, head CommitID, command string) ChangeID {
-	return ChangeID(fmt.Sprintf("%d.%s", number, DigestOf("change1", fmt.Sprint(number), string(head), command)[:8]))
+	return ChangeID(fmt.Sprintf("%d.%s", number, digest.Of("change1", fmt.Sprint(number), string(head), command)[:8]))
 }
 
 // Phase is where a change stands. Each phase that is not final has an owner
@@ -69,7 +72,7 @@ type Change struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
-	Method    Method        `json:"method,omitempty"`    // how it lands; empty: by merge
+	Method    config.Method `json:"method,omitempty"`    // how it lands; empty: by merge
 	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
 	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
 	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
@@ -150,7 +153,7 @@ type Evidence struct {
 // of the queue's own, because the configuration cannot be used, they all are.
 func (e Evidence) Output() string {
 	ours := "[submitqueue] step "
-	if e.Step == ConfigPath {
+	if e.Step == config.Path {
 		ours = "[submitqueue] "
 	}
 	var kept []string
@@ -238,7 +241,7 @@ const (
 	ReasonStackDeep    ReasonCode = "stack-deep"      // more than MaxStack are below it
 	ReasonNeedsApprove ReasonCode = "needs-approval"  // Names: protected paths
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
-	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the nearest command
+	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the spell.Nearest command
 	ReasonNotQueued    ReasonCode = "not-queued"
 	ReasonHelp         ReasonCode = "help"        // asked for the commands
 	ReasonForced       ReasonCode = "forced"      // the target branch was force-pushed; Names: old tip, new tip
@@ -269,4 +272,13 @@ type Reason struct {
 	Drift    []Drift   `json:"drift,omitempty"`    // ReasonRedMain: of Names, what has drifted
 
 	Unrun []Evidence `json:"unrun,omitempty"` // ReasonNoTool: what could not be run
+}
+
+// Wording is what the commits say that a change lands as. It is fixed when the
+// change comes, so that the same merge always makes the same commit. All of it is
+// hostile text.
+type Wording struct {
+	Text    string `json:"text,omitempty"`    // title and body; empty: the usual line
+	Credits string `json:"credits,omitempty"` // trailers, a line each: co-authors and sign-offs
+	Author  string `json:"author,omitempty"`  // "Name <address>"; empty: the queue
 }

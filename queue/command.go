@@ -1,6 +1,10 @@
 package queue
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue/spell"
+)
 
 // Verb is what a command asks for.
 type Verb string
@@ -123,7 +127,7 @@ func parseCommand(line string) (Command, bool) {
 	if len(words) == 0 {
 		return Command{}, false
 	}
-	unknown := Command{Verb: CommandUnknown, Text: clip(line, 80)}
+	unknown := Command{Verb: CommandUnknown, Text: spell.Clip(line, 80)}
 	switch head := strings.ToLower(words[0]); {
 	case head == "/land" && hasVerb(words):
 		if c, ok := parseVerb(words[1:]); ok {
@@ -139,7 +143,7 @@ func parseCommand(line string) (Command, bool) {
 		if len(words) > 1 {
 			switch strings.ToLower(words[1]) {
 			case "pause":
-				return Command{Verb: CommandPause, Text: clip(strings.Join(words[2:], " "), 200)}, true
+				return Command{Verb: CommandPause, Text: spell.Clip(strings.Join(words[2:], " "), 200)}, true
 			case "resume":
 				return Command{Verb: CommandResume}, true
 			case "blame":
@@ -150,7 +154,7 @@ func parseCommand(line string) (Command, bool) {
 				}
 			case "freeze":
 				if _, _, ok := ParseUntil(words[2:], 0); ok {
-					return Command{Verb: CommandFreeze, Text: clip(strings.Join(words[2:], " "), 200)}, true
+					return Command{Verb: CommandFreeze, Text: spell.Clip(strings.Join(words[2:], " "), 200)}, true
 				}
 			}
 		}
@@ -167,11 +171,11 @@ func parseLand(words []string) (Command, bool) {
 	for i, w := range words {
 		w = strings.ToLower(w)
 		if lane, ok := strings.CutPrefix(w, "priority="); ok && lane != "" && c.Lane == "" {
-			c.Lane = clip(lane, 40)
+			c.Lane = spell.Clip(lane, 40)
 			continue
 		}
 		if method, ok := strings.CutPrefix(w, "method="); ok && method != "" && c.Method == "" {
-			c.Method = clip(method, 40)
+			c.Method = spell.Clip(method, 40)
 			continue
 		}
 		switch v := Verb(w); v {
@@ -189,32 +193,5 @@ func parseLand(words []string) (Command, bool) {
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.
 func nearMiss(word string) bool {
-	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 4 && editDistance(word, "/queue") == 1)
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
-}
-
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
+	return strings.HasPrefix(word, "/") && (closeTo(word, "/land") || len(word) > 4 && spell.Distance(word, "/queue") == 1)
 }

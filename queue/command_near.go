@@ -3,6 +3,8 @@ package queue
 import (
 	"slices"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/queue/spell"
 )
 
 // verbs returns the words that may follow a command's first one.
@@ -49,7 +51,7 @@ func rightly(words []string) string {
 		}
 	}
 	if c, ok := parseCommand(line); ok && c.Verb != CommandUnknown {
-		return clip(line, 80)
+		return spell.Clip(line, 80)
 	}
 	return ""
 }
@@ -70,5 +72,5 @@ func closeTo(word, want string) bool {
 	if len(want) > 5 {
 		most = 2
 	}
-	return editDistance(word, want) <= most
+	return spell.Distance(word, want) <= most
 }

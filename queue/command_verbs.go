@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/spell"
 )
 
 // hasVerb reports whether /land is followed by a verb of this file.
@@ -23,7 +26,7 @@ func hasVerb(words []string) bool {
 func parseVerb(words []string) (Command, bool) {
 	c, rest := Command{Verb: Verb(strings.ToLower(words[0]))}, words[1:]
 	if c.Verb == CommandNow {
-		c.Text = clip(strings.Join(rest, " "), 200)
+		c.Text = spell.Clip(strings.Join(rest, " "), 200)
 		return c, c.Text != ""
 	}
 	if len(rest) > 1 || len(rest) == 0 && c.Verb == CommandDelegate {
@@ -31,7 +34,7 @@ func parseVerb(words []string) (Command, bool) {
 	}
 	if len(rest) == 1 {
 		c.User = strings.TrimPrefix(rest[0], "@")
-		if !regexp.MustCompile(userPattern).MatchString(c.User) || len(c.User) > 60 {
+		if !regexp.MustCompile(config.UserPattern).MatchString(c.User) || len(c.User) > 60 {
 			return c, false
 		}
 	}

@@ -1,5 +1,11 @@
 package queue
 
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
 // TargetHash is one target of a tree and its hash there.
 type TargetHash struct {
 	Target string `json:"target"`
@@ -9,7 +15,7 @@ type TargetHash struct {
 // AddedEdge is a dependency that a change introduces: From starts to depend on
 // To. Up are From and all targets that depend on it, in the change's own graph.
 // Conflicts are evaluated with the added edges of all pending changes
-// (conflict.Index), because what is independent on main may not be beside them.
+// (conflict/index), because what is independent on main may not be beside them.
 type AddedEdge struct {
 	To string   `json:"to"`
 	Up []string `json:"up"`
@@ -70,4 +76,10 @@ type Conflict struct {
 	With      ChangeID     `json:"with"`
 	Kind      ConflictKind `json:"kind"`
 	Witnesses []string     `json:"witnesses,omitempty"`
+}
+
+// In reports whether a change with this footprint is one of a project. One that
+// touches everything is one of each.
+func (f *Footprint) In(p config.Project) bool {
+	return f != nil && (f.All || slices.ContainsFunc(f.Write, p.Has))
 }

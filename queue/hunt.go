@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Hunt is the search for the commit that turned keys of main red: those that were
@@ -258,7 +260,7 @@ func (h *Hunt) CulpritOf(t *Trail) *Culprit {
 
 // NewHuntID names the hunt for what was seen red on a commit at a moment.
 func NewHuntID(tip CommitID, at Instant) string {
-	return string(DigestOf("hunt1", string(tip), strconv.FormatInt(int64(at), 10))[:16])
+	return string(digest.Of("hunt1", string(tip), strconv.FormatInt(int64(at), 10))[:16])
 }
 
 // Trace walks main's first-parent line back from a commit and computes the keys

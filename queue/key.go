@@ -1,10 +1,8 @@
 package queue
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"hash"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // CommitID and TreeID are git object ids in lower-case hexadecimal.
@@ -12,17 +10,6 @@ type (
 	CommitID string
 	TreeID   string
 )
-
-// Digest is a SHA-256 in lower-case hexadecimal, never shortened.
-type Digest string
-
-// TargetTree is the name of the one target of a tree whose graph is not (or
-// cannot be) computed; its hash is the tree id.
-const TargetTree = "tree"
-
-// TargetUnowned is the name of the target that holds the files no analyzer
-// claims, under `unowned: target`.
-const TargetUnowned = "unowned"
 
 // Key is one thing that can be verified: a step on a target at a hash. Equal
 // keys have equal outcomes, flakes aside; the ledger stands on that.
@@ -36,21 +23,24 @@ type Key struct {
 type KeyID = Digest
 
 // ID returns the key's name in the ledger.
-func (k Key) ID() KeyID { return DigestOf("key1", string(k.Step), k.Target, string(k.Hash)) }
+func (k Key) ID() KeyID { return digest.Of("key1", string(k.Step), k.Target, string(k.Hash)) }
 
-// DigestOf hashes fields, each framed by its length, so that no two different
-// lists of fields have the same digest.
-func DigestOf(fields ...string) Digest {
-	h := sha256.New()
-	for _, f := range fields {
-		frame(h, f)
+// KeysOf returns the keys of a step for the targets of a tree: one for each
+// that it covers, or one for the whole tree when the step's scope is the
+// repository.
+func KeysOf(s config.Step, tree TreeID, targets []TargetHash) []Key {
+	d := s.Digest()
+	if s.Scope == config.ScopeRepository {
+		return []Key{{Step: d, Target: config.TargetTree, Hash: Digest(tree)}}
 	}
-	return Digest(hex.EncodeToString(h.Sum(nil)))
+	keys := make([]Key, 0, len(targets))
+	for _, t := range targets {
+		if s.Covers(t.Target) {
+			keys = append(keys, Key{Step: d, Target: t.Target, Hash: t.Hash})
+		}
+	}
+	return keys
 }
 
-func frame(h hash.Hash, s string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-	h.Write(n[:])
-	h.Write([]byte(s))
-}
+// Digest is a SHA-256 in lower-case hexadecimal, never shortened.
+type Digest = digest.Digest

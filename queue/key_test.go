@@ -1,167 +1,46 @@
 package queue_test
 
 import (
-	"os/exec"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-func TestDigestOf(t *testing.T) {
-	seen := map[queue.Digest][]string{}
-	for _, fields := range [][]string{nil, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"ab", ""}, {"", "ab"}, {"a\x00b"}, {"b", "a"},
-		{"\x00\x00\x00\x00\x00\x00\x00\x01a"}} {
-		d := queue.DigestOf(fields...)
-		if other, twice := seen[d]; twice {
-			t.Errorf("%q and %q have one digest", fields, other)
-		}
-		seen[d] = fields
-		if len(d) != 64 || strings.ToLower(string(d)) != string(d) {
-			t.Errorf("digest %q is no SHA-256 in lower-case hexadecimal", d)
-		}
-	}
-	// Stored ledgers stand on this very function.
-	if got := queue.DigestOf("key1", "s"); got != "5a9d89022f811817c1d0ed14576907bde34982e1ba2a2a776a6a715bdf15b48f" {
-		t.Errorf("DigestOf has changed: %s", got)
-	}
-}
-
-// However a text is cut into fields, each cut has its own digest.
-func TestDigestOfFraming(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		a := rapid.SliceOfN(rapid.StringN(0, 3, -1), 0, 5).Draw(r, "a")
-		b := rapid.SliceOfN(rapid.StringN(0, 3, -1), 0, 5).Draw(r, "b")
-		if rapid.Bool().Draw(r, "recut") { // the same text, cut elsewhere
-			text := strings.Join(a, "")
-			cut := rapid.IntRange(0, len(text)).Draw(r, "cut")
-			b = []string{text[:cut], text[cut:]}
-		}
-		if same := queue.DigestOf(a...) == queue.DigestOf(b...); same != slices.Equal(a, b) {
-			r.Fatalf("%q and %q: same digest %v", a, b, same)
-		}
-	})
-}
-
-// mustDifferByField changes each exported field of a value by itself and fails
-// where the digest stays.
-func mustDifferByField[T any](t *testing.T, base T, digest func(T) queue.Digest) {
-	t.Helper()
-	typ := reflect.TypeFor[T]()
-	seen := map[queue.Digest]string{digest(base): "none"}
-	for i := range typ.NumField() {
-		changed := base
-		field := reflect.ValueOf(&changed).Elem().Field(i)
-		switch field.Kind() {
-		case reflect.String:
-			field.SetString(field.String() + "x")
-		case reflect.Int, reflect.Int64:
-			field.SetInt(field.Int() + 1)
-		case reflect.Struct:
-			field.Field(0).SetString("x")
-		case reflect.Slice:
-			list := reflect.MakeSlice(field.Type(), 1, 1)
-			if list.Index(0).Kind() == reflect.Struct {
-				list.Index(0).Field(0).SetString("x")
-			} else {
-				list.Index(0).SetString("x")
-			}
-			field.Set(list)
-		case reflect.Map:
-			field.Set(reflect.ValueOf(map[string]string{"x": ""}))
-		default:
-			t.Fatalf("%s.%s: teach this test its kind", typ, typ.Field(i).Name)
-		}
-		d := digest(changed)
-		if other, twice := seen[d]; twice {
-			t.Errorf("%s: a change of field %s has the digest of a change of %s", typ, typ.Field(i).Name, other)
-		}
-		seen[d] = typ.Field(i).Name
-	}
-}
-
 func TestKeyID(t *testing.T) {
-	mustDifferByField(t, queue.Key{}, queue.Key.ID)
-	mustDifferByField(t, queue.Key{Step: "s", Target: "t", Hash: "h"}, queue.Key.ID)
-}
-
-func TestStepDigest(t *testing.T) {
-	mustDifferByField(t, queue.Step{}, queue.Step.Digest)
-	mustDifferByField(t, queue.Step{Name: "unit", Run: "go test", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Image: "i",
-		OS: "linux", Arch: "arm64", Tags: []string{"a"}, Env: map[string]string{"A": "1"}, Timeout: 1}, queue.Step.Digest)
-	mustDifferByField(t, queue.Step{Name: "unit", Analyzer: "web", Dir: "web"}, queue.Step.Digest)
-	mustDifferByField(t, queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}}, Analyzer: "web", Tags: []string{"a"}}, queue.Step.Digest)
-
-	same := func(a, b queue.Step) bool { return a.Digest() == b.Digest() }
-	if !same(queue.Step{Tags: []string{"a", "b"}}, queue.Step{Tags: []string{"b", "a"}}) {
-		t.Error("the order of the tags is in the digest")
-	}
-	if !same(queue.Step{}, queue.Step{Tags: []string{}, Env: map[string]string{}}) {
-		t.Error("none and empty have different digests")
-	}
-	if !same(queue.Step{Checks: []queue.Check{{Name: "a"}, {Name: "B"}}}, queue.Step{Checks: []queue.Check{{Name: "b"}, {Name: "A"}}, Counts: queue.CountsAsked, Appear: queue.DefaultAppear}) {
-		t.Error("the order of checks, the case of their letters or a written default is in the digest")
-	}
-	if !same(queue.Step{Checks: []queue.Check{{Name: "a", App: "y"}, {Name: "A", App: "x"}}}, queue.Step{Checks: []queue.Check{{Name: "a", App: "x"}, {Name: "a", App: "y"}}}) {
-		t.Error("the order of checks of one name is in the digest")
-	}
-	if got := (queue.Step{Name: "unit", Run: "make", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: time.Hour}).Digest(); got != "5f22f6f91d5672f3431dd34e75290f8e0c28eb77fd7f360d5f26e6c69c2a7936" {
-		t.Errorf("the digest of a step without checks has changed to %s: what has passed would be forgotten", got)
-	}
-	if got := (queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}, {Name: "Lint"}}, Rerun: 1, Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Timeout: time.Hour}).Digest(); got != "436585c9df751e913048b54a50a1fadd60a4fcf44d1423b81b6af82d137f701a" {
-		t.Errorf("the digest of a step whose checks name no App has changed to %s: what has passed would be forgotten", got)
-	}
-	for _, pair := range [][2]queue.Step{
-		{{Checks: []queue.Check{{Name: "a"}}}, {Checks: []queue.Check{{Name: "a", App: "x"}}}},
-		{{Checks: []queue.Check{{Name: "a", App: "x"}}}, {Checks: []queue.Check{{Name: "a", App: "y"}}}},
-		{{Checks: []queue.Check{{Name: "a", App: "x"}, {Name: "b"}}}, {Checks: []queue.Check{{Name: "a"}, {Name: "b", App: "x"}}}},
-		{{Checks: []queue.Check{{Name: "a", App: "x"}}}, {Checks: []queue.Check{{Name: "a"}, {Name: "x"}}}},
-		{{Checks: []queue.Check{{Name: "a"}, {Name: "b"}}}, {Checks: []queue.Check{{Name: "a b"}}}},
-		{{Checks: []queue.Check{{Name: "a"}}}, {Tags: []string{"a"}}},
-		{{Tags: []string{"a", "b"}}, {Env: map[string]string{"a": "b"}}},
-		{{Tags: []string{"a"}, Env: map[string]string{"b": "c"}}, {Tags: []string{"a", "b", "c"}}},
-		{{Tags: []string{"a b"}}, {Tags: []string{"a", "b"}}},
-		{{Env: map[string]string{"a": "b", "c": "d"}}, {Env: map[string]string{"a": "d", "c": "b"}}},
-		{{Env: map[string]string{"a": "b"}}, {Env: map[string]string{"ab": ""}}},
-		{{Name: "ab"}, {Name: "a", Run: "b"}},
-		{{Analyzer: "a"}, {Dir: "a"}},
-		{{Analyzer: "a", Dir: "b"}, {Env: map[string]string{"a": "b"}}},
-		{{Analyzer: "a", Dir: "b"}, {Tags: []string{"a", "b"}}},
-	} {
-		if same(pair[0], pair[1]) {
-			t.Errorf("%+v and %+v have one digest", pair[0], pair[1])
+	seen := map[queue.KeyID]queue.Key{}
+	for _, k := range []queue.Key{{}, {Step: "s"}, {Target: "s"}, {Hash: "s"}, {Step: "s", Target: "t", Hash: "h"},
+		{Step: "sx", Target: "t", Hash: "h"}, {Step: "s", Target: "tx", Hash: "h"}, {Step: "s", Target: "t", Hash: "hx"}} {
+		if other, twice := seen[k.ID()]; twice {
+			t.Errorf("%+v has the id of %+v", k, other)
 		}
+		seen[k.ID()] = k
 	}
-	tags := []string{"b", "a"}
-	queue.Step{Tags: tags}.Digest()
-	if tags[0] != "b" {
-		t.Error("Digest sorts the step's own tags")
+	if n := reflect.TypeFor[queue.Key]().NumField(); n != 3 {
+		t.Errorf("a key has %d fields: teach this test the new ones", n)
 	}
 }
 
 func TestStepKeys(t *testing.T) {
 	targets := []queue.TargetHash{{Target: "a", Hash: "1"}, {Target: "b", Hash: "2"}}
-	s := queue.Step{Name: "unit", Scope: queue.ScopeTargets}
+	s := config.Step{Name: "unit", Scope: config.ScopeTargets}
 	want := []queue.Key{{Step: s.Digest(), Target: "a", Hash: "1"}, {Step: s.Digest(), Target: "b", Hash: "2"}}
-	if got := s.Keys("tree1", targets); !slices.Equal(got, want) {
+	if got := queue.KeysOf(s, "tree1", targets); !slices.Equal(got, want) {
 		t.Errorf("keys %v", got)
 	}
-	s.Scope = queue.ScopeRepository
-	want = []queue.Key{{Step: s.Digest(), Target: queue.TargetTree, Hash: "tree1"}}
-	if got := s.Keys("tree1", targets); !slices.Equal(got, want) {
+	s.Scope = config.ScopeRepository
+	want = []queue.Key{{Step: s.Digest(), Target: config.TargetTree, Hash: "tree1"}}
+	if got := queue.KeysOf(s, "tree1", targets); !slices.Equal(got, want) {
 		t.Errorf("keys %v", got)
 	}
 }
 
 func TestStepSet(t *testing.T) {
-	a, b := queue.Step{Name: "a"}, queue.Step{Name: "b"}
-	set := queue.NewStepSet([]queue.Step{a, b})
-	if set.ID == queue.NewStepSet([]queue.Step{a}).ID || set.ID != queue.NewStepSet([]queue.Step{a, b}).ID {
+	a, b := config.Step{Name: "a"}, config.Step{Name: "b"}
+	set := queue.NewStepSet([]config.Step{a, b})
+	if set.ID == queue.NewStepSet([]config.Step{a}).ID || set.ID != queue.NewStepSet([]config.Step{a, b}).ID {
 		t.Error("the id of a set does not follow its steps")
 	}
 	if got, ok := set.Step(b.Digest()); !ok || got.Name != "b" {
@@ -189,19 +68,13 @@ func TestNewBuildID(t *testing.T) {
 	}
 }
 
-func TestCommandFor(t *testing.T) {
-	s := queue.Step{Run: "test {targets} && lint {targets}"}
-	want := `test 'a' 'b'\''; rm -rf /' '$(x)' && lint 'a' 'b'\''; rm -rf /' '$(x)'`
-	if got := s.CommandFor([]string{"a", "b'; rm -rf /", "$(x)"}); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestStepOfAnAnalyzer(t *testing.T) {
-	s := queue.Step{Run: "test {targets}", Analyzer: "web", Dir: "it's/web"}
+// A step of one analyzer has keys of that analyzer's targets, and of those that every
+// step must pass.
+func TestStepKeysOfAnAnalyzer(t *testing.T) {
+	s := config.Step{Run: "test {targets}", Analyzer: "web"}
 	targets := []queue.TargetHash{{Target: "go:./x", Hash: "1"}, {Target: "tree", Hash: "2"}, {Target: "unowned", Hash: "3"}, {Target: "web:@shop/ui", Hash: "4"}, {Target: "web:go:x", Hash: "5"}, {Target: "webx:y", Hash: "6"}}
 	var names []string
-	for _, k := range s.Keys("t", targets) {
+	for _, k := range queue.KeysOf(s, "t", targets) {
 		if k.Step != s.Digest() {
 			t.Errorf("the key of %s is of another step", k.Target)
 		}
@@ -210,44 +83,8 @@ func TestStepOfAnAnalyzer(t *testing.T) {
 	if want := []string{"tree", "unowned", "web:@shop/ui", "web:go:x"}; !slices.Equal(names, want) {
 		t.Errorf("keys of %q", names)
 	}
-	if got, want := s.ToolNames(names), []string{"tree", "unowned", "@shop/ui", "go:x"}; !slices.Equal(got, want) {
-		t.Errorf("tool names %q", got)
-	}
-	for _, c := range []struct {
-		targets []string
-		want    string
-	}{
-		{[]string{"web:@shop/ui", "web:it's"}, `cd './it'\''s/web' || exit 1` + "\n" + `test '@shop/ui' 'it'\''s'`},
-		{[]string{"tree"}, `cd './it'\''s/web' || exit 1` + "\ntest ./..."},
-		{[]string{"web:a", "unowned"}, `cd './it'\''s/web' || exit 1` + "\ntest ./..."},
-	} {
-		if got := s.CommandFor(c.targets); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
-	}
-	s.Dir = "."
-	if got := s.CommandFor([]string{"web:tree"}); got != "test 'tree'" {
-		t.Errorf("got %s", got)
-	}
-	s.Scope = queue.ScopeRepository
-	if keys := s.Keys("t", targets); len(keys) != 1 || keys[0].Target != queue.TargetTree {
+	s.Scope = config.ScopeRepository
+	if keys := queue.KeysOf(s, "t", targets); len(keys) != 1 || keys[0].Target != config.TargetTree {
 		t.Errorf("keys of the whole tree: %v", keys)
-	}
-}
-
-// A POSIX shell reads the names of targets as they are, whatever is in them.
-func TestCommandForHostileNames(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("there is no sh here")
-	}
-	names := []string{"-rf", "$(touch pwned)", "`touch pwned`", "a\nb", `"\`, "''", "'", "a b", "*", "~", "{targets}", "é\u202e"}
-	out, err := exec.Command(sh, "-c", queue.Step{Run: `printf '<%s>\n' {targets}`}.CommandFor(names)).Output()
-	want := ""
-	for _, n := range names {
-		want += "<" + n + ">\n"
-	}
-	if err != nil || string(out) != want {
-		t.Errorf("%v: got %q, want %q", err, out, want)
 	}
 }

@@ -1,5 +1,7 @@
 package queue
 
+import "github.com/submitqueue/submitqueue/queue/config"
+
 // Push is a chain of commits on its way to main. The turn that writes it is
 // the point of no return: what the gate let pass then is pushed, or the race
 // is lost; later cancels are too late.
@@ -44,29 +46,29 @@ func (p *Push) Tip() CommitID { return p.Commits[len(p.Commits)-1] }
 
 // Main is what the queue knows of its target branch.
 type Main struct {
-	Branch     string       `json:"branch"`
-	Tip        CommitID     `json:"tip,omitempty"`
-	Line       Line         `json:"line,omitzero"` // where Tip is
-	Protected  bool         `json:"protected,omitempty"`
-	Repository int64        `json:"repository,omitempty"` // the forge's id of the repository, whatever its name; 0: not known
-	Away       string       `json:"away,omitempty"`       // why the repository is out of reach, and what to do; empty: it is not
-	Renamed    string       `json:"renamed,omitempty"`    // what Branch is called by now, where the queue does not go there by itself
-	Formerly   string       `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
-	Default    string       `json:"default,omitempty"`    // the default branch, where that is another one and nobody has chosen ours; hostile text
-	Under      string       `json:"under,omitempty"`      // in place of a queue: the name of the one that is kept for this branch
-	Surveyed   CommitID     `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
-	Root       LinkID       `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
-	Suspects   []LineCommit `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
-	Config     *Config      `json:"config,omitempty"`     // the last good one of the target branch
-	ConfigAt   CommitID     `json:"config_at,omitempty"`  // where Config was first seen
-	Broken     string       `json:"broken,omitempty"`     // why the present one is not used, with line and column
-	Paused     *Pause       `json:"paused,omitempty"`
-	Nows       []Emergency  `json:"nows,omitempty"`    // of the last day, the oldest first
-	Took       Instant      `json:"took,omitempty"`    // when the branch last took a push of ours
-	Split      []ChangeID   `json:"split,omitempty"`   // of the latest push that was refused with several changes, in order: they are pushed in parts
-	Again      bool         `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
-	Retry      Instant      `json:"retry,omitempty"`   // red keys are run again then
-	Backoff    int          `json:"backoff,omitempty"` // how often they were
+	Branch     string         `json:"branch"`
+	Tip        CommitID       `json:"tip,omitempty"`
+	Line       Line           `json:"line,omitzero"` // where Tip is
+	Protected  bool           `json:"protected,omitempty"`
+	Repository int64          `json:"repository,omitempty"` // the forge's id of the repository, whatever its name; 0: not known
+	Away       string         `json:"away,omitempty"`       // why the repository is out of reach, and what to do; empty: it is not
+	Renamed    string         `json:"renamed,omitempty"`    // what Branch is called by now, where the queue does not go there by itself
+	Formerly   string         `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
+	Default    string         `json:"default,omitempty"`    // the default branch, where that is another one and nobody has chosen ours; hostile text
+	Under      string         `json:"under,omitempty"`      // in place of a queue: the name of the one that is kept for this branch
+	Surveyed   CommitID       `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
+	Root       LinkID         `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
+	Suspects   []LineCommit   `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
+	Config     *config.Config `json:"config,omitempty"`     // the last good one of the target branch
+	ConfigAt   CommitID       `json:"config_at,omitempty"`  // where Config was first seen
+	Broken     string         `json:"broken,omitempty"`     // why the present one is not used, with line and column
+	Paused     *Pause         `json:"paused,omitempty"`
+	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
+	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
+	Split      []ChangeID     `json:"split,omitempty"`   // of the latest push that was refused with several changes, in order: they are pushed in parts
+	Again      bool           `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
+	Retry      Instant        `json:"retry,omitempty"`   // red keys are run again then
+	Backoff    int            `json:"backoff,omitempty"` // how often they were
 
 	Analyzer string   `json:"analyzer,omitempty"` // version of the analyzer that Tip is judged by; empty: not known yet
 	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for

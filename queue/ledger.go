@@ -3,6 +3,8 @@ package queue
 import (
 	"slices"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Entry is what is known of one key, or of a set of keys that one command
@@ -85,7 +87,7 @@ func setID(keys []Key) Digest {
 		ids = append(ids, string(k.ID()))
 	}
 	slices.Sort(ids)
-	return DigestOf(append([]string{"set1"}, ids...)...)
+	return digest.Of(append([]string{"set1"}, ids...)...)
 }
 
 // Evidence rules: how much failing is enough.

@@ -1,6 +1,11 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
 
 // LinkID names a link: its parent commit and its changes.
 type LinkID string
@@ -124,25 +129,25 @@ type Line struct {
 // StepSet is the steps of a tree under their digest, stored once for all links
 // that have them.
 type StepSet struct {
-	ID    Digest `json:"id"`
-	Steps []Step `json:"steps"`
+	ID    Digest        `json:"id"`
+	Steps []config.Step `json:"steps"`
 }
 
 // NewStepSet returns the set of the given steps.
-func NewStepSet(steps []Step) StepSet {
+func NewStepSet(steps []config.Step) StepSet {
 	fields := []string{"steps1"}
 	for _, s := range steps {
 		fields = append(fields, string(s.Digest()))
 	}
-	return StepSet{ID: DigestOf(fields...), Steps: steps}
+	return StepSet{ID: digest.Of(fields...), Steps: steps}
 }
 
 // Step returns the step with a digest.
-func (s StepSet) Step(d Digest) (Step, bool) {
+func (s StepSet) Step(d Digest) (config.Step, bool) {
 	for _, st := range s.Steps {
 		if st.Digest() == d {
 			return st, true
 		}
 	}
-	return Step{}, false
+	return config.Step{}, false
 }

@@ -1,22 +1,26 @@
 package queue
 
-import "time"
+import (
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
 
 // The events below are what came of actions. Each names its action, so that
 // the action is finished by the turn that folds its result.
 
 // Observed is the target branch as git and its configuration show it.
 type Observed struct {
-	Action     string       `json:"action"`
-	Tip        CommitID     `json:"tip"`
-	From       CommitID     `json:"from"`   // the tip the queue knew when it asked; "" at first start
-	Forced     bool         `json:"forced"` // From is not an ancestor of Tip
-	Line       []LineCommit `json:"line"`   // first-parent commits after From up to Tip, oldest first
-	Protected  bool         `json:"protected"`
-	Repository int64        `json:"repository,omitempty"` // the forge's id of it; 0: it has none
-	Default    string       `json:"default,omitempty"`    // its default branch, where that is another one than the queue's, which nobody has chosen
-	Config     *Config      `json:"config,omitempty"`
-	Broken     string       `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
+	Action     string         `json:"action"`
+	Tip        CommitID       `json:"tip"`
+	From       CommitID       `json:"from"`   // the tip the queue knew when it asked; "" at first start
+	Forced     bool           `json:"forced"` // From is not an ancestor of Tip
+	Line       []LineCommit   `json:"line"`   // first-parent commits after From up to Tip, oldest first
+	Protected  bool           `json:"protected"`
+	Repository int64          `json:"repository,omitempty"` // the forge's id of it; 0: it has none
+	Default    string         `json:"default,omitempty"`    // its default branch, where that is another one than the queue's, which nobody has chosen
+	Config     *config.Config `json:"config,omitempty"`
+	Broken     string         `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
 
 	Differs string `json:"differs,omitempty"` // what was pushed was read back, and has another tree than was proven: which
 

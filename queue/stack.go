@@ -6,7 +6,7 @@ const MaxStack = 50
 // Stack is what a pull request is on top of, as the forge shows it: open pull
 // requests, each of whose head branches is the base of the one before.
 type Stack struct {
-	Below  []int  `json:"below,omitempty"`  // the nearest first
+	Below  []int  `json:"below,omitempty"`  // the spell.Nearest first
 	Foot   string `json:"foot,omitempty"`   // the base of the last; the queue's branch where the stack stands on it. Hostile text
 	Kept   bool   `json:"kept,omitempty"`   // Foot is a protected branch, one that stays: what asks for it is not meant for another
 	Circle bool   `json:"circle,omitempty"` // the last leads back to the first or to the pull request itself: there is no end

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Tools is what the environment command of a step has shown on one host.
@@ -25,7 +28,7 @@ type OtherTools struct {
 
 // FingerprintOf names what a command has printed.
 func FingerprintOf(output string) string {
-	return string(DigestOf("tools1", strings.TrimSpace(output))[:16])
+	return string(digest.Of("tools1", strings.TrimSpace(output))[:16])
 }
 
 // Toolset is what fingerprint the queue goes by for each environment command. All
@@ -50,7 +53,7 @@ func (t Toolset) String() string {
 	return toolsMark + strings.Join(parts, ",")
 }
 
-func commandID(command string) string { return string(DigestOf("command1", command)[:12]) }
+func commandID(command string) string { return string(digest.Of("command1", command)[:12]) }
 
 // SplitVersion parts the name of a version into that of the analyzer and that of the
 // toolset.
@@ -62,7 +65,7 @@ func SplitVersion(version string) (analyzer, tools string) {
 }
 
 // WithTools returns steps with the fingerprints of the toolset of that name.
-func WithTools(steps []Step, tools string) []Step {
+func WithTools(steps []config.Step, tools string) []config.Step {
 	if tools == "" {
 		return steps
 	}
@@ -82,7 +85,7 @@ func WithTools(steps []Step, tools string) []Step {
 }
 
 // EnvironmentsOf returns the environment commands of some steps, each once, sorted.
-func EnvironmentsOf(steps []Step) []string {
+func EnvironmentsOf(steps []config.Step) []string {
 	var out []string
 	for _, s := range steps {
 		if s.Environment != "" {
@@ -99,7 +102,7 @@ func EnvironmentsOf(steps []Step) []string {
 // said nothing, which are about to. The one in force is named besides, as long as
 // there are hosts that have all of it, so that it goes on to decide until main is proven
 // under the other.
-func ToolsNamed(hosts map[string]*Host, steps []Step, inForce string) []string {
+func ToolsNamed(hosts map[string]*Host, steps []config.Step, inForce string) []string {
 	best, has := Toolset{}, map[string]map[string]int{}
 	for _, command := range EnvironmentsOf(steps) {
 		votes, silent := map[string]int{}, 0
@@ -162,11 +165,11 @@ func toolsOf(tools []Tools, command string) Tools {
 }
 
 // Has reports whether the host has the tools that a step is verified with.
-func (h *Host) Has(s Step) bool { return HasTools(h.Tools, s) }
+func (h *Host) Has(s config.Step) bool { return HasTools(h.Tools, s) }
 
 // HasTools reports whether these are the tools that a step is verified with. One whose
 // fingerprint nobody knows yet, any tools verify, unless they could not be told.
-func HasTools(tools []Tools, s Step) bool {
+func HasTools(tools []Tools, s config.Step) bool {
 	t := toolsOf(tools, s.Environment)
 	return s.Environment == "" || t.Error == "" && (s.Fingerprint == "" || s.Fingerprint == t.Fingerprint)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func equipped(name string, slots int, command, output string) *queue.Host {
@@ -22,7 +23,7 @@ func equipped(name string, slots int, command, output string) *queue.Host {
 // TestToolsNamed: the queue goes by what hosts with the most slots have, and keeps what
 // is in force as long as a host has it.
 func TestToolsNamed(t *testing.T) {
-	steps := []queue.Step{{Name: "unit", Run: "make", Environment: "cc"}, {Name: "lint", Run: "lint"}}
+	steps := []config.Step{{Name: "unit", Run: "make", Environment: "cc"}, {Name: "lint", Run: "lint"}}
 	set := func(output string) string {
 		if output == "" {
 			return ""
@@ -71,7 +72,7 @@ func TestToolsNamed(t *testing.T) {
 // TestWithTools: a toolset is in the digests of the steps with its commands, and of no
 // others; and a host verifies only what it has the tools for.
 func TestWithTools(t *testing.T) {
-	steps := []queue.Step{{Name: "unit", Run: "make", Environment: "cc"}, {Name: "lint", Run: "lint"}, {Name: "other", Run: "x", Environment: "ld"}}
+	steps := []config.Step{{Name: "unit", Run: "make", Environment: "cc"}, {Name: "lint", Run: "lint"}, {Name: "other", Run: "x", Environment: "ld"}}
 	one := queue.WithTools(steps, queue.Toolset{"cc": queue.FingerprintOf("1")}.String())
 	two := queue.WithTools(steps, queue.Toolset{"cc": queue.FingerprintOf("2")}.String())
 	if steps[0].Digest() == one[0].Digest() || one[0].Digest() == two[0].Digest() {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // inspecting returns the action that asks the forge about a pull request.
@@ -19,7 +20,7 @@ func (w *world) inspecting(p *pull) *queue.Action {
 // While the repository is out of reach no attempt counts: what waits is kept,
 // however long that is, and is tried at once when access is given back.
 func TestOutOfReachIsNoFailure(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	for range 3 * maxAttempts {
@@ -54,7 +55,7 @@ func TestReadingOfBeforeIsNotBack(t *testing.T) {
 		"renamed":   func(key string) queue.Body { return queue.Renamed{Action: key, From: "main", To: "trunk", Why: "lost"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
+			w := quiet(t, unit, config.Rules{})
 			p := w.open(w.main, edit{"a/code": "one"})
 			w.step(w.say(p, "dev", "/land"))
 			w.step(w.event(queue.MainMoved{Branch: "main"}))
@@ -78,7 +79,7 @@ func TestReadingOfBeforeIsNotBack(t *testing.T) {
 // That a repository was renamed, or its default branch was, does not say that it is
 // back: main is read, at once, and that says it.
 func TestMovedIsNotBack(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	w.step(w.event(queue.Renamed{Action: w.inspecting(p).Key, From: "main", To: "trunk", Why: "lost"}))
@@ -104,7 +105,7 @@ func TestBranchIsRenamed(t *testing.T) {
 		"it stands still":      {"serve trunk", "main", "", "trunk"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
+			w := quiet(t, unit, config.Rules{})
 			p := w.open(w.main, edit{"a/code": "one"})
 			w.step(w.say(p, "dev", "/land"))
 			a := w.inspecting(p)
@@ -146,7 +147,7 @@ func TestBranchIsRenamed(t *testing.T) {
 func TestOtherBaseIsLookedAtTwice(t *testing.T) {
 	for name, back := range map[string]bool{"it was renamed": true, "somebody has chosen it": false} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
+			w := quiet(t, unit, config.Rules{})
 			p := w.open(w.main, edit{"a/code": "one"})
 			w.step(w.say(p, "boss", "/queue pause now"))
 			w.step(w.say(p, "dev", "/land"))
@@ -190,7 +191,7 @@ func TestOtherBaseIsLookedAtTwice(t *testing.T) {
 // failed: however many comments come while it is under way, one error of the forge
 // is one error. And no key is used twice, since an answer may come late.
 func TestAskedAnewIsNoFailure(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	keys := map[string]bool{}

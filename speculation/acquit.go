@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // crew returns the pending changes that a build had in it, its own last.
@@ -26,7 +27,7 @@ func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 // is not any more (doubt.go).
 func (c *Core) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
-	if len(passed) == 0 || len(crew) == 0 || c.without(queue.IngredientBeliefs) {
+	if len(passed) == 0 || len(crew) == 0 || c.without(config.IngredientBeliefs) {
 		return
 	}
 	set := c.setOf(passed)

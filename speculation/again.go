@@ -5,6 +5,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change that could not be analyzed takes part all the same: it counts as
@@ -86,7 +87,7 @@ func (c *Core) touches(f *queue.Footprint) queue.Touches {
 		return t
 	}
 	for _, s := range c.s.Main.Config.Steps {
-		if s.Scope == queue.ScopeRepository {
+		if s.Scope == config.ScopeRepository {
 			continue
 		}
 		for _, target := range f.Affected {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // analysisOf takes the outstanding analysis of a pull request out of the world:
@@ -39,7 +40,7 @@ func (w *world) asked(p *pull) {
 // An analysis hangs: the change becomes one that touches everything and says
 // why, and is analyzed once more at once, then after a while.
 func TestAnalysisThatHangs(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "fine"})
 	w.step(w.say(p, "dev", "/land"))
 	w.asked(p)
@@ -83,7 +84,7 @@ func TestAnalysisThatHangs(t *testing.T) {
 // An answer that says that it may be another one later is asked for again, soon
 // after main has moved.
 func TestAnalysisForNow(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.footless = func(_ queue.ChangeID, f queue.Footprint) queue.Footprint {
 		return queue.Footprint{Main: f.Main, All: true, Unknown: "the program is new", Again: true}
 	}
@@ -108,7 +109,7 @@ func TestAnalysisForNow(t *testing.T) {
 
 // What has failed shows in the next change that affects it.
 func TestTouchesKnowsHowOftenTargetsFail(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.land(edit{"a/code": "bad"})
 	w.waitOut()
 	p, other := w.land(edit{"a/code": "fine"}), w.land(edit{"b/code": "fine"})
@@ -126,8 +127,8 @@ func TestTouchesKnowsHowOftenTargetsFail(t *testing.T) {
 // Several analyzers run one after the other, so what waits for them is patient for
 // all of them.
 func TestPatienceWithSeveralAnalyzers(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
-	w.core.s.Main.Config.Analysis = queue.Analysis{Analyzers: []queue.SubAnalysis{
+	w := quiet(t, unit, config.Rules{})
+	w.core.s.Main.Config.Analysis = config.Analysis{Analyzers: []config.SubAnalysis{
 		{Analyzer: "bazel", Timeout: 10 * time.Minute}, {Analyzer: "command", Timeout: 8 * time.Minute}, {Analyzer: "gn"}, {Analyzer: "go"}}}
 	if got, want := w.core.patience(queue.Analyze{}), 10*time.Minute+2*19*time.Minute; got != want {
 		t.Errorf("patient for %s, want %s", got, want)
@@ -137,7 +138,7 @@ func TestPatienceWithSeveralAnalyzers(t *testing.T) {
 // TestTroubleOfAStackedAnalysis: what keeps the analysis of a change that is on top
 // of another is told as that of any other.
 func TestTroubleOfAStackedAnalysis(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	low := w.land(edit{"a/code": "fine"})
 	w.settleDown()
 	high := w.openOn(low, edit{"b/code": "more"})
@@ -152,7 +153,7 @@ func TestTroubleOfAStackedAnalysis(t *testing.T) {
 // TestAnalyzedAgainWhileHeldBack: a change that waits for what it is on top of is
 // analyzed again when that is due, as one in the order is, and a turn is made then.
 func TestAnalyzedAgainWhileHeldBack(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	low := w.land(edit{"a/code": "fine"})
 	w.asked(low)
 	slow := w.analysisOf(low)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Assumption keys: what a target would be on main with some changes assumed,
@@ -23,7 +24,7 @@ import (
 type mark uint64
 
 func markOf(kind, name string) mark {
-	n, err := strconv.ParseUint(string(queue.DigestOf(kind, name)[:16]), 16, 64)
+	n, err := strconv.ParseUint(string(digest.Of(kind, name)[:16]), 16, 64)
 	if err != nil {
 		panic("speculation: a digest that is not hexadecimal")
 	}

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Under overload, first builds of changes that have no target in common share
-// one build (queue.BatchIndependent). It runs on the chain of all of them, and
+// one build (config.BatchIndependent). It runs on the chain of all of them, and
 // is asked for what each link of the chain has to show; as no later link changes
 // or removes what an earlier one asks for, each result is of its key as in any
 // other build, and is one change's. That is read from the links; footprints
@@ -30,7 +31,7 @@ type joined struct {
 // batching reports whether changes may share builds.
 func (c *Core) batching() bool {
 	b := c.rules().Batch
-	return b == queue.BatchIndependent || b == queue.BatchRollup
+	return b == config.BatchIndependent || b == config.BatchRollup
 }
 
 // room returns how many more changes may share the next build, going by how many

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // lineUp makes a world in which one slot is busy and a change on each of the targets
 // waits for its first build.
-func lineUp(t *testing.T, steps string, rules queue.Rules, edits ...edit) (*world, []*pull) {
+func lineUp(t *testing.T, steps string, rules config.Rules, edits ...edit) (*world, []*pull) {
 	t.Helper()
 	l := law{targets: []string{"a", "b", "c", "d"}, needs: map[string][]string{},
 		rules: []rule{{target: "b", all: []string{"bad"}}}}
@@ -51,7 +52,7 @@ func (trusting) Cold() bool                                              { retur
 // Three changes without a common target share the one slot; each has a verdict
 // of its own, and only the one that is broken is rejected.
 func TestIndependentChangesShareABuild(t *testing.T) {
-	w, pulls := lineUp(t, unit, queue.Rules{Batch: queue.BatchIndependent, BatchMax: 4},
+	w, pulls := lineUp(t, unit, config.Rules{Batch: config.BatchIndependent, BatchMax: 4},
 		edit{"a/code": "x"}, edit{"b/code": "bad"}, edit{"c/code": "y"})
 	going := w.going()
 	if len(going) != 1 || len(going[0].build.For()) < 2 {
@@ -88,13 +89,13 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 // What does not say which target has failed, what meets, and what asks for
 // nothing while slots are free has builds of its own.
 func TestWhoSharesNoBuild(t *testing.T) {
-	on := queue.Rules{Batch: queue.BatchIndependent, BatchMax: 4}
+	on := config.Rules{Batch: config.BatchIndependent, BatchMax: 4}
 	for name, x := range map[string]struct {
 		steps string
-		rules queue.Rules
+		rules config.Rules
 		edits []edit
 	}{
-		"off":               {unit, queue.Rules{}, []edit{{"a/code": "x"}, {"b/code": "y"}}},
+		"off":               {unit, config.Rules{}, []edit{{"a/code": "x"}, {"b/code": "y"}}},
 		"exit code":         {"unit:exit-code:targets:test", on, []edit{{"a/code": "x"}, {"b/code": "y"}}},
 		"one by exit code":  {unit + " vet:exit-code:targets:vet", on, []edit{{"a/code": "x"}, {"b/code": "y"}}},
 		"a common target":   {unit, on, []edit{{"a/code": "x"}, {"a/code": "y"}}},
@@ -116,7 +117,7 @@ func TestWhoSharesNoBuild(t *testing.T) {
 func TestNoBuildAsksForATargetThatIsGone(t *testing.T) {
 	l := law{targets: []string{"a", "b", "d"}, needs: map[string][]string{}}
 	files := tree{stepsFile: unit, barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base", "d/code": "base"}
-	w := newWorld(t, l, files, rulesOf(queue.Rules{Batch: queue.BatchIndependent, BatchMax: 4}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{Batch: config.BatchIndependent, BatchMax: 4}))
 	w.footless = func(_ queue.ChangeID, f queue.Footprint) queue.Footprint {
 		if slices.Contains(f.Write, "b") {
 			f.Write, f.Affected = []string{"b"}, []string{"b"}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // What builds have shown of a change's targets stays with the targets when the
 // change is analyzed again.
 func TestBeliefsFollowTheTargets(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.step(w.say(w.open(w.main, edit{"c/code": "other"}), "boss", "/queue pause holidays"))
 	w.footless = func(_ queue.ChangeID, f queue.Footprint) queue.Footprint {
 		f.Affected = []string{"b", "c"}
@@ -36,7 +37,7 @@ func TestBeliefsFollowTheTargets(t *testing.T) {
 // acquits the pair, whichever of the two has the greater id.
 func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 	for _, swap := range []bool{false, true} {
-		w := quiet(t, unit, queue.Rules{})
+		w := quiet(t, unit, config.Rules{})
 		w.core.model = wary{}
 		p, q := w.open(w.main, edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
 		if swap {
@@ -73,7 +74,7 @@ func (wary) Conflict(*queue.Change, *queue.Change) float64 { return 0.2 }
 // A change that arrives after another has landed may break with it: that is
 // believed from the start, and what passes with both takes it back.
 func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.core.model = wary{}
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
@@ -107,7 +108,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 // The blame for what fails on something that has landed lowers the chance that
 // the change lands, and stays with the change when the other is forgotten.
 func TestBlameWithWhatHasLandedCounts(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.core.model = wary{}
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
@@ -151,7 +152,7 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 // Two changes are to blame for a failure. When what has failed passes with the
 // first of them alone, the second one is.
 func TestBlameIsPassedOn(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}}, rule{target: "a", all: []string{"c2"}})
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}}, rule{target: "a", all: []string{"c2"}})
 	s.changes("a", "a")
 	s.mustStart(2, "B1", "B1.2")
 	s.end("B1.2")
@@ -203,7 +204,7 @@ func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
 // Thresholds are lower where predictions are often wrong, and lower still there
 // while slots are idle.
 func TestThresholdsFollowAccuracyAndSlots(t *testing.T) {
-	s := newStage(t, queue.Rules{Threshold: 0.3}, stated{})
+	s := newStage(t, config.Rules{Threshold: 0.3}, stated{})
 	for _, x := range []struct {
 		accuracy      float64
 		slots         int

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // BenchmarkStep measures one turn, the encoding of what it changed included,
@@ -81,7 +82,7 @@ func busy(b *testing.B, areas, slots int) *crowd {
 		l.targets = append(l.targets, n)
 		files[fileOf(n)] = "base"
 	}
-	w := newWorld(b, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(b, l, files, rulesOf(config.Rules{}))
 	w.audit.off = true
 	w.begin(slots)
 	var all []queue.Event

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // A host that fails what others pass is benched: it gets no builds but probes. What
@@ -72,7 +74,7 @@ func (c *Core) retool() {
 // equipped reports whether a host that gets builds has the tools that a step is
 // verified with, as far as anybody has said. A benched host gets those that no other one
 // can run; where others have tools, the queue is about to go by these.
-func (c *Core) equipped(st queue.Step) bool {
+func (c *Core) equipped(st config.Step) bool {
 	if st.Environment == "" || !c.toldFleet() {
 		return true
 	}
@@ -122,7 +124,7 @@ func (c *Core) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 		case bad, !named && r.Outcome != queue.JobPassed:
 			failed[id] = true
 			order = append(order, id)
-		case named && slices.Contains(r.Passed, k.Target), !named && j.Step.Report != queue.ReportGoTestJSON:
+		case named && slices.Contains(r.Passed, k.Target), !named && j.Step.Report != config.ReportGoTestJSON:
 			passed[id] = true
 		}
 	}
@@ -334,7 +336,7 @@ func (c *Core) probeHost(h *queue.Host) {
 	case h.Sample == nil || h.Slots == 0 && c.toldFleet():
 	default:
 		s := h.Sample
-		id := queue.BuildID(queue.DigestOf("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.now), 10))[:16])
+		id := queue.BuildID(digest.Of("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.now), 10))[:16])
 		b.Probe = &queue.Build{ID: id, Commit: s.Commit, Attempt: b.Probes + 1, Jobs: []queue.Job{s.Job}, At: c.now, Only: h.Name}
 		c.touchHost(h)
 		c.ask(queue.ProbeHost{Host: h.Name, Build: id})

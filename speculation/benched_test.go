@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // fleetOf tells a world's queue which hosts there are, with two slots each.
@@ -20,7 +21,7 @@ func fleetOf(w *world) {
 }
 
 func broken(t *testing.T, how breakage) *world {
-	w := quiet(t, unit, queue.Rules{Retries: 1, BuildsPerChange: 100}, rule{target: "b", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{Retries: 1, BuildsPerChange: 100}, rule{target: "b", all: []string{"bad"}})
 	w.hosts = hosts{names: []string{"m1", "m2", "m3"}, broken: "m1", how: how}
 	fleetOf(w)
 	return w
@@ -179,7 +180,7 @@ func TestLastHostIsNotBenched(t *testing.T) {
 // A change that fails everywhere benches nobody, nor do tests that fail by chance on
 // every host alike.
 func TestHonestHostsAreNotBenched(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Retries: 1, BuildsPerChange: 1000}, rule{target: "b", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{Retries: 1, BuildsPerChange: 1000}, rule{target: "b", all: []string{"bad"}})
 	w.hosts = hosts{names: []string{"m1", "m2", "m3"}}
 	at := 0
 	w.hosts.any = func(fit []string) string { at++; return fit[at%len(fit)] }
@@ -204,7 +205,7 @@ func TestHonestHostsAreNotBenched(t *testing.T) {
 
 // A host that cannot check out parks no change while another one can.
 func TestCheckoutFailsOnOneHost(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Retries: 1, InfraRetries: 1})
+	w := quiet(t, unit, config.Rules{Retries: 1, InfraRetries: 1})
 	w.hosts = hosts{names: []string{"m1", "m2"}, broken: "m1", how: breaksCheckout}
 	p := w.land(edit{"a/code": "fine"})
 	w.quiesce()
@@ -221,7 +222,7 @@ func TestCheckoutFailsOnOneHost(t *testing.T) {
 // goes on to run that step, since nobody else can.
 func TestBenchedHostAloneHasTheTools(t *testing.T) {
 	c := New(queue.NewState("main"))
-	st := queue.Step{Name: "unit", Run: "make", Environment: "cc", Fingerprint: "1"}
+	st := config.Step{Name: "unit", Run: "make", Environment: "cc", Fingerprint: "1"}
 	has := func(fingerprint, err string) []queue.Tools {
 		return []queue.Tools{{Command: "cc", Fingerprint: fingerprint, Error: err}}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Of blame.
@@ -21,7 +22,7 @@ const (
 // change's that have not passed with it.
 func (c *Core) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
-	if c.without(queue.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
+	if c.without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return
 	}
 	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.turnedDown(id) })

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Of futures beyond the likeliest.
@@ -21,7 +22,7 @@ const (
 // predicted it costs half as many builds again and gains nothing.
 func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
 	chance := n.chance
-	cold := p.rules().Spare == queue.SpareAlways || p.rules().Spare != queue.SpareNever && p.model.Cold()
+	cold := p.rules().Spare == config.SpareAlways || p.rules().Spare != config.SpareNever && p.model.Cold()
 	if !cold {
 		return
 	}
@@ -150,7 +151,7 @@ func (c *Core) regardless(n *node, in map[queue.ChangeID]bool) status {
 // inAll returns what a target shows in all futures over the given changes, or
 // unknown.
 func (c *Core) inAll(m mark, open []mark) status {
-	if len(open) > maxOpen || len(open) > 0 && c.without(queue.IngredientBypass) {
+	if len(open) > maxOpen || len(open) > 0 && c.without(config.IngredientBypass) {
 		return unknown
 	}
 	first := unknown

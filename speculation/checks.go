@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // capacity takes in how many builds can run at once. Where the forge's CI builds
@@ -35,8 +36,8 @@ func (c *Core) setSlots(b queue.Capacity) {
 	b.Slots = max(b.Slots-c.benchedSlots(), min(b.Slots, 1))
 	n, byForge, byRunner := b.Slots, false, false
 	if cfg := c.s.Main.Config; cfg != nil {
-		byForge = slices.ContainsFunc(cfg.Steps, queue.Step.ByForge)
-		byRunner = slices.ContainsFunc(cfg.Steps, func(s queue.Step) bool { return !s.ByForge() })
+		byForge = slices.ContainsFunc(cfg.Steps, config.Step.ByForge)
+		byRunner = slices.ContainsFunc(cfg.Steps, func(s config.Step) bool { return !s.ByForge() })
 	}
 	switch {
 	case b.Forge == 0: // builds of checks go to the runners, who say that they cannot
@@ -67,7 +68,7 @@ func (c *Core) ranAgain(j *queue.Job, r queue.JobDone) {
 // commits on the way to its own (queue.Halfway) are of other trees: a pass tells
 // nothing of them.
 func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
-	if j.Step.Counts != queue.CountsTree || j.Step.Scope == queue.ScopeRepository {
+	if j.Step.Counts != config.CountsTree || j.Step.Scope == config.ScopeRepository {
 		return
 	}
 	l := c.s.Links[b.Link]

@@ -4,26 +4,27 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestSlotsFollowTheStepsInForce(t *testing.T) {
-	runner, checks := queue.Step{Name: "unit", Run: "make"}, queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}
+	runner, checks := config.Step{Name: "unit", Run: "make"}, config.Step{Name: "ci", Checks: []config.Check{{Name: "test"}}}
 	for _, test := range []struct {
 		name     string
-		steps    []queue.Step
+		steps    []config.Step
 		capacity queue.Capacity
 		want     int
 	}{
 		{"no configuration yet", nil, queue.Capacity{Slots: 2, Forge: 10}, 2},
-		{"runners", []queue.Step{runner}, queue.Capacity{Slots: 2, Forge: 10}, 2},
-		{"CI", []queue.Step{checks}, queue.Capacity{Slots: 2, Forge: 10}, 10},
-		{"CI without runners", []queue.Step{checks}, queue.Capacity{Forge: 10}, 10},
-		{"both", []queue.Step{checks, runner}, queue.Capacity{Slots: 2, Forge: 10}, 2},
-		{"no CI: the runners say that they cannot", []queue.Step{checks}, queue.Capacity{Slots: 2}, 2},
+		{"runners", []config.Step{runner}, queue.Capacity{Slots: 2, Forge: 10}, 2},
+		{"CI", []config.Step{checks}, queue.Capacity{Slots: 2, Forge: 10}, 10},
+		{"CI without runners", []config.Step{checks}, queue.Capacity{Forge: 10}, 10},
+		{"both", []config.Step{checks, runner}, queue.Capacity{Slots: 2, Forge: 10}, 2},
+		{"no CI: the runners say that they cannot", []config.Step{checks}, queue.Capacity{Slots: 2}, 2},
 	} {
 		s := queue.NewState("main")
 		if test.steps != nil {
-			s.Main.Config = &queue.Config{Version: 1, Steps: test.steps, Queue: rulesOf(queue.Rules{})}
+			s.Main.Config = &config.Config{Version: 1, Steps: test.steps, Queue: rulesOf(config.Rules{})}
 		}
 		c := New(s)
 		c.begin(nil)
@@ -34,7 +35,7 @@ func TestSlotsFollowTheStepsInForce(t *testing.T) {
 	}
 	s := queue.NewState("main") // of a version that knew runners only
 	s.Slots = 7
-	s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{checks}, Queue: rulesOf(queue.Rules{})}
+	s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{checks}, Queue: rulesOf(config.Rules{})}
 	c := New(s)
 	c.begin(nil)
 	if c.configured(); c.s.Slots != 7 {
@@ -45,12 +46,12 @@ func TestSlotsFollowTheStepsInForce(t *testing.T) {
 // A pass of a step that covers the tree counts for what the commit has, and not
 // for what the links below had in its place.
 func TestPassOfATree(t *testing.T) {
-	for _, counts := range []queue.Counts{queue.CountsAsked, queue.CountsTree} {
-		step := queue.Step{Name: "ci", Scope: queue.ScopeTargets, Report: queue.ReportExitCode, Checks: []queue.Check{{Name: "test"}}, Counts: counts}
+	for _, counts := range []config.Counts{config.CountsAsked, config.CountsTree} {
+		step := config.Step{Name: "ci", Scope: config.ScopeTargets, Report: config.ReportExitCode, Checks: []config.Check{{Name: "test"}}, Counts: counts}
 		s := queue.NewState("main")
 		s.Main.Tip = "m"
-		s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
-		set := queue.NewStepSet([]queue.Step{step})
+		s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
+		set := queue.NewStepSet([]config.Step{step})
 		s.Steps[set.ID] = &set
 		key := func(target string, hash queue.Digest) queue.Key {
 			return queue.Key{Step: step.Digest(), Target: target, Hash: hash}
@@ -78,7 +79,7 @@ func TestPassOfATree(t *testing.T) {
 			{key("two", "2"), false, false}, {key("three", "3"), false, false},
 		} {
 			passed := want.asked
-			if counts == queue.CountsTree {
+			if counts == config.CountsTree {
 				passed = want.whole
 			}
 			e := s.Ledger[want.key.ID()]
@@ -95,7 +96,7 @@ func TestPassOfATree(t *testing.T) {
 func TestCheckThatDoesNotAppearParks(t *testing.T) {
 	s := queue.NewState("main")
 	s.Main.Tip = "m"
-	s.Main.Config = &queue.Config{Version: 1, Queue: rulesOf(queue.Rules{InfraRetries: 3})}
+	s.Main.Config = &config.Config{Version: 1, Queue: rulesOf(config.Rules{InfraRetries: 3})}
 	s.Changes["a"] = &queue.Change{ID: "a", Phase: queue.Pending, Arrival: 1, Virtual: 1}
 	s.Builds["x"] = &queue.Build{ID: "x", Change: "a", Commit: "c"}
 	c := New(s)

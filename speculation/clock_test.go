@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // An owner's clock ran hours ahead. The next one goes on by its own: what was asked
 // for in that future is given up when its deadline has passed by the right clock.
 func TestStateOfAClockThatRanAhead(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	right := w.now
 	w.now = w.now.Add(5 * time.Hour)
 	w.step(w.say(w.open(w.main, edit{"a/code": "fine"}), "dev", "/land"))
@@ -39,7 +40,7 @@ func TestStateOfAClockThatRanAhead(t *testing.T) {
 // What came in a time that was not counts as having come now: it is not behind all that
 // comes until then, and what was put off comes back.
 func TestChangesOfAClockThatRanAhead(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	right := w.now
 	w.now = w.now.Add(40 * 24 * time.Hour)
 	pending, parked := w.open(w.main, edit{"a/code": "fine"}), w.open(w.main, edit{"b/code": "fine"})

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -16,31 +17,31 @@ type Core struct {
 	s *queue.State
 
 	// Derived, valid between turns.
-	index        *conflict.Index
-	conflicting  map[queue.ChangeID]map[queue.ChangeID]bool   // cache of index.Conflicts
-	aheadOf      map[queue.ChangeID]aheadList                 // cache of firstAhead, while order and conflicts stay
-	outstanding  map[string]string                            // "kind/subject" of a task → its action's key
-	facts        map[queue.Digest]*fact                       // by key id
-	failing      map[*fact]bool                               // those whose failures decide
-	failingSets  map[queue.Digest]queue.Instant               // failed sets, and when the oldest failure of each fades
-	red          reds                                         // of main
-	links        map[*queue.Link]*linkInfo                    // what is derived of links
-	linksOf      map[queue.ChangeID]map[*queue.Link]bool      // by change
-	live         map[*queue.Build]*liveBuild                  // what is derived of builds
-	building     []*liveBuild                                 // the same, by id
-	assumedBy    map[queue.ChangeID]int                       // live builds and links that assume a change to land
-	sets         map[queue.Digest][]queue.Digest              // key id → ids of the failed sets that hold it
-	spare        map[queue.Digest]bool                        // entries of the ledger that no link has, and all sets
-	verified     map[queue.ChangeID]bool                      // each target of the change has passed on some path, but for keys on the whole tree
-	version      int                                          // of the ledger
-	serial       int                                          // of the last link that was taken in
-	decisions    int                                          // how often a change has been decided or put on its way
-	publishing   map[int]queue.Digest                         // pull requests whose comment is being written, and of what
-	analyzing    map[queue.ChangeID]int                       // analyses under way of each change
-	meeting      map[queue.ChangeID]bool                      // it is being tried whether they merge with others
-	untried      map[queue.ChangeID]bool                      // there may be pairs of them that nobody has asked about
-	stepSets     map[queue.Digest]map[queue.Digest]queue.Step // step set → its steps by digest
-	toldAll      bool                                         // told is up to date but for what is in the queue or has changed
+	index        *index.Index
+	conflicting  map[queue.ChangeID]map[queue.ChangeID]bool    // cache of index.Conflicts
+	aheadOf      map[queue.ChangeID]aheadList                  // cache of firstAhead, while order and conflicts stay
+	outstanding  map[string]string                             // "kind/subject" of a task → its action's key
+	facts        map[queue.Digest]*fact                        // by key id
+	failing      map[*fact]bool                                // those whose failures decide
+	failingSets  map[queue.Digest]queue.Instant                // failed sets, and when the oldest failure of each fades
+	red          reds                                          // of main
+	links        map[*queue.Link]*linkInfo                     // what is derived of links
+	linksOf      map[queue.ChangeID]map[*queue.Link]bool       // by change
+	live         map[*queue.Build]*liveBuild                   // what is derived of builds
+	building     []*liveBuild                                  // the same, by id
+	assumedBy    map[queue.ChangeID]int                        // live builds and links that assume a change to land
+	sets         map[queue.Digest][]queue.Digest               // key id → ids of the failed sets that hold it
+	spare        map[queue.Digest]bool                         // entries of the ledger that no link has, and all sets
+	verified     map[queue.ChangeID]bool                       // each target of the change has passed on some path, but for keys on the whole tree
+	version      int                                           // of the ledger
+	serial       int                                           // of the last link that was taken in
+	decisions    int                                           // how often a change has been decided or put on its way
+	publishing   map[int]queue.Digest                          // pull requests whose comment is being written, and of what
+	analyzing    map[queue.ChangeID]int                        // analyses under way of each change
+	meeting      map[queue.ChangeID]bool                       // it is being tried whether they merge with others
+	untried      map[queue.ChangeID]bool                       // there may be pairs of them that nobody has asked about
+	stepSets     map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
+	toldAll      bool                                          // told is up to date but for what is in the queue or has changed
 	toldBroken   string
 	toldAt       freshness                           // when glances were looked at
 	toldChanging bool                                // landings waited for a newer version then
@@ -120,7 +121,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		s:           s,
 		model:       model,
 		nodes:       map[queue.ChangeID]*node{},
-		index:       conflict.NewIndex(),
+		index:       index.New(),
 		conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
 		aheadOf:     map[queue.ChangeID]aheadList{},
 		outstanding: map[string]string{},
@@ -143,7 +144,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 		buildsOf:    map[queue.ChangeID]int{},
 		open:        map[queue.ChangeID]*queue.Change{},
 		stacked:     map[queue.ChangeID]*queue.Change{},
-		stepSets:    map[queue.Digest]map[queue.Digest]queue.Step{},
+		stepSets:    map[queue.Digest]map[queue.Digest]config.Step{},
 		analyzing:   map[queue.ChangeID]int{},
 		meeting:     map[queue.ChangeID]bool{},
 		untried:     map[queue.ChangeID]bool{},
@@ -344,15 +345,15 @@ func (c *Core) note(n queue.Note) {
 
 // rules returns the rules in force, not to be changed; with no configuration
 // there are none to land by, and callers check that first.
-func (c *Core) rules() *queue.Rules {
+func (c *Core) rules() *config.Rules {
 	if c.s.Main.Config == nil {
-		return &queue.Rules{}
+		return &config.Rules{}
 	}
 	return &c.s.Main.Config.Queue
 }
 
 // without reports whether an ingredient of the planner is left out.
-func (c *Core) without(i queue.Ingredient) bool {
+func (c *Core) without(i config.Ingredient) bool {
 	return c.s.Main.Config != nil && slices.Contains(c.s.Main.Config.Queue.Off, i)
 }
 

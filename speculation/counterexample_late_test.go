@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A9: the queue moves main and nothing else. An author's push during the
 // landing is too late if main moves, and takes the change out if it does not.
 func TestA9PushDuringLanding(t *testing.T) {
 	for _, lost := range []bool{false, true} {
-		w := quiet(t, unit, queue.Rules{})
+		w := quiet(t, unit, config.Rules{})
 		p := w.land(edit{"a/code": "one"})
 		w.mustReachLanding(p)
 		if lost {
@@ -53,9 +54,9 @@ func (w *world) mustReachLanding(p *pull) {
 // A10: nothing is known of main at the first start. Under `hold` it is proven
 // first; under `trust` changes land on and say how much was not proven.
 func TestA10FirstStartProvesMain(t *testing.T) {
-	for external, want := range map[queue.External]queue.Phase{queue.ExternalHold: queue.Pending, queue.ExternalTrust: queue.Landed} {
+	for external, want := range map[config.External]queue.Phase{config.ExternalHold: queue.Pending, config.ExternalTrust: queue.Landed} {
 		l, files := plain("a", "b")
-		w := newWorld(t, l, files, rulesOf(queue.Rules{External: external}))
+		w := newWorld(t, l, files, rulesOf(config.Rules{External: external}))
 		w.tell(queue.Capacity{Slots: 4})
 		w.settleDown()
 		main := w.going()[0]
@@ -65,10 +66,10 @@ func TestA10FirstStartProvesMain(t *testing.T) {
 		p := w.land(edit{"c/code": "outside all targets"})
 		w.settleDown()
 		ch := w.mustBe(p, want)
-		if external == queue.ExternalTrust && ch.Verdict.MainRed != 2 {
+		if external == config.ExternalTrust && ch.Verdict.MainRed != 2 {
 			t.Errorf("verdict = %+v", ch.Verdict)
 		}
-		if v, _ := w.core.View(ch.ID); external == queue.ExternalHold && !hasReason(v.Waits, queue.ReasonWaitsMain) {
+		if v, _ := w.core.View(ch.ID); external == config.ExternalHold && !hasReason(v.Waits, queue.ReasonWaitsMain) {
 			t.Errorf("waits = %+v", v.Waits)
 		}
 		w.waitOut()
@@ -79,7 +80,7 @@ func TestA10FirstStartProvesMain(t *testing.T) {
 // A10: an outside commit is examined at once; a forced update pauses, and what
 // it took out is not landed again.
 func TestA10ForcedPushPauses(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	before := w.main
 	p := w.land(edit{"a/code": "one"})
 	w.waitOut()
@@ -107,7 +108,7 @@ func TestA10ForcedPushPauses(t *testing.T) {
 // truth about landings.
 func TestA11LostSecondAfterThePush(t *testing.T) {
 	for _, back := range []int{1, 2, 3, 6, 12} {
-		w := quiet(t, unit, queue.Rules{})
+		w := quiet(t, unit, config.Rules{})
 		p := w.land(edit{"a/code": "one"})
 		w.waitOut()
 		w.mustBe(p, queue.Landed)
@@ -123,7 +124,7 @@ func TestA11LostSecondAfterThePush(t *testing.T) {
 
 // A12: a retry after an infrastructure error is another build.
 func TestA12RetryIsAnotherBuild(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	errors := 2
 	w.infra = func(*queue.Build) (bool, bool) { errors--; return errors >= 0, false }
 	p := w.land(edit{"a/code": "one"})
@@ -136,7 +137,7 @@ func TestA12RetryIsAnotherBuild(t *testing.T) {
 // A13: a merge that changes nothing is never "landed". (Attributes and squash
 // are the mirror's matter.)
 func TestA13NothingToLand(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "one"})
 	w.waitOut()
 	w.mustBe(p, queue.Landed)
@@ -153,7 +154,7 @@ func TestA13NothingToLand(t *testing.T) {
 // made: protected paths need an administrator, a stranger cannot ask at all.
 // (Whose approval counts is app's matter.)
 func TestA14EntryBeforeAnyMerge(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "stranger", "/land"))
 	w.settleDown()
@@ -181,7 +182,7 @@ func TestA14EntryBeforeAnyMerge(t *testing.T) {
 
 // Evidence that has expired decides nothing, and Step asks to be woken for it.
 func TestFailureExpires(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	ahead := w.land(edit{"a/code": "slow"})
 	w.settleDown()
 	red := w.land(edit{"a/code": "bad"})
@@ -203,7 +204,7 @@ func TestFailureExpires(t *testing.T) {
 // Main is red in two places, and what waits for it waits in front: one repair
 // lands after the other, and then the rest.
 func TestA10TwoRepairs(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{External: queue.ExternalHold})
+	w := quiet(t, unit, config.Rules{External: config.ExternalHold})
 	w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}, {target: "c", all: []string{"bad"}, unless: "heal"}}
 	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad", "c/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
@@ -226,8 +227,8 @@ func TestA10TwoRepairs(t *testing.T) {
 // the second is red, and CI is green on the last: none of them may land.
 func TestAPassOfTheTreeTellsNothingOfTheCommitsOnTheWay(t *testing.T) {
 	for _, counts := range []string{"asked", "tree"} {
-		for _, external := range []queue.External{queue.ExternalHold, queue.ExternalTrust} {
-			w := quiet(t, "ci:exit-code:targets:test:"+counts, queue.Rules{External: external, Method: queue.MethodRebase, Methods: []queue.Method{queue.MethodRebase}},
+		for _, external := range []config.External{config.ExternalHold, config.ExternalTrust} {
+			w := quiet(t, "ci:exit-code:targets:test:"+counts, config.Rules{External: external, Method: config.MethodRebase, Methods: []config.Method{config.MethodRebase}},
 				rule{target: "a", all: []string{"bad"}, unless: "heal"})
 			p := w.open(w.main, edit{"a/code": "one", "b/code": "one"})
 			for _, e := range []edit{{"a/code": "bad"}, {"a/code": "heal"}} {

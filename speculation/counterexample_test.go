@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The counter-examples of the design review (A1 to A14), each as a small test
@@ -14,7 +15,7 @@ import (
 const shard = "unit:exit-code:targets:test"
 
 // quiet returns a world in which main is proven and nothing goes wrong.
-func quiet(t *testing.T, steps string, rules queue.Rules, truth ...rule) *world {
+func quiet(t *testing.T, steps string, rules config.Rules, truth ...rule) *world {
 	t.Helper()
 	l, files := plain("a", "b", "c")
 	l.rules = truth
@@ -67,7 +68,7 @@ func (w *world) mustBuilds(p *pull, want int) {
 // it), so a change of it alone meets keys, and the gate waits for them. A
 // change with no key at all lands without a build, and its verdict says so.
 func TestA1WhatNobodyOwnsIsVerified(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "b", all: []string{"prod"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "b", all: []string{"prod"}})
 	bad := w.land(edit{unowned: "prod"})
 	docs := w.land(edit{"docs/readme": "words"})
 	w.waitOut()
@@ -82,7 +83,7 @@ func TestA1WhatNobodyOwnsIsVerified(t *testing.T) {
 // A2: a commit is judged by its own steps; an edited step is a new key for
 // every target.
 func TestA2EditedStepRunsOnEverything(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "b", step: "race", all: []string{"base"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "b", step: "race", all: []string{"base"}})
 	red := w.land(edit{stepsFile: "-" + unit + " race:go-test-json:targets:race"})
 	w.waitOut()
 	if ch := w.mustBe(red, queue.Rejected); ch.Verdict.Failures[0].Targets[0] != "b" {
@@ -94,8 +95,8 @@ func TestA2EditedStepRunsOnEverything(t *testing.T) {
 // A2, the opposite wedge: main's step has a typo and fails everywhere. The
 // change that mends it is judged by its own steps and lands.
 func TestA2TheRepairOfAStepLands(t *testing.T) {
-	for _, external := range []queue.External{queue.ExternalTrust, queue.ExternalHold} {
-		w := quiet(t, "unit:go-test-json:targets:broken", queue.Rules{External: external})
+	for _, external := range []config.External{config.ExternalTrust, config.ExternalHold} {
+		w := quiet(t, "unit:go-test-json:targets:broken", config.Rules{External: external})
 		other := w.land(edit{"a/code": "fine"})
 		repair := w.land(edit{stepsFile: "-unit:go-test-json:targets:broken " + unit})
 		w.waitOut()
@@ -107,7 +108,7 @@ func TestA2TheRepairOfAStepLands(t *testing.T) {
 
 // A3.1: what a report does not name is not known, however well the build ended.
 func TestA3UnnamedTargetStaysUnknown(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.forgets = func(*queue.Build) bool { return true }
 	p := w.land(edit{"a/code": "fine", "b/code": "fine"})
 	w.quiesce()
@@ -119,7 +120,7 @@ func TestA3UnnamedTargetStaysUnknown(t *testing.T) {
 // A3.2: a shard that fails names no target: c breaks a, b is sound, and another
 // change that b's key belongs to is not blamed.
 func TestA3ShardFailsAsASet(t *testing.T) {
-	w := quiet(t, shard, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, shard, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	red := w.land(edit{"a/code": "bad", "b/code": "fine"})
 	sound := w.land(edit{"b/code": "fine"})
 	w.waitOut()
@@ -130,7 +131,7 @@ func TestA3ShardFailsAsASet(t *testing.T) {
 
 // A3.3: results are written for asked keys only, whatever a report claims.
 func TestA3ResultsForAskedKeysOnly(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
 	w.settleDown()
 	b := w.going()[0].build
@@ -146,7 +147,7 @@ func TestA3ResultsForAskedKeysOnly(t *testing.T) {
 // A4: main is red at a; the change that repairs it lands, one that fails on it
 // alone is parked and comes back when main is whole.
 func TestA4RedMainDoesNotLockOutItsRepair(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.quiesce()
@@ -165,7 +166,7 @@ func TestA4RedMainDoesNotLockOutItsRepair(t *testing.T) {
 // A4: a failure is not for ever. What made it fail is gone, the hash is the
 // same, and /land retry runs it again.
 func TestA4RetryRunsAgain(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.flake = func([]queue.Key) bool { return true }
 	w.audit.trusting = true // the flake is beyond the retries: the rejection is wrong, and allowed
 	p := w.land(edit{"a/code": "fine"})
@@ -181,7 +182,7 @@ func TestA4RetryRunsAgain(t *testing.T) {
 // The same head asked for under another number, as a forge without pull requests
 // does it, is still what failed before.
 func TestRetryUnderAnotherNumber(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.audit.trusting = true // the flake is beyond the retries: the rejection is wrong, and allowed
 	flaky := true
 	w.flake = func([]queue.Key) bool { return flaky }
@@ -203,7 +204,7 @@ func TestRetryUnderAnotherNumber(t *testing.T) {
 
 // A4: with retries, one failing run is no verdict.
 func TestA4OneFailureOfTwoIsNoVerdict(t *testing.T) {
-	w := quiet(t, shard, queue.Rules{Retries: 1})
+	w := quiet(t, shard, config.Rules{Retries: 1})
 	flakes := 1
 	w.flake = func([]queue.Key) bool { flakes--; return flakes >= 0 }
 	p := w.land(edit{"a/code": "fine"})
@@ -217,7 +218,7 @@ func TestA4OneFailureOfTwoIsNoVerdict(t *testing.T) {
 // A5: keys on the whole tree do not make everything serial, and do not starve:
 // they ride the train that lands.
 func TestA5RepositoryStepRidesTheTrain(t *testing.T) {
-	w := quiet(t, unit+" lint:exit-code:repository:lint", queue.Rules{}, rule{target: queue.TargetTree, step: "lint", all: []string{"ugly"}})
+	w := quiet(t, unit+" lint:exit-code:repository:lint", config.Rules{}, rule{target: config.TargetTree, step: "lint", all: []string{"ugly"}})
 	first := w.land(edit{"a/code": "fine"})
 	ugly := w.land(edit{"b/code": "ugly"})
 	last := w.land(edit{"c/code": "fine"})
@@ -232,7 +233,7 @@ func TestA5RepositoryStepRidesTheTrain(t *testing.T) {
 // A6: decisions rest on the real commits. Here the footprints say that nothing
 // conflicts, the planner believes it, and the gate is not deceived.
 func TestA6WrongFootprintsCostTimeOnly(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "b", all: []string{"p", "q"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "b", all: []string{"p", "q"}})
 	w.needs["b"] = []string{"a"}
 	w.footless = func(queue.ChangeID, queue.Footprint) queue.Footprint { return queue.Footprint{} }
 	p, q := w.land(edit{"a/code": "p"}), w.land(edit{"b/code": "q"})
@@ -245,7 +246,7 @@ func TestA6WrongFootprintsCostTimeOnly(t *testing.T) {
 // A7: each commit of a push is green, not only its last: bad breaks a, heal
 // mends it, and bad does not land in front of heal.
 func TestA7EachCommitOfAPushIsGreen(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
 	bad, heal := w.land(edit{"a/code": "bad"}), w.land(edit{"a/code": "heal"})
 	w.waitOut()
 	w.mustBe(bad, queue.Rejected)
@@ -256,7 +257,7 @@ func TestA7EachCommitOfAPushIsGreen(t *testing.T) {
 // A8: without runners there is no verdict; the change is parked, is in nobody's
 // way, and returns.
 func TestA8NoRunnerParks(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	away := true
 	w.infra = func(b *queue.Build) (bool, bool) {
 		return away && b.Change != "" && w.core.State().Changes[b.Change].Number == 1, true

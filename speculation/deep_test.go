@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // More changes are ahead than anybody follows. The last of them may mend what
 // the one behind them all fails for, so nothing is known of it regardless.
 func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 	s := queue.NewState("main")
-	step := queue.Step{Name: "unit", Scope: queue.ScopeTargets, Run: "test"}
+	step := config.Step{Name: "unit", Scope: config.ScopeTargets, Run: "test"}
 	s.Main.Tip = "m"
-	s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
+	s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
 	var all []string
 	pending := func(id queue.ChangeID, at queue.Instant, targets ...string) {
 		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: at, Virtual: at}
@@ -24,7 +25,7 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 		pending(queue.ChangeID(fmt.Sprintf("%03d", i)), queue.Instant(i+1), all[i])
 	}
 	pending("last", maxDepth+3, all...)
-	set := queue.NewStepSet([]queue.Step{step})
+	set := queue.NewStepSet([]config.Step{step})
 	s.Steps[set.ID] = &set
 	key := queue.Key{Step: step.Digest(), Target: all[maxDepth+1], Hash: "red"}
 	link := &queue.Link{ID: queue.LinkOf("m", "last"), Parent: "m", Change: "last", Outcome: queue.Merged, Commit: "c", Steps: set.ID, Keys: []queue.Key{key}}
@@ -42,7 +43,7 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 
 // What others push with no key to be proven is remembered for a while only.
 func TestSuspectsAreBounded(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	for i := range 2 * maxSuspects {
 		w.commitOutside(w.commits[w.main].tree.with(edit{"docs/readme": fmt.Sprint("line", i)}))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A delegation lets a user land, retry and cancel one pull request, for whom the
@@ -86,5 +87,5 @@ func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
 // its head.
 func (c *Core) entrusted(number int, user string, b queue.Inspected) bool {
 	t := c.trustedWith(number, user)
-	return t != nil && (t.Head == b.Head || queue.RoleLevel(b.Permission) >= queue.RoleLevel("write"))
+	return t != nil && (t.Head == b.Head || config.RoleLevel(b.Permission) >= config.RoleLevel("write"))
 }

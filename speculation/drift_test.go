@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Main drifts: what has passed there fails by now at the same hash. These tests have a
@@ -52,9 +53,9 @@ func TestDriftIsNobodysFault(t *testing.T) {
 		name, steps string
 		old         time.Duration // how long ago main has passed
 	}{{"named", unit, 61 * minute}, {"named, days ago", unit, 3 * 24 * time.Hour}, {"opaque", byStep, minute}} {
-		for _, external := range []queue.External{queue.ExternalTrust, queue.ExternalHold} {
+		for _, external := range []config.External{config.ExternalTrust, config.ExternalHold} {
 			t.Run(c.name+" "+string(external), func(t *testing.T) {
-				w := quiet(t, c.steps, queue.Rules{Retries: 1, External: external})
+				w := quiet(t, c.steps, config.Rules{Retries: 1, External: external})
 				w.pass(c.old)
 				w.drifts = []rule{{target: "a"}}
 				one := w.land(edit{"a/code": "one"})
@@ -93,7 +94,7 @@ func TestRejectionRestsOnAControl(t *testing.T) {
 		"opaque":                 {byStep, minute, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, c.steps, queue.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+			w := quiet(t, c.steps, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
 			w.pass(c.old)
 			bad := w.land(edit{"a/code": "bad"})
 			w.waitOut()
@@ -110,7 +111,7 @@ func TestRejectionRestsOnAControl(t *testing.T) {
 
 // All changes that fail while one control is out share it.
 func TestControlsAreShared(t *testing.T) {
-	w := quiet(t, byStep, queue.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, byStep, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
 	w.pass(2 * time.Hour)
 	var bad []*pull
 	for range 4 {
@@ -159,9 +160,9 @@ func (w *world) tick(d time.Duration) {
 // After verify_main without a pass main's keys are run again in free slots, each once,
 // and not before.
 func TestVerifyMain(t *testing.T) {
-	for _, every := range []string{"24h", queue.VerifyOff} {
+	for _, every := range []string{"24h", config.VerifyOff} {
 		t.Run(every, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{Retries: 1, VerifyMain: every})
+			w := quiet(t, unit, config.Rules{Retries: 1, VerifyMain: every})
 			w.tick(23 * time.Hour)
 			if n := len(w.watchRuns()); n > 0 {
 				t.Fatalf("%d builds before the time", n)
@@ -176,7 +177,7 @@ func TestVerifyMain(t *testing.T) {
 				}
 			}
 			want := 1
-			if every == queue.VerifyOff {
+			if every == config.VerifyOff {
 				want = 0
 			}
 			for _, target := range w.targets {
@@ -186,7 +187,7 @@ func TestVerifyMain(t *testing.T) {
 			}
 			for _, k := range w.keysOf(w.commits[w.main].tree) {
 				e, ok := w.store.archive[k.ID()]
-				if every != queue.VerifyOff && (!ok || w.now.Sub(e.Good()) > 4*time.Hour) {
+				if every != config.VerifyOff && (!ok || w.now.Sub(e.Good()) > 4*time.Hour) {
 					t.Errorf("%s was seen to pass last at %s, and it is %s", k.Target, e.Good().Time(), w.now.Time())
 				}
 			}
@@ -198,8 +199,8 @@ func TestVerifyMain(t *testing.T) {
 // What verify_main finds red is drift; it is found without any change, and ends without one.
 func TestVerifyMainFindsDrift(t *testing.T) {
 	for _, steps := range []string{unit, byStep} {
-		for _, external := range []queue.External{queue.ExternalTrust, queue.ExternalHold} {
-			w := quiet(t, steps, queue.Rules{Retries: 1, VerifyMain: "24h", External: external})
+		for _, external := range []config.External{config.ExternalTrust, config.ExternalHold} {
+			w := quiet(t, steps, config.Rules{Retries: 1, VerifyMain: "24h", External: external})
 			w.drifts = []rule{{target: "b"}}
 			w.tick(26 * time.Hour)
 			if !slices.Contains(w.drifting(), "b") {
@@ -217,7 +218,7 @@ func TestVerifyMainFindsDrift(t *testing.T) {
 
 // The quickest keys are first: those of a first round have said how long each takes.
 func TestVerifyMainRunsTheQuickestFirst(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Retries: 1, VerifyMain: "24h"})
+	w := quiet(t, unit, config.Rules{Retries: 1, VerifyMain: "24h"})
 	w.took = map[string]time.Duration{"a": 40 * minute, "b": 2 * minute, "c": 20 * minute}
 	w.tell(queue.Capacity{Slots: 1})
 	w.tick(26 * time.Hour)

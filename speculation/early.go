@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Early boarding: a change whose own build is about to end boards the train
@@ -42,7 +43,7 @@ func (c *Core) dueBy(b *queue.Build, within time.Duration) (end, next queue.Inst
 // due reports whether all that is missing of a link, but for the whole tree, is
 // being verified and will soon be known.
 func (c *Core) due(l *queue.Link) bool {
-	if c.without(queue.IngredientEarly) || !c.hasTreeSteps() || c.good(l.Change) < likelyPass {
+	if c.without(config.IngredientEarly) || !c.hasTreeSteps() || c.good(l.Change) < likelyPass {
 		return false
 	}
 	st := c.state(l)
@@ -65,7 +66,7 @@ func (c *Core) due(l *queue.Link) bool {
 // to be proven so soon before or after one of them that it may turn out otherwise.
 // It asks to be woken when there may be others.
 func (c *Core) early() []queue.ChangeID {
-	if c.without(queue.IngredientEarly) || !c.hasTreeSteps() {
+	if c.without(config.IngredientEarly) || !c.hasTreeSteps() {
 		return nil
 	}
 	type ride struct {
@@ -106,5 +107,5 @@ func (c *Core) early() []queue.ChangeID {
 
 // whole reports whether a build is of steps on the whole tree only.
 func (b *liveBuild) whole() bool {
-	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != queue.ScopeRepository })
+	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != config.ScopeRepository })
 }

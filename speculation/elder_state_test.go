@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // elder is a world whose queue has a state that was stored before there were
@@ -22,7 +23,7 @@ func elder(t *testing.T) *world {
 	for _, n := range l.targets {
 		files["x/"+n] = "text"
 	}
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.versionless = true
 	data, err := os.ReadFile("testdata/state_of_2026_11.json")
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A day has room for so many emergencies, counted back from now.
 func TestEmergenciesOfADay(t *testing.T) {
 	const hour = queue.Instant(time.Hour / time.Millisecond)
 	s := queue.NewState("main")
-	s.Main.Config = &queue.Config{Queue: queue.Rules{NowPerDay: 2}}
+	s.Main.Config = &config.Config{Queue: config.Rules{NowPerDay: 2}}
 	c := New(s)
 	for _, test := range []struct {
 		nows []queue.Instant // hours
@@ -44,8 +45,8 @@ func TestEmergenciesOfADay(t *testing.T) {
 // Who asks for another method asks for another change, in the place of the one
 // there was.
 func TestAnotherMethodKeepsThePlace(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Methods: []queue.Method{queue.MethodMerge, queue.MethodRebase},
-		Lanes: []queue.Lane{{Name: "low"}, {Name: "high", Least: "write"}}, DefaultLane: "low"})
+	w := quiet(t, unit, config.Rules{Methods: []config.Method{config.MethodMerge, config.MethodRebase},
+		Lanes: []config.Lane{{Name: "low"}, {Name: "high", Least: "write"}}, DefaultLane: "low"})
 	first, second := w.land(edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
 	w.settleDown()
 	w.step(w.say(second, "dev", "/land priority=high"))
@@ -56,7 +57,7 @@ func TestAnotherMethodKeepsThePlace(t *testing.T) {
 	w.step(w.say(second, "dev", "/land method=rebase"))
 	w.settleDown()
 	now := w.change(second)
-	if now.ID == before.ID || now.Method != queue.MethodRebase || now.Lane != "high" || now.Now == nil || now.Arrival != before.Arrival {
+	if now.ID == before.ID || now.Method != config.MethodRebase || now.Lane != "high" || now.Now == nil || now.Arrival != before.Arrival {
 		t.Errorf("it was %+v, and is %+v", before, *now)
 	}
 	w.quiesce()
@@ -75,7 +76,7 @@ func TestAnotherMethodKeepsThePlace(t *testing.T) {
 func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
 	for words, want := range map[string]int{"/land method=rebase": 2, "/land method=merge": 1, "/land": 1} {
 		t.Run(words, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{Methods: []queue.Method{queue.MethodMerge, queue.MethodRebase}}, rule{target: "a", all: []string{"bad"}})
+			w := quiet(t, unit, config.Rules{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}, rule{target: "a", all: []string{"bad"}})
 			p := w.open(w.main, edit{"a/code": "bad"})
 			w.step(w.say(p, "dev", "/land"))
 			w.settleDown()

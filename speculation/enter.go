@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // inspected follows a command, now that it is known who gave it and what the
@@ -171,7 +172,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below, Own: r.Own,
 	}
 	ch.Method, _ = c.MethodOf(r)
-	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && ch.Method.ByCommit()
+	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
@@ -262,7 +263,7 @@ func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	case b.Draft && !waitsOutside(ch):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
 	case !c.stillMay(ch, b):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(c.permissions().For(queue.CommandLand))}}, nil)
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.permissions()))}}, nil)
 	case !c.rebase(ch, b):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Evidence that a new configuration makes decisive fades like any other: a core
 // that has lived through the change is woken when it does.
 func TestFewerRetriesMakeASetDecisive(t *testing.T) {
-	w := quiet(t, shard, queue.Rules{Retries: 1}, rule{target: "b", all: []string{"bad"}})
+	w := quiet(t, shard, config.Rules{Retries: 1}, rule{target: "b", all: []string{"bad"}})
 	w.land(edit{"a/code": "slow"})
 	p := w.land(edit{"a/code": "fine", "b/code": "bad"})
 	w.settleDown()
@@ -40,7 +41,7 @@ func TestFewerRetriesMakeASetDecisive(t *testing.T) {
 // What failed while main was red is no evidence once main is whole, though main
 // has moved meanwhile and nothing that stood on it is left.
 func TestFailuresOnARedMainAreForgotten(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.audit.trusting = true
 	w.flake = func(keys []queue.Key) bool { return keys[0].Target == "a" }
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "outside"}))

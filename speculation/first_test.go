@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 const unit = "unit:go-test-json:targets:test"
@@ -19,7 +20,7 @@ func plain(targets ...string) (law, tree) {
 
 func TestOneChangeLands(t *testing.T) {
 	l, files := plain("a", "b")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	defer func() {
 		for _, x := range w.log {
 			t.Log(x)

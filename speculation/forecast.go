@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // forecastDepth is how many changes of the order have a forecast: what is
@@ -26,7 +27,7 @@ func (c *Core) forecast() map[queue.ChangeID]queue.Forecast {
 func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 	out := map[queue.ChangeID]queue.Forecast{}
 	if m := c.s.Main; m.Tip == "" || m.Config == nil || m.Paused != nil || c.s.Slots == 0 ||
-		c.external() == queue.ExternalHold && !c.provenMain() {
+		c.external() == config.ExternalHold && !c.provenMain() {
 		return out
 	}
 	builds := map[queue.ChangeID][]*queue.Build{}
@@ -129,8 +130,8 @@ func (c *Core) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 	keys, known := 0, 0
 	for _, s := range c.s.Main.Config.Steps {
 		targets := f.Affected
-		if s.Scope == queue.ScopeRepository {
-			targets = []string{queue.TargetTree}
+		if s.Scope == config.ScopeRepository {
+			targets = []string{config.TargetTree}
 		}
 		for _, t := range targets {
 			if !s.Covers(t) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // foreseen is a queue at noon on a proven main: every target takes two minutes,
@@ -12,9 +13,9 @@ import (
 func foreseen(slots int, touches ...string) (*Core, queue.Instant) {
 	noon := queue.At(time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC))
 	s := queue.NewState("main")
-	step := queue.Step{Name: "unit", Run: "test", Scope: queue.ScopeTargets}
+	step := config.Step{Name: "unit", Run: "test", Scope: config.ScopeTargets}
 	s.Slots = slots
-	s.Main = queue.Main{Branch: "main", Tip: "m0", Surveyed: "m0", Config: &queue.Config{Steps: []queue.Step{step}}}
+	s.Main = queue.Main{Branch: "main", Tip: "m0", Surveyed: "m0", Config: &config.Config{Steps: []config.Step{step}}}
 	for i, target := range touches {
 		id := queue.ChangeID(rune('1'+i)) + ".x"
 		at := noon.Add(time.Duration(i-10) * time.Minute)
@@ -136,7 +137,7 @@ func TestDurationsOfOneAnalyzer(t *testing.T) {
 	c, _ := foreseen(2, "go:a", "go:a")
 	steps := c.s.Main.Config.Steps
 	steps[0].Analyzer = "go"
-	c.s.Main.Config.Steps = append(steps, queue.Step{Name: "web", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"})
+	c.s.Main.Config.Steps = append(steps, config.Step{Name: "web", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"})
 	d := durationID("web", "go:a")
 	c.s.Durations[d] = &queue.Duration{ID: d, Mean: time.Hour, N: 3}
 	ch, f := c.s.Changes["2.x"], c.s.Footprints["2.x"]
@@ -147,7 +148,7 @@ func TestDurationsOfOneAnalyzer(t *testing.T) {
 		t.Errorf("cost %v", got)
 	}
 	delete(c.s.Durations, d)
-	steps = append(c.s.Main.Config.Steps, queue.Step{Name: "site", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"}, queue.Step{Name: "api", Run: "test", Scope: queue.ScopeTargets, Analyzer: "web"})
+	steps = append(c.s.Main.Config.Steps, config.Step{Name: "site", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"}, config.Step{Name: "api", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"})
 	c.s.Main.Config.Steps = steps
 	if took, seen := c.foreseeBuild("2.x"); took != 2*time.Minute || !seen {
 		t.Errorf("foreseen %s, seen %v: steps that never run on it count", took, seen)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Passes that a maintainer takes back (/queue forget). What is forgotten is a rule
@@ -110,11 +111,11 @@ func (c *Core) stepName(e *queue.Entry) string {
 }
 
 // stepIn returns the step of a build that has a digest.
-func stepIn(b *queue.Build, digest queue.Digest) queue.Step {
+func stepIn(b *queue.Build, digest queue.Digest) config.Step {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == digest {
 			return j.Step
 		}
 	}
-	return queue.Step{}
+	return config.Step{}
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change whose passes are forgotten has them built again, and lands after that.
 func TestWhatIsForgottenIsBuiltAgain(t *testing.T) {
 	for _, words := range []string{"a", "step=unit", "a step=unit", "key"} {
 		t.Run(words, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
+			w := quiet(t, unit, config.Rules{})
 			p := w.open(w.main, edit{"a/code": "one"})
 			w.step(w.say(p, "boss", "/queue pause while we look"), w.say(p, "dev", "/land"))
 			w.quiesce()
@@ -40,7 +41,7 @@ func TestWhatIsForgottenIsBuiltAgain(t *testing.T) {
 // What main rests on is unproven once it is forgotten, and is proven by a build;
 // what it does not rest on leaves it proven, without one.
 func TestForgettingWhatMainRestsOn(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{External: queue.ExternalHold})
+	w := quiet(t, unit, config.Rules{External: config.ExternalHold})
 	p := w.land(edit{"a/code": "one"})
 	w.quiesce()
 	w.step(w.say(p, "boss", "/queue forget nothing-has-this-name"))
@@ -69,7 +70,7 @@ func TestForgettingWhatMainRestsOn(t *testing.T) {
 // A build that was asked for before counts for nothing that was forgotten, nor is
 // it waited for; the same goes for what the archive says late.
 func TestWhatWasAskedForBeforeIsNotHeard(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "one", "b/code": "two"})
 	w.settleDown()
 	first := w.going()[0]
@@ -106,7 +107,7 @@ func TestWhatWasAskedForBeforeIsNotHeard(t *testing.T) {
 
 // A build that can show nothing any more is stopped.
 func TestBuildOfForgottenKeysIsStopped(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "one"})
 	w.settleDown()
 	first := w.going()[0].build.ID
@@ -124,7 +125,7 @@ func TestBuildOfForgottenKeysIsStopped(t *testing.T) {
 
 // A landing that is written goes on; main is looked at again after it.
 func TestForgettingInTheMidstOfALanding(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "one"})
 	for w.core.s.Push == nil {
 		if len(w.waits) > 0 {
@@ -154,7 +155,7 @@ func TestForgettingInTheMidstOfALanding(t *testing.T) {
 // while that is so, each time anew: the change waits for main, and no build is asked for
 // whose failure would say no more.
 func TestForgettingPutsAFailureUnderTheCloudAgain(t *testing.T) {
-	w := quiet(t, byStep, queue.Rules{})
+	w := quiet(t, byStep, config.Rules{})
 	w.audit.flaky = true
 	p := w.land(edit{"a/code": "one"})
 	w.settleDown()
@@ -197,7 +198,7 @@ func TestForgettingPutsAFailureUnderTheCloudAgain(t *testing.T) {
 
 // As much as is remembered can be forgotten; more is refused.
 func TestTooMuchIsForgotten(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "one"})
 	w.quiesce()
 	for i := range queue.ForgottenMost + 1 {

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // The store has lost that a change landed by fast-forward: its head is on main's line,
 // without a word of ours, and that is its landing.
 func TestFastForwardIsRecognised(t *testing.T) {
-	w := newWorld(t, law{targets: []string{"a"}}, tree{stepsFile: unit, "a/code": "base"}, rulesOf(queue.Rules{}))
-	w.rules.Method = queue.MethodFastForward
+	w := newWorld(t, law{targets: []string{"a"}}, tree{stepsFile: unit, "a/code": "base"}, rulesOf(config.Rules{}))
+	w.rules.Method = config.MethodFastForward
 	w.audit.off = true
 	w.begin(2)
 	p := w.open(w.main, edit{"a/code": "new"})
@@ -21,7 +22,7 @@ func TestFastForwardIsRecognised(t *testing.T) {
 		w.tell(w.carryOut(a)...)
 	}
 	ch := w.core.active(p.number)
-	if ch == nil || ch.Method != queue.MethodFastForward {
+	if ch == nil || ch.Method != config.MethodFastForward {
 		t.Fatalf("%+v", ch)
 	}
 	w.main = p.head

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestGateAgainstNaiveTwin goes through every chain of up to three links over
@@ -80,9 +81,9 @@ func naiveGate(main queue.CommitID, chain []*queue.Link, passed func(queue.Key) 
 func TestOrderIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := time.Duration(rapid.Int64Range(0, int64(8*time.Hour)).Draw(rt, "max_overtake"))
-		order := rapid.SampledFrom([]queue.Order{queue.OrderFinish, queue.OrderArrival}).Draw(rt, "order")
+		order := rapid.SampledFrom([]config.Order{config.OrderFinish, config.OrderArrival}).Draw(rt, "order")
 		c := New(queue.NewState("main"))
-		c.s.Main.Config = &queue.Config{Queue: rulesOf(queue.Rules{Order: order, MaxOvertake: limit})}
+		c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{Order: order, MaxOvertake: limit})}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "changes") {
 			ch := &queue.Change{ID: queue.ChangeID(fmt.Sprint(i)), Phase: queue.Pending,
 				Arrival:   queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
@@ -102,7 +103,7 @@ func TestOrderIsBounded(t *testing.T) {
 		for i, a := range first {
 			for _, b := range first[i+1:] {
 				x, y := c.s.Changes[a], c.s.Changes[b]
-				if late := x.Arrival.Sub(y.Arrival); late > bound || order == queue.OrderArrival && late > 0 {
+				if late := x.Arrival.Sub(y.Arrival); late > bound || order == config.OrderArrival && late > 0 {
 					rt.Fatalf("%s is ahead of %s, which arrived %v before it", a, b, late)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // giveWay puts changes behind one that is proven on the target branch as it is, where
@@ -12,7 +13,7 @@ import (
 // behind them. Whoever is being built keeps its place, since the landing would throw that
 // build away. Nothing gives way to a change that cannot be pushed now.
 func (c *Core) giveWay() {
-	if c.s.Main.Tip == "" || c.without(queue.IngredientMargin) || c.halted() || c.changing() || c.held() {
+	if c.s.Main.Tip == "" || c.without(config.IngredientMargin) || c.halted() || c.changing() || c.held() {
 		return
 	}
 	c.sortOrder()

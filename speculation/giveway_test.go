@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change that is proven on main as it is does not wait for a shorter one that came
 // later and that nobody builds: it would be built again behind it, and nobody would gain.
 func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
-	rules := queue.Rules{Off: []queue.Ingredient{queue.IngredientPreempt}} // the first build is nearly through
+	rules := config.Rules{Off: []config.Ingredient{config.IngredientPreempt}} // the first build is nearly through
 	s := newStage(t, rules, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
 	s.tell(queue.Capacity{Slots: 1})
 	s.changes("a", "a b")
@@ -30,7 +31,7 @@ func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
 
 // One that is being built keeps its place: it gains by that.
 func TestProvenWaitsForWhatIsBuilt(t *testing.T) {
-	s := newStage(t, queue.Rules{}, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
+	s := newStage(t, config.Rules{}, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
 	s.tell(queue.Capacity{Slots: 9})
 	s.changes("a")
 	s.now = s.now.Add(time.Second)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A host that fails all it is given, at once, is free again before the others and
@@ -14,7 +15,7 @@ func TestBrokenHostRejectsNobody(t *testing.T) {
 	for how := breaksTests; how <= breaksTool; how++ {
 		for _, steps := range []string{unit, shard} {
 			for retries := range 3 {
-				w := quiet(t, steps, queue.Rules{Retries: retries}, rule{target: "b", all: []string{"bad"}})
+				w := quiet(t, steps, config.Rules{Retries: retries}, rule{target: "b", all: []string{"bad"}})
 				w.hosts = hosts{names: []string{"m1", "m2"}, broken: "m1", how: how}
 				good := w.land(edit{"a/code": "fine"})
 				w.waitOut()
@@ -30,7 +31,7 @@ func TestBrokenHostRejectsNobody(t *testing.T) {
 // where there is one.
 func TestFailureIsSeenOnTwoHosts(t *testing.T) {
 	for _, names := range [][]string{{"m1"}, {"m1", "m2"}, {"m1", "m2", "m3"}} {
-		w := quiet(t, unit, queue.Rules{Retries: 0}, rule{target: "b", all: []string{"bad"}})
+		w := quiet(t, unit, config.Rules{Retries: 0}, rule{target: "b", all: []string{"bad"}})
 		w.hosts = hosts{names: names}
 		bad := w.land(edit{"b/code": "bad"})
 		w.waitOut()
@@ -54,7 +55,7 @@ func TestFailureIsSeenOnTwoHosts(t *testing.T) {
 // A command that no host can run is the change's: it does not wait for a better host
 // for ever.
 func TestToolMissingEverywhere(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Retries: 1}, rule{target: "b", all: []string{"calls-what-is-not-there"}})
+	w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "b", all: []string{"calls-what-is-not-there"}})
 	w.hosts = hosts{names: []string{"m1", "m2"}, how: breaksTool}
 	bad := w.open(w.main, edit{"b/code": "calls-what-is-not-there"})
 	w.hosts.missing = "calls-what-is-not-there"

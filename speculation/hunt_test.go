@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // redWorld is a world of two targets whose main is proven and then pushed to from
@@ -18,7 +19,7 @@ func redWorld(t *testing.T, steps string, retries, slots int, edits ...edit) (*w
 		{target: "a", all: []string{"bad"}, unless: "heal"},
 		{target: "b", all: []string{"worse"}},
 	}}
-	w := newWorld(t, l, files, rulesOf(queue.Rules{Retries: retries}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{Retries: retries}))
 	w.begin(slots)
 	if !w.core.provenMain() {
 		t.Fatal("main is not proven")
@@ -114,7 +115,7 @@ func TestAFlakeAccusesNobody(t *testing.T) {
 // traced counts for main, too, so that no further hunt begins for the same failure.
 func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
 	w := newWorld(t, law{targets: []string{"a", "b"}, needs: map[string][]string{}},
-		tree{stepsFile: "unit:exit-code:targets:test", barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}, rulesOf(queue.Rules{Retries: 1}))
+		tree{stepsFile: "unit:exit-code:targets:test", barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}, rulesOf(config.Rules{Retries: 1}))
 	flakes := 1
 	w.flake = func([]queue.Key) bool { flakes--; return flakes >= 0 }
 	w.begin(2)

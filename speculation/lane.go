@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Lanes are head starts. A change counts as arrived earlier by its lane's head
-// start (queue.Rules.HeadStart), and the order is by that alone. So it is total
+// start (config.Rules.HeadStart), and the order is by that alone. So it is total
 // and without circles, whatever the lanes, and who is ahead of whom stays as it
 // was when the later of the two was analyzed. A change of a higher lane goes
 // before all of a lower one that have not waited for longer than the difference
@@ -20,7 +21,7 @@ func (c *Core) headStart(ch *queue.Change) time.Duration {
 	if ch.Now != nil {
 		return nowStart
 	}
-	if c.without(queue.IngredientLanes) {
+	if c.without(config.IngredientLanes) {
 		return 0
 	}
 	return c.rules().HeadStart(ch.Lane)
@@ -78,7 +79,7 @@ func (c *Core) changeLane(ch *queue.Change, lane, by string) {
 // yield puts a change behind one of its lane that it probably breaks. Those of
 // other lanes keep the bound on what a lane may hold up.
 func (c *Core) yield(ch, to *queue.Change, breaks float64) {
-	if breaks > probablyBreaks && !c.isBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != queue.OrderArrival {
+	if breaks > probablyBreaks && !c.isBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != config.OrderArrival {
 		ch.Virtual = to.Virtual + 1
 		c.ordered = false
 	}
@@ -103,7 +104,7 @@ func (c *Core) benefits(ch *queue.Change) (ofLane, ofProject float64) {
 	if ch.Now != nil {
 		return nowBenefit, 1
 	}
-	if c.without(queue.IngredientBenefit) {
+	if c.without(config.IngredientBenefit) {
 		return 1, 1
 	}
 	rules := c.rules()
@@ -129,7 +130,7 @@ func orOne(benefit float64) float64 {
 
 // projects remembers which projects changes are of, under one configuration.
 type projects struct {
-	config *queue.Config
+	config *config.Config
 	of     map[queue.ChangeID]project
 }
 
@@ -155,7 +156,7 @@ func (c *Core) projectsOf(id queue.ChangeID) []int {
 	if !ok || got.footprint != f {
 		got = project{footprint: f}
 		for i, x := range c.rules().Projects {
-			if x.Holds(f) {
+			if f.In(x) {
 				got.list = append(got.list, i)
 			}
 		}

@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // drawLanes draws the lanes of a queue, with waits of up to a few hours.
-func drawLanes(pick dice) queue.Rules {
-	var r queue.Rules
+func drawLanes(pick dice) config.Rules {
+	var r config.Rules
 	for i := range 1 + pick(4, "lanes") {
-		r.Lanes = append(r.Lanes, queue.Lane{Name: fmt.Sprint("lane", i), Benefit: []float64{3, 1, 0.5}[i%3], Least: "write",
+		r.Lanes = append(r.Lanes, config.Lane{Name: fmt.Sprint("lane", i), Benefit: []float64{3, 1, 0.5}[i%3], Least: "write",
 			MaxWait: time.Duration(1+pick(3*3600, "max_wait")) * time.Second})
 	}
 	names := r.LaneNames()
@@ -26,7 +27,7 @@ func drawLanes(pick dice) queue.Rules {
 // allowance is how much later a change of one lane may come and still be ahead
 // of one of another by their lanes alone, written down as the documentation says
 // it: lane by lane.
-func allowance(r queue.Rules, ahead, behind string) time.Duration {
+func allowance(r config.Rules, ahead, behind string) time.Duration {
 	var sum time.Duration
 	names := r.LaneNames()
 	for i := slices.Index(names, ahead) + 1; i <= slices.Index(names, behind); i++ {
@@ -47,13 +48,13 @@ func TestLanesAreBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := drawLanes(shrinking(rt))
 		r.MaxOvertake = time.Duration(rapid.Int64Range(1, int64(8*time.Hour)).Draw(rt, "max_overtake"))
-		r.Order = rapid.SampledFrom([]queue.Order{queue.OrderFinish, queue.OrderArrival}).Draw(rt, "order")
+		r.Order = rapid.SampledFrom([]config.Order{config.OrderFinish, config.OrderArrival}).Draw(rt, "order")
 		bound := r.MaxOvertake
-		if r.Order == queue.OrderArrival {
+		if r.Order == config.OrderArrival {
 			bound = 0
 		}
 		c := New(queue.NewState("main"))
-		c.s.Main.Config = &queue.Config{Queue: rulesOf(r)}
+		c.s.Main.Config = &config.Config{Queue: rulesOf(r)}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "changes") {
 			ch := &queue.Change{ID: queue.ChangeID(fmt.Sprint(i)), Phase: queue.Pending,
 				Lane:      rapid.SampledFrom(r.LaneNames()).Draw(rt, "lane"),
@@ -85,10 +86,10 @@ func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := drawLanes(shrinking(rt))
 		c := New(queue.NewState("main"))
-		c.s.Main.Config = &queue.Config{Queue: rulesOf(r)}
+		c.s.Main.Config = &config.Config{Queue: rulesOf(r)}
 		ch := &queue.Change{Lane: r.DefaultLane, Arrival: 1e6, Predicted: time.Minute}
 		with := c.virtual(ch)
-		c.s.Main.Config = &queue.Config{Queue: rulesOf(queue.Rules{})}
+		c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{})}
 		if without := c.virtual(ch); with != without {
 			rt.Fatalf("%v with lanes, %v without", with, without)
 		}
@@ -96,15 +97,15 @@ func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 }
 
 func TestLanesLeftOut(t *testing.T) {
-	r := rulesOf(queue.Rules{Lanes: queue.DefaultLanes(), DefaultLane: "normal",
-		Projects: []queue.Project{{Name: "a", Targets: []string{"a"}, Benefit: 2}, {Name: "b", Targets: []string{"b"}, Benefit: 0.5}},
-		Quotas:   []queue.Quota{{Name: "all", Builds: 1, Per: queue.PerAuthor}}})
+	r := rulesOf(config.Rules{Lanes: config.DefaultLanes(), DefaultLane: "normal",
+		Projects: []config.Project{{Name: "a", Targets: []string{"a"}, Benefit: 2}, {Name: "b", Targets: []string{"b"}, Benefit: 0.5}},
+		Quotas:   []config.Quota{{Name: "all", Builds: 1, Per: config.PerAuthor}}})
 	for i := range r.Lanes {
 		r.Lanes[i].MaxWait = time.Hour
 	}
 	s := queue.NewState("main")
 	c := New(s)
-	s.Main.Config = &queue.Config{Queue: r}
+	s.Main.Config = &config.Config{Queue: r}
 	add := func(id, lane string, f *queue.Footprint) *queue.Change {
 		ch := &queue.Change{ID: queue.ChangeID(id), Lane: lane, Arrival: 1e9}
 		s.Changes[ch.ID] = ch
@@ -133,8 +134,8 @@ func TestLanesLeftOut(t *testing.T) {
 	if got := c.benefit(slow); got != 1 {
 		t.Errorf("with another footprint it is worth %v", got)
 	}
-	s.Main.Config = &queue.Config{Queue: r}
-	s.Main.Config.Queue.Off = []queue.Ingredient{queue.IngredientLanes, queue.IngredientBenefit, queue.IngredientQuotas}
+	s.Main.Config = &config.Config{Queue: r}
+	s.Main.Config.Queue.Off = []config.Ingredient{config.IngredientLanes, config.IngredientBenefit, config.IngredientQuotas}
 	if c.virtual(urgent) != c.virtual(slow) || c.benefit(urgent) != 1 || len(c.portionsOf(urgent)) != 0 {
 		t.Error("what is left out still counts")
 	}

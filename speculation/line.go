@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Of the line: how likely changes break a step on the whole tree, and what is
@@ -43,7 +44,7 @@ type odds struct {
 
 // hasTreeSteps reports whether main has steps on the whole tree.
 func (c *Core) hasTreeSteps() bool {
-	return c.s.Main.Config != nil && slices.ContainsFunc(c.s.Main.Config.Steps, func(s queue.Step) bool { return s.Scope == queue.ScopeRepository })
+	return c.s.Main.Config != nil && slices.ContainsFunc(c.s.Main.Config.Steps, func(s config.Step) bool { return s.Scope == config.ScopeRepository })
 }
 
 // treeTime predicts how long main's steps on the whole tree take, one after the
@@ -51,8 +52,8 @@ func (c *Core) hasTreeSteps() bool {
 func (c *Core) treeTime() time.Duration {
 	var d time.Duration
 	for _, s := range c.s.Main.Config.Steps {
-		if s.Scope == queue.ScopeRepository {
-			d += c.duration(s.Name, queue.TargetTree)
+		if s.Scope == config.ScopeRepository {
+			d += c.duration(s.Name, config.TargetTree)
 		}
 	}
 	return d
@@ -66,7 +67,7 @@ func (c *Core) treeShare() float64 {
 	}
 	whole := map[string]bool{}
 	for _, s := range c.s.Main.Config.Steps {
-		if s.Scope == queue.ScopeRepository {
+		if s.Scope == config.ScopeRepository {
 			whole[s.Name] = true
 		}
 	}
@@ -160,7 +161,7 @@ func (c *Core) clean(l *queue.Link) bool {
 // doubtful reports whether a change is left out of the train because it probably
 // breaks a step on the whole tree. Where it has passed it is not.
 func (c *Core) doubtful(at queue.CommitID, id queue.ChangeID) bool {
-	if c.without(queue.IngredientTrials) || !c.hasTreeSteps() || c.breaks(id) <= treeDoubtful {
+	if c.without(config.IngredientTrials) || !c.hasTreeSteps() || c.breaks(id) <= treeDoubtful {
 		return false
 	}
 	l := c.s.Links[queue.LinkOf(at, id)]
@@ -259,7 +260,7 @@ func (p *planning) train() {
 func (p *planning) trainValue(id queue.ChangeID, chance float64) float64 {
 	ch := p.s.Changes[id]
 	value := chance * p.benefit(ch)
-	if !p.without(queue.IngredientAging) {
+	if !p.without(config.IngredientAging) {
 		value *= 1 + p.now.Sub(ch.Arrival).Hours()
 	}
 	return value * max(minGain, min(valueTrain, ch.Predicted.Seconds()/max(p.treeTime().Seconds(), 1)))
@@ -273,7 +274,7 @@ const minGain = preemptGain
 // that fails on the train has whoever follows it built again, so that it is known
 // before is worth its chance to fail, once for each of those.
 func (p *planning) probe() {
-	if p.without(queue.IngredientTrials) || !p.hasTreeSteps() {
+	if p.without(config.IngredientTrials) || !p.hasTreeSteps() {
 		return
 	}
 	follow := float64(p.following())

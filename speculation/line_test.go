@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -23,12 +24,12 @@ func (f suspects) Good(ch *queue.Change) float64 {
 
 const linted = unit + " lint:exit-code:repository:lint"
 
-var ugly = rule{target: queue.TargetTree, step: "lint", all: []string{"ugly"}}
+var ugly = rule{target: config.TargetTree, step: "lint", all: []string{"ugly"}}
 
 // What probably breaks the step on the whole tree is tried beside the train: those
 // that board after it are not built on it, and it has its verdict on the real main.
 func TestProbablyBrokenIsTriedAside(t *testing.T) {
-	w := quiet(t, linted, queue.Rules{}, ugly)
+	w := quiet(t, linted, config.Rules{}, ugly)
 	w.core.model = suspects{predict.Default, 1}
 	bad := w.land(edit{"a/code": "ugly"})
 	second := w.land(edit{"b/code": "fine"})
@@ -48,7 +49,7 @@ func TestProbablyBrokenIsTriedAside(t *testing.T) {
 // A change that was suspected without reason lands all the same, behind others
 // that came later.
 func TestSuspectedWithoutReasonLands(t *testing.T) {
-	w := quiet(t, linted, queue.Rules{}, ugly)
+	w := quiet(t, linted, config.Rules{}, ugly)
 	w.core.model = suspects{predict.Default, 1}
 	first := w.land(edit{"a/code": "fine"})
 	second := w.land(edit{"b/code": "fine"})
@@ -61,7 +62,7 @@ func TestSuspectedWithoutReasonLands(t *testing.T) {
 // Nobody who is suspected waits for ever, though others keep coming.
 func TestSuspectedIsDecidedWhileOthersKeepComing(t *testing.T) {
 	for _, what := range []string{"fine", "ugly"} {
-		w := quiet(t, linted, queue.Rules{}, ugly)
+		w := quiet(t, linted, config.Rules{}, ugly)
 		w.core.model = suspects{predict.Default, 1}
 		p := w.land(edit{"a/code": what})
 		for n := range 12 {
@@ -82,8 +83,8 @@ func TestSuspectedIsDecidedWhileOthersKeepComing(t *testing.T) {
 
 // A change boards while its own build ends, and lands with the end of it.
 func TestBoardsEarly(t *testing.T) {
-	for _, off := range [][]queue.Ingredient{nil, {queue.IngredientEarly}} {
-		w := quiet(t, linted, queue.Rules{Off: off}, ugly)
+	for _, off := range [][]config.Ingredient{nil, {config.IngredientEarly}} {
+		w := quiet(t, linted, config.Rules{Off: off}, ugly)
 		warm := w.land(edit{"a/code": "fine"}) // so that it is known how long things take
 		w.waitOut()
 		w.mustBe(warm, queue.Landed)
@@ -97,7 +98,7 @@ func TestBoardsEarly(t *testing.T) {
 		early := false
 		for _, r := range w.going() {
 			for _, j := range r.build.Jobs {
-				early = early || j.Step.Scope == queue.ScopeRepository
+				early = early || j.Step.Scope == config.ScopeRepository
 			}
 		}
 		if early != (off == nil) {

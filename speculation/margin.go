@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // probablyLands is the chance from which a change is waited for.
@@ -18,7 +19,7 @@ const probablyLands = 0.9
 // queues with little to do; this one follows what overtaking costs.)
 func (c *Core) stayBehind(ch *queue.Change) {
 	r := c.rules()
-	if r.Order == queue.OrderArrival || c.without(queue.IngredientMargin) {
+	if r.Order == config.OrderArrival || c.without(config.IngredientMargin) {
 		return
 	}
 	limit := ch.Virtual.Add(min(time.Duration(r.Margin*float64(ch.Predicted)), r.MaxOvertake-ch.Predicted))

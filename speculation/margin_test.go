@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change overtakes another where it gains more than building again what they
@@ -15,7 +16,7 @@ func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots int
-		rules queue.Rules
+		rules config.Rules
 		good  map[int]float64
 		takes []time.Duration // by change, each a second after the one before
 		want  []int
@@ -23,12 +24,12 @@ func TestMargin(t *testing.T) {
 		{slots: 9, name: "gains much", takes: []time.Duration{30, 20}, want: []int{2, 1}},
 		{slots: 9, name: "gains little", takes: []time.Duration{30, 27}, want: []int{1, 2}},
 		{slots: 9, name: "gains a share of its own", takes: []time.Duration{20, 12}, want: []int{2, 1}},
-		{slots: 9, name: "of all its own", rules: queue.Rules{Margin: 1}, takes: []time.Duration{20, 12}, want: []int{1, 2}},
+		{slots: 9, name: "of all its own", rules: config.Rules{Margin: 1}, takes: []time.Duration{20, 12}, want: []int{1, 2}},
 		{slots: 9, name: "built again anyway", takes: []time.Duration{30, 15, 27}, want: []int{2, 3, 1}},
 		{name: "not built yet", takes: []time.Duration{30, 27}, want: []int{2, 1}},
 		{slots: 9, name: "turned down, probably", good: map[int]float64{1: 0.8}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
-		{slots: 9, name: "without", rules: queue.Rules{Off: []queue.Ingredient{queue.IngredientMargin}}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
-		{slots: 9, name: "in order of arrival", rules: queue.Rules{Order: queue.OrderArrival}, takes: []time.Duration{30, 27}, want: []int{1, 2}},
+		{slots: 9, name: "without", rules: config.Rules{Off: []config.Ingredient{config.IngredientMargin}}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
+		{slots: 9, name: "in order of arrival", rules: config.Rules{Order: config.OrderArrival}, takes: []time.Duration{30, 27}, want: []int{1, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			model := stated{good: c.good, takes: map[int]time.Duration{}}
@@ -56,7 +57,7 @@ func TestMargin(t *testing.T) {
 // Who shares little with the other does not wait for it: that part is built
 // again at once.
 func TestMarginIsWhatRebuildingTakes(t *testing.T) {
-	s := newStage(t, queue.Rules{Margin: 2}, stated{takes: map[int]time.Duration{1: 60 * minute, 2: 40 * minute, 3: 30 * minute}})
+	s := newStage(t, config.Rules{Margin: 2}, stated{takes: map[int]time.Duration{1: 60 * minute, 2: 40 * minute, 3: 30 * minute}})
 	s.tell(queue.Capacity{Slots: 9})
 	s.changes("a b c d e", "e f g")
 	s.core.sortOrder()

@@ -3,7 +3,7 @@ package speculation
 import (
 	"slices"
 
-	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -155,7 +155,7 @@ func (c *Core) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
 			slices.Contains(f.Merges, ch) || slices.Contains(merges, id) {
 			continue
 		}
-		if slices.ContainsFunc(paths, func(p string) bool { return conflict.PathsMeet(f.Paths, p) }) {
+		if slices.ContainsFunc(paths, func(p string) bool { return index.PathsMeet(f.Paths, p) }) {
 			if out = append(out, id); len(out) == 3 {
 				break
 			}

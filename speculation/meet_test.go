@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Plain files that no target has: "x/..." is text, of which two edits do not merge;
@@ -13,7 +14,7 @@ import (
 const doc, list = "x/intro", "v/list"
 
 func textual(t *testing.T) *world {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.textual = true
 	return w
 }
@@ -44,7 +45,7 @@ func TestTextualConflictKeepsTheOrder(t *testing.T) {
 
 // The one ahead fails: the other lands, and nobody had to build for that.
 func TestTextualConflictWithOneThatFails(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.textual = true
 	first := w.land(edit{"a/code": "bad", doc: "mine"})
 	second := w.land(edit{doc: "yours"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // How a change lands is fixed when it comes: its method and the words of its
@@ -31,7 +32,7 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 // MethodOf returns how the pull request of a request is to land, and whether it
 // may: as the command says, or else as it was to land before, where that is asked
 // for again.
-func (c *Core) MethodOf(r *queue.Request) (queue.Method, bool) {
+func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
 		last := c.s.Changes[p.Last]
@@ -39,7 +40,7 @@ func (c *Core) MethodOf(r *queue.Request) (queue.Method, bool) {
 			last = try
 		}
 		if last != nil {
-			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(queue.MethodMerge))); ok {
+			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(config.MethodMerge))); ok {
 				return m, true
 			}
 		}

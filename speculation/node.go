@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // node is a pending change as the plan sees it. It is derived memory, kept
@@ -207,7 +208,7 @@ func (c *Core) targetCost(t int) float64 {
 	if c.costs[t] == 0 {
 		d := time.Millisecond
 		for _, s := range c.s.Main.Config.Steps {
-			if s.Scope != queue.ScopeRepository && s.Covers(c.assumed.names[t]) {
+			if s.Scope != config.ScopeRepository && s.Covers(c.assumed.names[t]) {
 				d += c.duration(s.Name, c.assumed.names[t])
 			}
 		}

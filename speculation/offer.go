@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // deal is what of a future is worth building, but for time.
@@ -138,7 +139,7 @@ func (p *planning) due(edges []edge, d *deal) queue.Instant {
 func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 	lead := n.span(part)
 	lead += lead*3/10 + time.Minute
-	if need.Sub(p.now) <= lead || p.without(queue.IngredientJustInTime) {
+	if need.Sub(p.now) <= lead || p.without(config.IngredientJustInTime) {
 		return false
 	}
 	p.wakeAt(need.Add(-lead))
@@ -150,7 +151,7 @@ func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 // likeliest, the likeliest of them first: worth as much less as they are less
 // likely (planner.md 6.4, 6.5).
 func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
-	if p.without(queue.IngredientFlips) {
+	if p.without(config.IngredientFlips) {
 		return
 	}
 	if !n.flipped {

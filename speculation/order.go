@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -265,7 +266,7 @@ func (c *Core) virtual(ch *queue.Change) queue.Instant {
 	if ch.Refused != nil {
 		from = max(ch.Arrival, ch.Refused.Back).Add(-c.headStart(ch))
 	}
-	if r.Order == queue.OrderArrival {
+	if r.Order == config.OrderArrival {
 		return from
 	}
 	return from.Add(min(max(ch.Predicted, 0), r.MaxOvertake))
@@ -352,8 +353,8 @@ func (c *Core) predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	}
 	var total time.Duration
 	for _, s := range c.s.Main.Config.Steps {
-		if s.Scope == queue.ScopeRepository {
-			total += c.duration(s.Name, queue.TargetTree)
+		if s.Scope == config.ScopeRepository {
+			total += c.duration(s.Name, config.TargetTree)
 			continue
 		}
 		for _, t := range f.Affected {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // "Bypassing Large Diffs in SubmitQueue" (BLRD, 2023): a change may land, or be
@@ -17,9 +18,9 @@ import (
 const large = "a d"
 
 // bypassing has all paths built that a bypass needs.
-func bypassing() queue.Rules {
+func bypassing() config.Rules {
 	r := papers()
-	r.Spare = queue.SpareAlways
+	r.Spare = config.SpareAlways
 	return r
 }
 
@@ -138,7 +139,7 @@ func TestBypassAllFailBehindSeveral(t *testing.T) {
 func TestBypassOff(t *testing.T) {
 	for _, target := range []string{"", "a", "b"} { // where C2 is red
 		rules, want := bypassing(), queue.Landed
-		rules.Off = append(rules.Off, queue.IngredientBypass)
+		rules.Off = append(rules.Off, config.IngredientBypass)
 		var truth []rule
 		if target != "" {
 			truth, want = []rule{{target: target, all: []string{"c2"}}}, queue.Rejected

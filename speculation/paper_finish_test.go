@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // "CI at Scale: Lean, Green, and Fast" (2025). Its P_needed weighs each change
@@ -21,9 +22,9 @@ import (
 // one is built on C. B1.2 and B2.1 have the same content (BLRD, theorem 1).
 
 // finishOrder is papers with changes in order of expected finish.
-func finishOrder() queue.Rules {
+func finishOrder() config.Rules {
 	r := papers()
-	r.Order = queue.OrderFinish
+	r.Order = config.OrderFinish
 	return r
 }
 
@@ -134,7 +135,7 @@ func TestCIAtScaleSpeculationThreshold(t *testing.T) {
 func TestCIAtScaleBypassIsEligible(t *testing.T) {
 	for _, slow := range []bool{true, false} {
 		rules := papers()
-		rules.Threshold, rules.Spare = 0.3, queue.SpareAlways
+		rules.Threshold, rules.Spare = 0.3, config.SpareAlways
 		takes := map[int]time.Duration{1: minute, 2: minute, 3: minute}
 		if slow {
 			takes[1] = 60 * minute

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // "Keeping Master Green at Scale" (EuroSys'19), its equations 1 to 5 and its
@@ -60,7 +61,7 @@ func TestEuroSysNoMoreBuildsThanChanges(t *testing.T) {
 // is the time its change has waited, in hours and one.
 func TestEuroSysEquation1Value(t *testing.T) {
 	rules := papers()
-	rules.Off = slices.DeleteFunc(rules.Off, func(i queue.Ingredient) bool { return i == queue.IngredientAging })
+	rules.Off = slices.DeleteFunc(rules.Off, func(i config.Ingredient) bool { return i == config.IngredientAging })
 	s := newStage(t, rules, stated{good: paperChances})
 	s.changes("a")
 	s.now = s.now.Add(2 * 60 * minute)

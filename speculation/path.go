@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func queueDuration(n int) time.Duration { return time.Duration(max(n, 1)) }
@@ -98,15 +99,15 @@ func (c *Core) wholeTree(l *queue.Link, k queue.Key) bool {
 	if l.PartOf(k) != nil {
 		return true // of a commit on the way: it is new wherever the change stands
 	}
-	if k.Target != queue.TargetTree {
+	if k.Target != config.TargetTree {
 		return false
 	}
 	st, ok := c.step(l, k)
-	return ok && st.Scope == queue.ScopeRepository
+	return ok && st.Scope == config.ScopeRepository
 }
 
 // step returns the step of a link's key.
-func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
+func (c *Core) step(l *queue.Link, k queue.Key) (config.Step, bool) {
 	id := l.Steps
 	if part := l.PartOf(k); part != nil {
 		id = part.Steps
@@ -115,9 +116,9 @@ func (c *Core) step(l *queue.Link, k queue.Key) (queue.Step, bool) {
 	if steps == nil {
 		set := c.s.Steps[id]
 		if set == nil {
-			return queue.Step{}, false
+			return config.Step{}, false
 		}
-		steps = make(map[queue.Digest]queue.Step, len(set.Steps))
+		steps = make(map[queue.Digest]config.Step, len(set.Steps))
 		for _, st := range set.Steps {
 			steps[st.Digest()] = st
 		}

@@ -1,15 +1,18 @@
 package speculation
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
 
-// Who may give which command is main's to say (queue.Permissions). Whatever
+// Who may give which command is main's to say (config.Permissions). Whatever
 // that is, nothing of a change is built or landed for who has no write access:
 // a command that does so needs both.
 
 // permissions returns those in force; with no configuration, the defaults.
-func (c *Core) permissions() queue.Permissions {
+func (c *Core) permissions() config.Permissions {
 	if c.s.Main.Config == nil {
-		return queue.Permissions{}
+		return config.Permissions{}
 	}
 	return c.s.Main.Config.Permissions
 }
@@ -26,7 +29,7 @@ func needsWrite(v queue.Verb) bool {
 // role returns what a requester counts as. The forge does not tell the role of
 // an App; that main names it stands for one.
 func (c *Core) role(r *queue.Request, b queue.Inspected) string {
-	if r.Bot && c.permissions().HearsBot(r.User) && queue.RoleLevel(b.Permission) < queue.RoleLevel("write") {
+	if r.Bot && c.permissions().HearsBot(r.User) && config.RoleLevel(b.Permission) < config.RoleLevel("write") {
 		return "write"
 	}
 	return b.Permission
@@ -41,7 +44,7 @@ func (c *Core) Vouched(request string) bool {
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
-	role, who := c.role(r, b), c.permissions().For(c.comesTo(r, b))
+	role, who := c.role(r, b), c.comesTo(r, b).Who(c.permissions())
 	switch {
 	case r.Own:
 		return queue.Reason{}
@@ -53,7 +56,7 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 		return queue.Reason{}
 	case !who.Allows(role, r.User, b.Teams):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(who)}}
-	case needsWrite(r.Command.Verb) && queue.RoleLevel(role) < queue.RoleLevel("write"):
+	case needsWrite(r.Command.Verb) && config.RoleLevel(role) < config.RoleLevel("write"):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	}
 	return queue.Reason{}

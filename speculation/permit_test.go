@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // pausedLong has a change asked for in a paused queue that goes on much later, so
@@ -25,18 +26,18 @@ func (w *world) pausedLong(p *pull, ask func(), meanwhile func()) {
 // lands, whichever command that was.
 func TestWhoAskedStillMay(t *testing.T) {
 	for name, x := range map[string]struct {
-		permissions queue.Permissions
+		permissions config.Permissions
 		first       func(w *world, p *pull) // before it is asked for
 		words       string
 		meanwhile   func(w *world, p *pull)
 		want        string
 	}{
 		"land":        {words: "/land", want: "landed landed"},
-		"land, named": {permissions: queue.Permissions{Land: "maintain eve"}, words: "/land", want: "landed landed"},
+		"land, named": {permissions: config.Permissions{Land: "maintain eve"}, words: "/land", want: "landed landed"},
 		"role lost":   {words: "/land", meanwhile: func(w *world, _ *pull) { w.roles["eve"] = "read" }, want: "cancelled no-permission"},
-		"now": {permissions: queue.Permissions{Land: "maintain", Now: "eve"}, words: "/land now it burns",
+		"now": {permissions: config.Permissions{Land: "maintain", Now: "eve"}, words: "/land now it burns",
 			want: "landed landed"},
-		"retry": {permissions: queue.Permissions{Land: "maintain", Retry: "write"}, words: "/land retry", first: func(w *world, p *pull) {
+		"retry": {permissions: config.Permissions{Land: "maintain", Retry: "write"}, words: "/land retry", first: func(w *world, p *pull) {
 			w.step(w.say(p, "boss", "/land"))
 			w.settleDown()
 			w.step(w.say(p, "boss", "/land cancel"))
@@ -55,7 +56,7 @@ func TestWhoAskedStillMay(t *testing.T) {
 			w.step(w.say(p, "boss", "/land undelegate @eve"))
 			w.settleDown()
 		}, want: "cancelled no-permission"},
-		"delegated at another head, role lost": {permissions: queue.Permissions{Land: "maintain"}, words: "/land", first: func(w *world, p *pull) {
+		"delegated at another head, role lost": {permissions: config.Permissions{Land: "maintain"}, words: "/land", first: func(w *world, p *pull) {
 			w.step(w.say(p, "boss", "/land delegate @eve"))
 			w.settleDown()
 			w.step(w.headMoves(p, edit{"a/code": "unseen"}))
@@ -63,7 +64,7 @@ func TestWhoAskedStillMay(t *testing.T) {
 		}, meanwhile: func(w *world, _ *pull) { w.roles["eve"] = "read" }, want: "cancelled no-permission"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
+			w := quiet(t, unit, config.Rules{})
 			w.requires, w.permissions, w.roles = true, x.permissions, map[string]string{"eve": "write"}
 			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
 			w.tell(queue.MainMoved{Branch: "main"})
@@ -106,8 +107,8 @@ func TestRetryAtAHeadThatNobodyHasHeardOf(t *testing.T) {
 func TestRetryOfWhatNobodyHasAskedFor(t *testing.T) {
 	for heard, late := range map[string]bool{"heard of": false, "not heard of": true} {
 		t.Run(heard, func(t *testing.T) {
-			w := quiet(t, unit, queue.Rules{})
-			w.permissions, w.roles = queue.Permissions{Land: "maintain", Retry: "write"}, map[string]string{"eve": "write"}
+			w := quiet(t, unit, config.Rules{})
+			w.permissions, w.roles = config.Permissions{Land: "maintain", Retry: "write"}, map[string]string{"eve": "write"}
 			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
 			w.tell(queue.MainMoved{Branch: "main"})
 			w.quiesce()
@@ -150,8 +151,8 @@ func (w *world) headMoves(p *pull, e edit) queue.Event {
 // list of those who may try and has no write access may not.
 func TestExplainNeedsWriteAccess(t *testing.T) {
 	for role, want := range map[string]queue.ReasonCode{"read": queue.ReasonNoPermission, "write": ""} {
-		w := quiet(t, unit, queue.Rules{})
-		w.permissions, w.roles = queue.Permissions{Try: "eve"}, map[string]string{"eve": role}
+		w := quiet(t, unit, config.Rules{})
+		w.permissions, w.roles = config.Permissions{Try: "eve"}, map[string]string{"eve": role}
 		w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
 		w.tell(queue.MainMoved{Branch: "main"})
 		w.quiesce()
@@ -167,7 +168,7 @@ func TestExplainNeedsWriteAccess(t *testing.T) {
 
 // A delegation ends when the pull request is closed, whether that is heard of or seen.
 func TestClosedUnheardEndsDelegations(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.roles = map[string]string{"eve": "read"}
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "boss", "/land delegate @eve"))

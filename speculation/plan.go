@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Limits of the plan, and what builds of main and of the train are worth.
@@ -173,14 +174,14 @@ func (p *planning) keep(n *node, value float64) {
 // half of the slots are busy many more.
 func (c *Core) thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-c.accuracy())/(0.955-0.88)))
-	if c.without(queue.IngredientAdaptive) {
+	if c.without(config.IngredientAdaptive) {
 		worse = 0
 	}
 	worth, single = c.rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
 	if 2*len(c.s.Builds) < c.s.Slots {
 		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
 	}
-	if c.without(queue.IngredientTargetThreshold) {
+	if c.without(config.IngredientTargetThreshold) {
 		single = 0
 	}
 	return worth, single

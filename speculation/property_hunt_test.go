@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestAnyRedMain: whoever pushes whatever to main in one go or in several, with flakes
@@ -21,7 +22,7 @@ func TestAnyRedMain(t *testing.T) {
 		h := newHistory(rt, shrinking(rt))
 		h.hosts = hosts{}                              // with a broken one, a failure may need any number of runs to decide
 		h.rules.BuildsPerHour, h.audit.brief = 0, true // reloading is drawn here
-		h.rules.RedMain.Revert = []queue.RevertPolicy{"", queue.RevertPrepare, queue.RevertPropose, queue.RevertLand}[h.pick(4, "revert")]
+		h.rules.RedMain.Revert = []config.RevertPolicy{"", config.RevertPrepare, config.RevertPropose, config.RevertLand}[h.pick(4, "revert")]
 		h.faulty()
 		h.loses = func(*queue.Action) bool { return false }
 		h.forgets = func(*queue.Build) bool { return false }

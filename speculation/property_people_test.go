@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // edits are what changes do: harmless, red alone, red together, healing,
@@ -254,7 +255,7 @@ func (h *history) takeBack() {
 	if p == nil {
 		return
 	}
-	what := []string{"a", "b", "step=unit", "step=lint", "c step=unit", queue.TargetTree}[h.pick(6, "forgotten")]
+	what := []string{"a", "b", "step=unit", "step=lint", "c step=unit", config.TargetTree}[h.pick(6, "forgotten")]
 	if ids := sorted(h.core.State().Ledger); len(ids) > 0 && h.chance(30, "a key") {
 		what = "key=" + string(ids[h.pick(min(len(ids), 20), "key")])[:16]
 	}

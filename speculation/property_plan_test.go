@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // What holds of every plan, whatever is believed of changes: properties of
@@ -42,7 +43,7 @@ type play struct {
 	turns  []string // as JSON
 }
 
-func newPlay(rt *rapid.T, rules queue.Rules, model stated, truth ...rule) *play {
+func newPlay(rt *rapid.T, rules config.Rules, model stated, truth ...rule) *play {
 	l, files := plain("a", "b", "c")
 	l.rules = truth
 	p := &play{world: newWorld(rt, l, files, rulesOf(rules)), rt: rt, each: func() {}}
@@ -181,10 +182,10 @@ func logging(rt *rapid.T, w *world) {
 func TestOvertakingIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(rt, "changes")
-		rules := queue.Rules{MaxOvertake: time.Duration(rapid.IntRange(1, 600).Draw(rt, "max_overtake")) * minute}
+		rules := config.Rules{MaxOvertake: time.Duration(rapid.IntRange(1, 600).Draw(rt, "max_overtake")) * minute}
 		bound := rules.MaxOvertake + time.Duration(n)*time.Millisecond
 		if rapid.Bool().Draw(rt, "by arrival") {
-			rules.Order, bound = queue.OrderArrival, 0
+			rules.Order, bound = config.OrderArrival, 0
 		}
 		p := newPlay(rt, rules, drawn(rt, n))
 		defer logging(rt, p.world)
@@ -241,7 +242,7 @@ func TestBudgetIsKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(rt, "changes")
 		rules := papers() // speculates on everything
-		rules.Spare = queue.SpareAlways
+		rules.Spare = config.SpareAlways
 		rules.BuildsPerChange = rapid.IntRange(1, 8).Draw(rt, "builds_per_change")
 		rules.BuildsPerHour = rapid.SampledFrom([]int{0, 2, 5, 9}).Draw(rt, "builds_per_hour")
 		if rapid.Bool().Draw(rt, "pre-emption") {
@@ -300,7 +301,7 @@ func TestSameEventsSameTurns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(rt, "changes")
 		model := drawn(rt, n)
-		rules := queue.Rules{Spare: rapid.SampledFrom([]queue.Spare{queue.SpareAlways, queue.SpareNever}).Draw(rt, "spare")}
+		rules := config.Rules{Spare: rapid.SampledFrom([]config.Spare{config.SpareAlways, config.SpareNever}).Draw(rt, "spare")}
 		p := newPlay(rt, rules, model, rule{target: "a", all: []string{"c1", "c2"}}, rule{target: "c", all: []string{"c3"}})
 		defer logging(rt, p.world)
 		p.run(drawEdits(rt, n), 5)
@@ -332,9 +333,9 @@ func TestAnyBeliefsSameVerdicts(t *testing.T) {
 				}
 			}
 		}
-		rules := queue.Rules{Spare: rapid.SampledFrom([]queue.Spare{queue.SpareAlways, queue.SpareNever}).Draw(rt, "spare"),
-			Order: rapid.SampledFrom([]queue.Order{queue.OrderArrival, queue.OrderFinish}).Draw(rt, "order"), BuildsPerChange: 1000,
-			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(queue.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
+		rules := config.Rules{Spare: rapid.SampledFrom([]config.Spare{config.SpareAlways, config.SpareNever}).Draw(rt, "spare"),
+			Order: rapid.SampledFrom([]config.Order{config.OrderArrival, config.OrderFinish}).Draw(rt, "order"), BuildsPerChange: 1000,
+			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(config.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
 		p := newPlay(rt, rules, drawn(rt, n), truth...)
 		defer logging(rt, p.world)
 		p.run(drawEdits(rt, n), 5)
@@ -361,8 +362,8 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 		n := rapid.IntRange(1, 8).Draw(rt, "changes")
 		l, files := plain(strings.Split("a b c d e f g h", " ")...)
 		l.rules = []rule{{target: "b", all: []string{"new"}}, {target: "e", all: []string{"new"}}}
-		rules := queue.Rules{Spare: rapid.SampledFrom([]queue.Spare{queue.SpareAlways, queue.SpareNever}).Draw(rt, "spare"),
-			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(queue.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
+		rules := config.Rules{Spare: rapid.SampledFrom([]config.Spare{config.SpareAlways, config.SpareNever}).Draw(rt, "spare"),
+			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(config.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
 		w := newWorld(rt, l, files, rulesOf(rules))
 		defer logging(rt, w)
 		w.core.model = drawn(rt, n)
@@ -396,7 +397,7 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 // that nothing that is computed from them turns round. (It once did: a build was
 // stopped for another for ever, because the first was late only while it ran.)
 func TestAbsurdDurations(t *testing.T) {
-	s := newStage(t, queue.Rules{Spare: queue.SpareAlways}, stated{takes: map[int]time.Duration{1: math.MinInt64, 2: math.MaxInt64, 3: -minute, 4: minute}})
+	s := newStage(t, config.Rules{Spare: config.SpareAlways}, stated{takes: map[int]time.Duration{1: math.MinInt64, 2: math.MaxInt64, 3: -minute, 4: minute}})
 	s.changes("a", "a", "a", "a")
 	for n, want := range map[int]time.Duration{1: 0, 2: longest, 3: 0, 4: minute} {
 		if got := s.change(s.pulls[n]).Predicted; got != want {

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestAnyHistoryOfRollups is TestAnyHistory where rollups are likely: many
@@ -23,7 +23,7 @@ func TestAnyHistoryOfRollups(t *testing.T) {
 				}
 			}
 		}()
-		h.rules.Batch, h.rules.BatchMax = queue.BatchRollup, 2+h.pick(3, "most")
+		h.rules.Batch, h.rules.BatchMax = config.BatchRollup, 2+h.pick(3, "most")
 		h.rules.Quotas = nil
 		h.core.model = trusting{}
 		h.relation(0)

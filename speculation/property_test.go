@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // TestAnyHistory is the promise of DESIGN 2 as a property: whatever people,
@@ -125,41 +127,41 @@ func newHistory(t tb, pick dice) *history {
 		{target: "c", all: []string{"p", "r"}, unless: "heal"},
 		{target: "c", all: []string{"danger"}},
 		{target: "d", all: []string{"q", "r"}},
-		{target: queue.TargetTree, step: "lint", all: []string{"ugly"}},
-		{target: queue.TargetTree, step: "lint", all: []string{"p", "s"}},
-		{target: queue.TargetTree, step: "seal", all: []string{"ugly", "r"}},
-		{target: queue.TargetTree, step: "seal", all: []string{"q", "s"}, unless: "heal"},
+		{target: config.TargetTree, step: "lint", all: []string{"ugly"}},
+		{target: config.TargetTree, step: "lint", all: []string{"p", "s"}},
+		{target: config.TargetTree, step: "seal", all: []string{"ugly", "r"}},
+		{target: config.TargetTree, step: "seal", all: []string{"q", "s"}, unless: "heal"},
 	}
-	r := rulesOf(queue.Rules{
+	r := rulesOf(config.Rules{
 		Retries: h.pick(3, "retries"), BuildsPerChange: []int{20, 4, 8}[h.pick(3, "cap")],
 		BuildsPerHour: []int{0, 0, 12}[h.pick(3, "hourly")], InfraRetries: 1 + h.pick(3, "infra-retries"),
 		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
 	// Not drawn by itself: histories of a seed stay what they were.
-	r.RedMain.Revert = []queue.RevertPolicy{queue.RevertOff, queue.RevertPrepare, queue.RevertPropose, queue.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
+	r.RedMain.Revert = []config.RevertPolicy{config.RevertOff, config.RevertPrepare, config.RevertPropose, config.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
 	if h.chance(50, "lanes") {
 		lanes := drawLanes(pick)
 		r.Lanes, r.DefaultLane = lanes.Lanes, lanes.DefaultLane
 	}
 	if h.chance(50, "quotas") {
-		r.Projects = []queue.Project{{Name: "x", Targets: []string{"a", "b"}, Benefit: 3}, {Name: "y", Targets: []string{"b", "c"}, Benefit: 0.2}}
-		for i, q := range []queue.Quota{{Project: "x"}, {Project: "y"}, {Per: queue.PerAuthor}, {Authors: []string{"e*"}, Share: 0.5}} {
+		r.Projects = []config.Project{{Name: "x", Targets: []string{"a", "b"}, Benefit: 3}, {Name: "y", Targets: []string{"b", "c"}, Benefit: 0.2}}
+		for i, q := range []config.Quota{{Project: "x"}, {Project: "y"}, {Per: config.PerAuthor}, {Authors: []string{"e*"}, Share: 0.5}} {
 			if h.chance(50, "quota") {
-				q.Name, q.Builds, q.When = fmt.Sprint("q", i), 1+h.pick(2, "places"), []queue.When{queue.WhenAlways, queue.WhenContended}[h.pick(2, "when")]
+				q.Name, q.Builds, q.When = fmt.Sprint("q", i), 1+h.pick(2, "places"), []config.When{config.WhenAlways, config.WhenContended}[h.pick(2, "when")]
 				r.Quotas = append(r.Quotas, q)
 			}
 		}
 	}
 	if h.chance(30, "arrival") {
-		r.Order = queue.OrderArrival
+		r.Order = config.OrderArrival
 	}
 	h.methods(&r)
 	if h.chance(50, "batch") {
-		r.Batch = []queue.Batch{queue.BatchIndependent, queue.BatchRollup}[h.pick(2, "kind")]
+		r.Batch = []config.Batch{config.BatchIndependent, config.BatchRollup}[h.pick(2, "kind")]
 		r.BatchMax = 2 + h.pick(3, "batch-max")
 	}
 	if h.chance(50, "hold") {
-		r.External = queue.ExternalHold
+		r.External = config.ExternalHold
 	}
 	guards := h.chance(30, "guards")
 	if guards {
@@ -169,7 +171,7 @@ func newHistory(t tb, pick dice) *history {
 	if strings.HasSuffix(strings.Fields(files[stepsFile])[0], ":tree") { // what a pass covers, and what not
 		h.detours = 80
 		if len(r.Methods) == 0 && h.chance(70, "by commit") {
-			r.Method, r.Methods = queue.MethodRebase, []queue.Method{queue.MethodRebase, queue.MethodFastForward}
+			r.Method, r.Methods = config.MethodRebase, []config.Method{config.MethodRebase, config.MethodFastForward}
 		}
 	}
 	h.world = newWorld(t, l, files, r)
@@ -194,20 +196,20 @@ func newHistory(t tb, pick dice) *history {
 type anyModel struct{}
 
 func (anyModel) Good(ch *queue.Change) float64 {
-	return []float64{0, 0.1, 0.5, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(ch.ID))[0]%8]
+	return []float64{0, 0.1, 0.5, 0.9, 1, math.NaN(), math.Inf(1), -3}[digest.Of(string(ch.ID))[0]%8]
 }
 
 func (anyModel) Conflict(a, b *queue.Change) float64 {
 	if a.ID > b.ID {
 		a, b = b, a
 	}
-	return []float64{0, 0.01, 0.2, 0.9, 1, math.NaN(), math.Inf(1), -3}[queue.DigestOf(string(a.ID), string(b.ID))[0]%8]
+	return []float64{0, 0.01, 0.2, 0.9, 1, math.NaN(), math.Inf(1), -3}[digest.Of(string(a.ID), string(b.ID))[0]%8]
 }
 
 func (anyModel) Cold() bool { return true }
 
 func (anyModel) Duration(ch *queue.Change) (time.Duration, bool) {
-	d := queue.DigestOf("d", string(ch.ID))[0]
+	d := digest.Of("d", string(ch.ID))[0]
 	return []time.Duration{0, -minute, time.Second, minute, 1000 * time.Hour}[d%5], d%2 == 0
 }
 
@@ -223,7 +225,7 @@ func (h *history) relation(kind int) {
 		case 3:
 			out := queue.Footprint{Main: f.Main}
 			for i, n := range all {
-				d := queue.DigestOf(string(id), string(f.Main)) // another one each time
+				d := digest.Of(string(id), string(f.Main)) // another one each time
 				if d[i]%2 == 0 {
 					out.Write, out.Affected = append(out.Write, n), append(out.Affected, n)
 				}
@@ -242,7 +244,7 @@ func (h *history) relation(kind int) {
 func (h *history) faulty() {
 	id := queue.Key.ID
 	if len(h.versions) > 0 { // what a run shows of a key may count for that of another version
-		id = func(k queue.Key) queue.Digest { return queue.DigestOf(string(k.Step), k.Target) }
+		id = func(k queue.Key) queue.Digest { return digest.Of(string(k.Step), k.Target) }
 	}
 	bounded := func(seen map[queue.Digest]int, limit int, what string) func([]queue.Key) bool {
 		return func(keys []queue.Key) bool {

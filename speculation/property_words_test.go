@@ -9,7 +9,9 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestEveryHashOfMainWasVerified is the promise of the whole: random trees whose
@@ -68,9 +70,9 @@ type proof struct {
 
 func newProof(rt *rapid.T, seen map[string]int) *proof {
 	h := &history{pick: even(rt), flaked: map[queue.Digest]int{}, timed: map[queue.Digest]int{}}
-	places := conflicttest.Places{Barrier: []string{barrier, stepsFile}, Ignore: []string{"docs/"}, Unowned: queue.UnownedAll}
+	places := conflicttest.Places{Barrier: []string{barrier, stepsFile}, Ignore: []string{"docs/"}, Unowned: config.UnownedAll}
 	if h.chance(50, "unowned target") {
-		places.Unowned = queue.UnownedTarget
+		places.Unowned = config.UnownedTarget
 	}
 	places.Lean = h.chance(50, "lean")
 	p := &proof{history: h, built: &built{places, map[queue.TreeID]map[string]conflicttest.Content{}}, seen: seen,
@@ -85,13 +87,13 @@ func newProof(rt *rapid.T, seen map[string]int) *proof {
 		l.rules = append(l.rules, rule{target: n, all: []string{"bad"}}, rule{target: n, all: []string{"one", "two"}},
 			rule{target: n, step: "unit", all: []string{"p", "q"}, unless: "heal"}, rule{target: n, all: []string{"q", "r", "s"}})
 	}
-	l.rules = append(l.rules, rule{target: queue.TargetUnowned, all: []string{"p", "bad"}}, rule{target: queue.TargetTree, step: "lint", all: []string{"p", "s"}})
-	r := rulesOf(queue.Rules{Retries: h.pick(2, "retries"), BuildsPerChange: []int{20, 8}[h.pick(2, "cap")]})
+	l.rules = append(l.rules, rule{target: config.TargetUnowned, all: []string{"p", "bad"}}, rule{target: config.TargetTree, step: "lint", all: []string{"p", "s"}})
+	r := rulesOf(config.Rules{Retries: h.pick(2, "retries"), BuildsPerChange: []int{20, 8}[h.pick(2, "cap")]})
 	if h.chance(30, "arrival") {
-		r.Order = queue.OrderArrival
+		r.Order = config.OrderArrival
 	}
 	if h.chance(50, "batch") {
-		r.Batch = []queue.Batch{queue.BatchIndependent, queue.BatchRollup}[h.pick(2, "kind")]
+		r.Batch = []config.Batch{config.BatchIndependent, config.BatchRollup}[h.pick(2, "kind")]
 		r.BatchMax = 2 + h.pick(3, "batch-max")
 	}
 	h.world = newWorld(rt, l, files, r)
@@ -126,7 +128,7 @@ func (p *proof) live() {
 	p.Helper()
 	how := p.pick(10, "beginning")
 	if how > 7 {
-		p.rules.Batch, p.rules.BatchMax, p.core.model = queue.BatchRollup, 2+p.pick(3, "most"), trusting{}
+		p.rules.Batch, p.rules.BatchMax, p.core.model = config.BatchRollup, 2+p.pick(3, "most"), trusting{}
 		p.begin(1 + p.pick(2, "slots"))
 		for i := range 3 + p.pick(3, "alike") {
 			p.step(p.say(p.open(p.main, edit{fileOf("low"): fmt.Sprint("alike", i)}), "dev", "/land"))
@@ -161,7 +163,7 @@ func (h *history) noFaults() {
 
 // under returns keys of a tree with what their targets are made of as their hash.
 func (p *proof) under(t tree, keys []queue.Key) []queue.Key {
-	made := map[string]queue.Digest{queue.TargetTree: queue.Digest(t.id())}
+	made := map[string]queue.Digest{config.TargetTree: queue.Digest(t.id())}
 	for _, h := range p.built.hashes(t) {
 		made[h.Target] = h.Hash
 	}
@@ -217,7 +219,7 @@ func (p *proof) lands(c *commit) {
 // bypassed reports whether a change of an earlier place waits that the one which
 // lands conflicts with.
 func (p *proof) bypassed(id queue.ChangeID) bool {
-	s, x := p.core.State(), conflict.NewIndex()
+	s, x := p.core.State(), index.New()
 	for other, f := range s.Footprints {
 		x.Put(other, *f)
 	}
@@ -245,7 +247,7 @@ func (p *proof) triple() {
 	var pairs [][2]string
 	for from, c := range p.contents(m.tree) {
 		for to := range p.contents(m.tree) {
-			if from < to && from != queue.TargetUnowned && to != queue.TargetUnowned && !slices.Contains(c.Files, fileOf(to)) &&
+			if from < to && from != config.TargetUnowned && to != config.TargetUnowned && !slices.Contains(c.Files, fileOf(to)) &&
 				!slices.Contains(p.contents(m.tree)[to].Files, fileOf(from)) {
 				pairs = append(pairs, [2]string{from, to})
 			}
@@ -304,7 +306,7 @@ func (p *proof) look() {
 		}
 		for j := i + 1; j < len(ids); j++ {
 			for _, c := range ids[j+1:] {
-				x := conflict.NewIndex()
+				x := index.New()
 				x.Put(ids[j], *p.core.State().Footprints[ids[j]])
 				x.Put(c, *p.core.State().Footprints[c])
 				if x.Conflict(ids[j], c) {

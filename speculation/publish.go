@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // told is what the comment of a pull request is to say, with its digest: a
@@ -72,7 +73,7 @@ func (c *Core) publish() {
 		}
 		t := c.told[n]
 		if t.facts != facts {
-			t = told{facts: facts, want: queue.DigestOf("facts1", facts)}
+			t = told{facts: facts, want: digest.Of("facts1", facts)}
 			c.told[n] = t
 		}
 		switch under := c.publishing[n]; {

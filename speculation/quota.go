@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Quotas cap the builds that run at one time. A build for which its quota has
@@ -38,8 +39,8 @@ type borrower struct {
 }
 
 // quotas returns the quotas in force.
-func (c *Core) quotas() []queue.Quota {
-	if c.without(queue.IngredientQuotas) {
+func (c *Core) quotas() []config.Quota {
+	if c.without(config.IngredientQuotas) {
 		return nil
 	}
 	return c.rules().Quotas
@@ -76,7 +77,7 @@ func (c *Core) portionsOf(ch *queue.Change) []portion {
 			continue
 		}
 		at := portion{quota: i}
-		if q.Per == queue.PerAuthor {
+		if q.Per == config.PerAuthor {
 			at.author = strings.ToLower(ch.Author)
 		}
 		out = append(out, at)
@@ -92,7 +93,7 @@ func (c *Core) full(places []portion) (found portion, full bool) {
 		if c.ration().taken[at] < q.Limit(c.s.Slots) {
 			continue
 		}
-		if q.When == queue.WhenAlways {
+		if q.When == config.WhenAlways {
 			return at, true
 		}
 		if !full {
@@ -113,7 +114,7 @@ func (p *planning) flooded(id queue.ChangeID) bool {
 	for _, at := range p.portionsOf(p.s.Changes[id]) {
 		r.seen[at]++
 		q := p.quotas()[at.quota]
-		if q.When == queue.WhenAlways && r.seen[at] > 3*q.Limit(p.s.Slots)+8 || r.seen[at] > most {
+		if q.When == config.WhenAlways && r.seen[at] > 3*q.Limit(p.s.Slots)+8 || r.seen[at] > most {
 			return true
 		}
 	}
@@ -146,7 +147,7 @@ func (p *planning) overQuota(cand candidate) bool {
 		r.keeps[at] = true
 		r.take(places)
 	}
-	if p.quotas()[at.quota].When != queue.WhenAlways {
+	if p.quotas()[at.quota].When != config.WhenAlways {
 		r.over = append(r.over, borrower{cand: cand, kept: kept})
 	}
 	return true
@@ -171,7 +172,7 @@ func (p *planning) lend(free int) int {
 		if free <= 0 {
 			break
 		}
-		if at, full := p.full(p.portionsOf(p.s.Changes[x.cand.change])); full && !x.kept && p.quotas()[at.quota].When == queue.WhenAlways {
+		if at, full := p.full(p.portionsOf(p.s.Changes[x.cand.change])); full && !x.kept && p.quotas()[at.quota].When == config.WhenAlways {
 			continue // taken since
 		}
 		if x.cand.link == nil && !p.merge(&x.cand) {
@@ -204,7 +205,7 @@ func (c *Core) crowded(ch *queue.Change) queue.Reason {
 		return queue.Reason{}
 	}
 	q := c.quotas()[at.quota]
-	if q.When != queue.WhenAlways && len(c.s.Builds) < c.s.Slots {
+	if q.When != config.WhenAlways && len(c.s.Builds) < c.s.Slots {
 		return queue.Reason{}
 	}
 	return queue.Reason{Code: queue.ReasonWaitsQuota, Names: []string{q.Name, strconv.Itoa(q.Limit(c.s.Slots)), string(q.When)}}

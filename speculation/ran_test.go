@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestWhenAJobRan(t *testing.T) {
@@ -35,7 +36,7 @@ func TestWhenAJobRan(t *testing.T) {
 // TestWhatIsToldAgainIsAsOldAsItIs: a build of a change has failed, the queue does not
 // hear of it, and those who ran it say so two hours later: it is no evidence by then.
 func TestWhatIsToldAgainIsAsOldAsItIs(t *testing.T) {
-	w := quiet(t, "unit:exit-code:targets:test", queue.Rules{})
+	w := quiet(t, "unit:exit-code:targets:test", config.Rules{})
 	w.drifts = []rule{{target: "a"}}
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
@@ -57,7 +58,7 @@ func TestWhatIsToldAgainIsAsOldAsItIs(t *testing.T) {
 // TestAPassOfBeforeItWasForgotten: turns are lost, the passes of a target are
 // forgotten, and a build is asked for again that had run before that.
 func TestAPassOfBeforeItWasForgotten(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	w.settleDown()
@@ -102,7 +103,7 @@ func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 // and passes are forgotten before it is asked for again: it is another build, since the
 // clock of those who ran the first may be wrong.
 func TestABuildOfBeforeItWasForgotten(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	w.settleDown()

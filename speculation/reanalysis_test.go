@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change that is analyzed again, because main's graph has changed under it,
@@ -14,7 +15,7 @@ import (
 // come in the same turn.
 
 func TestFootprintShrinksAsItsBuildEnds(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine", "b/code": "fine"})
 	w.settleDown()
 	ch := w.mustBe(p, queue.Pending)
@@ -26,7 +27,7 @@ func TestFootprintShrinksAsItsBuildEnds(t *testing.T) {
 }
 
 func TestFootprintGrowsAsItsMergeIsMade(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.footless = func(_ queue.ChangeID, f queue.Footprint) queue.Footprint {
 		f.Affected = f.Affected[:1]
 		return f
@@ -51,7 +52,7 @@ func TestFootprintGrowsAsItsMergeIsMade(t *testing.T) {
 // a merge that was asked for in turns that the store has lost may be told of
 // before the change is analyzed anew.
 func TestMergeIsToldBeforeTheFirstFootprint(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "fine"})
 	w.step(w.say(p, "dev", "/land"))
 	for len(w.waits) > 0 {
@@ -70,7 +71,7 @@ func TestMergeIsToldBeforeTheFirstFootprint(t *testing.T) {
 // An analysis takes longer than the next landing on a busy main. Its answer is
 // good for all that: what makes it old has another one asked for.
 func TestMainMovesDuringEveryAnalysis(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.step(w.say(w.open(w.main, edit{"c/code": "first"}), "boss", "/queue pause holidays"))
 	p := w.land(edit{"a/code": "fine"})
 	w.quiesce()
@@ -108,7 +109,7 @@ func TestMainMovesDuringEveryAnalysis(t *testing.T) {
 // A change is parked while it is analyzed, and returns when main is another. The
 // answer about the main of before comes last, and does not count.
 func TestOldAnalysisOfAChangeThatHasReturned(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
 	w.settleDown()
 	ch := w.mustBe(p, queue.Pending)
@@ -155,7 +156,7 @@ func (w *world) mustTake(kind string) []queue.Body {
 // have nothing in common with it. What the other's landing does to its chance is
 // the same to a core that goes on and to one made from the stored state.
 func TestSuspectsHaveNothingInCommonAnyMore(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.commitOutside(w.commits[w.main].tree.with(edit{barrier: "go2"})) // and nobody hears of it
 	one := w.land(edit{"c/code": "fine"})
 	w.settleDown()

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The check on main. While main is red, its tip has a check that says so, with the
@@ -46,7 +47,7 @@ func (c *Core) mainFacts(red bool) queue.Digest {
 			f.text(string(d.Key))
 		}
 	}
-	return queue.DigestOf("main1", f.String())
+	return digest.Of("main1", f.String())
 }
 
 // toldMain takes in what the check of a commit of main says.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 const (
@@ -54,7 +55,7 @@ func TestOneRefusedCommitOfMany(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					l, files := plain("a", "b", "c", "d", "e")
 					files[stepsFile] = steps
-					w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+					w := newWorld(t, l, files, rulesOf(config.Rules{}))
 					w.begin(8)
 					asked := w.refusing("workflow", rule)
 					w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
@@ -96,7 +97,7 @@ func TestOneRefusedCommitOfMany(t *testing.T) {
 // What was refused is not pushed again at once, comes back by a word and by time,
 // alone and after the others, and lands when the forge lets it.
 func TestRefusedChangeComesBack(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	asked := w.refusing("workflow", workflowRule)
 	bad := w.land(edit{"a/code": "workflow"})
 	w.quiesce()
@@ -139,7 +140,7 @@ func TestRefusedChangeComesBack(t *testing.T) {
 
 // A refusal that lasts ends as anything that is parked does.
 func TestRefusedForTooLong(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	asked := w.refusing("workflow", unknownRule)
 	bad := w.land(edit{"a/code": "workflow"})
 	w.quiesce()
@@ -158,7 +159,7 @@ func TestRefusedForTooLong(t *testing.T) {
 // takes something again.
 func TestBranchThatIsClosed(t *testing.T) {
 	l, files := plain("a", "b", "c", "d", "e")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	n := 0
 	w.refusesIf = func(*queue.Push) string { n++; return closedRule }
@@ -194,7 +195,7 @@ func TestBranchThatIsClosed(t *testing.T) {
 // said, nothing is pushed again and again, and all land when the first of them does.
 func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 	l, files := plain("a", "b", "c", "d", "e")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	pushes := map[queue.ChangeID]int{}
 	w.refusesIf = func(p *queue.Push) string {
@@ -230,7 +231,7 @@ func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 // innocent one from landing at once.
 func TestGuiltyOnesInARow(t *testing.T) {
 	l, files := plain("a", "b", "c", "d", "e")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	asked := w.refusing("workflow", unknownRule)
 	for _, target := range []string{"a", "b", "c", "d"} {
@@ -316,7 +317,7 @@ func (w *world) takesAgain(t *testing.T, pulls []*pull) {
 func TestRefusedRefOfABuild(t *testing.T) {
 	l, files := plain("a", "b", "c")
 	l.needs["a"], l.needs["b"] = []string{"b", "c"}, []string{"c"}
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	w.refusesRef = func(b *queue.Build) string {
 		if w.bringsAt(b.Commit, "workflow") {
@@ -355,7 +356,7 @@ func TestRefusedRefOfABuild(t *testing.T) {
 // it was is refused for that, and the change has nothing to do with it.
 func TestRefusedRefOfAFormerMain(t *testing.T) {
 	l, files := plain("a", "b")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{External: queue.ExternalTrust}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{External: config.ExternalTrust}))
 	w.begin(8)
 	clean := w.commits[w.main].tree
 	w.refusesRef = func(b *queue.Build) string {

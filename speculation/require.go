@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Requirements. A forge may ask things of a pull request before it lands: reviews,
@@ -219,11 +220,11 @@ func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if strings.HasSuffix(ch.Requester, "[bot]") && c.permissions().HearsBot(ch.Requester) {
 		role = "write" // as when it asked
 	}
-	if queue.RoleLevel(role) < queue.RoleLevel("write") {
+	if config.RoleLevel(role) < config.RoleLevel("write") {
 		return false
 	}
 	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
-		return (v != queue.CommandNow || ch.Now != nil) && c.permissions().For(v).Allows(role, ch.Requester, b.Teams)
+		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.permissions()).Allows(role, ch.Requester, b.Teams)
 	})
 }
 

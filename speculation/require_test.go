@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // asking is a world whose forge asks things of pull requests, with one change to
 // each of two targets, of which the first was asked to land first.
 func asking(t *testing.T) (w *world, first, second *pull) {
 	t.Helper()
-	w = newWorld(t, law{targets: []string{"a", "b"}}, tree{stepsFile: unit, "a/code": "base", "b/code": "base"}, rulesOf(queue.Rules{}))
+	w = newWorld(t, law{targets: []string{"a", "b"}}, tree{stepsFile: unit, "a/code": "base", "b/code": "base"}, rulesOf(config.Rules{}))
 	w.requires = true
 	w.begin(4)
 	return w, w.open(w.main, edit{"a/code": "one"}), w.open(w.main, edit{"b/code": "two"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -85,7 +86,7 @@ func (c *Core) entry(k queue.Key) *queue.Entry {
 // opaqueID names the entry of what a step fails together without naming it. What is
 // said of a whole tree is said of its one key: its hash is the tree.
 func opaqueID(keys []queue.Key) queue.Digest {
-	if len(keys) == 1 && keys[0].Target == queue.TargetTree {
+	if len(keys) == 1 && keys[0].Target == config.TargetTree {
 		return keys[0].ID()
 	}
 	return queue.OpaqueID(keys)
@@ -268,7 +269,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		if l := c.s.Links[b.Link]; !e.IsSet() && c.decides(e) || e.IsSet() && l != nil && c.decides(c.weighed(e, l)) {
 			failed = j.Targets()
 		}
-	case j.Step.Report == queue.ReportExitCode || j.Step.Report == "":
+	case j.Step.Report == config.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
 			if c.pass(k, b, r) {
 				passed = append(passed, k.Target)
@@ -288,7 +289,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 			c.forgetEvidence(func(k queue.Key) bool { return k.Target == t })
 		}
 	}
-	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != queue.ScopeRepository || l != nil && c.clean(l)) {
+	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.clean(l)) {
 		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)

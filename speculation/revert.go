@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The revert of a culprit. When a hunt has found what turned main red, the queue tries
@@ -81,7 +83,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		}
 	}
 	policy := c.rules().RedMain.Revert
-	if policy != queue.RevertLand {
+	if policy != config.RevertLand {
 		c.takeOut(h, x)
 	}
 	if r = x.Revert; r == nil || r.Trouble != "" {
@@ -93,7 +95,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		if policy.Proposes() && r.State == queue.RevertProven && r.On == m.Tip && ch != nil && c.s.Push == nil {
 			c.ask(queue.Propose{Hunt: h.ID, Commit: x.Commit, On: r.On, Head: r.Commit, Pick: pickOf(ch)})
 		}
-	case policy == queue.RevertLand && !r.Landing:
+	case policy == config.RevertLand && !r.Landing:
 		r.Landing = true
 		c.request(queue.Request{ID: c.landRequest(h, x), Number: r.Number, User: ourName,
 			Command: queue.Command{Verb: queue.CommandLand}, At: c.now, Head: r.Commit, Own: true})
@@ -221,7 +223,7 @@ func (c *Core) accusations(commit queue.CommitID) queue.Digest {
 			}
 		}
 	}
-	return queue.DigestOf(slices.Concat([]string{"accused1"}, steps, []string{""}, targets)...)
+	return digest.Of(slices.Concat([]string{"accused1"}, steps, []string{""}, targets)...)
 }
 
 // culpritIn returns the culprit of a live hunt, or nil.

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // reverting is redWorld with a policy for reverts.
-func reverting(t *testing.T, policy queue.RevertPolicy, steps string, edits ...edit) (*world, []queue.CommitID) {
+func reverting(t *testing.T, policy config.RevertPolicy, steps string, edits ...edit) (*world, []queue.CommitID) {
 	t.Helper()
 	w, pushed := redWorld(t, steps, 0, 4)
 	w.rules.RedMain.Revert = policy
@@ -37,7 +38,7 @@ func (w *world) revertOf() *queue.Revert {
 // no pull request is opened, and nothing lands.
 func TestRevertIsProven(t *testing.T) {
 	for _, steps := range []string{unit, "unit:exit-code:targets:test", unit + " lint:exit-code:repository:lint"} {
-		w, pushed := reverting(t, queue.RevertPrepare, steps, edit{"a/code": "1", "b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
+		w, pushed := reverting(t, config.RevertPrepare, steps, edit{"a/code": "1", "b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
 		r := w.revertOf()
 		if r.State != queue.RevertProven || r.On != w.main || w.commits[r.Commit].parent != w.main || r.Number != 0 || len(w.pulls) != 0 {
 			t.Fatalf("%s: %+v of %v", steps, r, pushed)
@@ -64,7 +65,7 @@ func TestRevertThatDoesNotHelp(t *testing.T) {
 		"gone, and red anew": {unit, []edit{{"a/code": "bad"}, {"a/code": "-bad", unowned: "bad"}}, queue.RevertFails},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := reverting(t, queue.RevertLand, x.steps, x.edits...)
+			w, _ := reverting(t, config.RevertLand, x.steps, x.edits...)
 			h := w.hunt()
 			for _, c := range h.Culprits {
 				if c.Revert == nil || c.Revert.Number != 0 || c.Revert.Landing {
@@ -83,7 +84,7 @@ func TestRevertThatDoesNotHelp(t *testing.T) {
 
 // What is proven is proposed, once, whatever is stored when; and not landed.
 func TestRevertIsProposedOnce(t *testing.T) {
-	w, pushed := reverting(t, queue.RevertPropose, unit, edit{"a/code": "bad"}, edit{"a/code": "2"})
+	w, pushed := reverting(t, config.RevertPropose, unit, edit{"a/code": "bad"}, edit{"a/code": "2"})
 	r := *w.revertOf()
 	if r.Number == 0 || w.pulls[r.Number].head != r.Commit || len(w.pulls) != 1 {
 		t.Fatalf("%+v", r)
@@ -105,7 +106,7 @@ func TestRevertThatTheForgeRefuses(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
 	asked := 0
 	w.proposes = func(queue.Propose) string { asked++; return "no" }
-	w.rules.RedMain.Revert = queue.RevertPropose
+	w.rules.RedMain.Revert = config.RevertPropose
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.quiesce()
@@ -119,7 +120,7 @@ func TestRevertThatTheForgeRefuses(t *testing.T) {
 // By itself it lands as any change does, though nobody with a permission has asked; and
 // main is green by it.
 func TestRevertLandsByItself(t *testing.T) {
-	w, pushed := reverting(t, queue.RevertLand, unit, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
+	w, pushed := reverting(t, config.RevertLand, unit, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
 	if w.main == pushed[2] || !w.core.provenMain() {
 		t.Fatalf("main is %s, proven %t; %+v", w.main, w.core.provenMain(), w.hunt().Culprits[0].Revert)
 	}
@@ -139,7 +140,7 @@ func TestRevertLandsByItself(t *testing.T) {
 // Somebody else may repair main first: then nothing is taken back.
 func TestRevertIsWithdrawn(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
-	w.rules.RedMain.Revert = queue.RevertLand
+	w.rules.RedMain.Revert = config.RevertLand
 	w.refusesIf = func(*queue.Push) string { return "not now" }
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
@@ -158,7 +159,7 @@ func TestRevertIsWithdrawn(t *testing.T) {
 
 // While main moves, the revert is made again on what it is then.
 func TestRevertFollowsMain(t *testing.T) {
-	w, _ := reverting(t, queue.RevertPrepare, unit, edit{"a/code": "bad", "x/a": "1"})
+	w, _ := reverting(t, config.RevertPrepare, unit, edit{"a/code": "bad", "x/a": "1"})
 	first := *w.revertOf()
 	w.commitOutside(w.commits[w.main].tree.with(edit{"x/a": "2"}))
 	w.tell(queue.MainMoved{Branch: "main"})
@@ -171,7 +172,7 @@ func TestRevertFollowsMain(t *testing.T) {
 // The check on main's tip: red with the tip, changed when more is known, and green on
 // the tip that is proven again; none where main was never red.
 func TestMainIsTold(t *testing.T) {
-	w, pushed := reverting(t, queue.RevertOff, unit, edit{"b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
+	w, pushed := reverting(t, config.RevertOff, unit, edit{"b/code": "1"}, edit{"a/code": "bad"}, edit{"a/code": "2"})
 	if len(w.toldMain) == 0 {
 		t.Fatal("nothing was said")
 	}
@@ -199,7 +200,7 @@ func TestMainIsTold(t *testing.T) {
 // to land, and no other is made beside it.
 func TestRevertIsProposedWhileMainMoves(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
-	w.rules.RedMain.Revert = queue.RevertLand
+	w.rules.RedMain.Revert = config.RevertLand
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
 	at := func() int {
@@ -233,7 +234,7 @@ func TestRevertIsProposedWhileMainMoves(t *testing.T) {
 func TestRevertMeetsRequirements(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
 	w.requires = true
-	w.rules.RedMain.Revert = queue.RevertLand
+	w.rules.RedMain.Revert = config.RevertLand
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	bad := w.main
 	w.lackAll = []queue.Requirement{{Kind: queue.RequireReviews}}
@@ -256,7 +257,7 @@ func TestRevertMeetsRequirements(t *testing.T) {
 func TestRevertIsProvenByAllOfIt(t *testing.T) {
 	for retries := range 3 {
 		w, _ := redWorld(t, "unit:exit-code:targets:test vet:go-test-json:targets:vet", retries, 4)
-		w.rules.RedMain.Revert = queue.RevertPrepare
+		w.rules.RedMain.Revert = config.RevertPrepare
 		w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 		bad := w.main
 		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "worse"}))
@@ -283,7 +284,7 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 // it touches, and those with which it does not merge; and no others. When main moves,
 // they are named anew.
 func TestLaterCommitsAreNamed(t *testing.T) {
-	w, pushed := reverting(t, queue.RevertPrepare, unit, edit{"a/code": "1"}, edit{"a/code": "bad", "x/a": "1"}, edit{"b/code": "1"}, edit{"a/code": "2"})
+	w, pushed := reverting(t, config.RevertPrepare, unit, edit{"a/code": "1"}, edit{"a/code": "bad", "x/a": "1"}, edit{"b/code": "1"}, edit{"a/code": "2"})
 	x := w.hunt().Culprits[0]
 	if len(x.Later) != 1 || x.Later[0].Commit != pushed[3] || !slices.Equal(x.Later[0].Targets, []string{"a"}) || len(x.Later[0].Paths) != 0 || x.Weighed != w.main {
 		t.Fatalf("%+v of %v", x.Later, pushed)
@@ -302,7 +303,7 @@ func TestLaterCommitsAreNamed(t *testing.T) {
 func TestRevertIsARepair(t *testing.T) {
 	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
 	w.protected = true
-	w.rules.RedMain.Revert = queue.RevertLand
+	w.rules.RedMain.Revert = config.RevertLand
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
 	for len(w.core.s.Hunts) == 0 || len(w.hunt().Culprits) == 0 {
@@ -327,10 +328,10 @@ func TestRevertIsARepair(t *testing.T) {
 // it does not land, and its pull request stays for people. When it has that again, the
 // revert lands.
 func TestRevertThatMayNotLandAnyMore(t *testing.T) {
-	for _, policy := range []queue.RevertPolicy{queue.RevertPropose, queue.RevertPrepare, queue.RevertOff} {
+	for _, policy := range []config.RevertPolicy{config.RevertPropose, config.RevertPrepare, config.RevertOff} {
 		w, _ := redWorld(t, unit, 0, 4)
 		w.requires = true
-		w.rules.RedMain.Revert = queue.RevertLand
+		w.rules.RedMain.Revert = config.RevertLand
 		w.lackAll = []queue.Requirement{{Kind: queue.RequireReviews}}
 		w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 		w.tell(queue.MainMoved{Branch: "main"})
@@ -347,7 +348,7 @@ func TestRevertThatMayNotLandAnyMore(t *testing.T) {
 			t.Errorf("%s: #%d is in the queue, %s: %+v", policy, n, ch.Phase, ch.Reason)
 		}
 		w.pulls[n].lacks, w.lackAll = nil, nil
-		w.rules.RedMain.Revert = queue.RevertLand
+		w.rules.RedMain.Revert = config.RevertLand
 		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
 		w.tell(queue.MainMoved{Branch: "main"})
 		w.quiesce()

@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// A rollup (queue.BatchRollup) lands changes that depend on each other as one
+// A rollup (config.BatchRollup) lands changes that depend on each other as one
 // merge: its first parent is main, its tree has the members merged one after the
 // other, and what would have been between them is never on main's first-parent
 // line, so nobody has to verify it. It is one link with several changes; the gate
@@ -129,7 +130,7 @@ func (p *planning) part() {
 // holds reports whether a rollup is to be kept. There is none while main is held:
 // what repairs it lands alone, before all others.
 func (p *planning) holds(group []queue.ChangeID) bool {
-	if p.rules().Batch != queue.BatchRollup || len(group) < 2 || p.held() {
+	if p.rules().Batch != config.BatchRollup || len(group) < 2 || p.held() {
 		return false
 	}
 	for i, id := range group {
@@ -175,7 +176,7 @@ func (c *Core) allGood(group []queue.ChangeID) float64 {
 // crewSize is how many changes one more rollup may have, going by how many wait
 // for their first build without a slot.
 func (p *planning) crewSize(waiting int) int {
-	if p.rules().Batch != queue.BatchRollup || p.s.Slots == 0 || p.held() {
+	if p.rules().Batch != config.BatchRollup || p.s.Slots == 0 || p.held() {
 		return 0
 	}
 	return min(1+int(float64(waiting)/(rollupWaiting*float64(p.s.Slots))), p.rules().BatchMax)
@@ -278,7 +279,7 @@ func (p *planning) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) 
 		if slices.Contains(group, id) || !p.conflictsOf(ch.ID)[id] {
 			continue
 		}
-		if rules.Order == queue.OrderArrival || o.Builds > 0 || ch.Arrival.Sub(o.Arrival) > rules.MaxOvertake || p.pairChance(ch.ID, id) > probablyBreaks {
+		if rules.Order == config.OrderArrival || o.Builds > 0 || ch.Arrival.Sub(o.Arrival) > rules.MaxOvertake || p.pairChance(ch.ID, id) > probablyBreaks {
 			return false
 		}
 	}
@@ -311,7 +312,7 @@ func (p *planning) rollup(group []queue.ChangeID) {
 			}
 		}
 		worth := n.likely.mean * p.benefit(n.ch)
-		if !p.without(queue.IngredientAging) {
+		if !p.without(config.IngredientAging) {
 			worth *= 1 + p.now.Sub(n.ch.Arrival).Hours()
 		}
 		value += worth

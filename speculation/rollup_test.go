@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-var rolling = queue.Rules{Batch: queue.BatchRollup, BatchMax: 4}
+var rolling = config.Rules{Batch: config.BatchRollup, BatchMax: 4}
 
 // main returns main's first-parent line, newest first, without the root.
 func (w *world) landings() []*commit {
@@ -185,7 +186,7 @@ func TestARepairLandsUnderRollups(t *testing.T) {
 	for name, repair := range map[string]edit{"by its keys": {"b/code": "heal"}, "by taking the target away": {"b/code": "deleted"}} {
 		t.Run(name, func(t *testing.T) {
 			rules := rolling
-			rules.External = queue.ExternalHold
+			rules.External = config.ExternalHold
 			w, _ := lineUp(t, unit, rules)
 			w.law.rules = []rule{{target: "b", all: []string{"bad"}, unless: "heal"}}
 			w.waitOut()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 var update = flag.Bool("update", false, "write what the scripts print")
@@ -226,7 +227,7 @@ func edits2(words []string) edit {
 }
 
 func (s *script) create(words []string) {
-	rules := rulesOf(queue.Rules{})
+	rules := rulesOf(config.Rules{})
 	l, files := law{needs: map[string][]string{}}, tree{barrier: "go1", unowned: "data", stepsFile: unit}
 	slots := 8
 	for _, w := range words {
@@ -237,24 +238,24 @@ func (s *script) create(words []string) {
 		case "steps":
 			files[stepsFile] = strings.ReplaceAll(value, ",", " ")
 		case "order":
-			rules.Order = queue.Order(value)
+			rules.Order = config.Order(value)
 		case "external":
-			rules.External = queue.External(value)
+			rules.External = config.External(value)
 		case "lanes":
-			rules.Lanes = queue.DefaultLanes()
+			rules.Lanes = config.DefaultLanes()
 		case "project":
 			parts := strings.Split(value, ":")
 			benefit, err := strconv.ParseFloat(parts[2], 64)
 			if err != nil {
 				s.t.Fatal(err)
 			}
-			rules.Projects = append(rules.Projects, queue.Project{Name: parts[0], Targets: strings.Split(parts[1], "+"), Benefit: benefit})
+			rules.Projects = append(rules.Projects, config.Project{Name: parts[0], Targets: strings.Split(parts[1], "+"), Benefit: benefit})
 		case "quota":
 			parts := strings.Split(value, ":")
 			authors, project, _ := strings.Cut(parts[1], "/")
-			q := queue.Quota{Name: parts[0], Project: project, Builds: mustNumber(s.t, parts[2]), When: queue.When(parts[3])}
+			q := config.Quota{Name: parts[0], Project: project, Builds: mustNumber(s.t, parts[2]), When: config.When(parts[3])}
 			if authors == "each" {
-				q.Per = queue.PerAuthor
+				q.Per = config.PerAuthor
 			} else if authors != "" {
 				q.Authors = strings.Split(authors, "+")
 			}
@@ -275,7 +276,7 @@ func (s *script) create(words []string) {
 		files[fileOf(n)] = "base"
 	}
 	if len(rules.Lanes) > 0 {
-		filled := queue.Config{Queue: rules}
+		filled := config.Config{Queue: rules}
 		filled.Defaults()
 		rules = filled.Queue
 	}

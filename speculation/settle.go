@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // settle gives the verdicts that follow from facts. Landing is not one of
@@ -32,7 +33,7 @@ func (c *Core) settleOnce() bool {
 			continue // what it is on top of has its verdict first
 		}
 		if ahead := c.firstAhead(id); len(ahead) > 0 {
-			if c.without(queue.IngredientBypass) {
+			if c.without(config.IngredientBypass) {
 				continue
 			}
 			n := c.node(id)

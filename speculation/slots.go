@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // cancelRefuted stops builds of what has been decided, and those that can tell
@@ -318,7 +319,7 @@ func (p *planning) wakeWorth(cand candidate) {
 func (p *planning) least(value float64) *queue.Build {
 	var least *queue.Build
 	var rate float64
-	if p.without(queue.IngredientPreempt) {
+	if p.without(config.IngredientPreempt) {
 		return nil
 	}
 	for _, live := range p.building {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // tower opens pull requests on top of each other, each in an area of its own.
@@ -16,7 +17,7 @@ func tower(t *testing.T, n int) (*world, []*pull) {
 		l.targets = append(l.targets, fmt.Sprintf("t%02d", i))
 		files[fileOf(l.targets[i])] = "base"
 	}
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	pulls := []*pull{w.open(w.main, edit{fileOf(l.targets[0]): "one"})}
 	for i := 1; i < n; i++ {
@@ -149,7 +150,7 @@ func TestStackWhosePushFails(t *testing.T) {
 // so these are made again when its place changes.
 func TestStackThatMovesInTheOrder(t *testing.T) {
 	l, files := plain("a", "b", "c")
-	w := newWorld(t, l, files, rulesOf(queue.Rules{}))
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
 	w.begin(8)
 	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
 	first := w.open(w.main, edit{"c/code": "one"})
@@ -179,7 +180,7 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 // landed as another commit, what it adds to that one.
 func TestTryOnTopOfWhatWasSquashed(t *testing.T) {
 	for _, words := range []string{"/land try", "/land"} {
-		w := quiet(t, unit, queue.Rules{Method: queue.MethodSquash, Methods: []queue.Method{queue.MethodSquash}})
+		w := quiet(t, unit, config.Rules{Method: config.MethodSquash, Methods: []config.Method{config.MethodSquash}})
 		low := w.open(w.main, edit{"x/a": "one -text"})
 		high := w.openOn(low, edit{"x/a": "two -one"})
 		w.step(w.say(low, "dev", "/land"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // stated is a predict.Model with given numbers, by the numbers of the pull
@@ -42,9 +43,9 @@ func (m stated) Cold() bool { return false }
 
 // papers are the rules under which the core plans as the papers have it: one
 // value for each build, from given probabilities, whatever was built before.
-func papers(off ...queue.Ingredient) queue.Rules {
-	return queue.Rules{Order: queue.OrderArrival, Threshold: 1e-6, Off: append(off, queue.IngredientAdaptive, queue.IngredientAging,
-		queue.IngredientBeliefs, queue.IngredientJustInTime, queue.IngredientMargin, queue.IngredientPreempt, queue.IngredientTargetThreshold)}
+func papers(off ...config.Ingredient) config.Rules {
+	return config.Rules{Order: config.OrderArrival, Threshold: 1e-6, Off: append(off, config.IngredientAdaptive, config.IngredientAging,
+		config.IngredientBeliefs, config.IngredientJustInTime, config.IngredientMargin, config.IngredientPreempt, config.IngredientTargetThreshold)}
 }
 
 // stage is a world in which builds are named as in the papers, B1.2 for the
@@ -57,7 +58,7 @@ type stage struct {
 }
 
 // newStage returns a world with targets a to g, a proven main and no slot.
-func newStage(t *testing.T, rules queue.Rules, model stated, truth ...rule) *stage {
+func newStage(t *testing.T, rules config.Rules, model stated, truth ...rule) *stage {
 	t.Helper()
 	l, files := plain("a", "b", "c", "d", "e", "f", "g")
 	l.rules = truth

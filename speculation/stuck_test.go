@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change whose merge cannot be made, however often it is tried, is let go in
 // the end: that it returns to be tried again does not begin its time anew.
 func TestMergeThatCanNeverBeMade(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{ParkedLimit: 2 * time.Hour})
+	w := quiet(t, unit, config.Rules{ParkedLimit: 2 * time.Hour})
 	p := w.open(w.main, edit{"a/code": "fine"})
 	w.step(w.say(p, "dev", "/land"))
 	until := w.now.Add(3 * time.Hour)

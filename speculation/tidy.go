@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // How long what nobody needs is kept.
@@ -125,7 +126,7 @@ func (c *Core) leaveShown(ch *queue.Change) {
 	if p == nil || p.Notice.Code == "" || c.shownOf(p) != ch {
 		return
 	}
-	if queue.DigestOf("facts1", c.factsOf(p)) == p.Shown {
+	if digest.Of("facts1", c.factsOf(p)) == p.Shown {
 		p.Notice, p.NoticeTo = queue.Reason{}, ""
 	}
 	c.touchPull(p) // an answer that is not shown yet will be

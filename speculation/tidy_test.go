@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Two wide changes each have an old path that tells the same of their targets.
@@ -32,7 +33,7 @@ func TestTidyIsDeterministic(t *testing.T) {
 // it is for, without a change that has landed since. What that path tells is of main
 // without it, for a core made from the stored state as well.
 func TestWhoHasLandedIsKnownWhileAPathWithoutItTells(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{Spare: queue.SpareAlways})
+	w := quiet(t, unit, config.Rules{Spare: config.SpareAlways})
 	first := w.land(edit{"a/code": "one"})
 	w.settleDown()
 	second := w.land(edit{"a/code": "two", "b/code": "two"})
@@ -107,11 +108,11 @@ func TestAForgottenChangeLeavesItsComment(t *testing.T) {
 // and one path on each other that has passed.
 func wideState() *queue.State {
 	s := queue.NewState("main")
-	step := queue.Step{Name: "unit", Scope: queue.ScopeTargets, Run: "test"}
-	set := queue.NewStepSet([]queue.Step{step})
+	step := config.Step{Name: "unit", Scope: config.ScopeTargets, Run: "test"}
+	set := queue.NewStepSet([]config.Step{step})
 	s.Steps[set.ID] = &set
 	s.Main.Tip = "m"
-	s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
+	s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
 	var targets []string
 	for i := range 16 {
 		targets = append(targets, fmt.Sprintf("t%03d", i))
@@ -187,11 +188,11 @@ func TestForgettingPairsIsDeterministic(t *testing.T) {
 func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 	for _, left := range []queue.CommitID{"a-left", "z-left"} {
 		s := queue.NewState("main")
-		step := queue.Step{Name: "unit", Scope: queue.ScopeTargets, Run: "test"}
-		set := queue.NewStepSet([]queue.Step{step})
+		step := config.Step{Name: "unit", Scope: config.ScopeTargets, Run: "test"}
+		set := queue.NewStepSet([]config.Step{step})
 		s.Steps[set.ID] = &set
 		s.Main.Tip, s.Main.Line = "m", queue.Line{Epoch: 2}
-		s.Main.Config = &queue.Config{Version: 1, Steps: []queue.Step{step}, Queue: rulesOf(queue.Rules{})}
+		s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
 		for n, id := range []queue.ChangeID{"below", "above"} {
 			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: queue.Instant(n + 1)}
 			s.Footprints[id] = &queue.Footprint{Main: "m", Write: []string{"t"}, Affected: []string{"t"}}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // maxSuspects bounds the commits of others that are remembered, the latest: with
@@ -145,7 +146,7 @@ func (c *Core) forwarded(l queue.LineCommit) *queue.Change {
 		return nil
 	}
 	for _, id := range sorted(c.open) {
-		if ch := c.open[id]; ch.Head == l.Commit && ch.Method == queue.MethodFastForward && ch.Phase != queue.Trying {
+		if ch := c.open[id]; ch.Head == l.Commit && ch.Method == config.MethodFastForward && ch.Phase != queue.Trying {
 			return ch
 		}
 	}
@@ -208,14 +209,14 @@ func (c *Core) configure(b queue.Observed) {
 }
 
 // external is the policy for commits that we did not make.
-func (c *Core) external() queue.External {
+func (c *Core) external() config.External {
 	if e := c.rules().External; e != "" {
 		return e
 	}
 	if c.s.Main.Protected {
-		return queue.ExternalHold
+		return config.ExternalHold
 	}
-	return queue.ExternalTrust
+	return config.ExternalTrust
 }
 
 // survey asks which keys of main are not proven, unless that is known.

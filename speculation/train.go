@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // maxTrain bounds the links of one push.
@@ -290,7 +292,7 @@ func (c *Core) push() bool {
 		c.touchChange(ch)
 		c.rethinkWith(id)
 	}
-	p.ID = string(queue.DigestOf("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
+	p.ID = string(digest.Of("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
 	c.setPush(p)
 	c.advance(p.Changes...)
 	c.ask(queue.Land{Push: p.ID})
@@ -315,7 +317,7 @@ func (c *Core) awaited(at queue.CommitID) bool {
 // another.
 func (c *Core) mainAllows(l *queue.Link) bool {
 	m := c.s.Main
-	if c.external() == queue.ExternalTrust {
+	if c.external() == config.ExternalTrust {
 		return true
 	}
 	return m.Surveyed == m.Tip && (!c.held() || c.repairs(l))
@@ -325,7 +327,7 @@ func (c *Core) mainAllows(l *queue.Link) bool {
 // on it has passed.
 func (c *Core) held() bool {
 	root := c.root()
-	return c.external() == queue.ExternalHold && root != nil && !c.onlyDrift(root)
+	return c.external() == config.ExternalHold && root != nil && !c.onlyDrift(root)
 }
 
 // repairs reports whether a link mends what is red on main: it replaces such a

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A try builds a pull request on main, made as it would land (by the same method, with
@@ -57,10 +58,10 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 }
 
 // asItWouldLand has a try made as landing would make it.
-func (c *Core) asItWouldLand(ch *queue.Change, method queue.Method, b queue.Inspected) {
+func (c *Core) asItWouldLand(ch *queue.Change, method config.Method, b queue.Inspected) {
 	ch.Method, ch.Wording, ch.Below = method, b.Wording, b.Below
 	ch.Approved, ch.Vouched = b.Approved, b.Vouched
-	ch.Skip = c.rules().Intermediate == queue.IntermediateSkip && method.ByCommit()
+	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && method.ByCommit()
 }
 
 // tryOf returns the try of a pull request that is under way, or nil.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestNaiveTwin draws changes, an order, chances, and results that are known,
@@ -94,11 +95,11 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 	rules.Threshold = rapid.SampledFrom([]float64{1e-6, 0.0512, 0.3012, 0.6012}).Draw(rt, "threshold")
 	r.worth = rules.Threshold
 	if rapid.Bool().Draw(rt, "target threshold") {
-		rules.Off = slices.DeleteFunc(rules.Off, func(i queue.Ingredient) bool { return i == queue.IngredientTargetThreshold })
+		rules.Off = slices.DeleteFunc(rules.Off, func(i config.Ingredient) bool { return i == config.IngredientTargetThreshold })
 		r.single = 0.4
 	}
 	if rapid.Bool().Draw(rt, "by finish") {
-		rules.Order = queue.OrderFinish
+		rules.Order = config.OrderFinish
 	}
 	l, files := plain(targets...)
 	l.rules = r.truths
@@ -131,7 +132,7 @@ func (r *twinRun) enter() {
 		numbers, arrival[c], r.ids[c] = append(numbers, c), ch.Arrival, ch.ID
 	}
 	breaks := func(a, b int) bool { return r.conflict(a, b) && r.pair(a, b) > 0.1 }
-	r.order = line(numbers, arrival, r.takes, breaks, r.rules.Order == queue.OrderArrival)
+	r.order = line(numbers, arrival, r.takes, breaks, r.rules.Order == config.OrderArrival)
 	var got []int
 	for _, v := range r.core.Queue("main").Order {
 		got = append(got, v.Change.Number)

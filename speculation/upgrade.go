@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Another version of an analyzer gives all targets other hashes, and so other
@@ -256,7 +257,7 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	}
 	n.Due = c.now.Add(upgradeAgain)
 	c.putSteps(b.Steps)
-	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+queue.DigestOf("version1", t.Analyzer)[:12]), Parent: b.Commit,
+	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+digest.Of("version1", t.Analyzer)[:12]), Parent: b.Commit,
 		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	c.s.Links[root.ID] = root
 	c.indexLink(root)

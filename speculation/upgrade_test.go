@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // versioned is a quiet world whose main is proven under go/1.
 func versioned(t *testing.T, steps string, truth ...rule) *world {
 	t.Helper()
-	w := quiet(t, steps, queue.Rules{}, truth...)
+	w := quiet(t, steps, config.Rules{}, truth...)
 	w.serve("go/1")
 	w.waitOut()
 	w.mustDecide("go/1")
@@ -154,7 +155,7 @@ func TestUpgradeFollowsMain(t *testing.T) {
 // is red under it, so go/1 goes on, nobody is rejected for that, and people are
 // told. A repair lets go/2 in.
 func TestUpgradeThatFails(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
 	w.hiddenRed()
 	w.serve("go/2", "go/1")
 	w.waitOut()
@@ -181,7 +182,7 @@ func TestUpgradeThatFails(t *testing.T) {
 // TestUpgradeThatFailsWithoutAName: what fails under go/2, and names no target, is run
 // again with back-off, also after others have pushed to main.
 func TestUpgradeThatFailsWithoutAName(t *testing.T) {
-	w := quiet(t, "unit:exit-code:targets:test", queue.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, "unit:exit-code:targets:test", config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
 	w.hiddenRed()
 	w.serve("go/2", "go/1")
 	begin := w.now
@@ -454,7 +455,7 @@ func TestRootThatAnElderServerForgot(t *testing.T) {
 // TestLateSurveyOfTheFormerVersion: what main was found to be under go/1 is told
 // once more when it is being looked at under go/2. It is no answer to that.
 func TestLateSurveyOfTheFormerVersion(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{})
+	w := quiet(t, unit, config.Rules{})
 	w.serve("go/1")
 	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "outside"}))
 	w.tell(queue.MainMoved{Branch: "main"})
@@ -482,7 +483,7 @@ func TestLateSurveyOfTheFormerVersion(t *testing.T) {
 // TestUpgradeThatFailsOnABusyMain: what is red under go/2 is not built again each
 // time that main has moved and is looked at.
 func TestUpgradeThatFailsOnABusyMain(t *testing.T) {
-	w := quiet(t, unit, queue.Rules{}, rule{target: "a", all: []string{"bad"}})
+	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.needs = map[string][]string{"a": {"b"}}
 	w.blind = map[string]bool{"go/1": true}
 	w.serve("go/1")
@@ -545,7 +546,7 @@ func (w *world) holding() bool { return w.core.changing() }
 // outrunning is a world whose go/2 sees that a depends on b, which go/1 does not.
 func outrunning(t *testing.T, truth ...rule) *world {
 	t.Helper()
-	w := quiet(t, unit, queue.Rules{}, truth...)
+	w := quiet(t, unit, config.Rules{}, truth...)
 	w.needs = map[string][]string{"a": {"b"}}
 	w.blind = map[string]bool{"go/1": true}
 	w.serve("go/1")

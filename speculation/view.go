@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // View returns the facts that people are shown of a change; ok is false where
@@ -183,7 +184,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
 	}
 	proven := c.verified[ch.ID]
-	held := proven && (m.Surveyed != m.Tip && c.external() == queue.ExternalHold || c.held())
+	held := proven && (m.Surveyed != m.Tip && c.external() == config.ExternalHold || c.held())
 	if held {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // id returns the id of a change by its number.
@@ -53,14 +54,14 @@ func (s *stage) sleep(until queue.Instant) {
 }
 
 // young leaves waiting out of values, so that they are round.
-func young(r queue.Rules) queue.Rules {
-	r.Order = queue.OrderArrival
-	r.Off = append(r.Off, queue.IngredientAging, queue.IngredientAdaptive)
+func young(r config.Rules) config.Rules {
+	r.Order = config.OrderArrival
+	r.Off = append(r.Off, config.IngredientAging, config.IngredientAdaptive)
 	return r
 }
 
 func TestAnswersWithoutSlots(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{})
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{})
 	s.changes("a", "b", "c", "d", "e", "f", "g", "a", "b", "c")
 	s.mustSay(2, queue.Next{Code: queue.ReasonWaitsSlot, Value: 1, Place: 2, Rivals: 8})
 	s.mustSay(10, queue.Next{Code: queue.ReasonWaitsWindow, Limit: 8})
@@ -73,7 +74,7 @@ func TestAnswersWithoutSlots(t *testing.T) {
 }
 
 func TestAnswerUntilWaitingHasLiftedIt(t *testing.T) {
-	s := newStage(t, queue.Rules{Order: queue.OrderArrival, Threshold: 0.6, Off: []queue.Ingredient{queue.IngredientAdaptive}},
+	s := newStage(t, config.Rules{Order: config.OrderArrival, Threshold: 0.6, Off: []config.Ingredient{config.IngredientAdaptive}},
 		stated{good: map[int]float64{1: 0.5}, takes: map[int]time.Duration{1: 5 * time.Hour}})
 	s.changes("a", "a")
 	s.tell(queue.Capacity{Slots: 1}) // the first takes it
@@ -95,7 +96,7 @@ func TestAnswerUntilWaitingHasLiftedIt(t *testing.T) {
 // A build that is not the first of its change waits until those ahead are nearly
 // decided, and begins at the moment that people were told.
 func TestAnswerJustInTime(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}},
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}},
 		rule{target: "a", all: []string{"c1"}})
 	s.changes("a", "a", "a")
 	s.mustStart(3, "B1", "B1.2", "B1.2.3")
@@ -123,14 +124,14 @@ func TestAnswerJustInTime(t *testing.T) {
 
 func TestAnswerCaps(t *testing.T) {
 	model := stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}}
-	rules := young(queue.Rules{Threshold: 0.3, BuildsPerChange: 2, Off: []queue.Ingredient{queue.IngredientJustInTime}})
+	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 2, Off: []config.Ingredient{config.IngredientJustInTime}})
 	s := newStage(t, rules, model, rule{target: "a", all: []string{"c1"}})
 	s.changes("a", "a", "a")
 	s.mustStart(3, "B1", "B1.2", "B1.2.3")
 	s.end("B1")
 	s.mustSay(3, queue.Next{Code: queue.ReasonWaitsCap, Value: 0.9, Place: 1, Rivals: 1, Limit: 1, Spent: 1})
 
-	s = newStage(t, young(queue.Rules{Threshold: 0.3, BuildsPerHour: 2}), stated{})
+	s = newStage(t, young(config.Rules{Threshold: 0.3, BuildsPerHour: 2}), stated{})
 	s.changes("a", "b")
 	s.tell(queue.Capacity{Slots: 4})
 	s.settleDown()
@@ -139,7 +140,7 @@ func TestAnswerCaps(t *testing.T) {
 	s.sleep(s.next(2).Until)
 	s.mustGo("B1", "B2")
 
-	s = newStage(t, young(queue.Rules{Threshold: 0.3, Quotas: []queue.Quota{{Name: "all", Per: queue.PerAll, Builds: 1, When: queue.WhenAlways}}}), stated{})
+	s = newStage(t, young(config.Rules{Threshold: 0.3, Quotas: []config.Quota{{Name: "all", Per: config.PerAll, Builds: 1, When: config.WhenAlways}}}), stated{})
 	s.changes("a", "b")
 	s.tell(queue.Capacity{Slots: 4})
 	s.settleDown()
@@ -150,7 +151,7 @@ func TestAnswerCaps(t *testing.T) {
 }
 
 func TestAnswerKnownAndTrain(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9}}, rule{target: "a", all: []string{"c2", "c3"}})
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9}}, rule{target: "a", all: []string{"c2", "c3"}})
 	s.changes("a", "a", "a b", "c")
 	s.mustStart(4, "B1", "B4", "B1.2.3", "B1.2")
 	s.end("B1.2")
@@ -170,7 +171,7 @@ func TestAnswerKnownAndTrain(t *testing.T) {
 
 // What a change would build is being built already, by one with the same content.
 func TestAnswerShared(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.2}})
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.2}})
 	for range 2 {
 		s.land(edit{fileOf("a"): "same"})
 		s.settleDown()
@@ -204,9 +205,9 @@ func TestIdleForWantOfNeed(t *testing.T) {
 
 // TestWorth holds what is stored with builds: the parts, and what they assume.
 func TestWorth(t *testing.T) {
-	rules := queue.Rules{Order: queue.OrderArrival, Threshold: 0.01, Lanes: queue.DefaultLanes(), DefaultLane: "normal",
-		Projects: []queue.Project{{Name: "p", Targets: []string{"b"}, Benefit: 3}},
-		Off:      []queue.Ingredient{queue.IngredientAging, queue.IngredientAdaptive, queue.IngredientTargetThreshold, queue.IngredientJustInTime}}
+	rules := config.Rules{Order: config.OrderArrival, Threshold: 0.01, Lanes: config.DefaultLanes(), DefaultLane: "normal",
+		Projects: []config.Project{{Name: "p", Targets: []string{"b"}, Benefit: 3}},
+		Off:      []config.Ingredient{config.IngredientAging, config.IngredientAdaptive, config.IngredientTargetThreshold, config.IngredientJustInTime}}
 	s := newStage(t, rules, stated{good: map[int]float64{1: 0.9}})
 	s.changes("a", "a b c")
 	s.tell(queue.Capacity{Slots: 3})
@@ -232,7 +233,7 @@ func TestWorth(t *testing.T) {
 // TestBeliefsAreShown holds that a failure is shown with those who may be to
 // blame for it.
 func TestBeliefsAreShown(t *testing.T) {
-	s := newStage(t, young(queue.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.8}, pairs: map[[2]int]float64{{1, 2}: 0.05}},
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.8}, pairs: map[[2]int]float64{{1, 2}: 0.05}},
 		rule{target: "a", all: []string{"c1", "c2"}})
 	s.changes("a", "a b")
 	s.mustStart(2, "B1", "B1.2")

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // audit checks every turn and every push against the world's own truth.
@@ -329,7 +330,7 @@ func (a *audit) verdicts(t Turn) {
 		}
 		switch ch.Phase {
 		case queue.Landed:
-			if c := w.commits[ch.Head]; ch.Method == queue.MethodFastForward && ch.Verdict.Commit == c.id && a.ours[c.id] == nil && slices.Contains(w.line(w.main), c) {
+			if c := w.commits[ch.Head]; ch.Method == config.MethodFastForward && ch.Verdict.Commit == c.id && a.ours[c.id] == nil && slices.Contains(w.line(w.main), c) {
 				a.ours[c.id], c.taken = []queue.ChangeID{id}, id // somebody else has pushed its head
 			}
 			if !slices.Contains(a.ours[ch.Verdict.Commit], id) {
@@ -435,8 +436,8 @@ func (a *audit) quotas() {
 	w.Helper()
 	for _, q := range w.rules.Quotas {
 		about := func(ch *queue.Change) bool {
-			return ch != nil && q.HoldsAuthor(ch.Author) && (q.Project == "" || slices.ContainsFunc(w.rules.Projects, func(p queue.Project) bool {
-				return p.Name == q.Project && p.Holds(s.Footprints[ch.ID])
+			return ch != nil && q.HoldsAuthor(ch.Author) && (q.Project == "" || slices.ContainsFunc(w.rules.Projects, func(p config.Project) bool {
+				return p.Name == q.Project && s.Footprints[ch.ID].In(p)
 			}))
 		}
 		running, fresh := map[string]int{}, map[string]bool{}
@@ -447,7 +448,7 @@ func (a *audit) quotas() {
 				continue
 			}
 			who := ""
-			if q.Per == queue.PerAuthor {
+			if q.Per == config.PerAuthor {
 				who = strings.ToLower(ch.Author)
 			}
 			asked := b.At == w.now && w.runs[id] == nil
@@ -458,7 +459,7 @@ func (a *audit) quotas() {
 			fresh[who] = fresh[who] || asked
 		}
 		for who, n := range running {
-			if limit := q.Limit(s.Slots); fresh[who] && n > limit && q.When == queue.WhenAlways {
+			if limit := q.Limit(s.Slots); fresh[who] && n > limit && q.When == config.WhenAlways {
 				w.Fatalf("%d builds of %q are above the quota %+v", n, who, q)
 			}
 		}
@@ -555,7 +556,7 @@ func (a *audit) landing(p *queue.Push) {
 		if c.parent != at.id {
 			w.Fatalf("push %s is not a chain of its changes", p.ID)
 		}
-		if len(changes) > 1 && w.rules.Batch != queue.BatchRollup {
+		if len(changes) > 1 && w.rules.Batch != config.BatchRollup {
 			w.Fatalf("%v land together, and nobody has asked for that", changes)
 		}
 		if skip {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // start begins a build, once: one that is known already says again what it has
@@ -119,11 +120,11 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 	if len(red) > 0 {
 		out.Outcome = queue.JobFailed
 	}
-	if j.Step.Report != queue.ReportGoTestJSON {
+	if j.Step.Report != config.ReportGoTestJSON {
 		if out.Outcome == queue.JobPassed && w.passes != nil {
 			ran := j.Keys
-			if j.Step.Counts == queue.CountsTree {
-				ran = j.Step.Keys(t.id(), w.hashes(t))
+			if j.Step.Counts == config.CountsTree {
+				ran = queue.KeysOf(j.Step, t.id(), w.hashes(t))
 			}
 			w.passes(t, ran)
 		}

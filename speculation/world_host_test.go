@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // hosts are the computers of a world's runners. The zero value is a CI of which
@@ -97,7 +98,7 @@ func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
 		out = w.soundly(r, t, j)
 	case how == breaksTool:
 		out.Outcome, out.Tool, out.Tail = queue.JobInfra, true, "sh: 1: go: not found"
-	case how == breaksTests && j.Step.Report == queue.ReportGoTestJSON:
+	case how == breaksTests && j.Step.Report == config.ReportGoTestJSON:
 		for _, t := range j.Targets() {
 			out.Failed = append(out.Failed, queue.TargetFailure{Target: t})
 		}

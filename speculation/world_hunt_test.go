@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // trace walks main's line back, as the performer does: to where each trail is known
@@ -84,7 +85,7 @@ func (a *audit) culprits() {
 			}
 			at := slices.IndexFunc(h.Line, func(c queue.HuntCommit) bool { return c.Commit == x.Commit })
 			there := t.Targets
-			if !slices.ContainsFunc(stepsOf(w.commits[x.Commit].tree), func(s queue.Step) bool { return s.Name == t.Step && s.Report == queue.ReportGoTestJSON }) {
+			if !slices.ContainsFunc(stepsOf(w.commits[x.Commit].tree), func(s config.Step) bool { return s.Name == t.Step && s.Report == config.ReportGoTestJSON }) {
 				there = nil // of which it was, nothing is said
 				for _, k := range w.keysOf(w.commits[x.Commit].tree) {
 					there = append(there, k.Target)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // How the world lands by squash, rebase and fast-forward.
@@ -73,7 +74,7 @@ func (r *repository) forward(parent queue.CommitID, p queue.Pick) (*commit, []st
 
 // way returns the commits from a parent to what a pick has made on it, in order.
 func (r *repository) way(parent queue.CommitID, p queue.Pick, c *commit) []queue.CommitID {
-	if p.Method != queue.MethodFastForward {
+	if p.Method != config.MethodFastForward {
 		return c.between
 	}
 	var out []queue.CommitID
@@ -90,7 +91,7 @@ func (w *world) forwarded(p *queue.Push, i int) *queue.Change {
 	if len(of) != 1 {
 		return nil
 	}
-	if ch := w.core.State().Changes[of[0]]; ch != nil && ch.Method == queue.MethodFastForward && ch.Head == p.Commits[i] {
+	if ch := w.core.State().Changes[of[0]]; ch != nil && ch.Method == config.MethodFastForward && ch.Head == p.Commits[i] {
 		return ch
 	}
 	return nil
@@ -160,17 +161,17 @@ func (w *world) below(head queue.CommitID) queue.CommitID {
 }
 
 // methods draws how changes land.
-func (h *history) methods(r *queue.Rules) {
+func (h *history) methods(r *config.Rules) {
 	if !h.chance(50, "methods") {
 		return
 	}
-	r.Methods = []queue.Method{queue.MethodSquash, queue.MethodRebase, queue.MethodFastForward}
+	r.Methods = []config.Method{config.MethodSquash, config.MethodRebase, config.MethodFastForward}
 	if h.chance(50, "method") {
 		r.Method = r.Methods[h.pick(3, "method")]
-		r.Methods = append(r.Methods, queue.MethodMerge)
+		r.Methods = append(r.Methods, config.MethodMerge)
 	}
 	if h.chance(10, "skip") {
-		r.Intermediate = queue.IntermediateSkip
+		r.Intermediate = config.IntermediateSkip
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 var digests = regexp.MustCompile(`\b([0-9a-f]{4})[0-9a-f]{60}\b`)
@@ -66,7 +67,7 @@ type world struct {
 	repository
 	faults
 	hosts       hosts
-	rules       queue.Rules
+	rules       config.Rules
 	protected   bool
 	textual     bool                      // footprints name the touched paths
 	versions    []string                  // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
@@ -78,8 +79,8 @@ type world struct {
 	everything  bool                      // steps that name no target run everything, whatever they are asked for
 	rule        string                    // in the words of which it does so
 
-	roles       map[string]string // of users, besides boss and dev
-	permissions queue.Permissions // besides what world.config says
+	roles       map[string]string  // of users, besides boss and dev
+	permissions config.Permissions // besides what world.config says
 
 	guards     bool                    // there is a file that is moved to a protected place and away
 	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
@@ -110,7 +111,7 @@ type world struct {
 }
 
 // newWorld returns a world whose main holds the given files.
-func newWorld(t tb, l law, files tree, rules queue.Rules) *world {
+func newWorld(t tb, l law, files tree, rules config.Rules) *world {
 	w := &world{tb: t, law: l, repository: repository{commits: map[queue.CommitID]*commit{}}, rules: rules,
 		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}}
 	w.main = w.put(commit{tree: files}).id
@@ -121,9 +122,9 @@ func newWorld(t tb, l law, files tree, rules queue.Rules) *world {
 }
 
 // rulesOf fills in the defaults as the configuration's parser does.
-func rulesOf(r queue.Rules) queue.Rules {
+func rulesOf(r config.Rules) config.Rules {
 	if r.Order == "" {
-		r.Order = queue.OrderFinish
+		r.Order = config.OrderFinish
 	}
 	if r.InfraRetries == 0 {
 		r.InfraRetries = 3
@@ -197,14 +198,14 @@ func (w *world) tell(b ...queue.Body) {
 }
 
 // config is main's configuration at a commit, as Observe reads it.
-func (w *world) config(id queue.CommitID) (*queue.Config, string) {
+func (w *world) config(id queue.CommitID) (*config.Config, string) {
 	steps, broken := configOf(w.commits[id].tree)
 	if broken != "" {
 		return nil, broken
 	}
 	may := w.permissions
 	may.Land, may.Queue = cmp.Or(may.Land, "write"), cmp.Or(may.Queue, "maintain")
-	return &queue.Config{Version: 1, Steps: steps, Queue: w.rules, Permissions: may}, ""
+	return &config.Config{Version: 1, Steps: steps, Queue: w.rules, Permissions: may}, ""
 }
 
 // carryOut does what an action asks for and returns what comes of it.

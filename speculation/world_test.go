@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The world of the property and script tests: a repository of token sets, with
@@ -43,7 +45,7 @@ func (t tree) id() queue.TreeID {
 			fields = append(fields, f, t[f])
 		}
 	}
-	return queue.TreeID(queue.DigestOf(fields...)[:16])
+	return queue.TreeID(digest.Of(fields...)[:16])
 }
 
 // edit adds tokens to files and takes "-token" out of them.
@@ -160,7 +162,7 @@ func (r *repository) put(c commit) *commit {
 	for _, x := range c.also {
 		fields = append(fields, string(x.Change), string(x.Head))
 	}
-	c.id = queue.CommitID(queue.DigestOf(fields...)[:12])
+	c.id = queue.CommitID(digest.Of(fields...)[:12])
 	if old := r.commits[c.id]; old != nil {
 		return old
 	}
@@ -224,9 +226,9 @@ func (r *repository) own(at, head queue.CommitID) []*commit {
 // merge makes the commit of a change on a parent.
 func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []string) {
 	switch p.Method {
-	case queue.MethodRebase:
+	case config.MethodRebase:
 		return r.replay(parent, p)
-	case queue.MethodFastForward:
+	case config.MethodFastForward:
 		return r.forward(parent, p)
 	}
 	if p.Revert != "" {
@@ -240,7 +242,7 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 	if merged.id() == ours.tree.id() {
 		return ours, nil
 	}
-	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change, lone: p.Method == queue.MethodSquash}), nil
+	return r.put(commit{parent: parent, tree: merged, head: p.Head, change: p.Change, lone: p.Method == config.MethodSquash}), nil
 }
 
 // mergeAll makes the commit of several changes on a parent; nil where one of them
@@ -290,11 +292,11 @@ func fileOf(target string) string { return target + "/code" }
 
 // reads returns the tokens that a target's tests can see.
 func (w *law) reads(t tree, target string) map[string]bool {
-	if w.built != nil && target != queue.TargetTree {
+	if w.built != nil && target != config.TargetTree {
 		return w.built.reads(t, target)
 	}
 	set := setOf(t[unowned])
-	if target == queue.TargetTree {
+	if target == config.TargetTree {
 		for _, c := range t {
 			maps.Copy(set, setOf(c))
 		}
@@ -319,7 +321,7 @@ func (w *law) closure(target string) []string {
 // holds the token "deleted" is not there.
 func (w *law) hashes(t tree) []queue.TargetHash {
 	if _, broken := configOf(t); broken != "" {
-		return []queue.TargetHash{{Target: queue.TargetTree, Hash: queue.Digest(t.id())}}
+		return []queue.TargetHash{{Target: config.TargetTree, Hash: queue.Digest(t.id())}}
 	}
 	if w.built != nil {
 		return w.built.hashes(t)
@@ -340,7 +342,7 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 		for _, d := range below {
 			fields = append(fields, d, t[fileOf(d)], t["x/"+d])
 		}
-		out = append(out, queue.TargetHash{Target: n, Hash: queue.DigestOf(fields...)})
+		out = append(out, queue.TargetHash{Target: n, Hash: digest.Of(fields...)})
 	}
 	return out
 }
@@ -349,7 +351,7 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 func (w *law) keysOf(t tree) []queue.Key {
 	var keys []queue.Key
 	for _, s := range stepsOf(t) {
-		keys = append(keys, s.Keys(t.id(), w.hashes(t))...)
+		keys = append(keys, queue.KeysOf(s, t.id(), w.hashes(t))...)
 	}
 	return keys
 }
@@ -419,8 +421,8 @@ func (w *world) redIn(t tree, j queue.Job) []queue.Key {
 	red := func(keys []queue.Key) []queue.Key {
 		return slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return w.runsGreen(t, k) })
 	}
-	if whole := w.everything || j.Step.Counts == queue.CountsTree; whole && j.Step.Report != queue.ReportGoTestJSON {
-		if len(red(j.Step.Keys(t.id(), w.hashes(t)))) > 0 {
+	if whole := w.everything || j.Step.Counts == config.CountsTree; whole && j.Step.Report != config.ReportGoTestJSON {
+		if len(red(queue.KeysOf(j.Step, t.id(), w.hashes(t)))) > 0 {
 			return j.Keys
 		}
 	}
@@ -429,17 +431,17 @@ func (w *world) redIn(t tree, j queue.Job) []queue.Key {
 
 // stepOf reads a step from its token: name:report:scope:command, and :tree where its
 // passes cover the tree. A command that begins with "broken" fails for every target.
-func stepOf(token string) queue.Step {
+func stepOf(token string) config.Step {
 	f := strings.Split(token, ":")
-	s := queue.Step{Name: f[0], Report: queue.Report(f[1]), Scope: queue.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
+	s := config.Step{Name: f[0], Report: config.Report(f[1]), Scope: config.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
 	if len(f) > 4 {
-		s.Counts = queue.Counts(f[4])
+		s.Counts = config.Counts(f[4])
 	}
 	return s
 }
 
 // configOf reads the steps of a tree; the token "?" makes the file unreadable.
-func configOf(t tree) (steps []queue.Step, broken string) {
+func configOf(t tree) (steps []config.Step, broken string) {
 	for _, tok := range tokens(t[stepsFile]) {
 		if tok == "?" {
 			return nil, "steps:1:1: cannot be read"
@@ -453,10 +455,10 @@ func configOf(t tree) (steps []queue.Step, broken string) {
 }
 
 // stepsOf returns what a tree is judged by: its own steps, or one that fails.
-func stepsOf(t tree) []queue.Step {
+func stepsOf(t tree) []config.Step {
 	steps, broken := configOf(t)
 	if broken != "" {
-		return []queue.Step{{Name: "configuration", Report: queue.ReportExitCode, Scope: queue.ScopeTargets, Run: "broken: " + broken, Timeout: minute}}
+		return []config.Step{{Name: "configuration", Report: config.ReportExitCode, Scope: config.ScopeTargets, Run: "broken: " + broken, Timeout: minute}}
 	}
 	return steps
 }

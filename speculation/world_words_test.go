@@ -10,6 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A world whose graphs are in its files: changes edit them as they edit code,
@@ -84,7 +85,7 @@ func (a *analyst) snapshot(w *world, t tree) *conflict.Snapshot {
 	}
 	analyzer, settings := conflict.Analyzer(a.places.Analyzer()), a.places.Settings()
 	if _, broken := configOf(t); broken != "" {
-		analyzer, settings = nil, queue.Analysis{}
+		analyzer, settings = nil, config.Analysis{}
 	}
 	s, err := conflict.Analyze(context.Background(), analyzer, settings, named{conflicttest.New(t.files()), t.id()})
 	if err != nil {

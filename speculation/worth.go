@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // aim is what a candidate is for.
@@ -26,7 +27,7 @@ func (a aim) first() bool {
 
 // aging is how many times more a build is worth for what its change has waited.
 func (c *Core) aging(ch *queue.Change) float64 {
-	if c.without(queue.IngredientAging) {
+	if c.without(config.IngredientAging) {
 		return 1
 	}
 	return 1 + c.now.Sub(ch.Arrival).Hours()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // unfit is a mirror whose commits cannot be checked out for what they hold.
@@ -26,7 +27,7 @@ func TestUnfitCommit(t *testing.T) {
 	u := &unfit{}
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = u })
 	other := step("false")
-	other.Checkout.LFS = queue.SwitchOn
+	other.Checkout.LFS = config.SwitchOn
 	res := execute(t.Context(), r, build("b1", job(step("true"), "a"), job(step("true"), "b"), job(other, "c")))
 	if res.end.Outcome != queue.JobFailed || len(res.jobs) != 3 || u.tried != 2 { // once for each kind of checkout
 		t.Fatalf("%+v, tried %d times", res, u.tried)

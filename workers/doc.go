@@ -69,7 +69,7 @@
 //
 // # Tools
 //
-// The environment command of a step (queue.Step.Environment) is run by the pool, once
+// The environment command of a step (config.Step.Environment) is run by the pool, once
 // for all agents in its process, or by whoever runs other agents (Agent.Tools), and
 // told by Fleet. An agent gets a step only with the tools that the step is verified
 // with; where no agent has these, a build is given back (JobStopped).

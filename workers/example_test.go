@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -40,7 +41,7 @@ func ExamplePool() {
 	if err != nil {
 		panic(err)
 	}
-	step := queue.Step{Name: "greet", Run: "grep -q hello hello", Report: queue.ReportExitCode}
+	step := config.Step{Name: "greet", Run: "grep -q hello hello", Report: config.ReportExitCode}
 	build := queue.Build{
 		ID:     "b1",
 		Commit: "1f0e",

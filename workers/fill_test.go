@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // filling is a tree that says what it was to be filled with.
@@ -17,15 +18,15 @@ type filling struct {
 	fails error
 }
 
-func (f filling) Fill(_ context.Context, _ queue.CommitID, dir string, want queue.Checkout) error {
-	return errors.Join(f.fails, os.WriteFile(filepath.Join(dir, "lib"), []byte(want.Submodules+queue.Submodules(want.LFS)), 0o644))
+func (f filling) Fill(_ context.Context, _ queue.CommitID, dir string, want config.Checkout) error {
+	return errors.Join(f.fails, os.WriteFile(filepath.Join(dir, "lib"), []byte(want.Submodules+config.Submodules(want.LFS)), 0o644))
 }
 
-func submoduled(run string, which queue.Submodules) queue.Step {
-	return filled(run, queue.Checkout{Submodules: which})
+func submoduled(run string, which config.Submodules) config.Step {
+	return filled(run, config.Checkout{Submodules: which})
 }
 
-func filled(run string, with queue.Checkout) queue.Step {
+func filled(run string, with config.Checkout) config.Step {
 	s := step(run)
 	s.Checkout = with
 	return s
@@ -35,11 +36,11 @@ func filled(run string, with queue.Checkout) queue.Step {
 func TestStepsSeeWhatTheyAskFor(t *testing.T) {
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = filling{tree: tree{"f": "x"}} })
 	res := execute(t.Context(), r, build("b1",
-		job(step("test ! -e lib && touch mark"), "."), job(submoduled("test ! -e lib && test -e mark", queue.SubmodulesOff), "."),
-		job(submoduled(`test "$(cat lib)" = true && test ! -e mark && touch mark`, queue.SubmodulesTop), "."), job(submoduled(`test -e mark`, queue.SubmodulesTop), "."),
-		job(submoduled(`test "$(cat lib)" = recursive && test ! -e mark`, queue.SubmodulesAll), "."),
-		job(filled(`test "$(cat lib)" = recursivetrue && touch mark`, queue.Checkout{Submodules: queue.SubmodulesAll, LFS: queue.SwitchOn}), "."),
-		job(filled(`test "$(cat lib)" = falsetrue && test ! -e mark`, queue.Checkout{Submodules: queue.SubmodulesOff, LFS: queue.SwitchOn}), "."),
+		job(step("test ! -e lib && touch mark"), "."), job(submoduled("test ! -e lib && test -e mark", config.SubmodulesOff), "."),
+		job(submoduled(`test "$(cat lib)" = true && test ! -e mark && touch mark`, config.SubmodulesTop), "."), job(submoduled(`test -e mark`, config.SubmodulesTop), "."),
+		job(submoduled(`test "$(cat lib)" = recursive && test ! -e mark`, config.SubmodulesAll), "."),
+		job(filled(`test "$(cat lib)" = recursivetrue && touch mark`, config.Checkout{Submodules: config.SubmodulesAll, LFS: config.SwitchOn}), "."),
+		job(filled(`test "$(cat lib)" = falsetrue && test ! -e mark`, config.Checkout{Submodules: config.SubmodulesOff, LFS: config.SwitchOn}), "."),
 		job(step("test ! -e lib"), ".")))
 	if len(res.jobs) != 8 || res.end.Outcome != queue.JobPassed {
 		t.Errorf("%+v %+v\n%s", res.end, res.jobs, res.log)
@@ -55,7 +56,7 @@ func TestFillThatFails(t *testing.T) {
 		o.Checkout = filling{tree{}, errors.New(`submodule "lib": its host says hunter2`)}
 		o.Mask = []string{"hunter2"}
 	})
-	res := execute(t.Context(), r, build("b1", job(submoduled("true", queue.SubmodulesTop), "."), job(step("true"), ".")))
+	res := execute(t.Context(), r, build("b1", job(submoduled("true", config.SubmodulesTop), "."), job(step("true"), ".")))
 	if res.end.Outcome != queue.JobInfra || !strings.Contains(res.end.Detail, `submodule "lib": its host says ***`) {
 		t.Errorf("%+v", res.end)
 	}
@@ -63,7 +64,7 @@ func TestFillThatFails(t *testing.T) {
 		t.Errorf("%+v", res.jobs)
 	}
 	r = slot(t, tree{})
-	res = execute(t.Context(), r, build("b2", job(submoduled("true", queue.SubmodulesTop), ".")))
+	res = execute(t.Context(), r, build("b2", job(submoduled("true", config.SubmodulesTop), ".")))
 	if res.end.Outcome != queue.JobInfra || !strings.Contains(res.end.Detail, "cannot be fetched here") {
 		t.Errorf("%+v", res.end)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // module is a small Go module with a package of each kind.
@@ -53,9 +54,9 @@ func TestLiar(t *testing.T) {
 }
 `
 
-func goStep(run string) queue.Step {
+func goStep(run string) config.Step {
 	s := step(run)
-	s.Report = queue.ReportGoTestJSON
+	s.Report = config.ReportGoTestJSON
 	s.Env = map[string]string{"GOFLAGS": "", "GOWORK": "off", "GOTOOLCHAIN": "local"}
 	return s
 }
@@ -144,7 +145,7 @@ func TestJudgeReadsDurations(t *testing.T) {
 	} {
 		g.line(line, clean)
 	}
-	v := judge(1, queue.Step{}, []string{"./a", "./b"}, g)
+	v := judge(1, config.Step{}, []string{"./a", "./b"}, g)
 	if len(v.perTarget) != 1 || v.perTarget["./a"].Seconds() != 1.5 {
 		t.Errorf("durations %v", v.perTarget)
 	}
@@ -173,7 +174,7 @@ func TestTailsShareABudget(t *testing.T) {
 		g.line(`{"Action":"fail","Package":"`+p+`"}`, clean)
 	}
 	total := 0
-	for _, f := range judge(1, queue.Step{}, asked, g).failed {
+	for _, f := range judge(1, config.Step{}, asked, g).failed {
 		total += len(f.Tail)
 		if !utf8.ValidString(f.Tail) || f.Tail == "" {
 			t.Fatalf("tail %q", f.Tail)
@@ -201,7 +202,7 @@ func FuzzGoTest(f *testing.F) {
 				}
 			}
 		}
-		v := judge(code, queue.Step{}, asked, g)
+		v := judge(code, config.Step{}, asked, g)
 		seen := map[string]bool{"./a": true, "./b": true, "tree": true}
 		for _, name := range v.passed {
 			if !seen[name] {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // tree is a Checkouter whose every commit has the same files.
@@ -56,11 +57,11 @@ func slot(t *testing.T, files tree, change ...func(*RunnerOptions)) *Runner {
 	return r
 }
 
-func step(run string) queue.Step {
-	return queue.Step{Name: "unit", Run: run, Scope: queue.ScopeTargets, Report: queue.ReportExitCode}
+func step(run string) config.Step {
+	return config.Step{Name: "unit", Run: run, Scope: config.ScopeTargets, Report: config.ReportExitCode}
 }
 
-func job(s queue.Step, targets ...string) queue.Job {
+func job(s config.Step, targets ...string) queue.Job {
 	j := queue.Job{Step: s}
 	for _, t := range targets {
 		j.Keys = append(j.Keys, queue.Key{Step: s.Digest(), Target: t, Hash: "h"})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Instant is a Controller whose builds pass at once without running anything.
@@ -64,7 +65,7 @@ func (c *Instant) Run(_ context.Context, b queue.Build, action string) error {
 	}
 	for _, j := range b.Jobs {
 		done := queue.JobDone{Build: b.ID, Step: j.Step.Digest(), Outcome: queue.JobPassed, Machine: machine}
-		if j.Step.Report == queue.ReportGoTestJSON {
+		if j.Step.Report == config.ReportGoTestJSON {
 			done.Passed = j.Targets()
 		}
 		out = append(out, done)

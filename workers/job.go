@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // task is one job to be run.
@@ -24,7 +25,7 @@ type task struct {
 func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail string) {
 	step, asked := t.job.Step, t.job.Targets()
 	var report *goTest
-	if step.Report == queue.ReportGoTestJSON {
+	if step.Report == config.ReportGoTestJSON {
 		report = newGoTest(t.packages)
 		t.job.Step = announcing(step, report)
 	}
@@ -81,7 +82,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 
 // announcing returns a step whose command says when its last part begins, where that is
 // the one that reports, and has the report know it.
-func announcing(step queue.Step, report *goTest) queue.Step {
+func announcing(step config.Step, report *goTest) config.Step {
 	before, last, ok := step.Reporter()
 	switch {
 	case !ok:
@@ -130,7 +131,7 @@ func lines(items []string) []byte {
 	return []byte(strings.Join(items, "\n") + "\n")
 }
 
-func (r *Runner) timeout(s queue.Step) time.Duration {
+func (r *Runner) timeout(s config.Step) time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout
 	}

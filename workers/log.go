@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Log is the log of one build, in the order in which it was written. It is text
@@ -166,7 +167,7 @@ func logName(id queue.BuildID) string {
 		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	}
 	if !plain {
-		id = "x." + queue.BuildID(queue.DigestOf("log1", string(id))[:32])
+		id = "x." + queue.BuildID(digest.Of("log1", string(id))[:32])
 	}
 	return string(id) + ".log"
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // maxGoMod is the largest go.mod that is read.
@@ -22,7 +22,7 @@ const maxGoMod = 1 << 20
 // share an import path: no report can tell them apart.
 //
 // It is called before any step has run, while the files are still the commit's.
-func packagesOf(checkout string, step queue.Step, targets []string) (map[string]string, error) {
+func packagesOf(checkout string, step config.Step, targets []string) (map[string]string, error) {
 	root, err := os.OpenRoot(checkout) // no symbolic link leads out of it
 	if err != nil {
 		return nil, err

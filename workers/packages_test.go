@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestPackagesOf(t *testing.T) {
@@ -33,7 +33,7 @@ func TestPackagesOf(t *testing.T) {
 	if err := os.Symlink(evil, filepath.Join(dir, "checkout", "outside", "go.mod")); err != nil {
 		t.Skip(err)
 	}
-	got, err := packagesOf(filepath.Join(dir, "checkout"), queue.Step{}, []string{".", "./a", "./a/b", "./nested", "./nested/x/y", "./one", "./two",
+	got, err := packagesOf(filepath.Join(dir, "checkout"), config.Step{}, []string{".", "./a", "./a/b", "./nested", "./nested/x/y", "./one", "./two",
 		"./broken/x", "./huge", "./outside/deep", "tree", "unowned", "./../x", "./a//b", "./", "/abs", "./a/.", ""})
 	want := map[string]string{
 		"example.com/m":              ".",
@@ -48,7 +48,7 @@ func TestPackagesOf(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := packagesOf(filepath.Join(dir, "gone"), queue.Step{}, nil); err == nil {
+	if _, err := packagesOf(filepath.Join(dir, "gone"), config.Step{}, nil); err == nil {
 		t.Error("no error for a checkout that is not there")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // open starts a pool with real runners.
@@ -177,14 +178,14 @@ func TestHighestValueFirst(t *testing.T) {
 func TestNoRunner(t *testing.T) {
 	p, rec := open(t, 1, func(o *PoolOptions) { o.Tags = []string{"gpu"} })
 	for i, c := range []struct {
-		change func(*queue.Step)
+		change func(*config.Step)
 		ok     bool
 	}{
-		{func(s *queue.Step) { s.Tags = []string{"gpu"} }, true},
-		{func(s *queue.Step) { s.Tags = []string{"gpu", "big"} }, false},
-		{func(s *queue.Step) { s.OS = "plan9" }, false},
-		{func(s *queue.Step) { s.Arch = "s390" }, false},
-		{func(s *queue.Step) { s.Image = "golang:1" }, false},
+		{func(s *config.Step) { s.Tags = []string{"gpu"} }, true},
+		{func(s *config.Step) { s.Tags = []string{"gpu", "big"} }, false},
+		{func(s *config.Step) { s.OS = "plan9" }, false},
+		{func(s *config.Step) { s.Arch = "s390" }, false},
+		{func(s *config.Step) { s.Image = "golang:1" }, false},
 	} {
 		s := step("true")
 		c.change(&s)
@@ -200,7 +201,7 @@ func TestNoRunner(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	until(t, "capacity", func() bool { return len(eventsOf[queue.Capacity](rec)) == 1 })
-	if !(Agent{OS: "darwin", Arch: "arm64"}).Offers(queue.Step{OS: "macOS", Arch: "aarch64"}) {
+	if !(Agent{OS: "darwin", Arch: "arm64"}).Offers(config.Step{OS: "macOS", Arch: "aarch64"}) {
 		t.Error("names of systems")
 	}
 }
@@ -388,7 +389,7 @@ func TestInstant(t *testing.T) {
 	c := NewInstant(3)
 	rec := record(c)
 	s := step("false")
-	s.Report = queue.ReportGoTestJSON
+	s.Report = config.ReportGoTestJSON
 	b := build("b1", job(step("false"), "./a"), job(s, "./b"))
 	mustRun(t, c, b, "run/b1/1")
 	mustRun(t, c, b, "run/b1/1")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Checkouter makes the files of a commit.
@@ -31,7 +32,7 @@ type Checkouter interface {
 type Filler interface {
 	// Fill puts what is wanted into a checkout that is not released yet. What it has put
 	// there, the next Checkout takes away. Errors as in Checkout.
-	Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error
+	Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error
 }
 
 // Restorer is implemented by a Checkouter that can hold a checkout to its commit.
@@ -195,7 +196,7 @@ func byCheckout(jobs []queue.Job) [][]queue.Job {
 }
 
 // wanted says what a checkout holds beside the files that git has; "" for nothing.
-func wanted(c queue.Checkout) string {
+func wanted(c config.Checkout) string {
 	var what []string
 	if c.Submodules.On() {
 		what = append(what, "submodules")
@@ -232,7 +233,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	}()
 	packages := make([]map[string]string, len(jobs))
 	for i, j := range jobs {
-		if j.Step.Report != queue.ReportGoTestJSON {
+		if j.Step.Report != config.ReportGoTestJSON {
 			continue
 		}
 		if packages[i], err = packagesOf(r.files.checkout, j.Step, j.Targets()); err != nil {
@@ -256,7 +257,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 }
 
 // checkout makes the files of the commit, and puts what else is wanted among them.
-func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want queue.Checkout) (release func() error, err error) {
+func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want config.Checkout) (release func() error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("the checkout takes too long"))
 	defer cancel()
 	if release, err = r.commitFiles(ctx, commit); err != nil || want.Plain() {
@@ -322,7 +323,7 @@ func (r *Runner) ownFiles(ctx context.Context, commit queue.CommitID) (release f
 
 // restore makes the checkout's own files those of the commit again, and says in the log
 // which the step before has changed.
-func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want queue.Checkout, out Output) error {
+func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want config.Checkout, out Output) error {
 	c, ok := r.o.Checkout.(Restorer)
 	if !ok || !want.Plain() {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -239,7 +240,7 @@ func TestStepOfAnAnalyzer(t *testing.T) {
 		t.Errorf("%s, not %q in\n%s", done.Outcome, want, res.log)
 	}
 
-	s.Report = queue.ReportGoTestJSON
+	s.Report = config.ReportGoTestJSON
 	s.Run = say(`{"Action":"pass","Package":"m/a","Elapsed":2}`, `{"Action":"fail","Package":"m/b"}`, `{"Action":"pass","Package":"other/a"}`)
 	done, _ = one(t, slot(t, files), job(s, "go:./a", "go:./b"))
 	if !reflect.DeepEqual(done.Passed, []string{"go:./a"}) || len(done.Failed) != 1 || done.Failed[0].Target != "go:./b" || done.PerTarget["go:./a"] != 2*time.Second {

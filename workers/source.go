@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Source is where agents get work: the seam between a pool and its agents. Pool
@@ -65,7 +66,7 @@ func (a Agent) host() string { return cmp.Or(a.Host, a.Name) }
 
 // Offers says whether the agent has what a step asks for. No agent of this
 // package offers images.
-func (a Agent) Offers(s queue.Step) bool {
+func (a Agent) Offers(s config.Step) bool {
 	if s.Image != "" {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // side is one side of a Split, driven by a test.
@@ -56,7 +57,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("it stands by %+v", got)
 	}
 
-	shell, checks := job(step("true"), "a"), job(queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}, "a")
+	shell, checks := job(step("true"), "a"), job(config.Step{Name: "ci", Checks: []config.Check{{Name: "test"}}}, "a")
 	mustRun(t, s, build("shell", shell), "run/shell")
 	mustRun(t, s, build("ci", checks), "run/ci")
 	mustRun(t, s, build("both", shell, checks), "run/both")
@@ -111,7 +112,7 @@ func TestSplit(t *testing.T) {
 // A step with checks has no command; one that is run all the same would pass.
 func TestPoolDoesNotRunChecks(t *testing.T) {
 	p, rec := open(t, 1)
-	mustRun(t, p, build("b", job(queue.Step{Name: "ci", Checks: []queue.Check{{Name: "test"}}}, "a")), "run/b")
+	mustRun(t, p, build("b", job(config.Step{Name: "ci", Checks: []config.Check{{Name: "test"}}}, "a")), "run/b")
 	end := rec.done(t, 1)
 	if end.Outcome != queue.JobInfra || !end.NoRunner {
 		t.Errorf("%+v", end)

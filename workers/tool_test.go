@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A command that cannot be run is said to be so, of whatever step, and is no failure of
@@ -25,7 +26,7 @@ func TestCommandThatCannotBeRun(t *testing.T) {
 			{"no-such-command-here", true}, {"./plain", true}, {"exit 126", true}, {"exit 127", true}, {"sh -c no-such-command-here", true},
 		}).Draw(rt, "command")
 		s := step(fmt.Sprintf(rapid.SampledFrom([]string{"%s", "true && %s", "(%s)", "set -e; %s"}).Draw(rt, "in"), w.run))
-		s.Scope = rapid.SampledFrom([]queue.Scope{queue.ScopeTargets, queue.ScopeRepository}).Draw(rt, "scope")
+		s.Scope = rapid.SampledFrom([]config.Scope{config.ScopeTargets, config.ScopeRepository}).Draw(rt, "scope")
 		n++
 		b := build(fmt.Sprint("b", n), job(s, "./a"))
 		done := execute(t.Context(), r, b).jobs[0]

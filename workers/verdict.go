@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // verdict is what an exit status and a report, if there is one, say of the
@@ -30,7 +31,7 @@ type verdict struct {
 // All of a failed command was run for each package if its last part is the one that
 // reports, and that began (Step.Reporter). A target that is no package (the whole tree,
 // the unowned files) passes by exit status 0 when no package at all has failed.
-func judge(code int, step queue.Step, asked []string, g *goTest) verdict {
+func judge(code int, step config.Step, asked []string, g *goTest) verdict {
 	if g == nil {
 		if code == 0 {
 			return verdict{outcome: queue.JobPassed}

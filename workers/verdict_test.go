@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A command that has failed before all of it was run for a package has not passed it,
@@ -63,7 +64,7 @@ exit $bad
 		if err := os.RemoveAll(ran); err != nil {
 			rt.Fatal(err)
 		}
-		s := queue.Step{Name: "unit", Run: command, Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON}
+		s := config.Step{Name: "unit", Run: command, Scope: config.ScopeTargets, Report: config.ReportGoTestJSON}
 		g := newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})
 		sh := exec.Command("sh", "-c", announcing(s, g).CommandFor(targets))
 		sh.Env = []string{"PATH=" + dir + ":/usr/bin:/bin", "FAILS=" + fails}
@@ -105,7 +106,7 @@ func TestPassesBesideAFailure(t *testing.T) {
 		}
 		r := slot(t, tree{"go.mod": "module m\n", "passes": "#!/bin/sh\n", "fails-with-passes": "#!/bin/sh\n" + events + "\nexit 1\n"},
 			func(o *RunnerOptions) { o.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"} })
-		s := queue.Step{Name: "unit", Run: run, Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON}
+		s := config.Step{Name: "unit", Run: run, Scope: config.ScopeTargets, Report: config.ReportGoTestJSON}
 		done, res := one(t, r, job(s, "./a", "./b"))
 		if got := slices.Equal(done.Passed, []string{"./b"}); got != want || done.Outcome != queue.JobFailed || len(done.Failed) != 1 {
 			t.Errorf("%q: %s, passed %v, failed %v", run, done.Outcome, done.Passed, done.Failed)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Change is what is shown of one change.
@@ -180,11 +181,11 @@ func (p *Pages) verdict(d *directory, c queue.Change) *verdict {
 
 func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
 	shown := f.Targets[:min(len(f.Targets), 12)]
-	if len(shown) == 1 && shown[0] == queue.TargetTree {
+	if len(shown) == 1 && shown[0] == config.TargetTree {
 		shown = nil // all there is
 	}
 	text, _ := PlainLog([]byte(f.Output()), true)
-	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == queue.ConfigPath,
+	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == config.Path,
 		Targets: cleanAll(shown), More: len(f.Targets) - len(shown), Attempts: f.Attempts,
 		Build: short(f.Build), Log: logPath(f.Build), Timeout: f.Timeout, Tail: text}
 	if f.At != 0 {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // hostile is what a title, an author or a log may hold.
@@ -106,7 +108,7 @@ func (words) Reason(_ queue.Change, r queue.Reason) string {
 	return text
 }
 
-func sha(n int) queue.CommitID { return queue.CommitID(queue.DigestOf("commit", fmt.Sprint(n))[:40]) }
+func sha(n int) queue.CommitID { return queue.CommitID(digest.Of("commit", fmt.Sprint(n))[:40]) }
 
 func idOf(number int) queue.ChangeID { return queue.NewChangeID(number, sha(number), "c") }
 
@@ -121,7 +123,7 @@ func change(number int, title, author string, p queue.Phase) queue.Change {
 func steps(names ...string) []queue.Job {
 	var out []queue.Job
 	for _, n := range names {
-		out = append(out, queue.Job{Step: queue.Step{Name: n}, Keys: []queue.Key{{Target: "//cart"}, {Target: "//cart/api"}, {Target: "//checkout"}, {Target: "//web"}, {Target: "//web/cart"}}})
+		out = append(out, queue.Job{Step: config.Step{Name: n}, Keys: []queue.Key{{Target: "//cart"}, {Target: "//cart/api"}, {Target: "//checkout"}, {Target: "//web"}, {Target: "//web/cart"}}})
 	}
 	return out
 }
@@ -129,7 +131,7 @@ func steps(names ...string) []queue.Job {
 func running(number int, started, left time.Duration, chain ...queue.ChangeID) queue.BuildView {
 	return queue.BuildView{
 		Build: queue.Build{
-			ID: queue.BuildID(queue.DigestOf("build", fmt.Sprint(number))[:16]), Change: idOf(number), Commit: sha(1000 + number), Chain: chain,
+			ID: queue.BuildID(digest.Of("build", fmt.Sprint(number))[:16]), Change: idOf(number), Commit: sha(1000 + number), Chain: chain,
 			Attempt: 1, Jobs: steps("unit", "lint", "browser"), At: ago(started + time.Minute), Started: ago(started),
 			Value: 1.0266, Worth: likeliest(chain...),
 		},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 var update = flag.Bool("update", false, "write the golden pages anew")
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden pages anew")
 func everyPage() map[string]func(*web.Pages, io.Writer) error {
 	paused := busyQueue()
 	paused.Main.Paused = &queue.Pause{By: "lena", Reason: "release " + hostile, At: ago(1)}
-	paused.Main.Config, paused.Main.Broken = &queue.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
+	paused.Main.Config, paused.Main.Broken = &config.Config{}, ".submitqueue.yml:4:3: unknown key \"stepz\"."
 	paused.Red = []string{"//payments", "<i>//web</i>"}
 	queued, upgraded, failing := busyQueue(), queue.QueueView{Name: "acme/empty@main", Slots: 2, Main: queue.Main{Branch: "main"}}, queue.QueueView{}
 	upgraded.Hosts = []queue.HostView{{Name: "m1", Slots: 2}, {Name: "<m2>", Slots: 2, Bench: &queue.Bench{Since: 1}}}

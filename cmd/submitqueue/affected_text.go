@@ -7,7 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // print writes the report for people.
@@ -84,7 +84,7 @@ func (c *affectedCommand) why(causes *conflict.Causes, ch app.Change, target str
 	}
 	cause := causes.Of(target)
 	if cause == nil {
-		if target == queue.TargetTree {
+		if target == config.TargetTree {
 			return "the whole tree, of which something changed"
 		}
 		return ""

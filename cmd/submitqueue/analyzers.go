@@ -14,12 +14,12 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/conflict/several"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // analyzers makes the analyzer that settings name. Here is the one place that
 // knows which build systems there are.
-func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
+func analyzers(s config.Analysis) (conflict.Analyzer, error) {
 	if len(s.Analyzers) > 0 {
 		return severalAnalyzers(s, analyzers)
 	}
@@ -47,7 +47,7 @@ func analyzers(s queue.Analysis) (conflict.Analyzer, error) {
 // toolAnalyzers is analyzers with a place for those that run tools.
 func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
 	var one app.Analyzers
-	one = func(s queue.Analysis) (conflict.Analyzer, error) {
+	one = func(s config.Analysis) (conflict.Analyzer, error) {
 		if len(s.Analyzers) > 0 {
 			return severalAnalyzers(s, one)
 		}
@@ -65,7 +65,7 @@ func toolAnalyzers(pool *checkout.Pool) app.Analyzers {
 }
 
 // severalAnalyzers makes the analyzers of a list into one.
-func severalAnalyzers(s queue.Analysis, one app.Analyzers) (conflict.Analyzer, error) {
+func severalAnalyzers(s config.Analysis, one app.Analyzers) (conflict.Analyzer, error) {
 	parts := make([]several.Part, len(s.Analyzers))
 	for i, p := range s.Analyzers {
 		a, err := one(p.Analysis())

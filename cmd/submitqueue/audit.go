@@ -18,6 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -87,8 +88,8 @@ type auditReport struct {
 	Results       []auditResult  `json:"results"`
 	// Inputs are what to add to analysis.inputs; Uncovered are findings that
 	// they would not take into a hash.
-	Inputs    []queue.Inputs `json:"inputs"`
-	Uncovered []string       `json:"uncovered"`
+	Inputs    []config.Inputs `json:"inputs"`
+	Uncovered []string        `json:"uncovered"`
 }
 
 // found reports whether there is a finding.
@@ -129,7 +130,7 @@ func (c *auditInputsCommand) Run(ctx context.Context) error {
 func (c *auditInputsCommand) report(ctx context.Context, in *inspection) (*auditReport, error) {
 	d := in.base
 	r := &auditReport{Revision: c.Base, Commit: in.commit, Configuration: in.rules, Analyzer: d.Analyzer, Unknown: cmp.Or(d.Unknown, d.Fails),
-		Skipped: []skippedStep{}, Results: []auditResult{}, Inputs: []queue.Inputs{}, Uncovered: []string{}}
+		Skipped: []skippedStep{}, Results: []auditResult{}, Inputs: []config.Inputs{}, Uncovered: []string{}}
 	if r.Unknown != "" || d.Nodes == nil {
 		return r, nil
 	}
@@ -159,14 +160,14 @@ func (c *auditInputsCommand) report(ctx context.Context, in *inspection) (*audit
 // todo lists what is to be run, and says what is not.
 func (c *auditInputsCommand) todo(r *auditReport, d *app.Inspected) ([]auditResult, error) {
 	for _, name := range c.Step {
-		if !slices.ContainsFunc(d.Config.Steps, func(s queue.Step) bool { return s.Name == name }) {
+		if !slices.ContainsFunc(d.Config.Steps, func(s config.Step) bool { return s.Name == name }) {
 			return nil, told(fmt.Sprintf("%s has no step %q", c.Base, oneLine(name)))
 		}
 	}
 	for i := range d.Config.Steps {
 		s := &d.Config.Steps[i]
-		if c.Run_ != "" && s.Scope != queue.ScopeRepository {
-			s.Run, s.Checks, s.Report = c.Run_, nil, queue.ReportExitCode
+		if c.Run_ != "" && s.Scope != config.ScopeRepository {
+			s.Run, s.Checks, s.Report = c.Run_, nil, config.ReportExitCode
 		}
 	}
 	var todo []auditResult
@@ -174,7 +175,7 @@ func (c *auditInputsCommand) todo(r *auditReport, d *app.Inspected) ([]auditResu
 		switch {
 		case len(c.Step) > 0 && !slices.Contains(c.Step, s.Name):
 			continue
-		case s.Scope == queue.ScopeRepository:
+		case s.Scope == config.ScopeRepository:
 			r.Skipped = append(r.Skipped, skippedStep{Step: s.Name, Why: "it is for the whole tree, and every file is in its key"})
 			continue
 		case s.ByForge():
@@ -182,7 +183,7 @@ func (c *auditInputsCommand) todo(r *auditReport, d *app.Inspected) ([]auditResu
 			continue
 		}
 		for _, t := range d.Targets() {
-			if s.Covers(t.Target) && t.Target != queue.TargetUnowned &&
+			if s.Covers(t.Target) && t.Target != config.TargetUnowned &&
 				(len(c.Target) == 0 || slices.ContainsFunc(c.Target, func(glob string) bool { return globbed(glob, t.Target) })) {
 				todo = append(todo, auditResult{Step: s.Name, Target: t.Target})
 			}
@@ -256,7 +257,7 @@ func newAuditor(ctx context.Context, in *inspection, tracer audit.Tracer) (*audi
 		switch {
 		case f.Mode == conflict.ModeLink:
 			a.links = append(a.links, f.Path)
-		case f.Path == queue.ConfigPath:
+		case f.Path == config.Path:
 			text, err := tree.Blob(ctx, f.OID)
 			if err != nil {
 				return nil, err
@@ -396,8 +397,8 @@ const slower = 4
 
 // build is the build of one step on one target.
 func (a *auditor) build(r *auditResult) queue.Build {
-	config := a.in.base.Config
-	step := config.Steps[slices.IndexFunc(config.Steps, func(s queue.Step) bool { return s.Name == r.Step })]
+	cfg := a.in.base.Config
+	step := cfg.Steps[slices.IndexFunc(cfg.Steps, func(s config.Step) bool { return s.Name == r.Step })]
 	step.Timeout = max(step.Timeout, time.Minute) * slower
 	env := map[string]string{"UV_USE_IO_URING": "0"}
 	for name, value := range step.Env {
@@ -407,7 +408,7 @@ func (a *auditor) build(r *auditResult) queue.Build {
 	step.Env = env
 	hash := slices.IndexFunc(a.in.base.Targets(), func(t queue.TargetHash) bool { return t.Target == r.Target })
 	return queue.Build{ID: "audit", Commit: a.in.commit, Main: a.in.commit,
-		Jobs: []queue.Job{{Step: step, Keys: step.Keys(a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
+		Jobs: []queue.Job{{Step: step, Keys: queue.KeysOf(step, a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
 }
 
 // beginning is a checkout that is watched from when it is there.
@@ -430,7 +431,7 @@ func (b beginning) Checkout(ctx context.Context, commit queue.CommitID, dir stri
 }
 
 // Fill implements workers.Filler.
-func (b beginning) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
+func (b beginning) Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error {
 	if err := b.Checkouts.Fill(ctx, commit, dir, want); err != nil {
 		return err
 	}

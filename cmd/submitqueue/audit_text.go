@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/audit"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // print writes the report for people.
@@ -95,7 +95,7 @@ func (r *auditReport) proposal(p sheet) {
 		return
 	}
 	fmt.Fprintln(p.out)
-	p.text("A change to one of these files lands without that the step has run. Declare them in "+queue.ConfigPath+", or take them out of ignore:", "")
+	p.text("A change to one of these files lands without that the step has run. Declare them in "+config.Path+", or take them out of ignore:", "")
 	fmt.Fprintln(p.out)
 	fmt.Fprint(p.out, printable(inputsText(r.Inputs)))
 	if len(r.Uncovered) > 0 {
@@ -105,7 +105,7 @@ func (r *auditReport) proposal(p sheet) {
 }
 
 // inputsText is what to write into the configuration.
-func inputsText(list []queue.Inputs) string {
+func inputsText(list []config.Inputs) string {
 	var b strings.Builder
 	b.WriteString("analysis:\n  inputs:\n")
 	for _, in := range list {

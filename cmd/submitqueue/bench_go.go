@@ -17,6 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // benchGo makes the graphs of a Go repository through the mirror that the
@@ -135,7 +136,7 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 }
 
 // benchAnalysis is what the bench's repository is analyzed under.
-var benchAnalysis = queue.Analysis{Analyzer: golang.Name, Unowned: queue.UnownedTarget}
+var benchAnalysis = config.Analysis{Analyzer: golang.Name, Unowned: config.UnownedTarget}
 
 // countedGo counts how often it looks at a whole tree.
 type countedGo struct {
@@ -182,7 +183,7 @@ func (r *goRound) count(ctx context.Context, t *mirror.Tree, at *conflict.Snapsh
 		}
 	}
 	for _, target := range at.Targets() {
-		if target.Target != queue.TargetUnowned {
+		if target.Target != config.TargetUnowned {
 			r.Packages++
 		}
 	}

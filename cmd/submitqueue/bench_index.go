@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/synth"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // benchIndex measures what it costs to know which of many pending changes of a
-// large repository conflict: conflict.Index against the union graph that the
+// large repository conflict: conflict/index against the union graph that the
 // paper makes of each pair.
 type benchIndex struct {
 	Nodes    int     `default:"1000000" help:"Nodes of the graph."`
@@ -98,7 +98,7 @@ type indexCost struct {
 func (c indexCost) add() time.Duration { return c.put + c.ask }
 
 // measureAdd adds a change to the pending ones for as long as it asks.
-func measureAdd(x *conflict.Index, id queue.ChangeID, p queue.Footprint) (c indexCost, found int) {
+func measureAdd(x *index.Index, id queue.ChangeID, p queue.Footprint) (c indexCost, found int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	c.affected = len(p.Write)
@@ -129,7 +129,7 @@ func (b *benchIndex) Run(ctx context.Context) error {
 	changes := synth.Changes(w.graph, b.Pending+b.Added, b.Alterers, b.Seed)
 
 	before := heap()
-	x := conflict.NewIndex()
+	x := index.New()
 	for i := range b.Pending {
 		if i%100 == 0 {
 			say("%d of %d are pending", i, b.Pending)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/synth"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -129,7 +130,7 @@ func (w *indexWorld) compare(a, b *synth.Change) (time.Duration, error) {
 	met := w.unionGraph(a, b)
 	took := threadCPU() - begun
 	runtime.UnlockOSThread()
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("a", w.footprint(a))
 	x.Put("b", w.footprint(b))
 	if got := x.Conflict("a", "b"); got != met {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -14,7 +16,7 @@ import (
 // text, and what is built passes when the bench says so.
 type benchWorld struct {
 	areas   int
-	config  *queue.Config
+	config  *config.Config
 	step    queue.Digest
 	trees   map[queue.CommitID][]queue.Digest // by commit: the hash of each area
 	main    queue.CommitID
@@ -23,18 +25,18 @@ type benchWorld struct {
 }
 
 func newBenchWorld(areas int) (*benchWorld, error) {
-	config, err := queue.ParseConfig(queue.ConfigPath, []byte(benchConfig(areas)))
+	cfg, err := config.Parse(config.Path, []byte(benchConfig(areas)))
 	if err != nil {
 		return nil, err
 	}
-	w := &benchWorld{areas: areas, config: config, step: config.Steps[0].Digest(),
+	w := &benchWorld{areas: areas, config: cfg, step: cfg.Steps[0].Digest(),
 		trees: map[queue.CommitID][]queue.Digest{}, main: benchID("main")}
 	w.trees[w.main] = make([]queue.Digest, areas)
 	return w, nil
 }
 
 func benchID(fields ...string) queue.CommitID {
-	return queue.CommitID(queue.DigestOf(append([]string{"bench1"}, fields...)...)[:40])
+	return queue.CommitID(digest.Of(append([]string{"bench1"}, fields...)...)[:40])
 }
 
 // area is where a pull request edits.
@@ -46,7 +48,7 @@ func (w *benchWorld) merge(parent queue.CommitID, p queue.Pick) queue.CommitID {
 	if w.trees[id] == nil {
 		tree := slices.Clone(w.trees[parent])
 		at := w.area(p.Number)
-		tree[at] = queue.DigestOf("bench1", string(tree[at]), string(p.Change))
+		tree[at] = digest.Of("bench1", string(tree[at]), string(p.Change))
 		w.trees[id] = tree
 	}
 	return id

@@ -8,7 +8,9 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // conflictsCommand says which branches would wait for one another.
@@ -139,7 +141,7 @@ func (b *branchReport) forget() {
 // pairs finds who conflicts with whom: by the queue's own index, and by trying
 // to merge those that touch one place.
 func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
-	index := conflict.NewIndex()
+	index := index.New()
 	for _, b := range r.branches {
 		index.Put(queue.ChangeID(b.name), b.Footprint)
 		switch {
@@ -170,7 +172,7 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 				case len(texts) > 0:
 					r.add(a.name, b.name, queue.ConflictTextual, texts)
 				case ok && (fails(a) || fails(b)):
-					r.add(a.name, b.name, found.Kind, []string{conflict.DefinitionPrefix + queue.ConfigPath})
+					r.add(a.name, b.name, found.Kind, []string{conflict.DefinitionPrefix + config.Path})
 				case ok:
 					r.add(a.name, b.name, found.Kind, found.Witnesses)
 				}
@@ -199,7 +201,7 @@ func whyStuck(b branchReport) []string {
 // together merges one branch onto the other on the base, if they touch one
 // place, and returns the paths that do not merge.
 func together(ctx context.Context, in *inspection, a, b branchReport) ([]string, error) {
-	if !slices.ContainsFunc(a.paths, func(p string) bool { return conflict.PathsMeet(b.paths, p) }) {
+	if !slices.ContainsFunc(a.paths, func(p string) bool { return index.PathsMeet(b.paths, p) }) {
 		return nil, nil
 	}
 	m, err := in.MergeOnto(ctx, a.Change, b.Head)

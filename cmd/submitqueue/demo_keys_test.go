@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Every tracked file of the demo's repository is in some key, or matches a glob
@@ -20,17 +20,17 @@ func TestEveryFileOfTheDemoIsInSomeKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := queue.ParseConfig(queue.ConfigPath, []byte(plan.Base[queue.ConfigPath]))
+	cfg, err := config.Parse(config.Path, []byte(plan.Base[config.Path]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers(config.Analysis)
+	a, err := analyzers(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}
 	snapshot := func(tree conflict.Tree) *conflict.Snapshot {
 		t.Helper()
-		s, err := conflict.Analyze(context.Background(), a, config.Analysis, tree)
+		s, err := conflict.Analyze(context.Background(), a, cfg.Analysis, tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,10 +44,10 @@ func TestEveryFileOfTheDemoIsInSomeKey(t *testing.T) {
 	ignored := 0
 	for path, text := range plan.Base {
 		after := snapshot(tree.With(path, text+"\n// another line\n"))
-		if keys := conflict.Keys(before, after, config.Steps, config.Steps); len(keys) > 0 {
+		if keys := conflict.Keys(before, after, cfg.Steps, cfg.Steps); len(keys) > 0 {
 			continue
 		}
-		if !slices.ContainsFunc(config.Analysis.Ignore, func(glob string) bool { ok, _ := doublestar.Match(glob, path); return ok }) {
+		if !slices.ContainsFunc(cfg.Analysis.Ignore, func(glob string) bool { ok, _ := doublestar.Match(glob, path); return ok }) {
 			t.Errorf("changing %s changes no key, and no glob ignores it", path)
 		}
 		ignored++

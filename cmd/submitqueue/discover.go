@@ -17,7 +17,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // discovery finds the repositories that an App reaches, and lets those that have
@@ -109,7 +109,7 @@ func (d *discovery) heard(del forge.Delivery, body []byte) {
 	case "push":
 		name := strings.ToLower(del.Repository)
 		account, _, _ := strings.Cut(name, "/")
-		if !d.serves(account) || len(d.set.find(name)) > 0 || !bytes.Contains(body, []byte(`"`+queue.ConfigPath+`"`)) {
+		if !d.serves(account) || len(d.set.find(name)) > 0 || !bytes.Contains(body, []byte(`"`+config.Path+`"`)) {
 			return
 		}
 		d.mu.Lock()

@@ -50,11 +50,11 @@ var doors = []door{
 		"speculation.Core.unprove": "that it has failed since",
 		"speculation.Core.prove":   "what has passed under the analyzer's former version",
 	}},
-	{"has a ref at the forge moved", calls("forge", "Push", "PushAlong", "Delete"), map[string]string{
+	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushAlong", "Delete"), map[string]string{
 		"app.performer.pushMain":     "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
 		"app.performer.deleteBranch": "the branch of a pull request that has landed",
 	}},
-	{"has a branch of our own moved", calls("forge", "Stage", "Unstage"), map[string]string{
+	{"has a branch of our own moved", calls("forge/mirror", "Stage", "Unstage"), map[string]string{
 		"app.performer.landChecked": "what is about to land is shown to the forge, and taken away again",
 		"app.performer.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
 	}},
@@ -62,10 +62,10 @@ var doors = []door{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
 	}},
 	{"runs git push", saysPush, map[string]string{
-		"forge.Mirror.Push":      "the target branch, with the lease on what it was",
-		"forge.Mirror.PushAlong": "all or none, each with its lease",
-		"forge.Mirror.Delete":    "with the lease on what it was",
-		"forge.Mirror.stageAll":  "refs of our own",
+		"forge/mirror.Mirror.Push":      "the target branch, with the lease on what it was",
+		"forge/mirror.Mirror.PushAlong": "all or none, each with its lease",
+		"forge/mirror.Mirror.Delete":    "with the lease on what it was",
+		"forge/mirror.Mirror.stageAll":  "refs of our own",
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.enter":      "it comes",

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // leaf is a kind of file that often no step reads.
@@ -27,7 +27,7 @@ var leaves = []leaf{
 var prose = []string{".md", ".txt", ".rst", ".adoc", ".svg", ".png", ".jpg", ".gif", ".ico", ".pdf", ".sum", ".lock"}
 
 // lists are files that name others without that a step reads these.
-var lists = []string{queue.ConfigPath, ".gitignore", ".gitattributes", ".dockerignore", "CODEOWNERS"}
+var lists = []string{config.Path, ".gitignore", ".gitattributes", ".dockerignore", "CODEOWNERS"}
 
 // maxSearched bounds how many bytes are searched for names.
 const maxSearched = 64 << 20

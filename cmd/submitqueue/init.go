@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // initCommand writes a first configuration from what a clone shows.
@@ -37,7 +37,7 @@ func (c *initCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(top, queue.ConfigPath)
+	path := filepath.Join(top, config.Path)
 	if _, err := os.Lstat(path); err == nil && !c.Print {
 		return fmt.Errorf("there is a %s already; it stays as it is. submitqueue validate checks it, submitqueue init --print shows what this would write", path)
 	}
@@ -45,9 +45,9 @@ func (c *initCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config, err := queue.ParseConfig(queue.ConfigPath, text)
+	cfg, err := config.Parse(config.Path, text)
 	if err == nil {
-		_, err = analyzers(config.Analysis)
+		_, err = analyzers(cfg.Analysis)
 	}
 	if err != nil {
 		return fmt.Errorf("this repository needs a file written by hand, what init makes of it is not valid: %w", err)
@@ -65,7 +65,7 @@ func (c *initCommand) Run(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the file cannot be written: %w", err), os.Remove(path))
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %s\nRead it, then see what it makes of the repository: submitqueue targets. Commit it to the target branch. "+
-		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n%s", path, what, t.unfetched(config))
+		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n%s", path, what, t.unfetched(cfg))
 	return err
 }
 
@@ -162,7 +162,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	if checks := t.checks(); len(checks) > 0 {
 		fmt.Fprintf(&b, "# Workflows of GitHub Actions report these checks today: %s.\n", oneLine(strings.Join(checks, ", ")))
 		if i := slices.IndexFunc(checks, func(c string) bool { return !strings.HasSuffix(c, "*") }); i >= 0 {
-			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}]\n", quotedFlow(oneLine(checks[i])), queue.AppActions)
+			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}]\n", quotedFlow(oneLine(checks[i])), config.AppActions)
 		}
 	}
 	return b.Bytes(), strings.Join(words, "; "), nil

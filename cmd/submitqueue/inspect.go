@@ -15,6 +15,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // inspectFlags are those of the commands that look at a clone and need no
@@ -80,8 +81,8 @@ func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Insp
 	}
 	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: toolAnalyzers(pool), Base: in.commit, Analyzer: f.Analyzer}
 	i, err := app.NewInspector(ctx, o)
-	wrong := (queue.ConfigErrors)(nil)
-	in.rules = queue.ConfigPath + " of " + in.name
+	wrong := (config.Errors)(nil)
+	in.rules = config.Path + " of " + in.name
 	if f.Analyzer != "" {
 		in.rules += ", with --analyzer " + f.Analyzer
 	}
@@ -111,13 +112,13 @@ func (f *inspectFlags) inspector(ctx context.Context, in *inspection) (*app.Insp
 		found, why := guess(paths)
 		if found == "" {
 			return nil, fmt.Errorf("%s has no %s to say what its targets are, and %s; try --analyzer go, or none for one target, and write the file: see submitqueue schema",
-				in.name, queue.ConfigPath, why)
+				in.name, config.Path, why)
 		}
 		name, in.rules = found, "none, guessed from "+why
 		in.notes = append(in.notes, fmt.Sprintf("%s has no %s; because of %s at the root, analyzer %s is assumed. Without the file the queue would not land anything",
-			in.name, queue.ConfigPath, why, name))
+			in.name, config.Path, why, name))
 	}
-	o.Assumed = &queue.Config{Version: 1, Analysis: queue.Analysis{Analyzer: name}}
+	o.Assumed = &config.Config{Version: 1, Analysis: config.Analysis{Analyzer: name}}
 	return app.NewInspector(ctx, o)
 }
 
@@ -144,7 +145,7 @@ func guess(paths []string) (analyzer, why string) {
 	if analyzer == "" {
 		return "", "no file at the root tells either"
 	}
-	if _, err := analyzers(queue.Analysis{Analyzer: analyzer}); err != nil {
+	if _, err := analyzers(config.Analysis{Analyzer: analyzer}); err != nil {
 		return "", files[0] + " speaks for an " + err.Error()
 	}
 	return analyzer, files[0]
@@ -161,7 +162,7 @@ func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 	case c.Fails != "":
 		return "every build of " + name + " fails, because its configuration cannot be used: " + c.Fails
 	case c.Own && (!in.base.Own || !reflect.DeepEqual(in.base.Config, c.Config)):
-		return name + " is judged by the " + queue.ConfigPath + " that it brings"
+		return name + " is judged by the " + config.Path + " that it brings"
 	}
 	return ""
 }
@@ -182,9 +183,9 @@ func analyzerText(id string) string {
 }
 
 // stepNames returns the steps on targets and those on the whole tree.
-func stepNames(steps []queue.Step) (targets, whole []string) {
+func stepNames(steps []config.Step) (targets, whole []string) {
 	for _, s := range steps {
-		if s.Scope == queue.ScopeRepository {
+		if s.Scope == config.ScopeRepository {
 			whole = append(whole, s.Name)
 		} else {
 			targets = append(targets, s.Name)
@@ -194,10 +195,10 @@ func stepNames(steps []queue.Step) (targets, whole []string) {
 }
 
 // stepsOf returns the names of the steps that verify a target.
-func stepsOf(steps []queue.Step, target string) []string {
+func stepsOf(steps []config.Step, target string) []string {
 	names := []string{}
 	for _, s := range steps {
-		if s.Scope != queue.ScopeRepository && s.Covers(target) {
+		if s.Scope != config.ScopeRepository && s.Covers(target) {
 			names = append(names, s.Name)
 		}
 	}
@@ -206,9 +207,9 @@ func stepsOf(steps []queue.Step, target string) []string {
 
 // stepsByAnalyzer says for each of several analyzers which steps verify its
 // targets, and which have none: a folder may be misspelt.
-func stepsByAnalyzer(c *queue.Config, targets []queue.TargetHash) (out []string) {
+func stepsByAnalyzer(c *config.Config, targets []queue.TargetHash) (out []string) {
 	for _, a := range c.Analysis.Analyzers {
-		prefix := queue.TargetOf(a.Name, "")
+		prefix := config.TargetOf(a.Name, "")
 		text := a.Name + " by none"
 		if steps := stepsOf(c.Steps, prefix); len(steps) > 0 {
 			text = a.Name + " by " + strings.Join(steps, ", ")

@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A command that is interrupted ends with nothing but that, and leaves nothing
@@ -51,7 +51,7 @@ func TestHalvesOfCrates(t *testing.T) {
 		"crates/a/Cargo.toml": crate("a", "[dev-dependencies]\nb = { path = \"../b\" }\ntop = { path = \"../..\" }\n"), "crates/a/src/lib.rs": "",
 		"crates/b/Cargo.toml": crate("b", "[dependencies]\na = { path = \"../a\" }\n"), "crates/b/src/lib.rs": "",
 	})
-	d, err := conflict.Describe(t.Context(), cargo.New(), queue.Analysis{}, tree)
+	d, err := conflict.Describe(t.Context(), cargo.New(), config.Analysis{}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}

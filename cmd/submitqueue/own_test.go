@@ -10,7 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // TestOwnInputs holds that this repository's own configuration knows what the
@@ -40,16 +40,16 @@ func TestOwnInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := queue.ParseConfig(queue.ConfigPath, []byte(files[queue.ConfigPath]))
+	cfg, err := config.Parse(config.Path, []byte(files[config.Path]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers(config.Analysis)
+	a, err := analyzers(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree := conflicttest.New(files)
-	d, err := conflict.Describe(t.Context(), a, config.Analysis, tree)
+	d, err := conflict.Describe(t.Context(), a, cfg.Analysis, tree)
 	if err != nil || d.Unknown != "" {
 		t.Fatal(err, d.Unknown)
 	}
@@ -60,7 +60,7 @@ func TestOwnInputs(t *testing.T) {
 			continue
 		}
 		if sources++; !in[file] {
-			t.Errorf("%s is in no hash of %s: declare it in inputs of %s", file, own, queue.ConfigPath)
+			t.Errorf("%s is in no hash of %s: declare it in inputs of %s", file, own, config.Path)
 		}
 	}
 	if sources < 300 {
@@ -72,7 +72,7 @@ func TestOwnInputs(t *testing.T) {
 		}
 	}
 	for _, edited := range []string{"README.md", "forge/forgetest/contract/judge.go", "speculation/sim/testdata/e-100.jsonl.gz"} {
-		next, err := conflict.Analyze(t.Context(), a, config.Analysis, tree.With(edited, files[edited]+"\n// more\n"))
+		next, err := conflict.Analyze(t.Context(), a, cfg.Analysis, tree.With(edited, files[edited]+"\n// more\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge/mirror"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -57,7 +57,7 @@ var errServed = errors.New("this server serves that branch already")
 // open makes a queue that does not run yet.
 func (set *queueSet) open(ctx context.Context, q stackQueue) (*served, error) {
 	o := set.o
-	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(queue.DigestOf("mirror1", q.name())[:16])+".git"))
+	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.name())[:16])+".git"))
 	if err != nil {
 		return nil, fmt.Errorf("mirror of %s: %w", q.name(), err)
 	}

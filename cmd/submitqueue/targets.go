@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // targetsCommand shows what a tree is made of.
@@ -52,7 +53,7 @@ type targetsReport struct {
 	Internal        []targetRow    `json:"internal"`
 	Cycles          [][]string     `json:"cycles"`
 	Barrier         []string       `json:"barrier"`
-	UnownedIn       queue.Unowned  `json:"unowned_in"`
+	UnownedIn       config.Unowned `json:"unowned_in"`
 	Unowned         []string       `json:"unowned"`
 	Ignored         []string       `json:"ignored"`
 	File            *fileReport    `json:"file,omitempty"`
@@ -93,7 +94,7 @@ func (c *targetsCommand) report(ctx context.Context, in *inspection) (*targetsRe
 		Barrier: pathsOf(d.Barrier), Unowned: pathsOf(d.Unowned), Ignored: pathsOf(d.Ignored), UnownedIn: d.Config.Analysis.Unowned,
 		all: len(d.Targets())}
 	if r.UnownedIn == "" {
-		r.UnownedIn = queue.UnownedAll
+		r.UnownedIn = config.UnownedAll
 	}
 	steps, whole := stepNames(d.Config.Steps)
 	r.steps, r.RepositorySteps = orEmpty(steps), orEmpty(whole)
@@ -125,7 +126,7 @@ func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 	for _, dep := range n.Deps {
 		prefix, of, _ := strings.Cut(dep, ":")
 		if _, inner, ok := strings.Cut(of, ":"); ok && of != n.Name {
-			of = queue.TargetOf(prefix, inner) // go:lib:./cart, where several analyzers run
+			of = config.TargetOf(prefix, inner) // go:lib:./cart, where several analyzers run
 		}
 		if of == n.Name {
 			if half := d.Node(dep); half != nil && half.Internal {
@@ -172,7 +173,7 @@ func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow 
 		row.needs = slices.Compact(row.needs)
 	}
 	// The node that all of one analyzer's depend on tells nothing of this one.
-	row.needs = slices.DeleteFunc(slices.Clone(row.needs), func(dep string) bool { return strings.HasPrefix(n.Name, queue.TargetOf(dep, "")) })
+	row.needs = slices.DeleteFunc(slices.Clone(row.needs), func(dep string) bool { return strings.HasPrefix(n.Name, config.TargetOf(dep, "")) })
 	return row
 }
 
@@ -235,7 +236,7 @@ func fileOf(d *conflict.Description, r *targetsReport, file string) *fileReport 
 		every("barrier")
 	case slices.Contains(r.Ignored, file):
 		f.Place = "ignored"
-	case slices.Contains(r.Unowned, file) && r.UnownedIn != queue.UnownedTarget:
+	case slices.Contains(r.Unowned, file) && r.UnownedIn != config.UnownedTarget:
 		every("unowned")
 	default:
 		if slices.Contains(r.Unowned, file) {

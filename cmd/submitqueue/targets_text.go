@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // print writes the report for people.
@@ -89,8 +89,8 @@ func places(p sheet, r *targetsReport) {
 		}
 	}
 	say("barrier   ", r.Barrier, "in every hash")
-	if r.UnownedIn == queue.UnownedTarget {
-		say("unowned   ", r.Unowned, "that nobody claims, in the target "+queue.TargetUnowned)
+	if r.UnownedIn == config.UnownedTarget {
+		say("unowned   ", r.Unowned, "that nobody claims, in the target "+config.TargetUnowned)
 	} else {
 		say("unowned   ", r.Unowned, "that nobody claims, in every hash")
 	}
@@ -110,8 +110,8 @@ func (f *fileReport) text(r *targetsReport) string {
 		}
 		return f.Path + " is ignored: in no hash. A change to it asks for no build."
 	case "unowned":
-		if r.UnownedIn == queue.UnownedTarget {
-			return f.Path + " is claimed by no target: in the target " + queue.TargetUnowned + "."
+		if r.UnownedIn == config.UnownedTarget {
+			return f.Path + " is claimed by no target: in the target " + config.TargetUnowned + "."
 		}
 		return f.Path + " is claimed by no target: in the hash of every one (analysis.unowned: " + string(r.UnownedIn) + ")."
 	}

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/doctor"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // unfetched says, a line each, what runners do not see of a repository.
-func (t tree) unfetched(c *queue.Config) string {
+func (t tree) unfetched(c *config.Config) string {
 	lfs := slices.ContainsFunc(t.files, func(file string) bool {
 		return path.Base(file) == ".gitattributes" && doctor.KeepsLFS(t.read(file))
 	})
@@ -23,7 +23,7 @@ func (t tree) unfetched(c *queue.Config) string {
 
 // unfetchedAt is unfetched of the repository that a folder is in; nothing where there
 // is none.
-func unfetchedAt(ctx context.Context, dir string, c *queue.Config) string {
+func unfetchedAt(ctx context.Context, dir string, c *config.Config) string {
 	_, t, err := readTree(ctx, dir)
 	if err != nil {
 		return ""

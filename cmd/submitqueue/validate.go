@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // validateCommand checks a configuration as the server would.
@@ -24,34 +24,34 @@ func (c *validateCommand) Run(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	config, err := queue.ParseConfig(c.File, data)
+	cfg, err := config.Parse(c.File, data)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitCode(1)
 	}
-	if _, err := analyzers(config.Analysis); err != nil {
+	if _, err := analyzers(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return exitCode(1)
 	}
-	beside := ignoreText(config) + reportText(config) + unfetchedAt(ctx, filepath.Dir(c.File), config)
-	if len(config.Analysis.Analyzers) == 0 {
-		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(config.Steps), "step"), config.Analysis.Analyzer)
+	beside := ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	if len(cfg.Analysis.Analyzers) == 0 {
+		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
 		fmt.Print(beside)
 		return nil
 	}
-	fmt.Printf("%s is valid: %s, %s\n", c.File, counted(len(config.Steps), "step"), counted(len(config.Analysis.Analyzers), "analyzer"))
-	for _, a := range config.Analysis.Analyzers {
-		fmt.Println("  " + partText(config, a))
+	fmt.Printf("%s is valid: %s, %s\n", c.File, counted(len(cfg.Steps), "step"), counted(len(cfg.Analysis.Analyzers), "analyzer"))
+	for _, a := range cfg.Analysis.Analyzers {
+		fmt.Println("  " + partText(cfg, a))
 	}
 	fmt.Print(beside)
 	return nil
 }
 
 // reportText names the steps of whose failed runs no pass counts, and says what helps.
-func reportText(c *queue.Config) string {
+func reportText(c *config.Config) string {
 	text := ""
 	for _, s := range c.Steps {
-		if _, _, ok := s.Reporter(); !ok && s.Report == queue.ReportGoTestJSON {
+		if _, _, ok := s.Reporter(); !ok && s.Report == config.ReportGoTestJSON {
 			text += "  step " + s.Name + ": when it fails, no package of that run has passed, since the rest of its command may not have run for it; " +
 				"end the command with go test -json, after && (go vet {targets} && go test -json {targets})\n"
 		}
@@ -60,7 +60,7 @@ func reportText(c *queue.Config) string {
 }
 
 // ignoreText says what to look at where files are left out of all hashes.
-func ignoreText(c *queue.Config) string {
+func ignoreText(c *config.Config) string {
 	if len(c.Analysis.Ignore) == 0 {
 		return ""
 	}
@@ -68,7 +68,7 @@ func ignoreText(c *queue.Config) string {
 }
 
 // partText says what one of several analyzers does, and who verifies it.
-func partText(c *queue.Config, a queue.SubAnalysis) string {
+func partText(c *config.Config, a config.SubAnalysis) string {
 	text := a.Name + ": " + a.Analyzer + " in the whole repository"
 	if a.Under != "" {
 		text = a.Name + ": " + a.Analyzer + " in " + a.Under + "/"
@@ -76,7 +76,7 @@ func partText(c *queue.Config, a queue.SubAnalysis) string {
 	if len(a.Needs) > 0 {
 		text += ", needs " + strings.Join(a.Needs, ", ")
 	}
-	steps := stepsOf(c.Steps, queue.TargetOf(a.Name, ""))
+	steps := stepsOf(c.Steps, config.TargetOf(a.Name, ""))
 	if len(steps) == 0 {
 		return text + "; verified by steps on the whole tree alone"
 	}
@@ -88,6 +88,6 @@ type schemaCommand struct{}
 
 // Run implements the command.
 func (schemaCommand) Run() error {
-	_, err := os.Stdout.Write(queue.ConfigSchema())
+	_, err := os.Stdout.Write(config.Schema())
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // shop is a repository with what is easy to get wrong.
@@ -235,7 +235,7 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		for path, text := range x.files {
 			tree = tree.With(path, text)
 		}
-		unowned := queue.Analysis{Unowned: queue.UnownedTarget}
+		unowned := config.Analysis{Unowned: config.UnownedTarget}
 		analyze := func(tree conflict.Tree) *conflict.Snapshot {
 			s, err := conflict.Analyze(t.Context(), b.Trusting(tree), unowned, tree)
 			must(t, err)
@@ -245,7 +245,7 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 			return s
 		}
 		f := conflict.FootprintOf(analyze(tree), analyze(tree.With(x.edit, tree.Content(x.edit)+"# more\n")), "main")
-		got := slices.DeleteFunc(slices.Clone(f.Affected), func(target string) bool { return target == queue.TargetUnowned })
+		got := slices.DeleteFunc(slices.Clone(f.Affected), func(target string) bool { return target == config.TargetUnowned })
 		if slices.Sort(got); strings.Join(got, " ") != x.want {
 			t.Errorf("%s: affected %q, want %q", name, got, x.want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // externals are the external repositories that packages may load from.
@@ -153,7 +154,7 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	for _, file := range made {
 		key = append(key, file, s.layout.state(file))
 	}
-	f, err := a.fetch(ctx, program, target.scanned, fetching{string(queue.DigestOf(key...)), s.outer})
+	f, err := a.fetch(ctx, program, target.scanned, fetching{string(digest.Of(key...)), s.outer})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // fetching is what a tree needs of the target branch's repositories.
@@ -220,7 +221,7 @@ func (f *fetched) collect(tree, workspace string) error {
 		for _, file := range slices.Sorted(maps.Keys(texts)) {
 			all = append(all, file, texts[file])
 		}
-		f.repos[name] = repo{path: path, digest: queue.DigestOf(all...)}
+		f.repos[name] = repo{path: path, digest: digest.Of(all...)}
 	}
 	slices.Sort(f.reads)
 	f.reads = slices.Compact(f.reads)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // builder makes the graph of a tree's records.
@@ -53,7 +53,7 @@ func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, erro
 		b.add(s.layout.packages[dir], s.records[dir])
 	}
 	for file := range b.defined {
-		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("bzl1", s.layout.state(file))})
+		b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: digest.Of("bzl1", s.layout.state(file))})
 	}
 	if err := b.addOutside(ctx); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (b *builder) add(p *place, r *record) {
 			reads = append(reads, conflict.ListingOf(dir))
 		}
 	}
-	definition := queue.DigestOf(states...)
+	definition := digest.Of(states...)
 	b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + p.build, Digest: definition})
 	first := true
 	for i := range r.rules {
@@ -94,7 +94,7 @@ func (b *builder) add(p *place, r *record) {
 		t.Reads = reads
 		t.Deps = append(t.Deps, repos...)
 		if !r.rules[i].native {
-			t.Attrs = queue.DigestOf(string(t.Attrs), string(definition))
+			t.Attrs = digest.Of(string(t.Attrs), string(definition))
 		}
 		if first && !t.Internal {
 			t.Sources, first = append(t.Sources, claims...), false
@@ -134,7 +134,7 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 			t.Deps = append(t.Deps, name)
 		}
 	}
-	t.Attrs = queue.DigestOf(facts...)
+	t.Attrs = digest.Of(facts...)
 	return t
 }
 

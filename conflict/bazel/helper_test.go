@@ -16,7 +16,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/conflict/index"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -68,7 +69,7 @@ var shared = sync.OnceValue(func() *bazel.Analyzer { return bazel.New(2*time.Min
 func (b bench) fresh() bench { return bench{b.TB, bazel.New(2*time.Minute, b.pool), b.pool} }
 
 // settings are what a repository with Bazel should say.
-var settings = queue.Analysis{Ignore: []string{"**/*.md", "**/*.bzl", "**/BUILD"}}
+var settings = config.Analysis{Ignore: []string{"**/*.md", "**/*.bzl", "**/BUILD"}}
 
 // analyze analyzes a tree under itself as the target branch.
 func (b bench) analyze(tree conflict.Tree) *conflict.Snapshot {
@@ -97,7 +98,7 @@ func (b bench) affected(from, to *conflicttest.Tree) []string {
 func (b bench) meet(main, one, other *conflicttest.Tree) bool {
 	b.Helper()
 	m := b.know(main)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("one", conflict.FootprintOf(m, b.know(one), "main"))
 	x.Put("other", conflict.FootprintOf(m, b.know(other), "main"))
 	return x.Conflict("one", "other")

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // kept is a record with all that it depends on. It holds for each tree in
@@ -26,7 +27,7 @@ const repoFile = "REPO.bazel"
 
 // key names the records of one BUILD file.
 func (s *scanned) key(p *place) string {
-	return string(queue.DigestOf("package1", s.version, s.workspace, s.layout.state(repoFile), p.dir, p.build, s.layout.state(p.build)))
+	return string(digest.Of("package1", s.version, s.workspace, s.layout.state(repoFile), p.dir, p.build, s.layout.state(p.build)))
 }
 
 // recall returns the record of a package, nil if it is not known.
@@ -83,5 +84,5 @@ func (s *scanned) loadState(name string) string {
 		return string(s.externals.digest(s.layout, l.repo))
 	}
 	owner, _ := s.layout.owner(l.file()) // another than l.dir for what is behind a link, or not to be loaded
-	return string(queue.DigestOf(owner, s.layout.state(l.file())))
+	return string(digest.Of(owner, s.layout.state(l.file())))
 }

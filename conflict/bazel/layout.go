@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // layout is a tree's files as Bazel sees them.
@@ -164,8 +165,8 @@ func (l *layout) fill() error {
 		slices.Sort(p.inner)
 		slices.Sort(p.dirs)
 		p.dirs = slices.Compact(p.dirs)
-		p.boundary = queue.DigestOf(string(queue.DigestOf(p.inner...)), string(queue.DigestOf(p.border...)))
-		p.names = queue.DigestOf(append(p.listing, ignored)...)
+		p.boundary = digest.Of(string(digest.Of(p.inner...)), string(digest.Of(p.border...)))
+		p.names = digest.Of(append(p.listing, ignored)...)
 		p.listing, p.border = nil, nil
 	}
 	return nil
@@ -242,7 +243,7 @@ func (l *layout) content(files []string) queue.Digest {
 			all = append(all, e.Path, e.Mode, e.OID)
 		}
 	}
-	return queue.DigestOf(all...)
+	return digest.Of(all...)
 }
 
 // state is a digest of what is at a path.

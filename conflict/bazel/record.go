@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // record is what Bazel says of one package. It does not change once it is kept.
@@ -138,7 +139,7 @@ func (r *record) readSource(l label, msg []byte, workspace string) error {
 		r.build = l.String()
 	}
 	slices.Sort(facts)
-	r.files[l.String()] = queue.DigestOf(facts...)
+	r.files[l.String()] = digest.Of(facts...)
 	return err
 }
 
@@ -159,7 +160,7 @@ func (r *record) readGroup(l label, msg []byte, workspace string) error {
 		return nil
 	})
 	slices.Sort(facts)
-	g.attrs = queue.DigestOf(facts...)
+	g.attrs = digest.Of(facts...)
 	r.groups = append(r.groups, g)
 	return err
 }
@@ -210,7 +211,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 	slices.Sort(r.inputs)
 	r.inputs = slices.Compact(r.inputs)
 	r.native = code || nativeClasses[r.class] && !scripted
-	r.attrs = queue.DigestOf("rule1", r.class, string(queue.DigestOf(attrs...)), string(queue.DigestOf(facts...)))
+	r.attrs = digest.Of("rule1", r.class, string(digest.Of(attrs...)), string(digest.Of(facts...)))
 	return r, err
 }
 
@@ -262,7 +263,7 @@ func readAttribute(msg []byte) (attribute, error) {
 	if sets[a.name] {
 		slices.Sort(values)
 	}
-	a.canonical = string(queue.DigestOf(append([]string{a.name}, values...)...))
+	a.canonical = string(digest.Of(append([]string{a.name}, values...)...))
 	return a, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // shown is a tree as Bazel is let see it: the files that could name programs,
@@ -71,7 +71,7 @@ func (t shown) Files(ctx context.Context) ([]conflict.Entry, error) {
 		return ok
 	})
 	for file, text := range t.texts {
-		out = append(out, conflict.Entry{Path: file, Mode: "100644", OID: textPrefix + string(queue.DigestOf(text))})
+		out = append(out, conflict.Entry{Path: file, Mode: "100644", OID: textPrefix + string(digest.Of(text))})
 	}
 	slices.SortFunc(out, func(a, b conflict.Entry) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
@@ -82,7 +82,7 @@ const textPrefix = "text "
 // Blob returns such a text, or a blob of the tree.
 func (t shown) Blob(ctx context.Context, oid string) ([]byte, error) {
 	for _, text := range t.texts {
-		if oid == textPrefix+string(queue.DigestOf(text)) {
+		if oid == textPrefix+string(digest.Of(text)) {
 			return []byte(text), nil
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // settings let unowned files be a target, so that what is everybody's shows.
-var settings = queue.Analysis{Analyzer: cargo.Name, Unowned: queue.UnownedTarget}
+var settings = config.Analysis{Analyzer: cargo.Name, Unowned: config.UnownedTarget}
 
 // pkg returns a manifest of a package with more lines.
 func pkg(name, more string) string {
@@ -55,7 +55,7 @@ var workspace = map[string]string{
 	"tools/gen/tests/fixtures/broken/Cargo.toml": "[[[",
 }
 
-func mustAnalyze(t testing.TB, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(context.Background(), cargo.New(), s, tree)
 	must(t, err)
@@ -84,7 +84,7 @@ func TestTargets(t *testing.T) {
 	for _, target := range snap.Targets() {
 		names = append(names, target.Target)
 	}
-	want := []string{"./crates/odd/inner", "base", "gen", "helper", "odd", "plain", "top", queue.TargetUnowned, "win"}
+	want := []string{"./crates/odd/inner", "base", "gen", "helper", "odd", "plain", "top", config.TargetUnowned, "win"}
 	if d := cmp.Diff(want, names); d != "" {
 		t.Errorf("%s %s", snap.Unknown, d)
 	}
@@ -99,7 +99,7 @@ func TestTargets(t *testing.T) {
 func TestWhatAnEditAffects(t *testing.T) {
 	base := conflicttest.New(workspace)
 	edit := func(path, more string) *conflicttest.Tree { return base.With(path, base.Content(path)+more) }
-	all := []string{"./crates/odd/inner", "base", "gen", "helper", "odd", "plain", "top", queue.TargetUnowned, "win"}
+	all := []string{"./crates/odd/inner", "base", "gen", "helper", "odd", "plain", "top", config.TargetUnowned, "win"}
 	first := []string{"base", "gen", "helper", "odd", "plain", "top", "win"}
 	below := func(names ...string) []string { return names }
 	baseUsers := below("./crates/odd/inner", "base", "gen", "top")
@@ -133,7 +133,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 		{"the language", edit("rust-toolchain.toml", "\n"), all},
 		{"settings of the linter", edit("crates/top/clippy.toml", ""), all},
 		{"settings of Cargo", edit(".cargo/config.toml", "[build]\n"), all},
-		{"a text at the top", edit("README.md", "\n"), below(queue.TargetUnowned)},
+		{"a text at the top", edit("README.md", "\n"), below(config.TargetUnowned)},
 		{"a broken manifest in a fixture", edit("tools/gen/tests/fixtures/broken/Cargo.toml", "\n"), below("gen")},
 		{"an executable bit", base.WithMode("crates/base/tests/it.rs", "100755", ""), below("base")},
 		{"a removed crate", base.Without("libs/plain"), below("base", "gen", "top", "win")},
@@ -156,7 +156,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 	}{
 		"an inherited dependency": {inherit(`path = "libs/helper",`, `path = "libs/helper", version = "0.1",`), below("base", "gen", "top")},
 		"an inherited field":      {inherit("MIT", "BSD"), below("base", "gen", "top", "win")},
-		"a member by name":        {inherit(`, "tools/gen"`, ""), below(queue.TargetUnowned)},
+		"a member by name":        {inherit(`, "tools/gen"`, ""), below(config.TargetUnowned)},
 	} {
 		if d := cmp.Diff(tt.want, affected(t, base, tt.to)); d != "" {
 			t.Errorf("%s: %s", name, d)

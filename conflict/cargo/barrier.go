@@ -12,7 +12,7 @@ import (
 )
 
 // config is what the files .cargo/config.toml say of where packages are.
-type config struct {
+type settings struct {
 	patches   []dependency // with paths from the root of the tree
 	overrides []string     // directories that replace packages of whatever name they have
 	vendored  []string     // directories with copies of packages
@@ -128,7 +128,7 @@ func texts(v any) []string {
 	return list
 }
 
-func (c *config) add(base string, t table) {
+func (c *settings) add(base string, t table) {
 	for _, d := range patches(t) {
 		if to, ok := layout.Join(base, d.path); ok && d.path != "" {
 			d.path = to

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestTreesWithoutAGraph(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTreesWithoutAGraph(t *testing.T) {
 		"a long key":                {base.With("a/Cargo.toml", strings.Repeat("a.", 1<<20)+"a = 1"), "a/Cargo.toml:1: nested too deeply"},
 	} {
 		snap := mustAnalyze(t, settings, tt.tree)
-		if !strings.Contains(snap.Unknown, tt.unknown) || len(snap.Targets()) != 1 || snap.Targets()[0].Target != queue.TargetTree {
+		if !strings.Contains(snap.Unknown, tt.unknown) || len(snap.Targets()) != 1 || snap.Targets()[0].Target != config.TargetTree {
 			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets())
 		}
 	}
@@ -78,14 +78,14 @@ func TestLinksAndSubmodules(t *testing.T) {
 		With("shared/y", "").With("data/x.txt", "1")
 	for file, want := range map[string][]string{
 		"c/src/lib.rs":   {"c", "d"},
-		"shared/y":       {"b", queue.TargetUnowned},
-		"shared/real.rs": {"b", queue.TargetUnowned},
+		"shared/y":       {"b", config.TargetUnowned},
+		"shared/real.rs": {"b", config.TargetUnowned},
 	} {
 		if d := cmp.Diff(want, affected(t, base, base.With(file, base.Content(file)+"\n"))); d != "" {
 			t.Errorf("%s: %s", file, d)
 		}
 	}
-	if d := cmp.Diff([]string{"d", queue.TargetUnowned}, affected(t, base, base.WithMode("mod", conflict.ModeSubmodule, "2"))); d != "" {
+	if d := cmp.Diff([]string{"d", config.TargetUnowned}, affected(t, base, base.WithMode("mod", conflict.ModeSubmodule, "2"))); d != "" {
 		t.Errorf("submodule: %s", d)
 	}
 	glob := conflicttest.New(locked).Without("Cargo.lock").With("Cargo.toml", "[workspace]\nmembers = [\"m/*\"]\n").
@@ -94,7 +94,7 @@ func TestLinksAndSubmodules(t *testing.T) {
 		t.Errorf("a member behind a link: %s", d)
 	}
 	manifest := conflicttest.New(locked).With("real.toml", pkg("c", "")).WithMode("c/Cargo.toml", conflict.ModeLink, "../real.toml")
-	if d := cmp.Diff([]string{"c", queue.TargetUnowned}, affected(t, manifest, manifest.With("real.toml", pkg("c", "[features]\nx = []\n")))); d != "" {
+	if d := cmp.Diff([]string{"c", config.TargetUnowned}, affected(t, manifest, manifest.With("real.toml", pkg("c", "[features]\nx = []\n")))); d != "" {
 		t.Errorf("linked manifest: %s", d)
 	}
 }
@@ -138,7 +138,7 @@ func TestNamesAndWorkspaces(t *testing.T) {
 		"globs":                     {map[string]string{"Cargo.toml": "[workspace]\nmembers = [\"a?/**/z*\", \"/etc\", \"../up\"]\n", "ab/c/d/z1/Cargo.toml": pkg("z1", ""), "ab/z2/Cargo.toml": pkg("z2", "")}, []string{"z1", "z2"}},
 	} {
 		var names []string
-		snap := mustAnalyze(t, queue.Analysis{}, conflicttest.New(tt.files))
+		snap := mustAnalyze(t, config.Analysis{}, conflicttest.New(tt.files))
 		for _, target := range snap.Targets() {
 			names = append(names, target.Target)
 		}
@@ -224,7 +224,7 @@ func FuzzManifest(f *testing.F) {
 			t.Errorf("%q without a line", wrong)
 		}
 		tree := conflicttest.New(map[string]string{"Cargo.toml": string(src), "a/Cargo.toml": string(src), "Cargo.lock": string(src), "a/src/lib.rs": string(src)})
-		snap, err := conflict.Analyze(t.Context(), cargo.New(), queue.Analysis{}, tree)
+		snap, err := conflict.Analyze(t.Context(), cargo.New(), config.Analysis{}, tree)
 		must(t, err)
 		if len(snap.Targets()) == 0 {
 			t.Error("no target at all")

@@ -10,7 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // What neither change sees alone must be a conflict: the merged graph has
@@ -50,7 +52,7 @@ func TestWhatTwoChangesMakeTogether(t *testing.T) {
 		"a shared dependency and an unrelated one": {base.With("libs/plain/src/lib.rs", "x"), base.With("crates/odd/Cargo.toml", base.Content("crates/odd/Cargo.toml")+"\n[features]\nf = []\n"), false},
 	} {
 		main := mustAnalyze(t, settings, base)
-		x := conflict.NewIndex()
+		x := index.New()
 		for id, tree := range map[queue.ChangeID]conflict.Tree{"a": tt.a, "b": tt.b} {
 			snap := mustAnalyze(t, settings, tree)
 			if snap.Unknown != "" {
@@ -97,9 +99,9 @@ func edited(r *rand.Rand, tree *conflicttest.Tree) *conflicttest.Tree {
 }
 
 func TestEveryFileIsInAKey(t *testing.T) {
-	steps := []queue.Step{{Name: "unit", Run: "cargo test -p {targets}", Scope: queue.ScopeTargets}}
+	steps := []config.Step{{Name: "unit", Run: "cargo test -p {targets}", Scope: config.ScopeTargets}}
 	for _, files := range []map[string]string{workspace, locked, generated(3), generated(4)} {
-		for _, s := range []queue.Analysis{{}, settings} {
+		for _, s := range []config.Analysis{{}, settings} {
 			base := conflicttest.New(files)
 			main := mustAnalyze(t, s, base)
 			if main.Unknown != "" {
@@ -120,7 +122,7 @@ func BenchmarkGraph(b *testing.B) {
 	a, tree := cargo.New(), conflicttest.New(manyCrates(2000))
 	b.ReportAllocs()
 	for b.Loop() {
-		snap, err := conflict.Analyze(b.Context(), a, queue.Analysis{}, tree)
+		snap, err := conflict.Analyze(b.Context(), a, config.Analysis{}, tree)
 		must(b, err)
 		if len(snap.Targets()) != 2000 {
 			b.Fatalf("%d targets: %s", len(snap.Targets()), snap.Unknown)
@@ -133,7 +135,7 @@ func BenchmarkGraphCold(b *testing.B) {
 	tree := conflicttest.New(manyCrates(2000))
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := conflict.Analyze(b.Context(), cargo.New(), queue.Analysis{}, tree)
+		_, err := conflict.Analyze(b.Context(), cargo.New(), config.Analysis{}, tree)
 		must(b, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // readLocks reads the lock file of each workspace that has one.
@@ -189,7 +189,7 @@ func (x *external) nodes(g *conflict.Graph) {
 		}
 		twice[x.name(i)] = true
 		t := conflict.Target{Name: x.name(i), Kind: "cargo package", Internal: true, Sources: x.l.vendor(p),
-			Attrs: queue.DigestOf("cargo package1", p.name, p.version, p.source, p.checksum, p.replace)}
+			Attrs: digest.Of("cargo package1", p.name, p.version, p.source, p.checksum, p.replace)}
 		for _, j := range p.deps {
 			t.Deps = append(t.Deps, x.names(j)...)
 			t.Reads = append(t.Reads, x.definition(k.packages[j].name))
@@ -205,9 +205,9 @@ func (x *external) nodes(g *conflict.Graph) {
 			versions = append(versions, k.packages[i].version, k.packages[i].source)
 		}
 		slices.Sort(versions)
-		g.Definitions = append(g.Definitions, conflict.Definition{Name: x.definition(name), Digest: queue.DigestOf(versions...)})
+		g.Definitions = append(g.Definitions, conflict.Definition{Name: x.definition(name), Digest: digest.Of(versions...)})
 	}
-	e.OID = string(queue.DigestOf(rest...))
+	e.OID = string(digest.Of(rest...))
 	g.Targets = append(g.Targets, conflict.Target{Name: lockNode + layout.Dotted(x.w.dir), Kind: "cargo lock", Internal: true,
 		Sources: []conflict.Entry{e}})
 }

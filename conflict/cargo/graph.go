@@ -9,6 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The nodes that are no targets.
@@ -72,9 +74,9 @@ func (l *loader) graph() (*conflict.Graph, error) {
 
 // nodes makes the two nodes of a crate.
 func (c *crate) nodes(name string) []conflict.Target {
-	node := func(h *half, digest queue.Digest) conflict.Target {
+	node := func(h *half, sum queue.Digest) conflict.Target {
 		return conflict.Target{Sources: h.sources, Inputs: h.inputs, Deps: h.deps, Reads: h.reads,
-			Attrs: queue.DigestOf(append([]string{"cargo1", c.src.name, string(digest)}, h.attrs...)...)}
+			Attrs: digest.Of(append([]string{"cargo1", c.src.name, string(sum)}, h.attrs...)...)}
 	}
 	lib, test := node(&c.lib, c.src.built), node(&c.test, c.src.tested)
 	lib.Name, lib.Kind, lib.Internal = libName(c.dir), "cargo library", true
@@ -98,7 +100,7 @@ func (l *loader) names() (map[string]string, error) {
 	names, taken := map[string]string{}, map[string]string{}
 	for _, c := range l.sortedCrates() {
 		names[c.dir] = layout.Dotted(c.dir)
-		if first == nil || !first.members[c.dir] || c.src.name == queue.TargetTree || c.src.name == queue.TargetUnowned {
+		if first == nil || !first.members[c.dir] || c.src.name == config.TargetTree || c.src.name == config.TargetUnowned {
 			continue
 		}
 		if other, twice := taken[c.src.name]; twice {
@@ -183,7 +185,7 @@ func (l *loader) define(c *crate) {
 func (l *loader) definitions() []conflict.Definition {
 	var list []conflict.Definition
 	add := func(name string, fields ...string) {
-		list = append(list, conflict.Definition{Name: name, Digest: queue.DigestOf(fields...)})
+		list = append(list, conflict.Definition{Name: name, Digest: digest.Of(fields...)})
 	}
 	for dir, m := range l.manifests {
 		shape := []string{m.name, m.pointer, fmt.Sprint(m.isPackage, m.workspace != nil, m.broken != nil)}
@@ -199,8 +201,8 @@ func (l *loader) definitions() []conflict.Definition {
 			}
 			seen[pattern] = true
 		}
-		for part, digest := range m.workspace.parts {
-			add(l.part(dir, part), string(digest))
+		for part, sum := range m.workspace.parts {
+			add(l.part(dir, part), string(sum))
 		}
 	}
 	return list
@@ -212,7 +214,7 @@ func (l *loader) definitions() []conflict.Definition {
 // nobody takes is read by nobody.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
-	attrs := []string{"cargo workspace1", string(w.m.rest), string(queue.DigestOf(w.astray...))}
+	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(w.astray...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
 			if !taken[part] && !strings.HasPrefix(part, "dep ") {
@@ -220,9 +222,9 @@ func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Tar
 			}
 		}
 		e := l.manifests[w.dir].entry
-		e.OID = string(queue.DigestOf(e.Mode, strings.Join(w.m.workspace.exclude, "\n")))
+		e.OID = string(digest.Of(e.Mode, strings.Join(w.m.workspace.exclude, "\n")))
 		t.Sources = append(t.Sources, e)
 	}
-	t.Attrs = queue.DigestOf(attrs...)
+	t.Attrs = digest.Of(attrs...)
 	return t
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Each case is a file that rustc, a build script or a macro of crate a reads,
@@ -96,7 +96,7 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 				to = tree.Content(tt.edit) + "\n#\n"
 			}
 			got := slices.DeleteFunc(affected(t, tree, tree.With(tt.edit, to)), func(target string) bool {
-				return target == queue.TargetUnowned // others may read the file, too
+				return target == config.TargetUnowned // others may read the file, too
 			})
 			if got := strings.Join(got, " "); got != tt.want {
 				t.Errorf("affected %q, want %q", got, tt.want)

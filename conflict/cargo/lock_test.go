@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 const registry = `source = "registry+https://github.com/rust-lang/crates.io-index"` + "\n"
@@ -87,7 +89,7 @@ func TestTwoBumpsConflictWhereTheyMeet(t *testing.T) {
 	bump := func(old, new string) conflict.Tree {
 		return base.With("Cargo.lock", replace(t, base.Content("Cargo.lock"), old, new))
 	}
-	x := conflict.NewIndex()
+	x := index.New()
 	main := mustAnalyze(t, settings, base)
 	put := func(name queue.ChangeID, to conflict.Tree) {
 		x.Put(name, conflict.FootprintOf(main, mustAnalyze(t, settings, to), "m"))
@@ -120,7 +122,7 @@ func TestVendoredCopies(t *testing.T) {
 		"vendor/serde/src/lib.rs":      {"a", "b"},
 		"vendor/rand/src/lib.rs":       {"b"},
 		"vendor/rand-0.7.3/src/lib.rs": {"a"},
-		"vendor/left/x":                {queue.TargetUnowned},
+		"vendor/left/x":                {config.TargetUnowned},
 	} {
 		if d := cmp.Diff(want, affected(t, base, base.With(file, "\n"))); d != "" {
 			t.Errorf("%s: %s", file, d)
@@ -133,14 +135,14 @@ func TestPatchWithoutALockFile(t *testing.T) {
 	if d := cmp.Diff([]string{"a", "b", "c", "d"}, affected(t, base, base.With("fixed/src/lib.rs", "\n"))); d != "" {
 		t.Error(d)
 	}
-	config := base.With("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\", \"c\", \"d\"]\n").
+	cfg := base.With("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\", \"c\", \"d\"]\n").
 		With(".cargo/config.toml", "paths = [\"over\"]\n[patch.crates-io]\nuses = { path = \"./fixed\" }\n").
 		With("over/Cargo.toml", pkg("rand", "")).With("over/src/lib.rs", "")
 	for file, want := range map[string][]string{
 		"fixed/src/lib.rs": {"a", "b", "c", "d"},
 		"over/src/lib.rs":  {"a", "b", "c", "d"},
 	} {
-		if d := cmp.Diff(want, affected(t, config, config.With(file, "\n"))); d != "" {
+		if d := cmp.Diff(want, affected(t, cfg, cfg.With(file, "\n"))); d != "" {
 			t.Errorf("%s: %s", file, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/cargo"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -95,7 +96,7 @@ func TestNoConflictMeansNoNewHash(t *testing.T) {
 		if shared || main.Unknown != "" || first.Unknown != "" || second.Unknown != "" {
 			continue
 		}
-		x := conflict.NewIndex()
+		x := index.New()
 		x.Put("1", conflict.FootprintOf(main, first, "m"))
 		x.Put("2", conflict.FootprintOf(main, second, "m"))
 		if x.Conflict("1", "2") {

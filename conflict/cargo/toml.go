@@ -11,6 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Bounds on what is parsed. What is beyond them is refused as broken.
@@ -143,7 +144,7 @@ func tablesOf(t table, key string) []table {
 func digestOf(v any) queue.Digest {
 	var b strings.Builder
 	write(&b, v)
-	return queue.DigestOf("toml1", b.String())
+	return digest.Of("toml1", b.String())
 }
 
 func write(b *strings.Builder, v any) {

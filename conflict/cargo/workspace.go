@@ -37,7 +37,7 @@ type loader struct {
 	manifests  map[string]source // by directory
 	workspaces map[string]*workspace
 	crates     map[string]*crate
-	config     config
+	config     settings
 }
 
 const manifestName = "Cargo.toml"

@@ -13,7 +13,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Name is the analyzer's name in the configuration.
@@ -34,7 +35,7 @@ var _ conflict.Guarded = (*Analyzer)(nil)
 // New returns the analyzer that settings describe, which runs its command in
 // checkouts of the pool. Without a pool it has no graph of any tree. An error
 // names the field that is wrong.
-func New(s queue.Analysis, pool *checkout.Pool) (*Analyzer, error) {
+func New(s config.Analysis, pool *checkout.Pool) (*Analyzer, error) {
 	if strings.TrimSpace(s.Command) == "" {
 		return nil, fmt.Errorf("analysis.command: the analyzer %s needs a command", Name)
 	}
@@ -46,7 +47,7 @@ func New(s queue.Analysis, pool *checkout.Pool) (*Analyzer, error) {
 		}
 	}
 	return &Analyzer{command: s.Command, program: s.Program, definitions: s.Definitions, timeout: s.Timeout, pool: pool,
-		id: Name + "/2 " + string(queue.DigestOf("command1", s.Command, string(queue.DigestOf(s.Program...)), string(queue.DigestOf(s.Definitions...))))}, nil
+		id: Name + "/2 " + string(digest.Of("command1", s.Command, string(digest.Of(s.Program...)), string(digest.Of(s.Definitions...))))}, nil
 }
 
 // ID returns name and version with the digest of the command and its globs.
@@ -79,7 +80,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	if a.pool == nil {
 		return nil, fmt.Errorf("analysis.command: programs cannot be run here: %w", conflict.ErrProvisional)
 	}
-	delete(program, queue.ConfigPath)
+	delete(program, config.Path)
 	entries := make([]conflict.Entry, 0, len(program))
 	for _, e := range program {
 		entries = append(entries, e)
@@ -103,7 +104,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 func (a *Analyzer) runs(files []conflict.Entry) map[string]conflict.Entry {
 	out := map[string]conflict.Entry{}
 	for _, e := range files {
-		if e.Path == queue.ConfigPath || matches(a.program, e.Path) {
+		if e.Path == config.Path || matches(a.program, e.Path) {
 			out[e.Path] = e
 		}
 	}

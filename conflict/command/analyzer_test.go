@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/command"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // script is that of the package's documentation.
@@ -30,8 +31,8 @@ for file in */deps; do
 done
 `
 
-func settings() queue.Analysis {
-	return queue.Analysis{Analyzer: "command", Command: "sh tools/graph.sh", Program: []string{"tools/*.sh"}, Definitions: []string{"*/deps"}, Timeout: 20 * time.Second}
+func settings() config.Analysis {
+	return config.Analysis{Analyzer: "command", Command: "sh tools/graph.sh", Program: []string{"tools/*.sh"}, Definitions: []string{"*/deps"}, Timeout: 20 * time.Second}
 }
 
 func shop() *conflicttest.Tree {
@@ -57,7 +58,7 @@ func mustOpen(t testing.TB, size int) *checkout.Pool {
 // line is a target branch with the analyzer of a server.
 type line struct {
 	testing.TB
-	settings queue.Analysis
+	settings config.Analysis
 	target   conflict.Tree
 	pool     *checkout.Pool
 }
@@ -120,7 +121,7 @@ func TestWhatALinkLeadsTo(t *testing.T) {
 		WithMode("api/shared", conflict.ModeLink, "../shared").WithMode("shared/y", conflict.ModeLink, "../more/deep/y").
 		WithMode("lone/out", conflict.ModeLink, "../../out").WithMode("lone/loop", conflict.ModeLink, "loop")
 	l := newLine(t, main)
-	l.settings.Unowned = queue.UnownedTarget
+	l.settings.Unowned = config.UnownedTarget
 	for _, file := range []string{"shared/x", "more/deep/y"} {
 		f := l.footprint(main.With(file, "2"))
 		if got := strings.Join(f.Write, " "); f.Unknown != "" || got != "api unowned web" {
@@ -182,7 +183,7 @@ func TestNothingOfAPullRequestRuns(t *testing.T) {
 		"none at all":     main.Without("tools"),
 	} {
 		s := l.analyze(tree)
-		if s.Unknown == "" || !s.Provisional || len(s.Targets()) != 1 || s.Targets()[0].Target != queue.TargetTree {
+		if s.Unknown == "" || !s.Provisional || len(s.Targets()) != 1 || s.Targets()[0].Target != config.TargetTree {
 			t.Errorf("%s: %v, unknown %q", name, s.Targets(), s.Unknown)
 		}
 		if f := l.footprint(tree); !f.All {
@@ -281,7 +282,7 @@ func TestWithoutReadsDefinitionsAreGlobal(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for want, s := range map[string]queue.Analysis{
+	for want, s := range map[string]config.Analysis{
 		"analysis.command":        {Command: " \n"},
 		"analysis.program[0]":     {Command: "x", Program: []string{"["}},
 		"analysis.definitions[1]": {Command: "x", Definitions: []string{"a", "["}},
@@ -291,7 +292,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	ids := map[string]bool{}
-	for _, s := range []queue.Analysis{{Command: "x"}, {Command: "x", Program: []string{"a"}}, {Command: "x", Definitions: []string{"a"}}, {Command: "y"}} {
+	for _, s := range []config.Analysis{{Command: "x"}, {Command: "x", Program: []string{"a"}}, {Command: "x", Definitions: []string{"a"}}, {Command: "y"}} {
 		a, err := command.New(s, nil)
 		must(t, err)
 		ids[a.ID()] = true

@@ -9,7 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // missingMode marks a file that a target names and the tree does not have.
@@ -44,7 +44,7 @@ func (a *Analyzer) graph(records []record, program []conflict.Entry, l listing) 
 		g.Targets = append(g.Targets, t)
 	}
 	for path, e := range defined {
-		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + path, Digest: queue.DigestOf("file1", e.Mode, e.OID)})
+		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + path, Digest: digest.Of("file1", e.Mode, e.OID)})
 	}
 	return g, nil
 }
@@ -56,7 +56,7 @@ func (l *listing) target(r *record, defined map[string]conflict.Entry) (conflict
 	if err != nil {
 		return t, err
 	}
-	t.Attrs = queue.DigestOf("attrs1", attrs)
+	t.Attrs = digest.Of("attrs1", attrs)
 	for _, path := range r.sources {
 		if t.Sources, err = l.add(t.Sources, path); err != nil {
 			return t, err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // record is one line of the program's output.
@@ -194,7 +194,7 @@ func (r *record) check() error {
 }
 
 func reserved(name string) bool {
-	return name == queue.TargetTree || name == queue.TargetUnowned ||
+	return name == config.TargetTree || name == config.TargetUnowned ||
 		strings.HasPrefix(name, conflict.DefinitionPrefix) || strings.HasPrefix(name, conflict.ListingPrefix)
 }
 

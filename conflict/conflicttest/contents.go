@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Places says where the files are that no target of Words claims. A place is a
@@ -14,7 +14,7 @@ import (
 type Places struct {
 	Barrier []string
 	Ignore  []string
-	Unowned queue.Unowned
+	Unowned config.Unowned
 	Lean    bool                // as of Words
 	Reads   map[string][]string // places that a target reads, whoever claims them
 }
@@ -23,7 +23,7 @@ type Places struct {
 func (p Places) Analyzer() Words { return Words{Lean: p.Lean} }
 
 // Settings are the places as an analysis is told of them.
-func (p Places) Settings() queue.Analysis {
+func (p Places) Settings() config.Analysis {
 	globs := func(places []string) []string {
 		var out []string
 		for _, s := range places {
@@ -34,12 +34,12 @@ func (p Places) Settings() queue.Analysis {
 		}
 		return out
 	}
-	s := queue.Analysis{Barrier: globs(p.Barrier), Ignore: globs(p.Ignore), Unowned: p.Unowned}
+	s := config.Analysis{Barrier: globs(p.Barrier), Ignore: globs(p.Ignore), Unowned: p.Unowned}
 	if p.Lean {
 		s.Ignore = append(s.Ignore, "**/BUILD", "rules/*", "flags")
 	}
 	for _, target := range slices.Sorted(maps.Keys(p.Reads)) {
-		s.Inputs = append(s.Inputs, queue.Inputs{Targets: []string{target}, Files: globs(p.Reads[target])})
+		s.Inputs = append(s.Inputs, config.Inputs{Targets: []string{target}, Files: globs(p.Reads[target])})
 	}
 	return s
 }
@@ -73,10 +73,10 @@ func (p Places) Contents(files map[string]string) map[string]Content {
 	}
 	everywhere := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(f string) bool { return !in(p.Barrier, f) })
 	unowned := p.Nobodys(files)
-	if p.Unowned != queue.UnownedTarget {
+	if p.Unowned != config.UnownedTarget {
 		everywhere = append(everywhere, unowned...)
 	} else if len(unowned) > 0 {
-		out[queue.TargetUnowned] = Content{Text: show(files, unowned), Files: unowned}
+		out[config.TargetUnowned] = Content{Text: show(files, unowned), Files: unowned}
 	}
 	all := show(files, everywhere)
 	for name, c := range out {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -177,7 +178,7 @@ func (s *Scenario) run(t *testing.T, u Suite) {
 		return
 	}
 	other := analyze(s.Other)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("one", f)
 	x.Put("other", conflict.FootprintOf(main, other, "m"))
 	if got := x.Conflict("one", "other"); got != s.Conflict {

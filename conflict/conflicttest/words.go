@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Words is the analyzer of a small build system for tests, which has what
@@ -64,12 +64,12 @@ func (w Words) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, err
 	g := &conflict.Graph{}
 	for p, text := range files {
 		if defines(p) {
-			g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + p, Digest: queue.DigestOf(text)})
+			g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + p, Digest: digest.Of(text)})
 		}
 	}
 	for _, dir := range packages(files) {
 		m := made(files, dir)
-		target := conflict.Target{Name: dir, Kind: "words", Internal: m.internal, Deps: m.deps, Attrs: queue.DigestOf(m.attrs...), Reads: m.reads}
+		target := conflict.Target{Name: dir, Kind: "words", Internal: m.internal, Deps: m.deps, Attrs: digest.Of(m.attrs...), Reads: m.reads}
 		for _, p := range m.owned(w.Lean) {
 			target.Sources = append(target.Sources, entries[p])
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/gn"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -103,7 +103,7 @@ func mustOpen(t testing.TB, size int) *checkout.Pool {
 
 func analyze(t testing.TB, p *checkout.Pool, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
-	s, err := conflict.Analyze(context.Background(), gn.New(20*time.Second, p), queue.Analysis{Ignore: []string{"README.md"}}, tree)
+	s, err := conflict.Analyze(context.Background(), gn.New(20*time.Second, p), config.Analysis{Ignore: []string{"README.md"}}, tree)
 	must(t, err)
 	return s
 }
@@ -123,7 +123,7 @@ func TestWhatALinkLeadsTo(t *testing.T) {
 		WithMode("d/d.cc", conflict.ModeLink, "../shared/x.cc").WithMode("a/more/link", conflict.ModeLink, "../../shared/deep").
 		WithMode("b/q.txt", conflict.ModeLink, "../shared/deep/y").WithMode("folder", conflict.ModeLink, "shared").
 		With("c/BUILD.gn", strings.Replace(shop().Content("c/BUILD.gn"), `"c.cc"`, `"c.cc", "//folder/x.cc"`, 1))
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	snapshot := func(tree conflict.Tree) *conflict.Snapshot {
 		snap, err := conflict.Analyze(context.Background(), gn.New(20*time.Second, p), s, tree)
 		must(t, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // missingMode marks a file that a target names and the tree does not have.
@@ -64,7 +64,7 @@ func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 	}
 	for file := range defined {
 		e := s.entry(file)
-		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: queue.DigestOf("file1", e.Mode, e.OID)})
+		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: digest.Of("file1", e.Mode, e.OID)})
 	}
 	return g, nil
 }
@@ -84,7 +84,7 @@ func (s *scanned) target(label string, raw json.RawMessage, data []string) (conf
 	if err != nil {
 		return conflict.Target{}, err
 	}
-	t := conflict.Target{Name: label, Kind: "gn " + d.Type, Internal: strings.Contains(label, "("), Attrs: queue.DigestOf("gn1", string(canonical)),
+	t := conflict.Target{Name: label, Kind: "gn " + d.Type, Internal: strings.Contains(label, "("), Attrs: digest.Of("gn1", string(canonical)),
 		Deps: slices.Concat(d.Deps, d.DataDeps, d.Public, d.Gen)}
 	from := []string{buildFile(label), buildFile(d.Toolchain)}
 	owned := map[string]bool{"sources": true, "inputs": true, "script": true, "public": true}

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/gn"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestScenarios(t *testing.T) {
@@ -29,7 +29,7 @@ func TestScenarios(t *testing.T) {
 	with := func(dir, more string) *conflicttest.Tree { return base.With(dir+"/BUILD.gn", lib(dir, more)) }
 	const all = "//:all "
 	conflicttest.Suite{Base: base, Analyze: func(tree conflict.Tree) (*conflict.Snapshot, error) {
-		return conflict.Analyze(t.Context(), gn.New(20*time.Second, p), queue.Analysis{Unowned: queue.UnownedTarget}, tree)
+		return conflict.Analyze(t.Context(), gn.New(20*time.Second, p), config.Analysis{Unowned: config.UnownedTarget}, tree)
 	}, Given: map[string]conflicttest.Scenario{
 		"a condition and its flag": {One: base.With("c/BUILD.gn", "import(\"//e/flag.gni\")\n"+lib("c", "")+"if (flag) {\n  group(\"extra\") { deps = [ \"//d\" ] }\n}\n"), Affected: all + "//c:c",
 			Other: base.With("e/flag.gni", "flag = true\n"), Conflict: true},

@@ -12,20 +12,22 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/golang"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // settings let unowned files be a target, so that what is everybody's shows.
-var settings = queue.Analysis{Analyzer: golang.Name, Unowned: queue.UnownedTarget}
+var settings = config.Analysis{Analyzer: golang.Name, Unowned: config.UnownedTarget}
 
-func mustAnalyze(t testing.TB, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(context.Background(), golang.New(golang.Options{}), s, tree)
 	must(t, err)
 	return snap
 }
 
-func affected(t testing.TB, s queue.Analysis, from, to conflict.Tree) []string {
+func affected(t testing.TB, s config.Analysis, from, to conflict.Tree) []string {
 	t.Helper()
 	main, change := mustAnalyze(t, s, from), mustAnalyze(t, s, to)
 	if main.Unknown != "" || change.Unknown != "" {
@@ -40,7 +42,7 @@ func TestTargets(t *testing.T) {
 	for _, target := range snap.Targets() {
 		names = append(names, target.Target)
 	}
-	want := []string{".", "./a", "./alone", "./b", "./c", "./d", "./nested/m", "./nested/n", queue.TargetUnowned}
+	want := []string{".", "./a", "./alone", "./b", "./c", "./d", "./nested/m", "./nested/n", config.TargetUnowned}
 	if d := cmp.Diff(want, names); d != "" {
 		t.Error(d)
 	}
@@ -58,7 +60,7 @@ func TestTargets(t *testing.T) {
 func TestWhatAnEditAffects(t *testing.T) {
 	base := conflicttest.New(workspace)
 	edit := func(path, content string) *conflicttest.Tree { return base.With(path, content) }
-	all := []string{".", "./a", "./alone", "./b", "./c", "./d", "./nested/m", "./nested/n", queue.TargetUnowned}
+	all := []string{".", "./a", "./alone", "./b", "./c", "./d", "./nested/m", "./nested/n", config.TargetUnowned}
 	tests := []struct {
 		name string
 		to   *conflicttest.Tree
@@ -71,10 +73,10 @@ func TestWhatAnEditAffects(t *testing.T) {
 		{"what only tests import hits those tests", edit("d/d.go", "package d // 2\n"), []string{"./c", "./d"}},
 		{"an embedded file is part of the library", edit("a/data/one.txt", "2"), []string{".", "./a"}},
 		{"a new embedded file", edit("a/data/two.txt", "2"), []string{".", "./a"}},
-		{"a file beside the embedded ones is nobody's", edit("a/data/skip.bin", "1"), []string{queue.TargetUnowned}},
+		{"a file beside the embedded ones is nobody's", edit("a/data/skip.bin", "1"), []string{config.TargetUnowned}},
 		{"a plain file of a package directory", edit("a/notes.txt", "m"), []string{"./a"}},
-		{"a file at the top is nobody's", edit("Makefile", "none:\n"), []string{queue.TargetUnowned}},
-		{"a file that no package holds", edit("config/prod.yaml", "port: 2\n"), []string{queue.TargetUnowned}},
+		{"a file at the top is nobody's", edit("Makefile", "none:\n"), []string{config.TargetUnowned}},
+		{"a file that no package holds", edit("config/prod.yaml", "port: 2\n"), []string{config.TargetUnowned}},
 		{"a replaced module", edit("nested/m/m.go", "package m // 2\n"), []string{"./a", "./b", "./c", "./nested/m", "./nested/n"}},
 		{"an independent module", edit("alone/alone.go", "package alone // 2\n"), []string{"./alone"}},
 		{"a script affects no importer", edit("b/gen.go", "//go:build ignore\n\npackage main\n\nfunc main() {}\n"), []string{"./b"}},
@@ -99,8 +101,8 @@ func TestWhatAnEditAffects(t *testing.T) {
 // such a file is in every hash.
 func TestUnownedFilesAreInEveryHash(t *testing.T) {
 	base := conflicttest.New(workspace)
-	main := mustAnalyze(t, queue.Analysis{}, base)
-	change := mustAnalyze(t, queue.Analysis{}, base.With("config/prod.yaml", "port: 2\n"))
+	main := mustAnalyze(t, config.Analysis{}, base)
+	change := mustAnalyze(t, config.Analysis{}, base.With("config/prod.yaml", "port: 2\n"))
 	f := conflict.FootprintOf(main, change, "m")
 	if !f.All || len(f.Affected) != len(main.Targets()) {
 		t.Errorf("all %v, %d of %d targets affected", f.All, len(f.Affected), len(main.Targets()))
@@ -111,8 +113,8 @@ func TestUnownedFilesAreInEveryHash(t *testing.T) {
 }
 
 func TestEveryFileIsInAKey(t *testing.T) {
-	steps := []queue.Step{{Name: "unit", Run: "go test {targets}", Scope: queue.ScopeTargets}}
-	for _, s := range []queue.Analysis{{}, settings, {Ignore: []string{"**/*.bin", "**/*.go"}}} {
+	steps := []config.Step{{Name: "unit", Run: "go test {targets}", Scope: config.ScopeTargets}}
+	for _, s := range []config.Analysis{{}, settings, {Ignore: []string{"**/*.bin", "**/*.go"}}} {
 		base := conflicttest.New(workspace)
 		main := mustAnalyze(t, s, base)
 		for _, path := range base.Paths() {
@@ -148,7 +150,7 @@ func TestExternalModules(t *testing.T) {
 		}
 	}
 	plain := base.Without("user").Without("top").Without("dotless").Without("lost")
-	if d := cmp.Diff([]string{queue.TargetUnowned}, affected(t, settings, plain, plain.With("go.sum", "z"))); d != "" {
+	if d := cmp.Diff([]string{config.TargetUnowned}, affected(t, settings, plain, plain.With("go.sum", "z"))); d != "" {
 		t.Errorf("checksums that no package uses: %s", d)
 	}
 }
@@ -158,7 +160,7 @@ func TestNewPackageOverAPhantom(t *testing.T) {
 	user := base.With("n/n.go", "package n\n\nimport _ \"m.org/m/p/q\"\n")
 	maker := base.With("p/q/q.go", "package q\n")
 	main := mustAnalyze(t, settings, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("user", conflict.FootprintOf(main, mustAnalyze(t, settings, user), "m"))
 	x.Put("maker", conflict.FootprintOf(main, mustAnalyze(t, settings, maker), "m"))
 	want := []queue.Conflict{{With: "maker", Kind: queue.ConflictReadWrite, Witnesses: []string{"lib:./p/q"}}}
@@ -174,7 +176,7 @@ func TestListingIsReadByWhoEmbedsIt(t *testing.T) {
 	embeds := base.With("std/std.go", "package std\n\nimport _ \"embed\"\n\n//go:embed web\nvar x string\n")
 	adds := base.With("std/web/new/b.html", "")
 	main := mustAnalyze(t, settings, base)
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("adds", conflict.FootprintOf(main, mustAnalyze(t, settings, adds), "m"))
 	x.Put("embeds", conflict.FootprintOf(main, mustAnalyze(t, settings, embeds), "m"))
 	if !x.Conflict("adds", "embeds") {
@@ -188,7 +190,7 @@ func TestNativeFiles(t *testing.T) {
 		With("asm/asm.go", "package asm\n").With("asm/asm_amd64.s", "").
 		With("include/x.h", "1").With("std/std.h", "1")
 	for file, want := range map[string][]string{
-		"include/x.h":     {"./asm", "./cgo", "./std", queue.TargetUnowned},
+		"include/x.h":     {"./asm", "./cgo", "./std", config.TargetUnowned},
 		"std/std.h":       {"./asm", "./cgo", "./std"},
 		"asm/asm_amd64.s": {"./asm", "./cgo", "./std"},
 	} {
@@ -220,7 +222,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	moved := base.WithMode("deps/sub", "160000", "c2")
-	if d := cmp.Diff([]string{"./sub", "./via", queue.TargetUnowned}, affected(t, settings, base, moved)); d != "" {
+	if d := cmp.Diff([]string{"./sub", "./via", config.TargetUnowned}, affected(t, settings, base, moved)); d != "" {
 		t.Errorf("submodule: %s", d)
 	}
 }
@@ -243,7 +245,7 @@ func TestWorkspaceModulesSeeOneAnother(t *testing.T) {
 	for file, want := range map[string][]string{
 		"y/q/q.go": {"./x/p", "./y/q"},
 		"r/r.go":   {"./r", "./x/p"},
-		"bad/b.go": {queue.TargetUnowned},
+		"bad/b.go": {config.TargetUnowned},
 	} {
 		if d := cmp.Diff(want, affected(t, settings, base, base.With(file, base.Content(file)+"\n"))); d != "" {
 			t.Errorf("%s: %s", file, d)
@@ -285,7 +287,7 @@ func TestTreesWithoutAGraph(t *testing.T) {
 		"broken workspace": {"go.mod": "module m\n", "go.work": "us"},
 	} {
 		snap := mustAnalyze(t, settings, conflicttest.New(files))
-		if snap.Unknown == "" || len(snap.Targets()) != 1 || snap.Targets()[0].Target != queue.TargetTree {
+		if snap.Unknown == "" || len(snap.Targets()) != 1 || snap.Targets()[0].Target != config.TargetTree {
 			t.Errorf("%s: unknown %q, targets %v", name, snap.Unknown, snap.Targets())
 		}
 	}
@@ -383,7 +385,7 @@ func BenchmarkGraph(b *testing.B) {
 	a, tree := golang.New(golang.Options{}), conflicttest.New(files)
 	b.ReportAllocs()
 	for b.Loop() {
-		snap, err := conflict.Analyze(context.Background(), a, queue.Analysis{}, tree)
+		snap, err := conflict.Analyze(context.Background(), a, config.Analysis{}, tree)
 		must(b, err)
 		if len(snap.Targets()) != 1300 {
 			b.Fatalf("%d targets: %s", len(snap.Targets()), snap.Unknown)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The nodes that are no targets.
@@ -47,7 +47,7 @@ func (b *builder) node(p *pkg, h *half) (t conflict.Target, unknown bool) {
 	if unknown {
 		attrs = append(attrs, string(b.tree.ID()))
 	}
-	t.Attrs = queue.DigestOf(attrs...)
+	t.Attrs = digest.Of(attrs...)
 	return t, unknown
 }
 

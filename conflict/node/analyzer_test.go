@@ -9,12 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/conflict/node"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // settings let unowned files be a target, so that what is everybody's shows.
-var settings = queue.Analysis{Analyzer: node.Name, Unowned: queue.UnownedTarget}
+var settings = config.Analysis{Analyzer: node.Name, Unowned: config.UnownedTarget}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -23,7 +25,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func mustAnalyze(t testing.TB, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(context.Background(), node.New(), s, tree)
 	must(t, err)
@@ -156,7 +158,7 @@ func TestANameThatAnotherChangeAdds(t *testing.T) {
 	base := shop()
 	uses := mustFootprint(t, base, base.With("packages/lone/package.json", `{"name": "lone", "dependencies": {"fresh": "*"}}`))
 	adds := mustFootprint(t, base, base.With("packages/fresh/package.json", `{"name": "fresh"}`))
-	x := conflict.NewIndex()
+	x := index.New()
 	x.Put("uses", uses)
 	x.Put("adds", adds)
 	got := x.Conflicts("uses")

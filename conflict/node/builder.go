@@ -7,6 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // pkg is a package of a workspace, or a project of Nx without a package.json.
@@ -151,7 +152,7 @@ func (b *builder) readLinks(ctx context.Context) error {
 func (b *builder) define(e conflict.Entry) string {
 	name := conflict.DefinitionPrefix + e.Path
 	if _, ok := b.defs[name]; !ok {
-		b.defs[name] = queue.DigestOf(e.Mode, e.OID)
+		b.defs[name] = digest.Of(e.Mode, e.OID)
 	}
 	return name
 }

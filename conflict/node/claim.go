@@ -9,7 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // validName is what npm lets a package be called, with capitals as it did once.
@@ -37,7 +37,7 @@ func (b *builder) name() {
 					b.byName[n] = append(b.byName[n], p)
 				}
 			}
-			if count[p.name] > 1 || !validName.MatchString(p.name) || p.name[0] == '-' || p.name == queue.TargetTree || p.name == queue.TargetUnowned {
+			if count[p.name] > 1 || !validName.MatchString(p.name) || p.name[0] == '-' || p.name == config.TargetTree || p.name == config.TargetUnowned {
 				p.name = layout.Dotted(p.dir)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // The nodes that are no targets.
@@ -34,7 +34,7 @@ func (b *builder) graph() *conflict.Graph {
 		g.Targets = append(g.Targets, b.shared(r)...)
 		if len(r.deps) > 0 {
 			g.Targets = append(g.Targets, conflict.Target{Name: usedPrefix + layout.Dotted(r.dir), Kind: "node workspace", Internal: true,
-				Attrs: queue.DigestOf("node1"), Deps: slices.Sorted(maps.Keys(r.deps))})
+				Attrs: digest.Of("node1"), Deps: slices.Sorted(maps.Keys(r.deps))})
 		}
 	}
 	g.Barrier = b.barrier
@@ -96,7 +96,7 @@ func (b *builder) target(p *pkg) conflict.Target {
 	if p.broken {
 		attrs = append(attrs, string(b.tree.ID()))
 	}
-	t.Attrs = queue.DigestOf(attrs...)
+	t.Attrs = digest.Of(attrs...)
 	t.Deps = slices.AppendSeq(t.Deps, maps.Keys(p.deps))
 	slices.Sort(t.Deps)
 	return t
@@ -133,7 +133,7 @@ func (b *builder) shared(r *root) []conflict.Target {
 	var nodes []conflict.Target
 	for i, l := range r.locks {
 		t.Deps = append(t.Deps, externals(l, r.uses[i])...)
-		attrs = append(attrs, l.entry.Path, string(queue.DigestOf(l.rest(dirs, deps)...)))
+		attrs = append(attrs, l.entry.Path, string(digest.Of(l.rest(dirs, deps)...)))
 		used := l.closure(slices.Concat(r.uses[i].ids, idsOf(r.members, i)))
 		for _, id := range slices.Sorted(maps.Keys(l.packages)) {
 			x := l.packages[id]
@@ -142,7 +142,7 @@ func (b *builder) shared(r *root) []conflict.Target {
 				continue
 			}
 			n := conflict.Target{Name: externalPrefix + l.entry.Path + ":" + id, Kind: "node external package",
-				Internal: true, Attrs: queue.DigestOf("node1", string(x.digest)), Deps: externals(l, x.uses)}
+				Internal: true, Attrs: digest.Of("node1", string(x.digest)), Deps: externals(l, x.uses)}
 			if e, ok := archives[x.archive]; ok {
 				n.Sources = append(n.Sources, e)
 				delete(archives, x.archive)
@@ -156,7 +156,7 @@ func (b *builder) shared(r *root) []conflict.Target {
 		}
 	}
 	t.Sources = slices.AppendSeq(t.Sources, maps.Values(archives))
-	t.Attrs = queue.DigestOf(attrs...)
+	t.Attrs = digest.Of(attrs...)
 	slices.Sort(t.Deps)
 	return append(nodes, t)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Each case is a file that has a say in what a package's tasks do, and the
@@ -127,7 +127,7 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 				to = tree.Content(tt.edit) + "\n\n"
 			}
 			got := slices.DeleteFunc(mustFootprint(t, tree, tree.With(tt.edit, to)).Affected, func(target string) bool {
-				return target == queue.TargetUnowned // others may read the file, too
+				return target == config.TargetUnowned // others may read the file, too
 			})
 			if got := strings.Join(got, " "); got != tt.want {
 				t.Errorf("affected %q, want %q", got, tt.want)

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/jsonc"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // object is a JSON object whose values are not read yet. Keys are as written:
@@ -105,7 +106,7 @@ func (o object) digest(without ...string) queue.Digest {
 		}
 		parts = append(parts, k, canonical(o[k]))
 	}
-	return queue.DigestOf(parts...)
+	return digest.Of(parts...)
 }
 
 // canonical returns a value with sorted keys and no space.

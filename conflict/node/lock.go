@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // lock is what a lock file says: which external packages there are, what each
@@ -174,9 +175,9 @@ func (m mapping) digest(without ...string) queue.Digest {
 	}
 	out, err := json.Marshal(rest)
 	if err != nil {
-		return queue.DigestOf(fmt.Sprintf("%#v", rest)) // infinities; maps are printed sorted
+		return digest.Of(fmt.Sprintf("%#v", rest)) // infinities; maps are printed sorted
 	}
-	return queue.DigestOf(string(out))
+	return digest.Of(string(out))
 }
 
 // bareName returns the package that an import names: "@a/b/c" is of "@a/b".

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
@@ -72,7 +72,7 @@ func parsePnpm(data []byte) (*lock, error) {
 	for _, d := range before {
 		facts = append(facts, string(d.digest()))
 	}
-	p.facts = queue.DigestOf(facts...)
+	p.facts = digest.Of(facts...)
 	if strings.HasPrefix(version, "5") { // pnpm of then puts types where all compiler runs find them
 		for name, ids := range p.byName {
 			if strings.HasPrefix(name, "@types/") {
@@ -108,7 +108,7 @@ func (p pnpmLock) readPackages(packages, snapshots mapping) {
 	}
 	for id := range kept {
 		base, _, _ := strings.Cut(id, "(")
-		d := queue.DigestOf(string(packages.sub(base).digest("dev", "optional")), string(kept.sub(id).digest("dev", "optional")))
+		d := digest.Of(string(packages.sub(base).digest("dev", "optional")), string(kept.sub(id).digest("dev", "optional")))
 		p.add(id, &external{name: pnpmName(id, kept.sub(id)), digest: d})
 	}
 	for id, e := range p.packages {

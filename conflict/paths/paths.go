@@ -23,7 +23,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Name is the analyzer's name in the configuration.
@@ -31,7 +32,7 @@ const Name = "paths"
 
 // Analyzer is the analyzer of a list of areas.
 type Analyzer struct {
-	areas []queue.Area
+	areas []config.Area
 	id    string
 
 	mu    sync.Mutex
@@ -64,7 +65,7 @@ var _ conflict.Analyzer = (*Analyzer)(nil)
 // New returns the analyzer of the given areas. An error names the field that
 // is wrong; areas that need one another in a circle are allowed and change
 // together.
-func New(areas []queue.Area) (*Analyzer, error) {
+func New(areas []config.Area) (*Analyzer, error) {
 	if len(areas) == 0 {
 		return nil, fmt.Errorf("analysis.areas: the analyzer %s needs at least one area", Name)
 	}
@@ -96,9 +97,9 @@ func New(areas []queue.Area) (*Analyzer, error) {
 				return nil, fmt.Errorf("analysis.areas[%d].needs[%d]: %q needs itself", i, j, n)
 			}
 		}
-		fields = append(fields, string(queue.DigestOf(append([]string{a.Name}, a.Files...)...)), string(queue.DigestOf(a.Needs...)))
+		fields = append(fields, string(digest.Of(append([]string{a.Name}, a.Files...)...)), string(digest.Of(a.Needs...)))
 	}
-	return &Analyzer{areas: areas, known: map[string][]int{}, id: Name + "/1 " + string(queue.DigestOf(fields...))}, nil
+	return &Analyzer{areas: areas, known: map[string][]int{}, id: Name + "/1 " + string(digest.Of(fields...))}, nil
 }
 
 // validName reports whether a target of this name can stand in a command and
@@ -112,7 +113,7 @@ func validName(name string) bool {
 			return false
 		}
 	}
-	return name != "" && name[0] != '-' && name != queue.TargetTree && name != queue.TargetUnowned
+	return name != "" && name[0] != '-' && name != config.TargetTree && name != config.TargetUnowned
 }
 
 // ID returns name and version with the digest of the areas.
@@ -127,7 +128,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	g := &conflict.Graph{Targets: make([]conflict.Target, len(a.areas))}
 	for i, area := range a.areas {
 		g.Targets[i] = conflict.Target{Name: area.Name, Kind: "area", Deps: area.Needs,
-			Attrs: queue.DigestOf(append([]string{"area1"}, area.Files...)...)}
+			Attrs: digest.Of(append([]string{"area1"}, area.Files...)...)}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

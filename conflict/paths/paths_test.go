@@ -12,21 +12,22 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/none"
 	"github.com/submitqueue/submitqueue/conflict/paths"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-var areas = []queue.Area{
+var areas = []config.Area{
 	{Name: "api", Files: []string{"api/**", "shared.txt"}},
 	{Name: "web", Files: []string{"web/**", "shared.txt"}, Needs: []string{"api"}},
 	{Name: "empty", Files: []string{"nothing/**"}},
 }
 
-func mustAnalyze(t *testing.T, areas []queue.Area, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t *testing.T, areas []config.Area, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	a, err := paths.New(areas)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := conflict.Analyze(context.Background(), a, queue.Analysis{Unowned: queue.UnownedTarget, Areas: areas}, tree)
+	s, err := conflict.Analyze(context.Background(), a, config.Analysis{Unowned: config.UnownedTarget, Areas: areas}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 		"api/v1.proto":     {"api", "web"},
 		"web/index.html":   {"web"},
 		"shared.txt":       {"api", "web"},
-		"readme":           {queue.TargetUnowned},
+		"readme":           {config.TargetUnowned},
 		"nothing/new":      {"empty"},
 		"web/deep/new.css": {"web"},
 	} {
@@ -49,7 +50,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 			t.Errorf("%s: all %v %s", path, f.All, d)
 		}
 	}
-	other := append([]queue.Area{{Name: "api", Files: []string{"api/**"}}}, areas[1:]...)
+	other := append([]config.Area{{Name: "api", Files: []string{"api/**"}}}, areas[1:]...)
 	if f := conflict.FootprintOf(main, mustAnalyze(t, other, base), "m"); !f.All {
 		t.Error("a change of the areas is not global")
 	}
@@ -57,7 +58,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 
 func TestNewNamesTheField(t *testing.T) {
 	files := []string{"x/**"}
-	for want, areas := range map[string][]queue.Area{
+	for want, areas := range map[string][]config.Area{
 		`analysis.areas: the analyzer paths needs at least one area`:                                     nil,
 		`analysis.areas[0].name: "" is empty, reserved or not made of letters, digits and ._/- only`:     {{Files: files}},
 		`analysis.areas[0].name: "tree" is empty, reserved or not made of letters, digits and ._/- only`: {{Name: "tree", Files: files}},
@@ -88,11 +89,11 @@ func TestUnreadableTree(t *testing.T) {
 
 func TestNone(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"a": ""})
-	s, err := conflict.Analyze(context.Background(), none.Analyzer{}, queue.Analysis{}, tree)
+	s, err := conflict.Analyze(context.Background(), none.Analyzer{}, config.Analysis{}, tree)
 	if err != nil || s.Unknown != "" || len(s.Targets()) != 1 || s.Targets()[0].Hash != queue.Digest(tree.ID()) {
 		t.Errorf("%+v, %v", s, err)
 	}
-	without, err := conflict.Analyze(context.Background(), nil, queue.Analysis{}, tree)
+	without, err := conflict.Analyze(context.Background(), nil, config.Analysis{}, tree)
 	if err != nil {
 		t.Fatal(err)
 	}

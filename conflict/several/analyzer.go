@@ -10,7 +10,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // Part is one of the analyzers.
@@ -38,7 +39,7 @@ func New(parts []Part) (conflict.Analyzer, error) {
 	names := map[string]bool{}
 	for _, p := range parts {
 		switch {
-		case p.Name == "" || strings.ContainsAny(p.Name, ":/"), slices.Contains([]string{queue.TargetTree, queue.TargetUnowned, "def", "list"}, p.Name):
+		case p.Name == "" || strings.ContainsAny(p.Name, ":/"), slices.Contains([]string{config.TargetTree, config.TargetUnowned, "def", "list"}, p.Name):
 			return nil, fmt.Errorf("%q cannot be the name of an analyzer", p.Name)
 		case names[p.Name]:
 			return nil, fmt.Errorf("two analyzers are named %q", p.Name)
@@ -65,9 +66,9 @@ func New(parts []Part) (conflict.Analyzer, error) {
 		}
 		_, guarded := p.Analyzer.(conflict.Guarded)
 		guards = guards || guarded
-		fields = append(fields, p.Name, p.Analyzer.ID(), p.Under, string(queue.DigestOf(p.Needs...)), string(queue.DigestOf(p.Barrier...)))
+		fields = append(fields, p.Name, p.Analyzer.ID(), p.Under, string(digest.Of(p.Needs...)), string(digest.Of(p.Barrier...)))
 	}
-	a.id = a.label() + " " + string(queue.DigestOf(fields...))
+	a.id = a.label() + " " + string(digest.Of(fields...))
 	if guards {
 		return guarded{a}, nil
 	}
@@ -137,7 +138,7 @@ func (p Part) base(g *conflict.Graph, t conflict.Tree, links links, files []conf
 	if links.lost {
 		salt = append(salt, string(t.ID()))
 	}
-	n.Attrs = queue.DigestOf(append(salt, g.Salt...)...)
+	n.Attrs = digest.Of(append(salt, g.Salt...)...)
 	for _, e := range g.Barrier {
 		n.Sources = append(n.Sources, p.entry(e))
 	}
@@ -182,7 +183,7 @@ func verifiable(targets []conflict.Target) map[string]bool {
 func (p Part) check(g *conflict.Graph) error {
 	for i := range g.Targets {
 		switch n := g.Targets[i].Name; {
-		case n == "", n == queue.TargetTree, n == queue.TargetUnowned,
+		case n == "", n == config.TargetTree, n == config.TargetUnowned,
 			strings.HasPrefix(n, conflict.DefinitionPrefix), strings.HasPrefix(n, conflict.ListingPrefix):
 			return fmt.Errorf("the target name %q is reserved", n)
 		}

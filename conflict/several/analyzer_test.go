@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/several"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // shop is two build systems in two folders, and a file beside them.
@@ -49,7 +50,7 @@ func guardedBy(p several.Part, globs ...string) several.Part {
 
 func TestWhatAnEditAffects(t *testing.T) {
 	both := []several.Part{server, web}
-	rest := []string{queue.TargetUnowned}
+	rest := []string{config.TargetUnowned}
 	for name, tt := range map[string]struct {
 		parts []several.Part
 		path  string
@@ -59,7 +60,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 		"what depends on it":            {both, "web/ui/deps", []string{"web:site", "web:ui"}},
 		"through an internal node":      {both, "server/_lib/deps", []string{"go:cart"}},
 		"a barrier file of one":         {both, "web/lock", []string{"web:site", "web:ui"}},
-		"the salt of one":               {both, "server/version", []string{"go:cart", queue.TargetUnowned}},
+		"the salt of one":               {both, "server/version", []string{"go:cart", config.TargetUnowned}},
 		"nobody's":                      {both, "Makefile", rest},
 		"a file of nobody in a folder":  {both, "web/.nvmrc", rest},
 		"the barrier of an entry":       {[]several.Part{server, guardedBy(web, "web/.nv*", "Makefile")}, "web/.nvmrc", []string{"web:site", "web:ui"}},
@@ -73,7 +74,7 @@ func TestWhatAnEditAffects(t *testing.T) {
 		"an analyzer of the whole tree": {[]several.Part{web, {Name: "all", Analyzer: toy{}}}, "web/ui/deps", []string{"web:site", "web:ui"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, s := mustNew(t, tt.parts...), queue.Analysis{Unowned: queue.UnownedTarget}
+			a, s := mustNew(t, tt.parts...), config.Analysis{Unowned: config.UnownedTarget}
 			f := conflict.FootprintOf(mustAnalyze(t, a, s, shop), mustAnalyze(t, a, s, shop.With(tt.path, "ui")), "m")
 			if d := cmp.Diff(tt.want, f.Affected); d != "" || f.All || f.Unknown != "" {
 				t.Errorf("all %v, unknown %q, affected (-want +got): %s", f.All, f.Unknown, d)
@@ -106,9 +107,9 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestTargetsOfEachStep(t *testing.T) {
-	s := mustAnalyze(t, mustNew(t, server, web), queue.Analysis{Unowned: queue.UnownedTarget}, shop)
-	steps := []queue.Step{{Name: "unit", Analyzer: "go", Dir: "server", Run: "test {targets}"}, {Name: "web", Analyzer: "web", Run: "test {targets}"},
-		{Name: "lint", Scope: queue.ScopeRepository}}
+	s := mustAnalyze(t, mustNew(t, server, web), config.Analysis{Unowned: config.UnownedTarget}, shop)
+	steps := []config.Step{{Name: "unit", Analyzer: "go", Dir: "server", Run: "test {targets}"}, {Name: "web", Analyzer: "web", Run: "test {targets}"},
+		{Name: "lint", Scope: config.ScopeRepository}}
 	got := map[string][]string{}
 	for _, k := range conflict.Keys(nil, s, nil, steps) {
 		for _, st := range steps {
@@ -144,17 +145,17 @@ func TestOneFails(t *testing.T) {
 		"a name twice": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "a"}, {Name: "a"}}}}, shop, `two targets are named "web:a"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := mustAnalyze(t, mustNew(t, server, several.Part{Name: "web", Under: "web", Analyzer: tt.analyzer}), queue.Analysis{}, tt.tree)
+			s := mustAnalyze(t, mustNew(t, server, several.Part{Name: "web", Under: "web", Analyzer: tt.analyzer}), config.Analysis{}, tt.tree)
 			if s.Unknown != tt.unknown || s.Provisional != tt.provisional {
 				t.Errorf("unknown %q, provisional %v", s.Unknown, s.Provisional)
 			}
-			if got := s.Targets(); len(got) != 1 || got[0].Target != queue.TargetTree {
+			if got := s.Targets(); len(got) != 1 || got[0].Target != config.TargetTree {
 				t.Errorf("targets %v", got)
 			}
 		})
 	}
 	failed := errors.New("the disk is gone")
-	if _, err := conflict.Analyze(t.Context(), mustNew(t, server, web), queue.Analysis{}, shop.Failing(failed)); !errors.Is(err, failed) {
+	if _, err := conflict.Analyze(t.Context(), mustNew(t, server, web), config.Analysis{}, shop.Failing(failed)); !errors.Is(err, failed) {
 		t.Errorf("a tree that cannot be read: %v", err)
 	}
 }
@@ -221,7 +222,7 @@ func TestLinks(t *testing.T) {
 		{"web/l", "../not/there", []string{"Makefile", "Makefile2", "outer/a/b", "outer/a/new"}},
 	} {
 		tree := base.WithMode(tt.at, conflict.ModeLink, tt.goal)
-		a, s := mustNew(t, server, web), queue.Analysis{Unowned: queue.UnownedTarget}
+		a, s := mustNew(t, server, web), config.Analysis{Unowned: config.UnownedTarget}
 		main := mustAnalyze(t, a, s, tree)
 		var moves []string
 		for _, path := range []string{"Makefile", "Makefile2", "outer/a/b", "outer/a/new"} {
@@ -248,16 +249,16 @@ func TestLinks(t *testing.T) {
 // whenever one of its files is another, and for nothing else.
 func TestTreeOfAFolder(t *testing.T) {
 	base := shop.With("web/vague", "")
-	a, s := mustNew(t, server, web), queue.Analysis{Unowned: queue.UnownedTarget}
+	a, s := mustNew(t, server, web), config.Analysis{Unowned: config.UnownedTarget}
 	main := mustAnalyze(t, a, s, base)
 	for name, tt := range map[string]struct {
 		tree *conflicttest.Tree
 		want []string
 	}{
-		"content":   {base.With("web/.nvmrc", "20"), []string{queue.TargetUnowned, "web:site", "web:ui"}},
-		"mode":      {base.WithMode("web/.nvmrc", "100755", ""), []string{queue.TargetUnowned, "web:site", "web:ui"}},
-		"name":      {base.With("web/new", ""), []string{queue.TargetUnowned, "web:site", "web:ui"}},
-		"elsewhere": {base.With("server/new", ""), []string{queue.TargetUnowned}},
+		"content":   {base.With("web/.nvmrc", "20"), []string{config.TargetUnowned, "web:site", "web:ui"}},
+		"mode":      {base.WithMode("web/.nvmrc", "100755", ""), []string{config.TargetUnowned, "web:site", "web:ui"}},
+		"name":      {base.With("web/new", ""), []string{config.TargetUnowned, "web:site", "web:ui"}},
+		"elsewhere": {base.With("server/new", ""), []string{config.TargetUnowned}},
 	} {
 		if d := cmp.Diff(tt.want, moved(main, mustAnalyze(t, a, s, tt.tree))); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -287,12 +288,12 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("untrusted: %v, ran %v", err, ran)
 		}
 	}
-	main := shop.With("web/tool", "x").With(queue.ConfigPath, "1")
+	main := shop.With("web/tool", "x").With(config.Path, "1")
 	trusting := guarded.Trusting(main)
-	if _, err := trusting.Graph(ctx, main.With(queue.ConfigPath, "command: evil")); !errors.Is(err, conflict.ErrProvisional) || len(ran) > 0 {
+	if _, err := trusting.Graph(ctx, main.With(config.Path, "command: evil")); !errors.Is(err, conflict.ErrProvisional) || len(ran) > 0 {
 		t.Errorf("another configuration: %v, ran %v", err, ran)
 	}
-	if _, err := trusting.Graph(ctx, main.Without(queue.ConfigPath)); !errors.Is(err, conflict.ErrProvisional) || len(ran) > 0 {
+	if _, err := trusting.Graph(ctx, main.Without(config.Path)); !errors.Is(err, conflict.ErrProvisional) || len(ran) > 0 {
 		t.Errorf("no configuration: %v, ran %v", err, ran)
 	}
 	g, err := trusting.Graph(ctx, main.With("server/new/deps", ""))
@@ -318,11 +319,11 @@ func (u unlisted) Files(context.Context) ([]conflict.Entry, error) { return nil,
 
 // TestEveryFileIsInAKeyOrIgnored edits each file in turn under each policy.
 func TestEveryFileIsInAKeyOrIgnored(t *testing.T) {
-	tree := shop.With("docs/a", "").With("web/docs/b", "").With("server/x.md", "").With("web/_dead/deps", "").With("empty/lock", "").With(queue.ConfigPath, "")
+	tree := shop.With("docs/a", "").With("web/docs/b", "").With("server/x.md", "").With("web/_dead/deps", "").With("empty/lock", "").With(config.Path, "")
 	parts := []several.Part{server, guardedBy(web, "web/.nv*"), {Name: "empty", Under: "empty", Analyzer: toy{}}}
-	steps := []queue.Step{{Name: "unit", Analyzer: "go"}, {Name: "web", Analyzer: "web"}, {Name: "empty", Analyzer: "empty"}}
-	for _, s := range []queue.Analysis{{}, {Unowned: queue.UnownedTarget}, {Unowned: queue.UnownedIgnore, Ignore: []string{"**/docs/**"}},
-		{Unowned: queue.UnownedIgnore, Ignore: []string{"**"}}, {Unowned: queue.UnownedTarget, Ignore: []string{"docs/**"}}} {
+	steps := []config.Step{{Name: "unit", Analyzer: "go"}, {Name: "web", Analyzer: "web"}, {Name: "empty", Analyzer: "empty"}}
+	for _, s := range []config.Analysis{{}, {Unowned: config.UnownedTarget}, {Unowned: config.UnownedIgnore, Ignore: []string{"**/docs/**"}},
+		{Unowned: config.UnownedIgnore, Ignore: []string{"**"}}, {Unowned: config.UnownedTarget, Ignore: []string{"docs/**"}}} {
 		a := mustNew(t, parts...)
 		main := mustAnalyze(t, a, s, tree)
 		var silent []string
@@ -349,14 +350,14 @@ func TestHostileFolders(t *testing.T) {
 			files[under+"/"+path] = text
 		}
 		delete(files, "/lock")
-		tree, s := conflicttest.New(files), queue.Analysis{Unowned: queue.UnownedTarget}
+		tree, s := conflicttest.New(files), config.Analysis{Unowned: config.UnownedTarget}
 		a := mustNew(t, several.Part{Name: "p", Under: under, Analyzer: toy{}})
 		main := mustAnalyze(t, a, s, tree)
 		var got []string
 		for _, h := range main.Targets() {
 			got = append(got, h.Target)
 		}
-		if d := cmp.Diff([]string{"p:one", "p:two", queue.TargetUnowned}, got); d != "" || main.Unknown != "" {
+		if d := cmp.Diff([]string{"p:one", "p:two", config.TargetUnowned}, got); d != "" || main.Unknown != "" {
 			t.Errorf("%q: %s %s", under, main.Unknown, d)
 		}
 		for path, want := range map[string][]string{"two/it's": {"p:one", "p:two"}, "lock": {"p:one", "p:two"}, "one/deps": {"p:one"}} {

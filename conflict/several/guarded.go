@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // guarded is several analyzers of which some run programs out of the tree. It
@@ -53,7 +53,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	}
 	if configOf(files) != configOf(target) {
 		return nil, fmt.Errorf("%q is not what it is on the target branch; what computes the graph runs on the server once it has landed: %w",
-			queue.ConfigPath, conflict.ErrProvisional)
+			config.Path, conflict.ErrProvisional)
 	}
 	with := *a.all
 	with.parts = slices.Clone(with.parts)
@@ -66,7 +66,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 }
 
 func configOf(files []conflict.Entry) conflict.Entry {
-	at, ok := find(files, queue.ConfigPath)
+	at, ok := find(files, config.Path)
 	if !ok {
 		return conflict.Entry{}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // add puts a part's graph into the graph of all.
@@ -18,7 +18,7 @@ func (p Part) add(out *conflict.Graph, g *conflict.Graph, base conflict.Target) 
 }
 
 // name is what a target of the part is called among those of all.
-func (p Part) name(target string) string { return queue.TargetOf(p.Name, target) }
+func (p Part) name(target string) string { return config.TargetOf(p.Name, target) }
 
 // target is a target of the part among those of all. Reports know it by the
 // part's own name for it.

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/several"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // world is some parts in folders of their own.
@@ -77,7 +77,7 @@ func (w world) edit(t *rapid.T) *conflicttest.Tree {
 // alone, and that a hash moves in company exactly when it moves alone or, where
 // a part needs others, when anything of theirs moves.
 func TestTogetherAsAlone(t *testing.T) {
-	s := queue.Analysis{Unowned: queue.UnownedTarget}
+	s := config.Analysis{Unowned: config.UnownedTarget}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorld(rt, func(id string) conflict.Analyzer { return toy{id} })
 		after := w
@@ -98,7 +98,7 @@ func TestTogetherAsAlone(t *testing.T) {
 				})
 			restless[p.Name] = base
 			for _, n := range slices.Concat(moved(from, to), slices.Collect(maps.Keys(names(to.Targets())))) {
-				if n == queue.TargetUnowned {
+				if n == config.TargetUnowned {
 					continue
 				}
 				if _, there := names(to.Targets())[n]; there {
@@ -110,12 +110,12 @@ func TestTogetherAsAlone(t *testing.T) {
 				}
 			}
 		}
-		got := slices.DeleteFunc(moved(before, with), func(n string) bool { return n == queue.TargetUnowned })
+		got := slices.DeleteFunc(moved(before, with), func(n string) bool { return n == config.TargetUnowned })
 		if d := cmp.Diff(slices.Sorted(maps.Keys(want)), got, cmpopts.EquateEmpty()); d != "" {
 			rt.Fatalf("moved (-alone +together): %s", d)
 		}
 		all := names(with.Targets())
-		delete(all, queue.TargetUnowned)
+		delete(all, config.TargetUnowned)
 		if d := cmp.Diff(slices.Sorted(maps.Keys(wantNames)), slices.Sorted(maps.Keys(all)), cmpopts.EquateEmpty()); d != "" {
 			rt.Fatalf("targets (-alone +together): %s", d)
 		}

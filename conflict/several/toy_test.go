@@ -12,6 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // toy is an analyzer of a made-up build system. A folder with a file "deps",
@@ -59,7 +61,7 @@ func (a toy) graph(ctx context.Context, files []conflict.Entry, t conflict.Tree)
 				}
 			}
 			g.Targets = append(g.Targets, n)
-			g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + dir, Digest: queue.DigestOf(string(text))})
+			g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + dir, Digest: digest.Of(string(text))})
 		}
 	}
 	return g, nil
@@ -142,7 +144,7 @@ func pathsOf(ctx context.Context, t conflict.Tree) (paths []string) {
 	return paths
 }
 
-func mustAnalyze(t testing.TB, a conflict.Analyzer, s queue.Analysis, tree conflict.Tree) *conflict.Snapshot {
+func mustAnalyze(t testing.TB, a conflict.Analyzer, s config.Analysis, tree conflict.Tree) *conflict.Snapshot {
 	t.Helper()
 	snap, err := conflict.Analyze(t.Context(), a, s, tree)
 	if err != nil {

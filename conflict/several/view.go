@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // view is a folder of a tree as a tree.
@@ -101,7 +102,7 @@ func (v *view) ID() queue.TreeID {
 	for _, e := range files {
 		fields = append(fields, e.Path, e.Mode, e.OID)
 	}
-	v.id = queue.TreeID(queue.DigestOf(fields...))
+	v.id = queue.TreeID(digest.Of(fields...))
 	return v.id
 }
 

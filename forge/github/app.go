@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/forge"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // AppOptions say as which App to look, and at which GitHub; as in Options.
@@ -101,12 +101,12 @@ func (a *App) Configured(ctx context.Context, in InstallationFacts, r RepoFacts,
 	if err != nil {
 		return false, err
 	}
-	req, err := c.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/contents/%s?ref=%s", r.FullName, queue.ConfigPath, url.QueryEscape(branch)), nil)
+	req, err := c.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/contents/%s?ref=%s", r.FullName, config.Path, url.QueryEscape(branch)), nil)
 	if err != nil {
 		return false, err
 	}
 	_, err = c.Do(ctx, req, nil)
-	if err = failure(ctx, "look for "+queue.ConfigPath+" in "+r.FullName, err); errors.Is(err, forge.ErrNotFound) {
+	if err = failure(ctx, "look for "+config.Path+" in "+r.FullName, err); errors.Is(err, forge.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // CIResults reads check runs, their suites and commit statuses: three
@@ -108,7 +109,7 @@ func (f *Forge) suites(ctx context.Context, commit queue.CommitID) (map[int64]st
 func checkResult(r *github.CheckRun) forge.CIResult {
 	out := forge.CIResult{
 		ID: r.GetID(), Name: r.GetName(), Commit: queue.CommitID(r.GetHeadSHA()),
-		Suite: r.GetCheckSuite().GetID(), Branch: r.GetCheckSuite().GetHeadBranch(), Bound: r.GetApp().GetSlug() == queue.AppActions, App: r.GetApp().GetSlug(),
+		Suite: r.GetCheckSuite().GetID(), Branch: r.GetCheckSuite().GetHeadBranch(), Bound: r.GetApp().GetSlug() == config.AppActions, App: r.GetApp().GetSlug(),
 		At: r.GetStartedAt().Time, Ended: r.GetCompletedAt().Time, URL: r.GetHTMLURL(),
 		Title: r.GetOutput().GetTitle(), Text: r.GetOutput().GetSummary(),
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Survey is what there is to know of a repository and the App on it before
@@ -168,7 +168,7 @@ func (f *Forge) Survey(ctx context.Context, branch string) Survey {
 		s.BuildRules, s.RulesErr = f.ruleFacts(ctx, BuildBranch+s.Branch+"/doctor")
 	}
 	s.MergeQueue, s.MergeQueueErr = f.mergeQueue(ctx, s.Branch)
-	s.Config, s.ConfigErr = f.file(ctx, queue.ConfigPath, s.Branch)
+	s.Config, s.ConfigErr = f.file(ctx, config.Path, s.Branch)
 	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
 	for path, into := range map[string]*[]byte{".gitmodules": &s.Modules, ".gitattributes": &s.Attributes} {
 		data, err := f.file(ctx, path, s.Branch)

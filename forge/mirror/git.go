@@ -120,7 +120,7 @@ func (m *Mirror) command(ctx context.Context, inv invocation) *exec.Cmd {
 // config is what every git process is told, whatever the machine's own
 // configuration says. Mirrors hold other people's content: no hooks, no helper
 // programs, no transport that runs a command.
-var config = [...][2]string{
+var gitConfig = [...][2]string{
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
 	{"core.autocrlf", "false"},
@@ -172,7 +172,7 @@ func environment(header []string) []string {
 		env = append(env, "GIT_CONFIG_KEY_"+i+"="+key, "GIT_CONFIG_VALUE_"+i+"="+value)
 		n++
 	}
-	for _, c := range config {
+	for _, c := range gitConfig {
 		set(c[0], c[1])
 	}
 	for _, h := range header {

@@ -17,9 +17,10 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-var withLFS = queue.Checkout{LFS: queue.SwitchOn, Submodules: queue.SubmodulesAll}
+var withLFS = config.Checkout{LFS: config.SwitchOn, Submodules: config.SubmodulesAll}
 
 const tracked = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
 
@@ -45,14 +46,14 @@ func TestLargeFiles(t *testing.T) {
 	pointer := forgetest.LFSPointer(one)
 	for i, step := range []struct {
 		commit queue.CommitID
-		want   queue.Checkout
+		want   config.Checkout
 		files  string
 	}{
-		{a1, queue.Checkout{}, "deep/run.bin=" + forgetest.LFSPointer(two) + " doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + pointer},
-		{a1, queue.Checkout{LFS: queue.SwitchOn}, "deep/run.bin=two doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=one one"},
-		{a2, queue.Checkout{LFS: queue.SwitchOn}, "doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=two"},
-		{a1, queue.Checkout{}, "deep/run.bin=" + forgetest.LFSPointer(two) + " doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + pointer},
-		{a3, queue.Checkout{LFS: queue.SwitchOn}, "doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + forgetest.LFSPointer(two)},
+		{a1, config.Checkout{}, "deep/run.bin=" + forgetest.LFSPointer(two) + " doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + pointer},
+		{a1, config.Checkout{LFS: config.SwitchOn}, "deep/run.bin=two doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=one one"},
+		{a2, config.Checkout{LFS: config.SwitchOn}, "doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=two"},
+		{a1, config.Checkout{}, "deep/run.bin=" + forgetest.LFSPointer(two) + " doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + pointer},
+		{a3, config.Checkout{LFS: config.SwitchOn}, "doc.md=" + pointer + " empty.bin= raw.bin=no pointer\n x.bin=" + forgetest.LFSPointer(two)},
 	} {
 		got, err := filledWith(t, c, step.commit, to, step.want)
 		delete(got, ".gitattributes")
@@ -149,7 +150,7 @@ func TestLFSConfig(t *testing.T) {
 	other.Config.ErrorLog = log.New(io.Discard, "", 0)
 	other.StartTLS()
 	defer other.Close()
-	for config, want := range map[string]string{
+	for cfg, want := range map[string]string{
 		"[lfs]\n\tfetchexclude = *\n":                      "",
 		"[lfs]\n\turl = http://host.invalid/lfs\n":         "from where nothing is fetched",
 		"[lfs]\n\turl = file:///etc\n":                     "from where nothing is fetched",
@@ -159,11 +160,11 @@ func TestLFSConfig(t *testing.T) {
 		"[include]\n\tpath = /etc/passwd\n": "",
 		"[lfs]\n\turl = " + other.URL:       "certificate", // it is asked, and is nobody we know
 	} {
-		commit := r.with(files{".gitattributes": tracked, "x.bin": x, ".lfsconfig": config}, nil)
+		commit := r.with(files{".gitattributes": tracked, "x.bin": x, ".lfsconfig": cfg}, nil)
 		c.Mirror = r.fetched()
 		_, err := filledWith(t, c, commit, filepath.Join(t.TempDir(), "c"), withLFS)
 		if want == "" != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%q: %v, want %q", config, err, want)
+			t.Errorf("%q: %v, want %q", cfg, err, want)
 		}
 	}
 }
@@ -187,11 +188,11 @@ func TestLFSServersAndOurToken(t *testing.T) {
 	r := repoAt(t, t.TempDir(), "acme/app.git")
 	c := mirror.Checkouts{Forge: host{remote: forge.Remote{URL: server.URL + "/acme/app.git", Header: []string{"Authorization: Basic ours"}}}}
 	for _, at := range []string{"", "/acme/art.git/info/lfs", "/them/art.git/info/lfs", "/acme/../them/up.git/info/lfs"} {
-		config := ""
+		cfg := ""
 		if at != "" {
-			config = "[lfs]\n\turl = " + server.URL + at
+			cfg = "[lfs]\n\turl = " + server.URL + at
 		}
-		commit := r.with(files{".gitattributes": tracked, "x.bin": forgetest.LFSPointer([]byte("x")), ".lfsconfig": config}, nil)
+		commit := r.with(files{".gitattributes": tracked, "x.bin": forgetest.LFSPointer([]byte("x")), ".lfsconfig": cfg}, nil)
 		c.Mirror = r.fetched()
 		if _, err := filledWith(t, c, commit, filepath.Join(t.TempDir(), "c"), withLFS); err == nil || !strings.Contains(err.Error(), "let everybody read it") {
 			t.Errorf("%s: %v", at, err)

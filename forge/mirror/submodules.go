@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Bounds on what one checkout fetches of other repositories.
@@ -52,7 +53,7 @@ func (c Checkouts) Restore(ctx context.Context, commit queue.CommitID, dir strin
 // it is tried without. No repository is made in dir, and nothing that .gitmodules or
 // .lfsconfig says is run. Errors say which submodule or file and what to do; a text in
 // them may be hostile.
-func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, want queue.Checkout) error {
+func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error {
 	if want.Plain() {
 		return nil
 	}
@@ -66,7 +67,7 @@ func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 	return nil
 }
 
-func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want queue.Checkout) error {
+func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want config.Checkout) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -113,7 +114,7 @@ type holder struct {
 type moduleFiller struct {
 	m    *Mirror
 	own  forge.Remote
-	want queue.Checkout
+	want config.Checkout
 	left int // how many more submodules are fetched
 }
 
@@ -187,7 +188,7 @@ func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder,
 			return below, nil, err
 		}
 	}
-	if f.want.Submodules == queue.SubmodulesAll {
+	if f.want.Submodules == config.SubmodulesAll {
 		links, err = f.m.links(ctx, below)
 	}
 	return below, links, err

@@ -19,6 +19,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // host is a forge of which only the address counts.
@@ -71,12 +72,12 @@ func gitmodule(name, path, url string) string {
 }
 
 // checkedOut checks a commit out as a runner does, and lists the files that are there.
-func checkedOut(t *testing.T, c mirror.Checkouts, commit queue.CommitID, dir string, which queue.Submodules) (map[string]string, error) {
+func checkedOut(t *testing.T, c mirror.Checkouts, commit queue.CommitID, dir string, which config.Submodules) (map[string]string, error) {
 	t.Helper()
-	return filledWith(t, c, commit, dir, queue.Checkout{Submodules: which})
+	return filledWith(t, c, commit, dir, config.Checkout{Submodules: which})
 }
 
-func filledWith(t *testing.T, c mirror.Checkouts, commit queue.CommitID, dir string, want queue.Checkout) (map[string]string, error) {
+func filledWith(t *testing.T, c mirror.Checkouts, commit queue.CommitID, dir string, want config.Checkout) (map[string]string, error) {
 	t.Helper()
 	release, err := c.Checkout(t.Context(), commit, dir)
 	if err != nil {
@@ -137,29 +138,29 @@ func TestSubmodules(t *testing.T) {
 
 	got, err := checkedOut(t, c, a1, to, "")
 	wantFiles(t, got, err, "f=1")
-	got, err = checkedOut(t, c, a1, to, queue.SubmodulesTop)
+	got, err = checkedOut(t, c, a1, to, config.SubmodulesTop)
 	wantFiles(t, got, err, "f=1 third/lib/.gitmodules="+gitmodule("inner", "deep/inner", "../inner.git")+" third/lib/l=1")
 	if _, err := os.Stat(filepath.Join(to, "third/lib/.git")); err == nil {
 		t.Error("a repository was made in the checkout")
 	}
-	got, err = checkedOut(t, c, a1, to, queue.SubmodulesOff)
+	got, err = checkedOut(t, c, a1, to, config.SubmodulesOff)
 	wantFiles(t, got, err, "f=1")
-	got, err = checkedOut(t, c, a2, to, queue.SubmodulesAll)
+	got, err = checkedOut(t, c, a2, to, config.SubmodulesAll)
 	wantFiles(t, got, err, "f=2 third/lib/.gitmodules="+gitmodule("inner", "deep/inner", "../inner.git")+" third/lib/deep/inner/i=1 third/lib/l=2")
-	got, err = checkedOut(t, c, a3, to, queue.SubmodulesAll)
+	got, err = checkedOut(t, c, a3, to, config.SubmodulesAll)
 	wantFiles(t, got, err, "f=3") // nothing of the former submodule is left
 
 	// What was fetched once is there when the host is away.
 	if err := os.Rename(lib.dir, lib.dir+".away"); err != nil {
 		t.Fatal(err)
 	}
-	got, err = checkedOut(t, c, a1, filepath.Join(t.TempDir(), "other"), queue.SubmodulesTop)
+	got, err = checkedOut(t, c, a1, filepath.Join(t.TempDir(), "other"), config.SubmodulesTop)
 	wantFiles(t, got, err, "f=1 third/lib/.gitmodules="+gitmodule("inner", "deep/inner", "../inner.git")+" third/lib/l=1")
 
 	var wg sync.WaitGroup // two slots of one machine
 	for i, commit := range []queue.CommitID{a1, a2, a1} {
 		wg.Go(func() {
-			got, err := checkedOut(t, c, commit, filepath.Join(t.TempDir(), fmt.Sprint(i)), queue.SubmodulesAll)
+			got, err := checkedOut(t, c, commit, filepath.Join(t.TempDir(), fmt.Sprint(i)), config.SubmodulesAll)
 			if err != nil || got["third/lib/deep/inner/i"] != "1" {
 				t.Errorf("%v %v", got, err)
 			}
@@ -183,7 +184,7 @@ func TestUnusedSubmodules(t *testing.T) {
 		lib := repoAt(t, dir, name+".git")
 		a := app.with(files{".gitmodules": gitmodule("x", "lib", "../"+name+".git")}, map[string]queue.CommitID{"lib": lib.with(files{"l": name}, nil)})
 		app.fetch(m, "main")
-		got, err := checkedOut(t, c, a, filepath.Join(t.TempDir(), "c"), queue.SubmodulesTop)
+		got, err := checkedOut(t, c, a, filepath.Join(t.TempDir(), "c"), config.SubmodulesTop)
 		wantFiles(t, got, err, "f=1 lib/l="+name)
 	}
 	use("one")
@@ -218,15 +219,15 @@ func TestSubmoduleBehindALink(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "checkout")
 	for i, l := range [][2]string{{"third/lib", filepath.Join(outside, "lib")}, {"third", outside}, {"third/lib", filepath.Join(outside, "lib")}, {"third", outside}} {
-		which := []queue.Submodules{queue.SubmodulesTop, queue.SubmodulesTop, queue.SubmodulesOff, queue.SubmodulesOff}[i]
-		if _, err := checkedOut(t, c, a, to, queue.SubmodulesTop); err != nil {
+		which := []config.Submodules{config.SubmodulesTop, config.SubmodulesTop, config.SubmodulesOff, config.SubmodulesOff}[i]
+		if _, err := checkedOut(t, c, a, to, config.SubmodulesTop); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(os.RemoveAll(filepath.Join(to, l[0])), os.Symlink(l[1], filepath.Join(to, l[0]))); err != nil {
 			t.Fatal(err)
 		}
 		got, err := checkedOut(t, c, a, to, which)
-		wantFiles(t, got, err, map[queue.Submodules]string{queue.SubmodulesTop: "third/lib/l=1"}[which])
+		wantFiles(t, got, err, map[config.Submodules]string{config.SubmodulesTop: "third/lib/l=1"}[which])
 		if left, err := os.ReadDir(filepath.Join(outside, "lib")); err != nil || len(left) != 1 {
 			t.Errorf("%s: what is outside is now %v %v", l[0], left, err)
 		}
@@ -269,7 +270,7 @@ func TestSubmodulesRefused(t *testing.T) {
 	} {
 		app := repoAt(t, dir, fmt.Sprintf("app%d.git", i))
 		a := app.with(files{".gitmodules": c.modules}, map[string]queue.CommitID{"lib": c.commit})
-		_, err := checkedOut(t, mirror.Checkouts{Mirror: app.fetched(), Forge: host{remote: app.remote()}}, a, filepath.Join(t.TempDir(), "c"), queue.SubmodulesAll)
+		_, err := checkedOut(t, mirror.Checkouts{Mirror: app.fetched(), Forge: host{remote: app.remote()}}, a, filepath.Join(t.TempDir(), "c"), config.SubmodulesAll)
 		if err == nil || len(err.Error()) > 480 || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, want %q", c.modules, err, c.want)
 		}
@@ -292,7 +293,7 @@ func TestSubmodulesInOneAnother(t *testing.T) {
 	for i := range 12 {
 		tip = r.with(files{"f": fmt.Sprint(i + 1), ".gitmodules": gitmodule("s", "s", "./../self.git")}, map[string]queue.CommitID{"s": tip})
 	}
-	_, err := checkedOut(t, mirror.Checkouts{Mirror: r.fetched(), Forge: host{remote: r.remote()}}, tip, filepath.Join(t.TempDir(), "c"), queue.SubmodulesAll)
+	_, err := checkedOut(t, mirror.Checkouts{Mirror: r.fetched(), Forge: host{remote: r.remote()}}, tip, filepath.Join(t.TempDir(), "c"), config.SubmodulesAll)
 	if err == nil || !strings.Contains(err.Error(), "at most 8 are followed") {
 		t.Error(err)
 	}
@@ -329,17 +330,17 @@ func TestSubmoduleCredentials(t *testing.T) {
 	a := app.with(files{".gitmodules": gitmodule("m", "m", "../mine.git") +
 		gitmodule("t", "t", server.URL+"/them/lib.git")}, map[string]queue.CommitID{"m": c1, "t": c3})
 	c := mirror.Checkouts{Mirror: app.fetched(), Forge: host{remote: own}}
-	got, err := checkedOut(t, c, a, filepath.Join(t.TempDir(), "c"), queue.SubmodulesTop)
+	got, err := checkedOut(t, c, a, filepath.Join(t.TempDir(), "c"), config.SubmodulesTop)
 	wantFiles(t, got, err, "m/m=1 t/t=1")
 
 	b := app.with(files{".gitmodules": gitmodule("o", "o", "../open.git"), "m": "-", "t": "-"}, map[string]queue.CommitID{"o": c2})
 	app.fetch(c.Mirror, "main")
-	got, err = checkedOut(t, c, b, filepath.Join(t.TempDir(), "c"), queue.SubmodulesTop)
+	got, err = checkedOut(t, c, b, filepath.Join(t.TempDir(), "c"), config.SubmodulesTop)
 	wantFiles(t, got, err, "o/o=1") // the token did not serve, and none was needed
 
 	closed := app.with(files{".gitmodules": gitmodule("o", "o", "../closed.git")}, nil)
 	app.fetch(c.Mirror, "main")
-	_, err = checkedOut(t, c, closed, filepath.Join(t.TempDir(), "c"), queue.SubmodulesTop)
+	_, err = checkedOut(t, c, closed, filepath.Join(t.TempDir(), "c"), config.SubmodulesTop)
 	if err == nil || !strings.Contains(err.Error(), `submodule "o"`) || !strings.Contains(err.Error(), "let everybody read it") || strings.Contains(err.Error(), "ours") {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // watch says which keys main has, as it is now, of what failed with changes. Nothing
@@ -33,8 +34,8 @@ func (f *forest) keyOf(a queue.Aim) (queue.Key, bool) {
 		if s.Name != a.Step {
 			continue
 		}
-		if s.Scope == queue.ScopeRepository || f.w.Opaque {
-			return queue.Key{Step: s.Digest(), Target: queue.TargetTree, Hash: whole}, true
+		if s.Scope == config.ScopeRepository || f.w.Opaque {
+			return queue.Key{Step: s.Digest(), Target: config.TargetTree, Hash: whole}, true
 		}
 		if n, has := f.number[a.Target]; has {
 			return queue.Key{Step: s.Digest(), Target: a.Target, Hash: queue.Digest(fmt.Sprintf("%016x", f.main[n]))}, true
@@ -52,7 +53,7 @@ func (d *driver) startOnMain(b *queue.Build) {
 	took := 0.0
 	var like []int
 	for _, j := range b.Jobs {
-		if j.Step.Scope == queue.ScopeRepository {
+		if j.Step.Scope == config.ScopeRepository {
 			r.whole = true
 			took += d.w.TreeStepMin
 			continue

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -47,11 +49,11 @@ type spot struct {
 	stack []int // changes above them
 }
 
-func newForest(w *World, steps []queue.Step) *forest {
+func newForest(w *World, steps []config.Step) *forest {
 	f := &forest{w: w, steps: queue.NewStepSet(steps), number: map[string]int{}, truth: NewState(w), tip: "m0",
 		main: make([]uint64, len(w.Targets)), at: map[queue.CommitID]*spot{}, change: map[queue.CommitID]int{}}
 	for _, s := range steps {
-		if s.Scope == queue.ScopeRepository {
+		if s.Scope == config.ScopeRepository {
 			f.whole = s.Digest()
 		} else {
 			f.unit = s.Digest()
@@ -91,8 +93,8 @@ func (f *forest) spot(id queue.CommitID) *spot {
 }
 
 // observe reads main.
-func (f *forest) observe(key string, t queue.Observe, config *queue.Config) queue.Body {
-	out := queue.Observed{Action: key, Tip: f.tip, From: t.From, Config: config}
+func (f *forest) observe(key string, t queue.Observe, cfg *config.Config) queue.Body {
+	out := queue.Observed{Action: key, Tip: f.tip, From: t.From, Config: cfg}
 	from := len(f.line) - 1
 	for from >= 0 && f.line[from].commit != t.From {
 		from--
@@ -146,7 +148,7 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 				ids = append(ids, p.Change)
 			}
 		}
-		id := queue.CommitID(queue.DigestOf(string(parent), string(queue.LinkOf("", ids...)))[:16])
+		id := queue.CommitID(digest.Of(string(parent), string(queue.LinkOf("", ids...)))[:16])
 		l := queue.Link{ID: queue.LinkOf(parent, ids...), Parent: parent, With: ids[:len(ids)-1], Change: ids[len(ids)-1], Outcome: queue.Merged,
 			Commit: id, Tree: queue.TreeID("t" + id), Steps: f.steps.ID}
 		var targets []int
@@ -165,10 +167,10 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 		}
 		whole := queue.Digest(fmt.Sprintf("%016x", f.content(at.root, stack)))
 		if f.w.Opaque {
-			l.Keys = []queue.Key{{Step: f.unit, Target: queue.TargetTree, Hash: whole}}
+			l.Keys = []queue.Key{{Step: f.unit, Target: config.TargetTree, Hash: whole}}
 		}
 		if f.whole != "" {
-			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: queue.TargetTree, Hash: whole})
+			l.Keys = append(l.Keys, queue.Key{Step: f.whole, Target: config.TargetTree, Hash: whole})
 		}
 		i += len(ids) - 1
 		if f.at[id] == nil {
@@ -299,7 +301,7 @@ func (m *model) Cold() bool { return false }
 // where nothing is set. In a world without flakes nothing is run again: the
 // strategies that ours is compared with do not, and there it could only cost. What is wrong with them it
 // says on one line, without the places in a file that nobody has written.
-func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
+func rulesOf(w *World, set map[string]string) (config.Rules, error) {
 	all := map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": "0"}
 	if w.Flaky > 0 {
 		all["retries"] = "2"
@@ -309,21 +311,21 @@ func rulesOf(w *World, set map[string]string) (queue.Rules, error) {
 	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n")
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if strings.ContainsAny(k+all[k], "\r\n") {
-			return queue.Rules{}, fmt.Errorf("setting %q: %q has more than one line", k, all[k])
+			return config.Rules{}, fmt.Errorf("setting %q: %q has more than one line", k, all[k])
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", k, all[k])
 	}
-	c, err := queue.ParseConfig("settings", []byte(b.String()))
-	var wrong queue.ConfigErrors
+	c, err := config.Parse("settings", []byte(b.String()))
+	var wrong config.Errors
 	if errors.As(err, &wrong) {
 		var texts []string
 		for _, x := range wrong {
 			texts = append(texts, x.Message)
 		}
-		return queue.Rules{}, errors.New(strings.Join(texts, "; "))
+		return config.Rules{}, errors.New(strings.Join(texts, "; "))
 	}
 	if err != nil {
-		return queue.Rules{}, err
+		return config.Rules{}, err
 	}
 	return c.Queue, nil
 }

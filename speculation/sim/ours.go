@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -50,8 +51,8 @@ type driver struct {
 	out   *Outcome
 	core  *speculation.Core
 	tree  *forest
-	rules queue.Rules
-	steps []queue.Step
+	rules config.Rules
+	steps []config.Step
 	unit  queue.Digest // digest of the step on targets
 
 	now    queue.Instant
@@ -95,16 +96,16 @@ func clock(at queue.Instant) float64 { return float64(at-epoch) / 60000 }
 
 func span(minutes float64) time.Duration { return time.Duration(minutes * float64(time.Minute)) }
 
-func newDriver(w *World, o Options, rules queue.Rules) *driver {
+func newDriver(w *World, o Options, rules config.Rules) *driver {
 	d := &driver{w: w, o: o, out: &Outcome{}, rules: rules, now: epoch, runs: map[queue.BuildID]*run{},
 		ids: map[queue.ChangeID]int{}, passed: map[queue.Digest]queue.Entry{}, tries: make([]int, len(w.Changes)), onMain: make([]int, len(w.Changes))}
-	d.steps = []queue.Step{{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: 24 * time.Hour}}
+	d.steps = []config.Step{{Name: "unit", Run: "test {targets}", Scope: config.ScopeTargets, Report: config.ReportGoTestJSON, Timeout: 24 * time.Hour}}
 	if w.Opaque {
-		d.steps[0].Report = queue.ReportExitCode
+		d.steps[0].Report = config.ReportExitCode
 	}
 	d.unit = d.steps[0].Digest()
 	if w.TreeStepMin > 0 {
-		d.steps = append(d.steps, queue.Step{Name: "tree", Run: "test all", Scope: queue.ScopeRepository, Report: queue.ReportExitCode, Timeout: 24 * time.Hour})
+		d.steps = append(d.steps, config.Step{Name: "tree", Run: "test all", Scope: config.ScopeRepository, Report: config.ReportExitCode, Timeout: 24 * time.Hour})
 	}
 	d.last = instant(60 * 24 * 365)
 	if n := len(w.Changes); n > 0 {
@@ -195,8 +196,8 @@ func (d *driver) decided(n queue.Note) {
 func (d *driver) carryOut(a *queue.Action) {
 	switch t := a.Task.(type) {
 	case queue.Observe:
-		d.tell(d.tree.observe(a.Key, t, &queue.Config{Version: 1, Steps: d.steps, Queue: d.rules,
-			Permissions: queue.Permissions{Land: "write", Queue: "maintain"}}))
+		d.tell(d.tree.observe(a.Key, t, &config.Config{Version: 1, Steps: d.steps, Queue: d.rules,
+			Permissions: config.Permissions{Land: "write", Queue: "maintain"}}))
 	case queue.Survey:
 		d.tell(queue.Surveyed{Action: a.Key, Commit: t.Commit, Steps: queue.NewStepSet(d.steps)})
 	case queue.Watch:
@@ -206,7 +207,7 @@ func (d *driver) carryOut(a *queue.Action) {
 			ConfigAt: d.core.State().Main.ConfigAt})
 	case queue.Analyze:
 		d.ids[t.Change] = t.Pick.Number - 1
-		f := queue.Footprint{Main: t.Main, Analyzer: "world", All: d.w.Opaque, Write: []string{queue.TargetTree}}
+		f := queue.Footprint{Main: t.Main, Analyzer: "world", All: d.w.Opaque, Write: []string{config.TargetTree}}
 		if !d.w.Opaque {
 			f.Write = d.tree.names(d.w.Changes[t.Pick.Number-1].Targets)
 		}
@@ -266,7 +267,7 @@ func (d *driver) start(id queue.BuildID) {
 	}
 	took := 0.0
 	for _, j := range b.Jobs {
-		if j.Step.Scope == queue.ScopeRepository {
+		if j.Step.Scope == config.ScopeRepository {
 			r.whole = true
 			took += d.w.TreeStepMin
 			continue
@@ -317,7 +318,7 @@ func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 	outcome := queue.JobPassed
 	for _, j := range b.Jobs {
 		done := queue.JobDone{Build: r.id, Step: j.Step.Digest(), Outcome: queue.JobPassed, Machine: "worker"}
-		if j.Step.Scope == queue.ScopeRepository {
+		if j.Step.Scope == config.ScopeRepository {
 			if how == queue.JobStopped {
 				continue
 			}

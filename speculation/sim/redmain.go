@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -86,7 +88,7 @@ type redRun struct {
 type redMain struct {
 	r       *rand.Rand
 	core    *speculation.Core
-	step    queue.Step
+	step    config.Step
 	needs   [redTargets]int // each target is made of another one's content, too; itself: of none
 	took    [redTargets]float64
 	commits map[queue.CommitID]*redCommit
@@ -105,9 +107,9 @@ type redMain struct {
 
 func newRedMain(r *rand.Rand) *redMain {
 	d := &redMain{r: r, now: epoch, commits: map[queue.CommitID]*redCommit{}, passed: map[queue.Digest]queue.Entry{}}
-	d.step = queue.Step{Name: "unit", Run: "test {targets}", Scope: queue.ScopeTargets, Report: queue.ReportGoTestJSON, Timeout: span(24 * 60)}
+	d.step = config.Step{Name: "unit", Run: "test {targets}", Scope: config.ScopeTargets, Report: config.ReportGoTestJSON, Timeout: span(24 * 60)}
 	if r.IntN(3) == 0 {
-		d.step.Report = queue.ReportExitCode
+		d.step.Report = config.ReportExitCode
 	}
 	for t := range redTargets {
 		d.needs[t], d.took[t] = t, 2+8*r.Float64()
@@ -136,7 +138,7 @@ func (d *redMain) commit(targets []int) *redCommit {
 }
 
 func (d *redMain) put(c *redCommit) {
-	c.id = queue.CommitID(queue.DigestOf("red1", string(c.parent), fmt.Sprint(c.number), fmt.Sprint(c.content))[:16])
+	c.id = queue.CommitID(digest.Of("red1", string(c.parent), fmt.Sprint(c.number), fmt.Sprint(c.content))[:16])
 	d.commits[c.id] = c
 }
 
@@ -176,7 +178,7 @@ func (d *redMain) key(c *redCommit, t int) queue.Key {
 	if n := d.needs[t]; n != t {
 		fields = append(fields, fmt.Sprint(c.content[n]))
 	}
-	return queue.Key{Step: d.step.Digest(), Target: targetName(t), Hash: queue.DigestOf(fields...)}
+	return queue.Key{Step: d.step.Digest(), Target: targetName(t), Hash: digest.Of(fields...)}
 }
 
 // keys returns those that a commit has and another has not; nil: all.
@@ -189,7 +191,7 @@ func (d *redMain) keys(c, than *redCommit) (out []queue.Key) {
 	return out
 }
 
-func (d *redMain) steps() queue.StepSet { return queue.NewStepSet([]queue.Step{d.step}) }
+func (d *redMain) steps() queue.StepSet { return queue.NewStepSet([]config.Step{d.step}) }
 
 // red is the truth.
 func (d *redMain) red(c *redCommit, t int) bool {
@@ -318,8 +320,8 @@ func (d *redMain) carryOut(a *queue.Action) {
 
 func (d *redMain) observe(key string, t queue.Observe) queue.Body {
 	tip := d.line[len(d.line)-1]
-	out := queue.Observed{Action: key, Tip: tip.id, From: t.From, Config: &queue.Config{Version: 1, Steps: d.steps().Steps,
-		Queue: queue.Rules{Retries: 1, InfraRetries: 3, BuildsPerChange: 20, Threshold: 0.3, RedMain: queue.RedMain{Revert: queue.RevertPrepare}}}}
+	out := queue.Observed{Action: key, Tip: tip.id, From: t.From, Config: &config.Config{Version: 1, Steps: d.steps().Steps,
+		Queue: config.Rules{Retries: 1, InfraRetries: 3, BuildsPerChange: 20, Threshold: 0.3, RedMain: config.RedMain{Revert: config.RevertPrepare}}}}
 	for i := len(d.line) - 1; i >= 0 && d.line[i].id != t.From; i-- {
 		out.Line = append(out.Line, queue.LineCommit{Commit: d.line[i].id})
 	}
@@ -416,7 +418,7 @@ func (d *redMain) finish(id queue.BuildID) {
 				done.Passed = append(done.Passed, k.Target)
 			}
 		}
-		if d.step.Report == queue.ReportExitCode {
+		if d.step.Report == config.ReportExitCode {
 			done.Passed, done.Failed = nil, nil
 		}
 		d.tell(done)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // ErrUnknownSetting is wrapped by the error of CheckSettings for a name that no
@@ -106,7 +106,7 @@ func speculateSettings() []string { return []string{"boost", "epoch", "learn", "
 // settings are the keys of the configuration's queue section.
 func (ours) settings() []string {
 	var out []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[queue.Rules]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Rules]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		out = append(out, name)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -167,7 +168,7 @@ func (h *hub) until(t *testing.T, what string, ok func() bool) {
 
 func order(id string) queue.Build {
 	return queue.Build{ID: queue.BuildID(id), Commit: queue.CommitID("commit-" + id), At: queue.At(time.Now()), Jobs: []queue.Job{{
-		Step: queue.Step{Name: "unit", Checks: []queue.Check{{Name: "test"}}, Appear: time.Minute, Timeout: time.Minute}, Keys: []queue.Key{{Target: "./a"}}}}}
+		Step: config.Step{Name: "unit", Checks: []config.Check{{Name: "test"}}, Appear: time.Minute, Timeout: time.Minute}, Keys: []queue.Key{{Target: "./a"}}}}}
 }
 
 func mustRun(t *testing.T, c *Controller, b queue.Build, action string) {
@@ -251,13 +252,13 @@ func TestCommitThatSkips(t *testing.T) {
 		unread  error
 		want    bool
 	}{
-		"says so":           {message: "x\n\n[ci skip]\n", app: queue.AppActions, want: true},
-		"does not":          {message: "ci skip\n", app: queue.AppActions},
-		"in other letters":  {message: "[CI Skip]\n", app: queue.AppActions},
-		"a trailer":         {message: "x\n\nskip-checks: true\n", app: queue.AppActions},
+		"says so":           {message: "x\n\n[ci skip]\n", app: config.AppActions, want: true},
+		"does not":          {message: "ci skip\n", app: config.AppActions},
+		"in other letters":  {message: "[CI Skip]\n", app: config.AppActions},
+		"a trailer":         {message: "x\n\nskip-checks: true\n", app: config.AppActions},
 		"of anybody":        {message: "[skip ci]\n"},
 		"of another App":    {message: "[skip ci]\n", app: "circle"},
-		"it cannot be read": {app: queue.AppActions, unread: errors.New("gone")},
+		"it cannot be read": {app: config.AppActions, unread: errors.New("gone")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub()
@@ -393,7 +394,7 @@ func (h *hub) still(now func() time.Time) *Controller {
 func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	h := newHub()
 	c := h.still(func() time.Time { return start.Add(time.Minute) })
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
 	c.builds[e.build.ID] = e
 	failed, late := check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIFailed, "failure")
 	h.results = []forge.CIResult{failed, late}
@@ -421,7 +422,7 @@ func TestRunAgainBesideAPassOfOneName(t *testing.T) {
 		for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
 			h := newHub()
 			c := h.still(func() time.Time { return start.Add(time.Minute) })
-			e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
+			e := built(config.Step{Checks: []config.Check{{Name: "test"}}, Rerun: 1})
 			c.builds[e.build.ID] = e
 			passed := check(2, "Test", forge.CIPassed, "success")
 			passed.Suite = suite
@@ -449,7 +450,7 @@ func TestRunAgainOnceAcrossARestart(t *testing.T) {
 	for state, want := range map[forge.CIState]queue.JobOutcome{forge.CIPassed: queue.JobPassed, forge.CIFailed: queue.JobFailed} {
 		h := newHub()
 		c := h.still(func() time.Time { return start.Add(time.Minute) })
-		e := built(queue.Step{Checks: []queue.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
+		e := built(config.Step{Checks: []config.Check{{Name: "test"}, {Name: "lint"}}, Rerun: 1})
 		c.builds[e.build.ID] = e
 		h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIPassed, "success"),
 			check(9, "test", state, string(state))}
@@ -473,7 +474,7 @@ func TestChecksThatMayNotBeRead(t *testing.T) {
 	h := newHub()
 	now := start.Add(time.Minute)
 	c := h.still(func() time.Time { return now })
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}})
 	c.builds[e.build.ID] = e
 	h.deaf = fmt.Errorf("%w: checks=read is missing", forge.ErrForbidden)
 	if c.see(t.Context(), e); e.done != nil {
@@ -491,8 +492,8 @@ func TestLookWhileARunIsWaitedFor(t *testing.T) {
 	h := newHub()
 	now := start.Add(time.Minute)
 	c := h.still(func() time.Time { return now })
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
-	e.jobs = append(e.jobs, built(queue.Step{Checks: []queue.Check{{Name: "lint"}}}).jobs...)
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}, Rerun: 1})
+	e.jobs = append(e.jobs, built(config.Step{Checks: []config.Check{{Name: "lint"}}}).jobs...)
 	c.builds[e.build.ID] = e
 	h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1}}
 	c.News(forge.CINews{Results: []forge.CIResult{check(1, "test", forge.CIFailed, "failure")}, Look: []string{e.branch}})

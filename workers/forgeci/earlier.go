@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // lookEarlier decides jobs by what the CI has reported on the head of the change
@@ -54,7 +55,7 @@ func (e *entry) from(skew time.Duration) time.Time {
 // passedEarlier returns the results by which a step has passed on a commit, or
 // nil: each of its checks has them, and all of them are passes of ended runs that
 // a push has started, and that began after a moment.
-func passedEarlier(s queue.Step, list []forge.CIResult, runs []forge.CIRun, from time.Time) (out []forge.CIResult) {
+func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun, from time.Time) (out []forge.CIResult) {
 	if !s.CountsEarlier() {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // entry is a build that waits for its push, runs, or has ended (done is set).
@@ -186,7 +187,7 @@ func (e *entry) belated(r forge.CIResult, skew time.Duration) bool {
 
 // said returns our results of a check that stand; none while some are still to
 // come of what runs again.
-func (e *entry) said(j *job, check queue.Check, skew time.Duration) []forge.CIResult {
+func (e *entry) said(j *job, check config.Check, skew time.Duration) []forge.CIResult {
 	var list []forge.CIResult
 	due := map[int64]int{} // by suite
 	for key, r := range e.results {

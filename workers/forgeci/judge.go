@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -38,7 +39,7 @@ type moment struct {
 // judge finds what the results of a job come to.
 func (e *entry) judge(j *job, at moment) finding {
 	var f finding
-	var missing []queue.Check
+	var missing []config.Check
 	var waiting, failed, none []forge.CIResult
 	for _, check := range j.Step.Checks {
 		list := e.said(j, check, at.skew)
@@ -144,7 +145,7 @@ func (e *entry) overdue(at moment) bool {
 }
 
 // absent says for people which checks did not appear, where, and what to look at.
-func (e *entry) absent(j *job, missing []queue.Check, at moment) string {
+func (e *entry) absent(j *job, missing []config.Check, at moment) string {
 	names := make([]string, len(missing))
 	for i, c := range missing {
 		if names[i] = "`" + c.Name + "`"; c.App != "" {
@@ -164,7 +165,7 @@ func (e *entry) absent(j *job, missing []queue.Check, at moment) string {
 	var seen []string
 	for _, r := range e.results {
 		name := r.Name
-		if slices.ContainsFunc(missing, func(c queue.Check) bool { return c.App != "" && strings.EqualFold(c.Name, r.Name) }) {
+		if slices.ContainsFunc(missing, func(c config.Check) bool { return c.App != "" && strings.EqualFold(c.Name, r.Name) }) {
 			name += " of " + cmp.Or(r.App, "a commit status") // not whom the step waits for
 		}
 		if e.ours(r, at.skew) && !slices.Contains(seen, name) {
@@ -261,7 +262,7 @@ func (e *entry) failedBefore(j *job, f finding) bool {
 		if !r.Bound || r.State != forge.CIFailed && r.State != forge.CITimeout {
 			continue
 		}
-		of := func(check queue.Check) bool { return check.Is(r.Name, r.App) }
+		of := func(check config.Check) bool { return check.Is(r.Name, r.App) }
 		stands := func(o forge.CIResult) bool { return o.Suite == r.Suite && strings.EqualFold(o.Name, r.Name) }
 		if slices.ContainsFunc(j.Step.Checks, of) && slices.ContainsFunc(f.list, stands) {
 			return true

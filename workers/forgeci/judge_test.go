@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 var start = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
@@ -15,7 +16,7 @@ var start = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 const commit = queue.CommitID("c0ffee")
 
 // built is a build of one step, pushed a second after it was asked for.
-func built(s queue.Step) *entry {
+func built(s config.Step) *entry {
 	s.Name, s.Timeout = "unit", time.Hour
 	if s.Appear == 0 {
 		s.Appear = 10 * time.Minute
@@ -64,14 +65,14 @@ func TestJudge(t *testing.T) {
 	second := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 2, Began: start.Add(3 * time.Second), Done: true}
 	first := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1}
 	pull := forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: passed.Branch, Attempt: 1, Pull: true}
-	both := []queue.Check{{Name: "test"}, {Name: "lint"}}
-	ofActions := []queue.Check{{Name: "test", App: queue.AppActions}}
+	both := []config.Check{{Name: "test"}, {Name: "lint"}}
+	ofActions := []config.Check{{Name: "test", App: config.AppActions}}
 	otherSuite := other(by(failed, "evil"), func(r *forge.CIResult) {
 		r.ID, r.Suite, r.Bound, r.Branch, r.At = 77, 9, false, "", start.Add(time.Minute)
 	})
 	for _, c := range []struct {
 		name   string
-		checks []queue.Check
+		checks []config.Check
 		have   []forge.CIResult
 		run    forge.CIRun
 		skips  string
@@ -117,7 +118,7 @@ func TestJudge(t *testing.T) {
 		{name: "the App fails, another passes", checks: ofActions, have: []forge.CIResult{by(failed, "github-actions"), by(app(time.Minute, forge.CIPassed), "evil")}, want: queue.JobFailed},
 		{name: "a status under the name passes", checks: ofActions, have: []forge.CIResult{status(9, time.Minute, forge.CIPassed)}},
 		{name: "a status under the name fails", checks: ofActions, have: []forge.CIResult{by(passed, "github-actions"), status(9, time.Minute, forge.CIFailed)}, want: queue.JobPassed},
-		{name: "of two Apps", checks: []queue.Check{{Name: "test", App: "a"}, {Name: "test", App: "b"}}, have: []forge.CIResult{by(app(time.Minute, forge.CIPassed), "a")}},
+		{name: "of two Apps", checks: []config.Check{{Name: "test", App: "a"}, {Name: "test", App: "b"}}, have: []forge.CIResult{by(app(time.Minute, forge.CIPassed), "a")}},
 		{name: "only others, absent", checks: ofActions, have: []forge.CIResult{by(app(time.Minute, forge.CIPassed), "evil"), status(9, time.Minute, forge.CIPassed)},
 			at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "the check `test` of the App github-actions did not appear on submitqueue/main/00112233445566aa within 10 minutes; " +
 				"the workflow needs `on: push: branches: ['submitqueue/**']`; there were: TEST of a commit status, test of evil"},
@@ -137,7 +138,7 @@ func TestJudge(t *testing.T) {
 		{name: "absent, to be looked for", at: 10 * time.Minute},
 		{name: "absent", at: 10 * time.Minute, looked: true, want: queue.JobInfra,
 			says: "the check `test` did not appear on submitqueue/main/00112233445566aa within 10 minutes; the workflow needs `on: push: branches: ['submitqueue/**']`"},
-		{name: "others are there", checks: []queue.Check{{Name: "tests"}}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
+		{name: "others are there", checks: []config.Check{{Name: "tests"}}, have: []forge.CIResult{passed}, at: 10 * time.Minute, looked: true, want: queue.JobInfra, says: "there were: test"},
 		{name: "absent while the run goes on, whose jobs come one after the other", run: first, at: time.Hour, looked: true},
 		{name: "absent while another check runs", have: []forge.CIResult{lint(forge.CIRunning, "in_progress")}, at: time.Hour, looked: true},
 		{name: "absent though the run goes on for ever", run: first, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "did not appear"},
@@ -147,10 +148,10 @@ func TestJudge(t *testing.T) {
 		{name: "queued too long", have: []forge.CIResult{queued}, at: 70 * time.Minute, looked: true, want: queue.JobInfra, says: "waiting for a machine"},
 	} {
 		if c.checks == nil {
-			c.checks = []queue.Check{{Name: "test"}}
+			c.checks = []config.Check{{Name: "test"}}
 		}
 		for range 5 { // in any order
-			e := built(queue.Step{Checks: c.checks})
+			e := built(config.Step{Checks: c.checks})
 			e.skips = c.skips
 			e.foldRun(c.run)
 			rand.Shuffle(len(c.have), func(i, j int) { c.have[i], c.have[j] = c.have[j], c.have[i] })
@@ -179,7 +180,7 @@ func TestJudge(t *testing.T) {
 
 // A failed job waits for its run to end before it is run again, but not for ever.
 func TestRunningAgainHasALimit(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}, Rerun: 1})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}, Rerun: 1})
 	e.fold(check(1, "test", forge.CIFailed, "failure"))
 	limit := 10*time.Minute + time.Hour
 	if f := e.judge(e.jobs[0], after(limit-time.Second)); !f.again || !f.due.Equal(after(limit).now) {
@@ -193,7 +194,7 @@ func TestRunningAgainHasALimit(t *testing.T) {
 // A run that ends long after the push has started a job just before, perhaps:
 // the forge is asked once more.
 func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}})
 	at := after(20 * time.Minute)
 	e.polled, e.heard = at.now.Add(-time.Second), at.now
 	if f := e.judge(e.jobs[0], at); !f.look || f.outcome != "" {
@@ -231,23 +232,23 @@ func TestPassedEarlier(t *testing.T) {
 		"another's too":       {[]forge.CIResult{passed, forge.CIResult{ID: 8, Name: "test", App: "evil", Suite: 1, Bound: false, State: forge.CIPassed}}, run, false},
 		"a status too":        {[]forge.CIResult{passed, status}, run, false},
 	} {
-		got := passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}, Earlier: queue.EarlierCount}, c.list, []forge.CIRun{c.run}, time.Time{})
+		got := passedEarlier(config.Step{Checks: []config.Check{{Name: "test"}}, Earlier: config.EarlierCount}, c.list, []forge.CIRun{c.run}, time.Time{})
 		if (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	actions := queue.Step{Checks: []queue.Check{{Name: "test", App: queue.AppActions}}, Earlier: queue.EarlierCount}
+	actions := config.Step{Checks: []config.Check{{Name: "test", App: config.AppActions}}, Earlier: config.EarlierCount}
 	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, time.Time{}) != nil {
 		t.Error("a pass of nobody counts for one of an App")
 	}
-	passed.App = queue.AppActions
+	passed.App = config.AppActions
 	if passedEarlier(actions, []forge.CIResult{passed, status}, []forge.CIRun{run}, time.Time{}) == nil {
 		t.Error("a status hides the pass of the App that is named")
 	}
 	if passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, passed.At) != nil || passedEarlier(actions, []forge.CIResult{passed}, []forge.CIRun{run}, passed.At.Add(-1)) == nil {
 		t.Error("it does not matter when it began")
 	}
-	if passedEarlier(queue.Step{Checks: []queue.Check{{Name: "test"}}}, []forge.CIResult{passed}, []forge.CIRun{run}, time.Time{}) != nil {
+	if passedEarlier(config.Step{Checks: []config.Check{{Name: "test"}}}, []forge.CIResult{passed}, []forge.CIRun{run}, time.Time{}) != nil {
 		t.Error("it counts where nobody asked for it")
 	}
 }
@@ -255,7 +256,7 @@ func TestPassedEarlier(t *testing.T) {
 // The forge's clock counts, not ours.
 func TestJudgeByTheClockOfTheForge(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
-		e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+		e := built(config.Step{Checks: []config.Check{{Name: "test"}}})
 		e.fold(forge.CIResult{ID: 1, Status: true, Name: "test", Commit: commit, State: forge.CIFailed, At: start.Add(skew - 10*time.Second)})
 		at := after(0)
 		at.skew, e.sure = skew, at.now
@@ -295,7 +296,7 @@ func TestClockOfASlowForge(t *testing.T) {
 }
 
 func TestRefIsKeptWhileSomethingRuns(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}})
 	if e.told(0) {
 		t.Error("told of nothing")
 	}
@@ -362,7 +363,7 @@ func TestCheckPrefix(t *testing.T) {
 
 // A result says when it was run by our clock, whatever the forge's says.
 func TestResultsSayWhenTheyRan(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test"}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test"}}})
 	first, last := check(1, "test", forge.CIFailed, "failure"), check(2, "test", forge.CIFailed, "failure")
 	skew := 3 * time.Hour
 	first.At, first.Ended = start.Add(skew+time.Minute), start.Add(skew+2*time.Minute)

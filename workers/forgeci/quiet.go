@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // judgeEnded is about checks that have all ended, and none has failed. It is too
@@ -53,7 +54,7 @@ func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
 // checks.
 func (j *job) byRuns() bool {
 	for _, c := range j.Step.Checks {
-		if c.App == "" || c.App == queue.AppActions {
+		if c.App == "" || c.App == config.AppActions {
 			return true
 		}
 	}

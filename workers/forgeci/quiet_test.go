@@ -11,16 +11,17 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Two workflows have a job "test"; that of the second one needs another job first.
 func TestTwoWorkflowsOneName(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test", App: queue.AppActions}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test", App: config.AppActions}}})
 	e.foldRun(forge.CIRun{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true, Push: true})
 	e.foldRun(forge.CIRun{ID: 2, Suite: 2, Commit: commit, Branch: e.branch, Attempt: 1, Push: true, Name: "nightly"})
 	first, setup, late := check(1, "test", forge.CIPassed, "success"), check(2, "setup", forge.CIRunning, "in_progress"), check(9, "test", forge.CIFailed, "failure")
 	for _, r := range []*forge.CIResult{&first, &setup, &late} {
-		r.App = queue.AppActions
+		r.App = config.AppActions
 	}
 	setup.Suite, late.Suite = 2, 2
 	e.fold(first)
@@ -43,7 +44,7 @@ func TestTwoWorkflowsOneName(t *testing.T) {
 
 // A pass of an App's check does not wait for workflows, which cannot bring one.
 func TestChecksOfAppsDoNotWaitForWorkflows(t *testing.T) {
-	e := built(queue.Step{Checks: []queue.Check{{Name: "test", App: "circleci"}}})
+	e := built(config.Step{Checks: []config.Check{{Name: "test", App: "circleci"}}})
 	e.foldRun(forge.CIRun{ID: 2, Suite: 2, Commit: commit, Branch: e.branch, Attempt: 1, Push: true})
 	e.fold(forge.CIResult{ID: 9, Name: "test", App: "circleci", Commit: commit, Suite: 7, State: forge.CIPassed, At: start.Add(time.Second)})
 	if f := e.judge(e.jobs[0], after(time.Minute)); f.outcome != queue.JobPassed {
@@ -79,9 +80,9 @@ func TestPassIsTheWholeTruth(t *testing.T) {
 		now := start.Add(2 * time.Second)
 		c := h.still(func() time.Time { return now })
 		c.o.Grace = 5 * time.Second
-		step := queue.Step{Checks: []queue.Check{{Name: "test"}}}
+		step := config.Step{Checks: []config.Check{{Name: "test"}}}
 		if rapid.Bool().Draw(rt, "two checks") {
-			step.Checks = append(step.Checks, queue.Check{Name: "lint"})
+			step.Checks = append(step.Checks, config.Check{Name: "lint"})
 		}
 		e := built(step)
 		c.builds[e.build.ID] = e
@@ -173,7 +174,7 @@ func drawWorkflows(rt *rapid.T, e *entry) (flows []*workflow) {
 }
 
 // truthOf is what a step comes to when all has ended.
-func truthOf(s queue.Step, flows []*workflow) queue.JobOutcome {
+func truthOf(s config.Step, flows []*workflow) queue.JobOutcome {
 	out := queue.JobPassed
 	for _, check := range s.Checks {
 		there := false

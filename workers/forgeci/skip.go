@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // lookForSkips reads the messages of commits that are about to be pushed. One that
@@ -22,7 +23,7 @@ func (c *Controller) lookForSkips(ctx context.Context, batch []*entry) {
 			c.o.Log.Info("the message of a commit could not be read", "build", e.build.ID, "error", err)
 			continue
 		}
-		marker, sure := queue.Skips(message)
+		marker, sure := config.Skips(message)
 		c.mu.Lock()
 		e.skips = marker
 		if sure && e.done == nil {
@@ -51,7 +52,7 @@ func (c *Controller) skip(e *entry) {
 // byActions names a check of the job that only GitHub Actions can report, or nothing.
 func (j *job) byActions() string {
 	for _, check := range j.Step.Checks {
-		if check.App == queue.AppActions {
+		if check.App == config.AppActions {
 			return check.Name
 		}
 	}

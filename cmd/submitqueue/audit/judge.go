@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Finding is a file that a target's step has read and that is in no hash of the
@@ -27,10 +28,10 @@ type Finding struct {
 func (f *Finding) Why() string {
 	switch {
 	case f.Ignored != "" && f.Line > 0:
-		return fmt.Sprintf("ignored by %q (%s:%d)", f.Ignored, queue.ConfigPath, f.Line)
+		return fmt.Sprintf("ignored by %q (%s:%d)", f.Ignored, config.Path, f.Line)
 	case f.Ignored != "":
 		return fmt.Sprintf("ignored by %q", f.Ignored)
-	case len(f.Holders) == 1 && f.Holders[0] == queue.TargetUnowned:
+	case len(f.Holders) == 1 && f.Holders[0] == config.TargetUnowned:
 		return "claimed by no target: in that of unowned files alone"
 	}
 	const most = 2
@@ -65,7 +66,7 @@ type Judged struct {
 // Tree is a commit as the judge sees it.
 type Tree struct {
 	*conflict.Description
-	Settings queue.Analysis
+	Settings config.Analysis
 	Config   string   // the text of .submitqueue.yml
 	Files    []string // of the commit, sorted
 	// Without returns the snapshot of the tree without some of its files.

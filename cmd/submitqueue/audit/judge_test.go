@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/conflict/paths"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // manifest is an analyzer that reads a file for all targets without being
@@ -32,14 +32,14 @@ func (m manifest) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	return g, err
 }
 
-func newTree(t *testing.T, files map[string]string, inputs ...queue.Inputs) *Tree {
+func newTree(t *testing.T, files map[string]string, inputs ...config.Inputs) *Tree {
 	t.Helper()
-	areas := []queue.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}}
+	areas := []config.Area{{Name: "api", Files: []string{"api/**"}}, {Name: "web", Files: []string{"web/**"}, Needs: []string{"api"}}}
 	a, err := paths.New(areas)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := queue.Analysis{Areas: areas, Unowned: queue.UnownedTarget, Ignore: []string{"docs/**", "manifest"}, Inputs: inputs}
+	s := config.Analysis{Areas: areas, Unowned: config.UnownedTarget, Ignore: []string{"docs/**", "manifest"}, Inputs: inputs}
 	d, err := conflict.Describe(t.Context(), manifest{a}, s, conflicttest.New(files))
 	if err != nil || d.Unknown != "" {
 		t.Fatal(err, d.Unknown)
@@ -65,7 +65,7 @@ func read(files ...string) map[string][]string {
 }
 
 func TestJudge(t *testing.T) {
-	tree := newTree(t, shop, queue.Inputs{Targets: []string{"api"}, Files: []string{"docs/b.md"}})
+	tree := newTree(t, shop, config.Inputs{Targets: []string{"api"}, Files: []string{"docs/b.md"}})
 	got, err := Judge(t.Context(), tree, "api", Reads{
 		Content: read("api/code", "web/page", "docs/a.md", "docs/b.md", "manifest", "Makefile", "made"),
 		Listed:  read("api", "web", "made-dir"), Tested: read("web/code", "docs", "nothing", "docs/b.md"), Scanned: read("web/code")})
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Judged{Findings: []Finding{
-		{File: "Makefile", Programs: []string{"cat"}, Holders: []string{queue.TargetUnowned}},
+		{File: "Makefile", Programs: []string{"cat"}, Holders: []string{config.TargetUnowned}},
 		{File: "docs/a.md", Programs: []string{"cat"}, Ignored: "docs/**", Line: 4, Holders: []string{}},
 		{File: "web/page", Programs: []string{"cat"}, Holders: []string{"web"}},
 	}, Partly: []string{"manifest"}, Listed: []string{"web"}, Tested: []string{"web/code"}, Missing: []string{"nothing"}, Scanned: 1, Own: 2}
@@ -106,17 +106,17 @@ func TestPropose(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		judged map[string]*Judged
-		want   []queue.Inputs
+		want   []config.Inputs
 	}{
 		"nothing":            {map[string]*Judged{"a": found("")}, nil},
-		"a file":             {map[string]*Judged{"a": found("", "README.md")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"README.md"}}}},
-		"twice the same":     {map[string]*Judged{"b": found("", "x"), "a": found("", "x")}, []queue.Inputs{{Targets: []string{"a", "b"}, Files: []string{"x"}}}},
-		"two files":          {map[string]*Judged{"a": found("", "d/x.md", "d/y.md")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"d/x.md", "d/y.md"}}}},
-		"of a listed folder": {map[string]*Judged{"a": found("d", "d/x.md", "d/y.md")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"d/*.md"}}}},
-		"of listed folders":  {map[string]*Judged{"a": found(".", "d/x.go", "e/y.go")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"**/*.go"}}}},
-		"below one folder":   {map[string]*Judged{"a": found("", "p/d/x.go", "p/e/x.go", "p/f/x.go", "p/g/x.go")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"p/**/*.go"}}}},
-		"names that are odd": {map[string]*Judged{"[a]": found("", "x*y")}, []queue.Inputs{{Targets: []string{`\[a\]`}, Files: []string{`x\*y`}}}},
-		"without an ending":  {map[string]*Judged{"a": found("d", "d/x", "d/.y")}, []queue.Inputs{{Targets: []string{"a"}, Files: []string{"d/.y", "d/x"}}}},
+		"a file":             {map[string]*Judged{"a": found("", "README.md")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"README.md"}}}},
+		"twice the same":     {map[string]*Judged{"b": found("", "x"), "a": found("", "x")}, []config.Inputs{{Targets: []string{"a", "b"}, Files: []string{"x"}}}},
+		"two files":          {map[string]*Judged{"a": found("", "d/x.md", "d/y.md")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"d/x.md", "d/y.md"}}}},
+		"of a listed folder": {map[string]*Judged{"a": found("d", "d/x.md", "d/y.md")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"d/*.md"}}}},
+		"of listed folders":  {map[string]*Judged{"a": found(".", "d/x.go", "e/y.go")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"**/*.go"}}}},
+		"below one folder":   {map[string]*Judged{"a": found("", "p/d/x.go", "p/e/x.go", "p/f/x.go", "p/g/x.go")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"p/**/*.go"}}}},
+		"names that are odd": {map[string]*Judged{"[a]": found("", "x*y")}, []config.Inputs{{Targets: []string{`\[a\]`}, Files: []string{`x\*y`}}}},
+		"without an ending":  {map[string]*Judged{"a": found("d", "d/x", "d/.y")}, []config.Inputs{{Targets: []string{"a"}, Files: []string{"d/.y", "d/x"}}}},
 	} {
 		if d := cmp.Diff(tt.want, Propose(tt.judged)); d != "" {
 			t.Errorf("%s: %s", name, d)

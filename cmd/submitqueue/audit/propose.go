@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // fewFiles is up to how many files of one kind a proposal names one by one.
@@ -15,7 +15,7 @@ const fewFiles = 3
 // Propose returns the declared inputs that take the findings of each target into
 // its hashes. Where the names in a folder were read as well, or many files of
 // one kind, it names them by a glob, so that the next such file is among them.
-func Propose(judged map[string]*Judged) []queue.Inputs {
+func Propose(judged map[string]*Judged) []config.Inputs {
 	targets := map[string][]string{} // by their files, joined
 	for target, j := range judged {
 		if len(j.Findings) > 0 {
@@ -23,16 +23,16 @@ func Propose(judged map[string]*Judged) []queue.Inputs {
 			targets[key] = append(targets[key], target)
 		}
 	}
-	var out []queue.Inputs
+	var out []config.Inputs
 	for _, key := range slices.Sorted(maps.Keys(targets)) {
 		names := targets[key]
 		slices.Sort(names)
 		for i := range names {
 			names[i] = escaped(names[i])
 		}
-		out = append(out, queue.Inputs{Targets: names, Files: strings.Split(key, "\x00")})
+		out = append(out, config.Inputs{Targets: names, Files: strings.Split(key, "\x00")})
 	}
-	slices.SortFunc(out, func(a, b queue.Inputs) int { return slices.Compare(a.Targets, b.Targets) })
+	slices.SortFunc(out, func(a, b config.Inputs) int { return slices.Compare(a.Targets, b.Targets) })
 	return out
 }
 

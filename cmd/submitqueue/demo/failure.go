@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // maxNamed bounds how many targets or paths a line names.
@@ -27,7 +28,7 @@ func failure(v *queue.Verdict) string {
 	if f.Timeout {
 		text = "step " + f.Step + " ran out of time"
 	}
-	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == queue.TargetTree) {
+	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == config.TargetTree) {
 		text += " on " + some(f.Targets, maxNamed)
 	}
 	if line := Telling(f.Tail); line != "" {

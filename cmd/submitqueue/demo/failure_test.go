@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func TestFailure(t *testing.T) {
@@ -18,7 +19,7 @@ func TestFailure(t *testing.T) {
 		{&queue.Verdict{Commit: "c"}, ""},
 		{&queue.Verdict{Conflicts: []string{"a", "b", "c", "d", "e"}}, "does not merge: a, b, c and 2 more"},
 		{evidence(""), "step test failed"},
-		{evidence("\n \n", queue.TargetTree), "step test failed"},
+		{evidence("\n \n", config.TargetTree), "step test failed"},
 		{&queue.Verdict{Failures: []queue.Evidence{{Step: "soak", Timeout: true, Tail: "still here"}}}, "step soak ran out of time: still here"},
 		{evidence("=== RUN   TestCart\n    cart_test.go:41: total is 0\n--- FAIL: TestCart (0.01s)\nFAIL\n", "./core", "./api"),
 			"step test failed on ./core, ./api: cart_test.go:41: total is 0"},

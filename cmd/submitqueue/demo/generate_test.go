@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func mustGenerate(t *testing.T, size Size) *Plan {
@@ -102,11 +102,11 @@ func TestGenerateKeepsChangesApart(t *testing.T) {
 
 func TestGeneratedConfigurationIsValid(t *testing.T) {
 	p := mustGenerate(t, Size{Seed: 1, Changes: MinChanges})
-	c, err := queue.ParseConfig(queue.ConfigPath, []byte(p.Base[queue.ConfigPath]))
+	c, err := config.Parse(config.Path, []byte(p.Base[config.Path]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Analysis.Analyzer != "go" || len(c.Steps) != 1 || c.Steps[0].Report != queue.ReportGoTestJSON {
+	if c.Analysis.Analyzer != "go" || len(c.Steps) != 1 || c.Steps[0].Report != config.ReportGoTestJSON {
 		t.Errorf("%+v", c)
 	}
 }

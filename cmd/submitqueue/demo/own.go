@@ -13,7 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Own is somebody's own repository.
@@ -55,7 +55,7 @@ func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := ownConfig(ctx, repo, bare, base)
+	cfg, err := ownConfig(ctx, repo, bare, base)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	if p.Changes, err = ownChanges(ctx, bare, base, own.Branches); err != nil {
 		return nil, err
 	}
-	p.Check, err = ownCheck(ctx, bare, base, config)
+	p.Check, err = ownCheck(ctx, bare, base, cfg)
 	return p, err
 }
 
@@ -99,7 +99,7 @@ func ownRoot(ctx context.Context, path string) (string, error) {
 	if any, err := git(ctx, root, "for-each-ref", "--count=1", "refs/heads"); err != nil {
 		return "", err
 	} else if any == "" {
-		return "", fmt.Errorf("--repo %s has no commit yet: commit your files with a %s, and make a branch to land", root, queue.ConfigPath)
+		return "", fmt.Errorf("--repo %s has no commit yet: commit your files with a %s, and make a branch to land", root, config.Path)
 	}
 	return root, nil
 }
@@ -151,26 +151,26 @@ func ownName(repo string) string {
 	return name[:min(len(name), 100)]
 }
 
-func ownConfig(ctx context.Context, repo, bare, base string) (*queue.Config, error) {
-	listed, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", queue.ConfigPath)
+func ownConfig(ctx context.Context, repo, bare, base string) (*config.Config, error) {
+	listed, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", config.Path)
 	if err != nil {
 		return nil, err
 	}
 	if listed == "" {
-		if _, err := os.Stat(filepath.Join(repo, queue.ConfigPath)); err == nil {
-			return nil, fmt.Errorf("branch %s has no %s: there is one in %s, but it is not committed on %s; commit it there", base, queue.ConfigPath, repo, base)
+		if _, err := os.Stat(filepath.Join(repo, config.Path)); err == nil {
+			return nil, fmt.Errorf("branch %s has no %s: there is one in %s, but it is not committed on %s; commit it there", base, config.Path, repo, base)
 		}
-		return nil, fmt.Errorf("branch %s has no %s: commit one that says how to test, such as\n%s", base, queue.ConfigPath, exampleConfig)
+		return nil, fmt.Errorf("branch %s has no %s: commit one that says how to test, such as\n%s", base, config.Path, exampleConfig)
 	}
-	text, err := git(ctx, bare, "show", base+":"+queue.ConfigPath)
+	text, err := git(ctx, bare, "show", base+":"+config.Path)
 	if err != nil {
 		return nil, err
 	}
-	config, err := queue.ParseConfig(queue.ConfigPath, []byte(text+"\n"))
+	cfg, err := config.Parse(config.Path, []byte(text+"\n"))
 	if err != nil {
 		return nil, fmt.Errorf("on branch %s: %w", base, err)
 	}
-	return config, nil
+	return cfg, nil
 }
 
 func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) {
@@ -205,26 +205,26 @@ func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) 
 // ownCheck chooses how the commits of a repository are verified: by its own
 // steps, each for the whole tree. Steps that are told their targets can be told
 // all of them only where those are Go packages; else nothing is verified.
-func ownCheck(ctx context.Context, bare, base string, config *queue.Config) (Check, error) {
+func ownCheck(ctx context.Context, bare, base string, cfg *config.Config) (Check, error) {
 	module, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", "go.mod")
 	if err != nil {
 		return Check{}, err
 	}
-	note := "the steps of " + queue.ConfigPath
+	note := "the steps of " + config.Path
 	var commands []string
-	for _, s := range config.Steps {
+	for _, s := range cfg.Steps {
 		run := s.Run
 		if strings.Contains(run, "{targets}") || strings.Contains(run, "SUBMITQUEUE_TARGETS") {
-			if config.Analysis.Analyzer != "go" || module == "" || strings.Contains(run, "SUBMITQUEUE_TARGETS") {
+			if cfg.Analysis.Analyzer != "go" || module == "" || strings.Contains(run, "SUBMITQUEUE_TARGETS") {
 				return Check{Note: "step " + s.Name + " must be told its targets"}, nil
 			}
 			run = strings.ReplaceAll(run, "{targets}", "./...")
-			note = "the steps of " + queue.ConfigPath + " on all packages"
+			note = "the steps of " + config.Path + " on all packages"
 		}
-		if s.Report == queue.ReportGoTestJSON {
+		if s.Report == config.ReportGoTestJSON {
 			run = strings.ReplaceAll(run, "go test -json", "go test") // people read it
 		}
-		run = queue.Step{Run: run, Dir: s.Dir}.CommandFor(nil)
+		run = config.Step{Run: run, Dir: s.Dir}.CommandFor(nil)
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.Env))) {
 			run = "export " + name + "='" + strings.ReplaceAll(s.Env[name], "'", `'\''`) + "'\n" + run
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // repository says whether there is a branch to look at.
@@ -41,13 +41,13 @@ func (r *report) repository(f Facts) bool {
 func (r *report) config(f Facts) {
 	switch {
 	case errors.Is(f.ConfigErr, forge.ErrNotFound):
-		r.add(Blocks, "config", fmt.Sprintf("%s has no %s, so the repository has no queue", f.Branch, queue.ConfigPath), "in a clone: submitqueue init, then commit and push it to "+f.Branch)
+		r.add(Blocks, "config", fmt.Sprintf("%s has no %s, so the repository has no queue", f.Branch, config.Path), "in a clone: submitqueue init, then commit and push it to "+f.Branch)
 		return
 	case f.ConfigErr != nil:
 		r.unread("config", f.ConfigErr)
 		return
 	}
-	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
 		r.add(Blocks, "config", "the server refuses it: "+strings.Join(strings.Split(err.Error(), "\n"), "; "), "put it right; submitqueue validate checks it")
 		return
@@ -57,7 +57,7 @@ func (r *report) config(f Facts) {
 		note = fmt.Sprintf("; a change to what %s of ignore %s runs no step: whether a step reads such a file, submitqueue audit inputs says in a clone",
 			counted(n, "glob"), map[bool]string{true: "names", false: "name"}[n == 1])
 	}
-	r.fine("config", "%s is valid: %s%s", queue.ConfigPath, counted(len(c.Steps), "step"), note)
+	r.fine("config", "%s is valid: %s%s", config.Path, counted(len(c.Steps), "step"), note)
 	if f.PartsErr != nil {
 		r.unread("checkout", f.PartsErr)
 	}
@@ -69,7 +69,7 @@ func (r *report) config(f Facts) {
 
 // method is how changes land, as far as the configuration can be read.
 func method(f Facts) string {
-	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
 		return "merge"
 	}

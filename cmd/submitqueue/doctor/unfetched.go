@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // lfs is a line of .gitattributes that has Git LFS keep files.
@@ -18,7 +18,7 @@ func KeepsLFS(attributes string) bool { return lfs.MatchString(attributes) }
 // submodule that they do not ask for, and of what Git LFS keeps the pointer files. Steps
 // with checks are run by the forge's CI, which fetches what its workflow says. One that
 // says that it has no submodules, or no files of LFS, is not named for them.
-func Unfetched(c *queue.Config, submodules, lfs bool) []string {
+func Unfetched(c *config.Config, submodules, lfs bool) []string {
 	var empty, pointers []string
 	for _, s := range c.Steps {
 		if s.ByForge() {

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/submitqueue/submitqueue/forge/github"
-	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Workflow is what a workflow of GitHub Actions does when a build is pushed.
@@ -273,13 +273,13 @@ func (r *report) required(f Facts, all []Workflow) {
 // awaited looks for who reports the checks that steps of the configuration wait
 // for on builds.
 func (r *report) awaited(f Facts, all []Workflow) {
-	c, err := queue.ParseConfig(queue.ConfigPath, f.Config)
+	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
 		return // it is a finding of its own
 	}
 	for _, step := range c.Steps {
 		for _, c := range step.Checks {
-			if c.App != "" && c.App != queue.AppActions {
+			if c.App != "" && c.App != config.AppActions {
 				continue // no workflow reports it
 			}
 			check := c.Name
@@ -294,7 +294,7 @@ func (r *report) awaited(f Facts, all []Workflow) {
 					elsewhere = name
 				default:
 					starts = name
-					if step.Counts == queue.CountsTree && (w.Paths || len(w.Parts) > 0) {
+					if step.Counts == config.CountsTree && (w.Paths || len(w.Parts) > 0) {
 						r.add(Blocks, "checks", fmt.Sprintf("step %q says covers: tree, and %s verifies only a part of what is pushed (%s)", step.Name, name, strings.Join(w.chooses(), ", ")),
 							"take covers: tree off the step, or let the workflow verify everything")
 					}
@@ -315,7 +315,7 @@ func (r *report) awaited(f Facts, all []Workflow) {
 
 // twice tells of a check that several workflows report for one build: it has passed
 // when it has in all of them.
-func (r *report) twice(step queue.Step, check string, all []Workflow) {
+func (r *report) twice(step config.Step, check string, all []Workflow) {
 	var names []string
 	for _, w := range all {
 		if w.Starts && w.reports(check) {
@@ -330,14 +330,14 @@ func (r *report) twice(step queue.Step, check string, all []Workflow) {
 
 // skipped tells of a check whose job is skipped when another one fails that the step
 // does not wait for: then nothing says that the build has failed.
-func (r *report) skipped(step queue.Step, check string, all []Workflow) {
+func (r *report) skipped(step config.Step, check string, all []Workflow) {
 	for _, w := range all {
 		for _, n := range w.Needs {
 			if !w.Starts || !(Workflow{Checks: []string{n.Check}}).reports(check) {
 				continue
 			}
 			missing := slices.DeleteFunc(slices.Clone(n.Others), func(other string) bool {
-				return slices.ContainsFunc(step.Checks, func(c queue.Check) bool { return (Workflow{Checks: []string{other}}).reports(c.Name) })
+				return slices.ContainsFunc(step.Checks, func(c config.Check) bool { return (Workflow{Checks: []string{other}}).reports(c.Name) })
 			})
 			if len(missing) > 0 {
 				r.add(Warns, "checks", fmt.Sprintf("step %q waits for the check %q, whose job in %s needs %s first: it appears late, and where one of these fails it is skipped, which is no result", step.Name, check, path.Base(w.Path), strings.Join(missing, ", ")),

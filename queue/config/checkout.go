@@ -1,0 +1,99 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Checkout is what the checkouts of steps with run hold beside the files that git has in
+// the commit. Steps with checks are checked out by their workflow.
+type Checkout struct {
+	// Submodules says whether submodules are filled: true (those of the commit), recursive (theirs, too) or false. Default false: each is an empty folder.
+	Submodules Submodules `json:"submodules,omitempty" yaml:"submodules,omitempty"`
+
+	// LFS says whether files that Git LFS keeps (filter=lfs in .gitattributes) are fetched: true or false. Default false: each is its pointer.
+	LFS Switch `json:"lfs,omitempty" yaml:"lfs,omitempty"`
+}
+
+// Plain reports whether the checkout holds what git has in the commit, and no more.
+func (c Checkout) Plain() bool { return !c.Submodules.On() && !c.LFS.On() }
+
+// Equal reports whether checkouts of one commit hold the same files.
+func (c Checkout) Equal(d Checkout) bool { return slices.Equal(c.fields(), d.fields()) }
+
+// Switch is true or false, or says nothing, so that a default can be told from a false
+// that somebody has written.
+type Switch string
+
+// The values of Switch; "" is SwitchOff, but where the file has a default.
+const (
+	SwitchOff Switch = "false"
+	SwitchOn  Switch = "true"
+)
+
+// On reports whether it is true.
+func (s Switch) On() bool { return s == SwitchOn }
+
+// MarshalYAML writes what the file has.
+func (s Switch) MarshalYAML() (any, error) { return s == SwitchOn, nil }
+
+// Submodules says which submodules a checkout fills. In the file it is true, false or
+// recursive.
+type Submodules string
+
+// The values of Submodules; "" is SubmodulesOff, but where the file has a default.
+const (
+	SubmodulesOff Submodules = "false"
+	SubmodulesTop Submodules = "true"      // those that the commit names
+	SubmodulesAll Submodules = "recursive" // and those that these name
+)
+
+// On reports whether any submodule is filled.
+func (s Submodules) On() bool { return s != "" && s != SubmodulesOff }
+
+// MarshalYAML writes what the file has.
+func (s Submodules) MarshalYAML() (any, error) {
+	switch s {
+	case SubmodulesOff, SubmodulesTop:
+		return s == SubmodulesTop, nil
+	}
+	return string(s), nil
+}
+
+// submodules reads true, false or recursive.
+func (r *reader) submodules(path string, n ast.Node, v reflect.Value) {
+	if b, ok := n.(*ast.BoolNode); ok {
+		v.SetString(string(map[bool]Submodules{true: SubmodulesTop, false: SubmodulesOff}[b.Value]))
+		return
+	}
+	if s, ok := textOf(n); ok && Submodules(s) == SubmodulesAll {
+		v.SetString(s)
+		return
+	}
+	r.refuse(path, n, "must be true, false or recursive, found %s", describe(n))
+}
+
+// toggle reads true or false.
+func (r *reader) toggle(path string, n ast.Node, v reflect.Value) {
+	if b, ok := n.(*ast.BoolNode); ok {
+		v.SetString(strconv.FormatBool(b.Value))
+		return
+	}
+	r.refuse(path, n, "must be true or false, found %s", describe(n))
+}
+
+// fields returns what the checkout adds to the digest of its step: two fields for each
+// part, the first no name of a variable, so that no variables of a step read the same.
+func (c Checkout) fields() []string {
+	var fields []string
+	if c.Submodules.On() {
+		fields = append(fields, "checkout1:submodules", string(c.Submodules))
+	}
+	if c.LFS.On() {
+		fields = append(fields, "checkout1:lfs", string(c.LFS))
+	}
+	return fields
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Method is how a change gets onto the branch.
+type Method string
+
+// The methods. A change without one lands by merge.
+const (
+	MethodMerge       Method = "merge"        // one commit, whose parents are the branch and the head
+	MethodSquash      Method = "squash"       // the same tree in one commit, whose parent is the branch
+	MethodRebase      Method = "rebase"       // the change's own commits, made anew on the branch
+	MethodFastForward Method = "fast-forward" // the change's own commits as they are, which must stand on the branch as it is
+)
+
+// Methods returns all of them.
+func Methods() []Method {
+	return []Method{MethodMerge, MethodSquash, MethodRebase, MethodFastForward}
+}
+
+// Keeps reports whether what a change was made of is on the branch under its own
+// name once it has landed: its head is an ancestor of the commit that it landed
+// as.
+func (m Method) Keeps() bool { return m == "" || m == MethodMerge || m == MethodFastForward }
+
+// ByCommit reports whether each of a change's own commits is on the branch's line
+// once it has landed.
+func (m Method) ByCommit() bool { return m == MethodRebase || m == MethodFastForward }
+
+// Allowed returns the methods that a change may ask for: the default one first.
+func (q Rules) Allowed() []Method {
+	out := []Method{q.Method}
+	if q.Method == "" {
+		out[0] = MethodMerge
+	}
+	for _, m := range q.Methods {
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// MethodFor returns the method that a command asks for ("": none), and whether
+// it may. Merge is returned as "", as it is stored.
+func (q Rules) MethodFor(asked string) (Method, bool) {
+	allowed := q.Allowed()
+	m := allowed[0]
+	if asked != "" {
+		m = Method(asked)
+	}
+	ok := slices.Contains(allowed, m)
+	if m == MethodMerge {
+		m = ""
+	}
+	return m, ok
+}
+
+// Intermediate says what becomes of the commits before the last of a change that
+// lands as several.
+type Intermediate string
+
+// The policies for them.
+const (
+	IntermediateVerify Intermediate = "verify" // each adds only keys that have passed
+	IntermediateSkip   Intermediate = "skip"   // nobody looks at them
+)
+
+// checkMethods reports what single fields of landing cannot show.
+func checkMethods(r *reader, q *Rules) {
+	for i, m := range q.Methods {
+		path := fmt.Sprintf("queue.methods[%d]", i)
+		switch {
+		case r.bad[path]:
+		case !slices.Contains(Methods(), m):
+			var names []string
+			for _, x := range Methods() {
+				names = append(names, string(x))
+			}
+			r.report(path, "%s is none of %s, found %s%s", path, strings.Join(names, ", "), quoted(string(m)), didYouMean(string(m), names))
+		case slices.Contains(q.Methods[:i], m):
+			r.report(path, "%s is %s, which stands there already: take it out", path, quoted(string(m)))
+		}
+	}
+	for _, x := range []struct {
+		path string
+		text string
+	}{
+		{"queue.messages.merge.title", q.Messages.Merge.Title}, {"queue.messages.merge.body", q.Messages.Merge.Body},
+		{"queue.messages.squash.title", q.Messages.Squash.Title}, {"queue.messages.squash.body", q.Messages.Squash.Body},
+	} {
+		if r.bad[x.path] || x.text == "" {
+			continue
+		}
+		if err := eachPart(x.text, func(string, string) {}); err != nil {
+			r.report(x.path, "%s %s", x.path, err)
+		} else if strings.HasSuffix(x.path, ".title") && strings.ContainsAny(strings.TrimSpace(x.text), "\r\n") {
+			r.report(x.path, "%s must be one line", x.path)
+		}
+	}
+}

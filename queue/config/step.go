@@ -1,0 +1,131 @@
+package config
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
+
+// Scope says what one run of a step covers.
+type Scope string
+
+// The scopes of a step.
+const (
+	ScopeTargets    Scope = "targets"    // the affected targets, each under its own key
+	ScopeRepository Scope = "repository" // the whole tree: one key, verified on the very train that lands
+)
+
+// Report says how the results of a step are read.
+type Report string
+
+// The ways to read a step's results.
+const (
+	ReportExitCode   Report = "exit-code"    // the shard passes for each of its targets or fails as a set
+	ReportGoTestJSON Report = "go-test-json" // `go test -json` on standard output names each package
+)
+
+// Step is one command of a build, as written in the configuration of the
+// commit that is judged. All fields are in its digest.
+type Step struct {
+	// Name is the step's name in comments and checks, unique in the file.
+	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
+	// Run is the shell command; {targets} stands for the quoted names of the targets to verify. A step has either run or checks.
+	Run string `json:"run" yaml:"run,omitempty" jsonschema:"minLength=1"`
+	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters, or {name, app} where only an App's count; all of them must pass. They take the place of run.
+	Checks []Check `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"minItems=1,maxItems=50"`
+	// Counts is what a pass of checks counts for: asked (what the build was asked for) or tree (all that the commit has, where the CI runs everything on every push). Default asked.
+	Counts Counts `json:"covers,omitempty" yaml:"covers,omitempty" jsonschema:"enum=asked,enum=tree"`
+	// Appear is how long checks may take to appear after the commit was pushed. From 1s to 24h; default 10m.
+	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty"`
+	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
+	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Earlier is what passes of the checks on the pull request's own head are, where its tree is the very one to be verified and a push started the workflow: ignore or count. Default ignore.
+	Earlier string `json:"earlier,omitempty" yaml:"earlier,omitempty" jsonschema:"enum=ignore,enum=count"`
+	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
+	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
+	// Analyzer is the name of the one of analysis.analyzers whose targets the step verifies: required where several run, refused elsewhere.
+	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"maxLength=32"`
+	// Dir is the folder of the repository that the command runs in. Default: the folder that the step's analyzer is under, or the repository's root.
+	Dir string `json:"dir,omitempty" yaml:"dir,omitempty" jsonschema:"minLength=1,maxLength=300"`
+	// Report is how results are read: exit-code (for all targets of the run) or go-test-json (go test -json names each package). Default exit-code.
+	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,default=exit-code"`
+	// Image is the container image to run in, where the runner uses containers. Default: the runner's own.
+	Image string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1"`
+	// OS is the operating system that the runner must have, e.g. linux. Default: any.
+	OS string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1"`
+	// Arch is the processor that the runner must have, e.g. arm64. Default: any.
+	Arch string `json:"arch,omitempty" yaml:"arch,omitempty" jsonschema:"minLength=1"`
+	// Tags are what the runner must offer, all of them. Default none.
+	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty"`
+	// Env are variables of the step. Secrets do not belong here: give them to the runner.
+	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
+	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. What has passed with one output says nothing of another. Default: that of the file, or none.
+	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
+	// Fingerprint is of what Environment has printed on the hosts that run the step; empty: on any. It is in no file.
+	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
+	// Checkout is what the step's checkout holds beside what git has in the commit. Default: that of the file, or nothing.
+	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
+	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
+	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h"`
+}
+
+// Digest identifies the step in keys: what has passed under another command,
+// image, platform, environment or time-out has not passed this step.
+func (s Step) Digest() digest.Digest {
+	fields := []string{"step1", s.Name, s.Run, string(s.Scope), string(s.Report), s.Image, s.OS, s.Arch,
+		strconv.FormatInt(int64(s.Timeout), 10), strconv.Itoa(len(s.Tags))}
+	if s.Analyzer != "" || s.Dir != "" {
+		fields[0] = "step2" // so that steps without these keep what has passed
+		fields = append(fields, s.Analyzer, s.Dir)
+	}
+	tags := append([]string(nil), s.Tags...)
+	sort.Strings(tags)
+	fields = append(fields, tags...)
+	names := make([]string, 0, len(s.Env))
+	for n := range s.Env {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		fields = append(fields, n, s.Env[n])
+	}
+	if s.ByForge() || s.Counts != "" || s.Appear != 0 || s.Rerun != 0 || s.Earlier != "" {
+		fields = s.checkFields(fields)
+	}
+	if s.Environment != "" || s.Fingerprint != "" {
+		fields = append(fields, "environment1", s.Environment, s.Fingerprint)
+	}
+	fields = append(fields, s.Checkout.fields()...)
+	return digest.Of(fields...)
+}
+
+// CommandFor returns the step's shell command, to be run in the root of a
+// checkout, with `{targets}` replaced by the names that its tool has for the
+// targets, each quoted for a POSIX shell. A command that does not name
+// `{targets}` gets them in SUBMITQUEUE_TARGETS only. Targets that stand for the
+// whole tree, or for what no analyzer claims, are written `./...`: everything.
+func (s Step) CommandFor(targets []string) string {
+	var quoted []string
+	whole := false
+	for _, t := range targets {
+		if undivided(t) {
+			whole = true
+			continue
+		}
+		quoted = append(quoted, shellQuoted(s.ToolName(t)))
+	}
+	if whole {
+		quoted = []string{"./..."}
+	}
+	run := strings.ReplaceAll(s.Run, "{targets}", strings.Join(quoted, " "))
+	if s.Dir != "" && s.Dir != "." {
+		// In the command, so that a folder that is gone fails the step: it is the change's fault.
+		run = "cd " + shellQuoted("./"+s.Dir) + " || exit 1\n" + run
+	}
+	return run
+}
+
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
