@@ -182,7 +182,7 @@ func (c *targetsCommand) filter(ctx context.Context, in *inspection, r *targetsR
 	if c.Filter == "" {
 		return nil
 	}
-	tree, err := in.clone.mirror.Tree(ctx, in.commit)
+	tree, err := in.clone.mirror.Objects.Tree(ctx, in.commit)
 	if err != nil {
 		return err
 	}
