@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -31,12 +32,8 @@ func annotations(c queue.Change) []forge.Annotation {
 		return nil
 	}
 	var out []forge.Annotation
-	v := Words{}.plain(c)
 	for _, f := range c.Verdict.Failures {
-		title := oneLine(f.Step, 60) + " " + oneLine(v.how(f), 180)
-		if f.Step == config.Path {
-			title = config.Path + " cannot be used"
-		}
+		title := texts.FailureTitle(f)
 		found := places(f)
 		for i := range found {
 			found[i].Title = title
@@ -66,7 +63,7 @@ func places(f queue.Evidence) []forge.Annotation {
 		if !ok || err != nil {
 			continue
 		}
-		a := forge.Annotation{Path: file, Line: n, Message: oneLine(m[4], placeColumns)}
+		a := forge.Annotation{Path: file, Line: n, Message: texts.OneLine(m[4], placeColumns)}
 		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
@@ -92,7 +89,7 @@ func fileOf(name string, indented bool, targets []string) (string, bool) {
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, oneLine(line, placeColumns))
+		lines = append(lines, texts.OneLine(line, placeColumns))
 	}
 	return strings.TrimSpace(strings.Join(lines[max(0, len(lines)-n):], "\n"))
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -28,7 +28,7 @@ func partnered() queue.QueueView {
 func TestAPINamesPartners(t *testing.T) {
 	w := newWindow(t, nil)
 	w.source.set(partnered())
-	want := map[int]*app.APIPartners{
+	want := map[int]*api.Partners{
 		7: nil,
 		8: {Rollup: []string{"7.aaaaaaaa", "9.dddddddd"}, Text: "Many changes wait for few builds, so it is built with #7 and #9 and is to land together with them in one merge. " +
 			"Each has its own verdict: if that merge fails through one of them, they are tried apart."},
@@ -36,9 +36,9 @@ func TestAPINamesPartners(t *testing.T) {
 		5: {Rollup: []string{"7.aaaaaaaa"}, Text: "It landed together with #7 in one merge; the checks are of that merge."},
 	}
 	_, _, body := w.get(t, "/api/changes")
-	for _, listed := range mustDecode[[]app.APIChange](t, body) {
+	for _, listed := range mustDecode[[]api.Change](t, body) {
 		_, _, body = w.get(t, "/api/change?id="+listed.ID)
-		for _, ch := range []app.APIChange{listed, mustDecode[app.APIChange](t, body)} {
+		for _, ch := range []api.Change{listed, mustDecode[api.Change](t, body)} {
 			if diff := cmp.Diff(want[ch.Number], ch.Partners); diff != "" {
 				t.Errorf("#%d (-want +got):\n%s", ch.Number, diff)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -29,16 +30,16 @@ func TestQueueInShort(t *testing.T) {
 	w.source.set(v)
 	_, _, long := w.get(t, "/api/queue?full=1")
 	_, _, body := w.get(t, "/api/queue")
-	if full := mustDecode[app.APIQueue](t, long); len(full.Recent) != 1001 || full.Order[0].Touches == nil || len(full.Order[0].Waits) != 2 {
+	if full := mustDecode[api.Queue](t, long); len(full.Recent) != 1001 || full.Order[0].Touches == nil || len(full.Order[0].Waits) != 2 {
 		t.Errorf("in full: %d verdicts, %+v", len(full.Recent), full.Order[0])
 	}
-	q := mustDecode[app.APIQueue](t, body)
+	q := mustDecode[api.Queue](t, body)
 	if len(q.Recent) != 50 || q.Verdicts != 1001 || q.Length != 1 || q.Running != 1 || len(body) > 30_000 {
 		t.Errorf("%d of %d verdicts, %d waiting, %d running, %d bytes", len(q.Recent), q.Verdicts, q.Length, q.Running, len(body))
 	}
-	want := app.APIChange{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
-		Position: 1, Total: 1, Waits: []app.APIReason{{Code: "building", Short: q.Order[0].Waits[0].Short}}, Attempts: 2,
-		Builds: []app.APIBuild{{ID: "b1", Commit: "c1", Attempt: 1, Steps: 1, Asked: noon()}}, Forecast: q.Order[0].Forecast,
+	want := api.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+		Position: 1, Total: 1, Waits: []api.Reason{{Code: "building", Short: q.Order[0].Waits[0].Short}}, Attempts: 2,
+		Builds: []api.Build{{ID: "b1", Commit: "c1", Attempt: 1, Steps: 1, Asked: noon()}}, Forecast: q.Order[0].Forecast,
 		Arrived: v.Order[0].Change.Arrival.Time(), From: v.Order[0].Forecast.Early.Time(), By: v.Order[0].Forecast.Late.Time()}
 	if diff := cmp.Diff(want, q.Order[0]); diff != "" || want.Forecast == "" || want.Waits[0].Short == "" {
 		t.Errorf("(-want +got):\n%s", diff)

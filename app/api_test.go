@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -22,44 +23,44 @@ func TestAPIReads(t *testing.T) {
 	if got := header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)
 	}
-	summary := app.APIQueueSummary{Name: "acme/store@main", Branch: "main", Tip: "beef", Length: 1, Slots: 4, Running: 1, Proven: true}
-	if diff := cmp.Diff([]app.APIQueueSummary{summary}, mustDecode[[]app.APIQueueSummary](t, body)); diff != "" {
+	summary := api.QueueSummary{Name: "acme/store@main", Branch: "main", Tip: "beef", Length: 1, Slots: 4, Running: 1, Proven: true}
+	if diff := cmp.Diff([]api.QueueSummary{summary}, mustDecode[[]api.QueueSummary](t, body)); diff != "" {
 		t.Errorf("/api/queues (-want +got):\n%s", diff)
 	}
 
-	waiting := app.APIChange{
+	waiting := api.Change{
 		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
 		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), From: noon().Add(40 * time.Second), By: noon().Add(time.Minute), Forecast: "in 40 s to 1 min",
-		Waits:  []app.APIReason{{Code: "building", Text: "Waits for its builds under way (1).", Short: "builds under way", Names: []string{"b1"}}},
-		Builds: []app.APIBuild{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
+		Waits:  []api.Reason{{Code: "building", Text: "Waits for its builds under way (1).", Short: "builds under way", Names: []string{"b1"}}},
+		Builds: []api.Build{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
 	}
-	rejected := app.APIChange{
+	rejected := api.Change{
 		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
-		Reason: &app.APIReason{Code: "failed", Short: "failed in unit",
+		Reason: &api.Reason{Code: "failed", Short: "failed in unit",
 			Text:  "On the target branch with it, a step failed: unit. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
 			Names: []string{"unit"}},
-		Verdict: &app.APIVerdict{Failures: []app.APIEvidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
+		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}
 	_, _, body = w.get(t, "/api/queue?full=1&queue=acme%2Fstore%40main")
-	want := app.APIQueue{APIQueueSummary: summary, Configured: true, Verdicts: 1, Order: []app.APIChange{waiting}, Recent: []app.APIChange{rejected}}
-	if diff := cmp.Diff(want, mustDecode[app.APIQueue](t, body)); diff != "" {
+	want := api.Queue{QueueSummary: summary, Configured: true, Verdicts: 1, Order: []api.Change{waiting}, Recent: []api.Change{rejected}}
+	if diff := cmp.Diff(want, mustDecode[api.Queue](t, body)); diff != "" {
 		t.Errorf("/api/queue (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/changes?phase=rejected")
-	if diff := cmp.Diff([]app.APIChange{rejected}, mustDecode[[]app.APIChange](t, body)); diff != "" {
+	if diff := cmp.Diff([]api.Change{rejected}, mustDecode[[]api.Change](t, body)); diff != "" {
 		t.Errorf("/api/changes (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/change?id=7")
-	if diff := cmp.Diff(waiting, mustDecode[app.APIChange](t, body)); diff != "" {
+	if diff := cmp.Diff(waiting, mustDecode[api.Change](t, body)); diff != "" {
 		t.Errorf("/api/change (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/history?id=7")
-	note := app.APINote{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building", Title: "Building", Log: "/log?build=b1"}
-	if diff := cmp.Diff([]app.APINote{note}, mustDecode[[]app.APINote](t, body)); diff != "" {
+	note := api.Note{At: noon(), Change: "7.aaaaaaaa", Number: 7, Build: "b1", What: "building", Title: "Building", Log: "/log?build=b1"}
+	if diff := cmp.Diff([]api.Note{note}, mustDecode[[]api.Note](t, body)); diff != "" {
 		t.Errorf("/api/history (-want +got):\n%s", diff)
 	}
 	_, _, body = w.get(t, "/api/log?build=b1&after=10")
-	if diff := cmp.Diff(app.APILog{Text: "ok\n", Next: 22}, mustDecode[app.APILog](t, body)); diff != "" {
+	if diff := cmp.Diff(api.Log{Text: "ok\n", Next: 22}, mustDecode[api.Log](t, body)); diff != "" {
 		t.Errorf("/api/log (-want +got):\n%s", diff)
 	}
 }
@@ -80,7 +81,7 @@ func TestAPIErrorsSayWhatToDo(t *testing.T) {
 		"/api/land":               {405, "does not take GET"},
 	} {
 		status, _, body := w.get(t, path)
-		if got := mustDecode[app.APIError](t, body); status != want.status || !strings.Contains(got.Error, want.holds) {
+		if got := mustDecode[api.Error](t, body); status != want.status || !strings.Contains(got.Error, want.holds) {
 			t.Errorf("GET %s: %d %q, want %d with %q", path, status, got.Error, want.status, want.holds)
 		}
 	}
@@ -143,7 +144,7 @@ func withToken(o *app.ServerOptions) {
 func TestAPICommandsNeedTheToken(t *testing.T) {
 	off := newWindow(t, nil)
 	for _, path := range []string{"/api/land", "/api/cancel", "/api/pause", "/api/resume"} {
-		if status, body := off.command(t, path, "Bearer ", "", `{"number":7,"user":"lena"}`); status != 403 || !strings.Contains(body, app.TokenVariable) {
+		if status, body := off.command(t, path, "Bearer ", "", `{"number":7,"user":"lena"}`); status != 403 || !strings.Contains(body, api.TokenVariable) {
 			t.Errorf("%s without a configured token: %d %s", path, status, body)
 		}
 	}
@@ -229,9 +230,9 @@ func TestAPICommandsAreIdempotentByKey(t *testing.T) {
 	ids := map[string]bool{}
 	for _, key := range []string{"k1", "k1", "k2", "", ""} {
 		_, body := w.command(t, "/api/land", "bearer secret", key, `{"number":7,"user":"lena"}`)
-		ids[mustDecode[app.APIAccepted](t, body).Event] = true
+		ids[mustDecode[api.Accepted](t, body).Event] = true
 	}
-	if _, body := w.command(t, "/api/cancel", "Bearer secret", "k1", `{"number":7,"user":"lena"}`); ids[mustDecode[app.APIAccepted](t, body).Event] {
+	if _, body := w.command(t, "/api/cancel", "Bearer secret", "k1", `{"number":7,"user":"lena"}`); ids[mustDecode[api.Accepted](t, body).Event] {
 		t.Error("a cancel under the key of a land is taken for it")
 	}
 	if len(ids) != 4 {

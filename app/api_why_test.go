@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -27,14 +27,14 @@ func TestAPIExplains(t *testing.T) {
 	w.source.set(v)
 	w.source.notes = []queue.Note{{At: queue.At(noon()), Change: "7.aaaaaaaa", Number: 7, What: "build-asked", Build: "b1", Worth: x}}
 
-	want := app.APIWorth{Kind: "flip", Value: 1, Threshold: 0.3, Rank: 2, Rivals: 3, Running: 1, Slots: 4, Fails: 1,
-		Parts: []app.APIPart{{Name: "needed", Factor: 0.5, Text: "chance that its results decide it"}, {Name: "odds", Factor: 0.25, Text: "odds against the likeliest future"},
+	want := api.Worth{Kind: "flip", Value: 1, Threshold: 0.3, Rank: 2, Rivals: 3, Running: 1, Slots: 4, Fails: 1,
+		Parts: []api.Part{{Name: "needed", Factor: 0.5, Text: "chance that its results decide it"}, {Name: "odds", Factor: 0.25, Text: "odds against the likeliest future"},
 			{Name: "aging", Factor: 2, Text: "has waited 1 h"}, {Name: "project", Factor: 4, Text: "benefit of its project"}},
-		Assumes: []app.APIAssumption{{Change: "5.bbbbbbbb", Chance: 0.2, Flipped: true}}, Least: []app.APINeed{{Target: hostileTitle, Chance: 0.4}},
-		Covers: app.APICoverage{Asked: 1, Left: 2}, Coverage: "1 of 3 targets (2 unlikely to be needed)"}
+		Assumes: []api.Assumption{{Change: "5.bbbbbbbb", Chance: 0.2, Flipped: true}}, Least: []api.Need{{Target: hostileTitle, Chance: 0.4}},
+		Covers: api.Coverage{Asked: 1, Left: 2}, Coverage: "1 of 3 targets (2 unlikely to be needed)"}
 	_, _, body := w.get(t, "/api/queue?full=1")
-	q := mustDecode[app.APIQueue](t, body)
-	if diff := cmp.Diff(app.APITrust{Accuracy: 0.9, Threshold: 0.25, Single: 0.3}, q.Trust); diff != "" {
+	q := mustDecode[api.Queue](t, body)
+	if diff := cmp.Diff(api.Trust{Accuracy: 0.9, Threshold: 0.25, Single: 0.3}, q.Trust); diff != "" {
 		t.Errorf("trust:\n%s", diff)
 	}
 	got := q.Order[0]
@@ -46,7 +46,7 @@ func TestAPIExplains(t *testing.T) {
 		t.Errorf("outlook %+v, next %+v, waits %+v", got.Outlook, got.Next, got.Waits)
 	}
 	_, _, body = w.get(t, "/api/history?id=7")
-	if n := mustDecode[[]app.APINote](t, body)[0]; n.Text != "in case #5 does not land" || cmp.Diff(&want, n.Worth) != "" {
+	if n := mustDecode[[]api.Note](t, body)[0]; n.Text != "in case #5 does not land" || cmp.Diff(&want, n.Worth) != "" {
 		t.Errorf("note %+v", n)
 	}
 
@@ -54,10 +54,10 @@ func TestAPIExplains(t *testing.T) {
 		Pairs: []queue.Pair{{With: "5.bbbbbbbb", Chance: 0.1, Landed: true}}, Doubts: []queue.Suspect{{Pair: "5.bbbbbbbb", Chance: 0.2, Others: []queue.ChangeID{"4.cc"}}}, Trust: v.Trust}
 	w.source.set(v)
 	_, _, body = w.get(t, "/api/change?id=7")
-	outlook := app.APIOutlook{Chance: 0.9, Arrived: 0.8, Good: 0.95, Tested: 1, Targets: 2, Ahead: []app.APIRival{{Change: "5.bbbbbbbb", Chance: 0.7, Ends: until.Time(), Red: 0.1, Shared: 1}},
-		Pairs: []app.APIPair{{With: "5.bbbbbbbb", Chance: 0.1, Landed: true}}, Doubts: []app.APISuspect{{Pair: "5.bbbbbbbb", Chance: 0.2, Others: []string{"4.cc"}}},
-		Trust: app.APITrust{Accuracy: 0.9, Threshold: 0.25, Single: 0.3}}
-	if diff := cmp.Diff(&outlook, mustDecode[app.APIChange](t, body).Outlook); diff != "" {
+	outlook := api.Outlook{Chance: 0.9, Arrived: 0.8, Good: 0.95, Tested: 1, Targets: 2, Ahead: []api.Rival{{Change: "5.bbbbbbbb", Chance: 0.7, Ends: until.Time(), Red: 0.1, Shared: 1}},
+		Pairs: []api.Pair{{With: "5.bbbbbbbb", Chance: 0.1, Landed: true}}, Doubts: []api.Suspect{{Pair: "5.bbbbbbbb", Chance: 0.2, Others: []string{"4.cc"}}},
+		Trust: api.Trust{Accuracy: 0.9, Threshold: 0.25, Single: 0.3}}
+	if diff := cmp.Diff(&outlook, mustDecode[api.Change](t, body).Outlook); diff != "" {
 		t.Errorf("outlook:\n%s", diff)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -70,7 +72,7 @@ func TestBrokenHostIsBenchedAndShown(t *testing.T) {
 	}
 	_, _, body := w.get(t, "/api/queue?queue="+rigQueue)
 	shown := false
-	for _, h := range mustDecode[app.APIQueue](t, body).Hosts {
+	for _, h := range mustDecode[api.Queue](t, body).Hosts {
 		if h.Name == "<broken>" {
 			shown = h.Benched && h.Slots == 1 && h.Faults >= queue.HostFaults && !h.Until.IsZero() && strings.Contains(h.Text, "the next one is at")
 		} else if h.Benched || h.Slots != 2 || h.Text != "" {
@@ -82,7 +84,7 @@ func TestBrokenHostIsBenchedAndShown(t *testing.T) {
 	}
 	noted := false
 	for _, n := range must(r.store.History(t.Context(), rigQueue, 1000)) {
-		if what, more := (app.Words{}).Note(queue.Change{}, n); n.What == "host-benched" {
+		if what, more := (texts.Words{}).Note(queue.Change{}, n); n.What == "host-benched" {
 			noted = strings.Contains(what, "benched") && strings.Contains(more, "<broken>") && strings.Contains(more, "step test")
 		}
 	}
@@ -98,11 +100,11 @@ func TestBrokenHostIsBenchedAndShown(t *testing.T) {
 func TestWaitingSaysThatAHostIsBenched(t *testing.T) {
 	v := queue.View{Change: queue.Change{ID: "7.a", Number: 7, Phase: queue.Pending}, Position: 1, Total: 1,
 		Waits: []queue.Reason{{Code: queue.ReasonBenched, Names: []string{"m*1"}}, {Code: queue.ReasonWaitsSlot}}}
-	o := app.TextOptions{Queue: "q", Now: textNow}
-	if comment := app.CommentText(v, o); !strings.Contains(comment, "`m*1` failed what other hosts passed") {
+	o := texts.Options{Queue: "q", Now: queue.At(time.Date(2026, 9, 1, 14, 5, 0, 0, time.UTC))}
+	if comment := texts.Comment(v, o); !strings.Contains(comment, "`m*1` failed what other hosts passed") {
 		t.Error(comment)
 	}
-	if _, _, summary := app.CheckText(v, o); !strings.Contains(summary, "failed what other hosts passed") {
+	if _, _, summary := texts.Check(v, o); !strings.Contains(summary, "failed what other hosts passed") {
 		t.Error(summary)
 	}
 }

@@ -4,7 +4,7 @@
 //
 // What happens after a comment says /land, file by file:
 //
-//	intake.go         the webhook's signature is checked; the comment is appended to the queue's inbox
+//	package intake    the webhook's signature is checked; the comment is appended to the queue's inbox
 //	owner.go          the owner of the queue reads the inbox
 //	turn.go           one turn: speculation.Step folds the event; state and actions are stored in one write
 //	perform_forge.go  Inspect: who said it, what is the pull request? The answer is an event
@@ -13,7 +13,7 @@
 //	perform_git.go    Analyze: which targets does it affect? Resolve: the trial merges and their keys
 //	perform_forge.go  Run: workers build the keys that have not passed
 //	perform_git.go    Land: the chain that the gate let pass is pushed, with a lease on where main was
-//	perform_forge.go  Publish: comment and check are rendered from the state (texts.go)
+//	perform_forge.go  Publish: comment and check are rendered from the state (package texts)
 //
 // Actions are carried out after the turn that asks for them has been stored,
 // at least once. A process that dies in between finds them in the stored state
@@ -21,7 +21,7 @@
 // harmless. Results are events of this process: lost with it, made again.
 //
 // A queue keeps its name, whatever is renamed. Whose queues have which name, by the
-// repository's id, is known to whoever opens them (names.go of cmd/submitqueue); which
+// repository's id, is known to whoever opens them (names.go of cmd/submitqueue/server); which
 // queue of a repository a branch is kept in that was renamed, to the state under the
 // branch's new name (perform_rename.go, Under). The first must hold where nobody has
 // seen the renaming, since the forge finds a repository by its id at any time. A
@@ -42,9 +42,9 @@
 //
 // Whoever reads does not hold up turns (view.go): each turn publishes what commands need
 // to know, and the first reader of a state has the view made that all others share
-// (http_shared.go has its pages and JSON made once, too).
+// (shared.go of package api has its pages and JSON made once, too).
 //
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are
-// spooled (intake_drain.go) and turns stop; nothing is forgotten.
+// spooled (drain.go of package intake) and turns stop; nothing is forgotten.
 package app

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -127,7 +128,7 @@ func (p *performer) healOnce(now *healing, generation int64, cause error) error 
 	h.count++
 	h.mu.Unlock()
 	p.Log.Warn("the mirror is damaged; it is made again beside the old one, and what needs it waits",
-		"queue", p.Queue, "damage", clipLine(why, 300), "met", clipLine(cause.Error(), 300), "in", max(wait, 0))
+		"queue", p.Queue, "damage", texts.ClipLine(why, 300), "met", texts.ClipLine(cause.Error(), 300), "in", max(wait, 0))
 	if wait > 0 && !pause(p.ctx, wait) {
 		return p.ctx.Err()
 	}
@@ -180,7 +181,7 @@ func (h *health) mending() string {
 		return fmt.Sprintf("this server's copy of the repository is damaged and has been made again since %s; what needs it waits",
 			h.now.since.UTC().Format("15:04:05 MST"))
 	case h.failed != "":
-		return "this server's copy of the repository is damaged and could not be made again: " + clipLine(h.failed, 300)
+		return "this server's copy of the repository is damaged and could not be made again: " + texts.ClipLine(h.failed, 300)
 	}
 	return ""
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
-	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -24,47 +25,22 @@ import (
 // this machine only.
 const DefaultAddress = "127.0.0.1:8080"
 
-// Source is what the server shows and where it puts commands. The turn loop is
-// one. All methods may be called at the same time.
-type Source interface {
-	// Queues returns the names of all queues, sorted.
-	Queues() []string
-	// Brief returns what is known of a queue at no cost.
-	Brief(name string) (Brief, bool)
-	// Queue returns a queue as it stands. It is shared with others: do not change it.
-	Queue(name string) (queue.QueueView, bool)
-	// Change returns one change, by its id or by its pull request's number (then
-	// its change without a verdict, or its last one).
-	Change(name, id string) (queue.View, bool)
-	// History returns the newest max notes of a queue, newest first.
-	History(ctx context.Context, name string, max int) ([]queue.Note, error)
-	// Changed returns a channel that is closed when any queue has changed; ask for
-	// it again after that.
-	Changed() <-chan struct{}
-	// BuildLog returns what a build has printed from byte `after` on, where to go
-	// on, and whether that is all. A negative `after` asks for the last -after
-	// bytes. Not ok: no such build, or its log is gone.
-	BuildLog(id string, after int64) (data []byte, next int64, done bool, ok bool)
-	// Submit puts an event into a queue's inbox, durably.
-	Submit(ctx context.Context, name string, e queue.Event) error
-}
-
 // ServerOptions are what a Server needs; the zero value of each field is said
 // with it.
 type ServerOptions struct {
-	Address     string   // default: DefaultAddress; port 0 takes a free one
-	Hosts       []string // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
-	Source      Source   // required
+	Address     string     // default: DefaultAddress; port 0 takes a free one
+	Hosts       []string   // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
+	Source      api.Source // required
 	Metrics     *Metrics
 	Intake      http.Handler            // nil: webhooks are answered with 404
 	Ready       func() error            // nil: always ready
-	Words       Words                   // of the forge; zero: pull requests and comments
+	Words       texts.Words             // of the forge; zero: pull requests and comments
 	Token       string                  // the server's own token, which may do everything; "": it has none
 	TokenName   string                  // in whose name it commands; default: operator
 	Access      string                  // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
 	Public      bool                    // everybody may read
 	URL         string                  // under which people reach it; "": nobody has said
-	Requests    Requests                // of a forge without pull requests; nil: it has them
+	Requests    api.Requests            // of a forge without pull requests; nil: it has them
 	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
 	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
 	KeepHomes   bool                    // homes of steps stay from build to build
@@ -87,7 +63,7 @@ type Server struct {
 	gate    *gate
 	http    *http.Server
 	closing chan struct{} // closed when Shutdown begins: ends live pages
-	replies replies
+	api     *api.Handlers
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -117,13 +93,13 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, Warning: IsolationText(o.Isolation, o.KeepHomes), Notice: gapsText(o.Gaps), Closed: !o.Public}),
+		pages:   web.New(web.Options{Words: o.Words, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),
-		replies: replies{kept: map[string]*reply{}},
 		silent:  map[net.Conn]bool{},
 	}
+	s.api = api.New(api.Options{Source: o.Source, Caller: callerOf, Words: o.Words, Requests: o.Requests, Isolation: string(o.Isolation), Log: s.log, Now: o.Now, Random: o.Random})
 	s.gate = s.newGate()
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -239,20 +215,9 @@ func (s *Server) routes() http.Handler {
 		e.Any("/webhook/:forge", echo.WrapHandler(s.o.Intake))
 	}
 
-	get("/api/queues", s.apiQueues)
-	get("/api/queue", s.apiQueue)
-	get("/api/changes", s.apiChanges)
-	get("/api/change", s.apiChange)
-	get("/api/history", s.apiHistory)
-	get("/api/blame", s.apiBlame)
-	get("/api/log", s.apiLog)
-	get("/api/ledger", s.apiLedger)
-	get("/api/forget", s.apiForgetting)
-	e.POST("/api/land", s.apiLand, s.needs(access.Land, "land"))
-	e.POST("/api/cancel", s.apiCancel, s.needs(access.Land, "cancel"))
-	e.POST("/api/pause", s.apiPause, s.needs(access.Admin, "pause landings"))
-	e.POST("/api/resume", s.apiResume, s.needs(access.Admin, "let landings go on"))
-	e.POST("/api/forget", s.apiForget, s.needs(access.Admin, "have passes forgotten"))
+	s.api.Register(api.Routes{Get: get, Post: func(path string, may access.Role, what string, h echo.HandlerFunc) {
+		e.POST(path, h, s.needs(may, what))
+	}})
 	e.POST("/api/link", s.apiLink)
 
 	get(enterPath, s.enterPage)
@@ -313,14 +278,11 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			s.o.Metrics.panics.Inc()
 			s.log.Error("a request panicked", "route", c.Path(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = errPanicked
+			err = api.ErrPanicked
 		}()
 		return next(c)
 	}
 }
-
-// errPanicked stands for a panic that has been logged.
-var errPanicked = errors.New("app: a handler panicked")
 
 // secure sets the headers that keep hostile text on a page from becoming code.
 func secure(next echo.HandlerFunc) echo.HandlerFunc {

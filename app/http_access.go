@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
-	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/app/api"
 )
 
 // Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
@@ -77,7 +77,7 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if !caller.Role.May(access.Read) {
-			return &problem{http.StatusForbidden, "This token lets nobody read."}
+			return &api.Problem{Status: http.StatusForbidden, Text: "This token lets nobody read."}
 		}
 		c.Set(callerKey, caller)
 		return next(c)
@@ -87,7 +87,7 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 // caller returns who asks: by a token, or, who only reads, by a session.
 func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
 	if !s.gate.doors.Any() && !reads {
-		return access.Caller{}, &problem{http.StatusForbidden, "Commands over HTTP are off. Start the server with " + TokenVariable +
+		return access.Caller{}, &api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
 			" set, or comment /land on the pull request."}
 	}
 	if secret, sent := bearer(c.Request()); sent {
@@ -124,7 +124,7 @@ func (s *Server) session(c echo.Context) (access.Session, bool) {
 // unknownCaller says that nobody is known to ask.
 func unknownCaller(c echo.Context, text string) error {
 	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="submitqueue"`)
-	return &problem{http.StatusUnauthorized, text}
+	return &api.Problem{Status: http.StatusUnauthorized, Text: text}
 }
 
 // refuse answers a wrong token, not at once.
@@ -136,7 +136,7 @@ func (s *Server) refuse(c echo.Context, text string) error {
 		defer func() { <-s.gate.wrong }()
 	default:
 		c.Response().Header().Set("Retry-After", "2")
-		return &problem{http.StatusTooManyRequests, "Too many wrong tokens are being tried at once. Try again in a moment; a right one is not held up."}
+		return &api.Problem{Status: http.StatusTooManyRequests, Text: "Too many wrong tokens are being tried at once. Try again in a moment; a right one is not held up."}
 	}
 	timer := time.NewTimer(s.gate.wait)
 	defer timer.Stop()
@@ -155,7 +155,7 @@ func (s *Server) tellOfWrong(r *http.Request) {
 	defer g.mu.Unlock()
 	g.missed++
 	if now := s.o.Now(); g.told.IsZero() || now.Sub(g.told) >= wrongLogEach {
-		s.log.Warn("wrong tokens or links", "count", g.missed, "last_from", r.RemoteAddr, "path", tail(r.URL.Path, 100))
+		s.log.Warn("wrong tokens or links", "count", g.missed, "last_from", r.RemoteAddr, "path", api.Tail(r.URL.Path, 100))
 		g.missed, g.told = 0, now
 	}
 }
@@ -179,7 +179,7 @@ func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if who := callerOf(c); !who.Role.May(role) {
-				return &problem{http.StatusForbidden, "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
+				return &api.Problem{Status: http.StatusForbidden, Text: "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
 					": submitqueue token add NAME --role " + string(role) + " makes such a token."}
 			}
 			return next(c)
@@ -191,16 +191,6 @@ func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 func callerOf(c echo.Context) access.Caller {
 	who, _ := c.Get(callerKey).(access.Caller)
 	return who
-}
-
-// as returns in whose name a command is given: the token's. Commands of older clients name
-// somebody; they are told that it does not count.
-func as(c echo.Context, said string) (user, note string) {
-	user = callerOf(c).Name
-	if said != "" && said != user {
-		note = "The command is given in the name of " + user + ", whose token it came with. `user` does not say otherwise; for another name, use a token of that name."
-	}
-	return user, note
 }
 
 // Link makes a link that opens one session of a browser, for the console, within an hour. It
@@ -220,31 +210,6 @@ func (s *Server) Admit(w http.ResponseWriter, r *http.Request) {
 // apiLink makes a link for who asks.
 func (s *Server) apiLink(c echo.Context) error {
 	code, until := s.gate.doors.Link(callerOf(c), s.o.Now())
-	writeJSON(c.Response(), http.StatusOK, APILink{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
-	return nil
-}
-
-// APILink is a link that opens one session of a browser. It is a secret.
-type APILink struct {
-	URL    string    `json:"url,omitempty"` // of the server, for people; "": it does not know
-	Path   string    `json:"path"`
-	Until  time.Time `json:"until"`
-	Public bool      `json:"public,omitempty"` // everybody may read: nobody needs it
-}
-
-// laneRefused says why who asks may not use a lane, on a forge that knows no permissions of
-// its own: there the role of the token stands for the role at a forge.
-func (s *Server) laneRefused(c echo.Context, q Brief, name string) error {
-	if name == "" || s.o.Requests == nil || q.Main.Config == nil {
-		return nil
-	}
-	who, role := callerOf(c), "write"
-	if who.Role.May(access.Admin) {
-		role = "admin"
-	}
-	if lane, known := q.Main.Config.Queue.Lane(name); known && !lane.Least.Allows(role, who.Name, nil) {
-		return &problem{http.StatusForbidden, "The lane " + name + " is not for the token of " + who.Name + ", whose role is " + string(who.Role) +
-			": " + config.Path + " gives it to " + string(lane.Least) + ", and the role admin stands for those. Ask without a lane, or with another token."}
-	}
+	api.WriteJSON(c.Response(), http.StatusOK, api.Link{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})
 	return nil
 }

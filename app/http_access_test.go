@@ -17,6 +17,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -122,7 +123,7 @@ func TestStrangersAreToldHowToComeIn(t *testing.T) {
 	}
 	for _, path := range []string{"/api/queue", "/metrics", "/events", "/log?build=b1"} {
 		status, header, text := g.ask(t, http.MethodGet, path, "")
-		var says app.APIError
+		var says api.Error
 		if err := json.Unmarshal([]byte(text), &says); err != nil || status != 401 || header.Get("Content-Type") != "application/json" || !strings.Contains(says.Error, "submitqueue token add") {
 			t.Errorf("%s: %d %v %s", path, status, header, text)
 		}
@@ -157,7 +158,7 @@ func TestRolesOfTokens(t *testing.T) {
 			case may && (status != 202 || len(g.source.submitted) != before+1):
 				t.Errorf("%s %s as %s: %d %s", c.path, c.body, name, status, text)
 			case may:
-				if by := g.source.submitted[before].Body.(queue.Commented).Author; by != name || mustDecode[app.APIAccepted](t, text).User != name {
+				if by := g.source.submitted[before].Body.(queue.Commented).Author; by != name || mustDecode[api.Accepted](t, text).User != name {
 					t.Errorf("%s %s as %s is given in the name of %s: %s", c.path, c.body, name, by, text)
 				}
 			case status != 403 || len(g.source.submitted) != before || !strings.Contains(text, name) || !strings.Contains(text, "role"):
@@ -174,7 +175,7 @@ func TestRolesOfTokens(t *testing.T) {
 	}
 	// Nobody speaks for others.
 	_, _, text := g.ask(t, http.MethodPost, "/api/land", `{"number":7,"user":"root"}`, "Authorization", "Bearer "+tokens["ann"])
-	if a := mustDecode[app.APIAccepted](t, text); a.User != "ann" || !strings.Contains(a.Note, "ann") {
+	if a := mustDecode[api.Accepted](t, text); a.User != "ann" || !strings.Contains(a.Note, "ann") {
 		t.Errorf("%s", text)
 	}
 	if logs := g.logs.String(); strings.Contains(logs, tokens["ann"]) || !strings.Contains(logs, "user=ann") {

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"github.com/submitqueue/submitqueue/app/api"
+
 	"net"
 	"net/http"
 	"net/url"
@@ -54,9 +56,9 @@ func (s *Server) known(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		c.Response().Header().Set("Connection", "close")
-		host := tail(plainHost(r.Host), 100)
+		host := api.Tail(plainHost(r.Host), 100)
 		s.log.Debug("a request for another host is refused", "host", host)
-		return &problem{http.StatusMisdirectedRequest, "This server does not go by the name " + host +
+		return &api.Problem{Status: http.StatusMisdirectedRequest, Text: "This server does not go by the name " + host +
 			". Open it under its own address, or tell it that name: submitqueue serve --url https://NAME, or --host NAME for one name more."}
 	}
 }

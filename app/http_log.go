@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/web"
 )
 
@@ -14,7 +15,7 @@ func (s *Server) logPage(c echo.Context) error {
 	id := c.QueryParam("build")
 	data, next, done, ok := s.o.Source.BuildLog(id, 0)
 	if !ok {
-		return &problem{http.StatusNotFound, "There is no log of such a build: it has not begun, or its log has expired."}
+		return &api.Problem{Status: http.StatusNotFound, Text: "There is no log of such a build: it has not begun, or its log has expired."}
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

@@ -9,14 +9,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Bounds of a change's page.
 const (
-	timelineDepth = 2000     // notes of the queue that are searched for the change's
-	logTail       = 16 << 10 // bytes of a build's log
+	logTail = 16 << 10 // bytes of a build's log
 )
 
 func (s *Server) homePage(c echo.Context) error {
@@ -36,7 +36,7 @@ func (s *Server) homePage(c echo.Context) error {
 }
 
 func (s *Server) queuePage(c echo.Context) error {
-	v, err := s.named(c.QueryParam("queue"))
+	v, err := s.api.Named(c.QueryParam("queue"))
 	if err != nil {
 		return err
 	}
@@ -44,16 +44,16 @@ func (s *Server) queuePage(c echo.Context) error {
 }
 
 func (s *Server) changePage(c echo.Context) error {
-	b, view, err := s.changeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	b, view, err := s.api.ChangeNamed(c.QueryParam("queue"), c.QueryParam("id"))
 	if err != nil {
 		return err
 	}
-	q, err := s.named(b.Name)
+	q, err := s.api.Named(b.Name)
 	if err != nil {
 		return err
 	}
 	page := web.Change{Queue: q, View: view}
-	notes, err := s.o.Source.History(c.Request().Context(), q.Name, timelineDepth)
+	notes, err := s.o.Source.History(c.Request().Context(), q.Name, api.TimelineDepth)
 	if err != nil {
 		// The page is of use without its timeline.
 		s.log.Warn("history cannot be read", "queue", q.Name, "error", err)
@@ -70,7 +70,7 @@ func (s *Server) changePage(c echo.Context) error {
 			continue
 		}
 		text, held := web.PlainLog(data, done)
-		page.Logs = append(page.Logs, web.Log{Build: b.Build.ID, Text: tail(text, logTail), Next: next - int64(held), Done: done})
+		page.Logs = append(page.Logs, web.Log{Build: b.Build.ID, Text: api.Tail(text, logTail), Next: next - int64(held), Done: done})
 	}
 	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Change(w, page, s.now()) })
 }
@@ -92,16 +92,16 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := problem{Status: http.StatusInternalServerError, Text: "Something broke here; the server's log says what. Try again, and tell the operator if it stays."}
-	var known *problem
+	p := api.Problem{Status: http.StatusInternalServerError, Text: "Something broke here; the server's log says what. Try again, and tell the operator if it stays."}
+	var known *api.Problem
 	var ofEcho *echo.HTTPError
 	switch {
 	case errors.As(err, &known):
 		p = *known
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusNotFound:
-		p = problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, or to /api/queues for JSON."}
+		p = api.Problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, or to /api/queues for JSON."}
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusMethodNotAllowed:
-		p = problem{Status: ofEcho.Code, Text: "This address does not take " + c.Request().Method + " requests."}
+		p = api.Problem{Status: ofEcho.Code, Text: "This address does not take " + c.Request().Method + " requests."}
 	default:
 		s.log.Error("a request failed", "route", c.Path(), "error", err)
 	}
@@ -113,7 +113,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodPost || p.Status == http.StatusUnauthorized {
-		writeJSON(c.Response(), p.Status, APIError{Error: p.Text})
+		api.WriteJSON(c.Response(), p.Status, api.Error{Error: p.Text})
 		return
 	}
 	if err := s.page(c, p.Status, func(w io.Writer) error { return s.pages.Problem(w, p.Status, p.Text) }); err != nil {
@@ -121,80 +121,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// problem is an error that is shown to who asked: what is wrong and what to do.
-type problem struct {
-	Status int
-	Text   string
-}
-
-// Error implements error: what is shown.
-func (p *problem) Error() string { return p.Text }
-
-// name returns the name of a queue that there is; without one, of the only queue.
-func (s *Server) name(name string) (Brief, error) {
-	names := s.o.Source.Queues()
-	if name == "" {
-		if len(names) != 1 {
-			return Brief{}, &problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
-		}
-		name = names[0]
-	}
-	b, ok := s.o.Source.Brief(name)
-	if !ok {
-		return b, noQueue
-	}
-	return b, nil
-}
-
-var noQueue = &problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
-
-// named returns a queue by name; without one, the only queue.
-func (s *Server) named(name string) (queue.QueueView, error) {
-	b, err := s.name(name)
-	if err != nil {
-		return queue.QueueView{}, err
-	}
-	v, ok := s.o.Source.Queue(b.Name)
-	if !ok {
-		return v, noQueue
-	}
-	return v, nil
-}
-
-// changeNamed returns a change of a queue, which need not be named where it is the only one.
-func (s *Server) changeNamed(name, id string) (Brief, queue.View, error) {
-	q, err := s.name(name)
-	if err != nil {
-		return q, queue.View{}, err
-	}
-	if id == "" {
-		return q, queue.View{}, &problem{http.StatusBadRequest, "Say which change: add &id= with a pull request's number or a change's id."}
-	}
-	v, ok := s.o.Source.Change(q.Name, id)
-	if !ok && q.Away != "" {
-		return q, v, &problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
-	}
-	if !ok {
-		text := "This queue knows no such change. It may have ended long ago"
-		if s.o.Requests == nil {
-			text += "; its pull request still has the last word"
-		}
-		return q, v, &problem{http.StatusNotFound, text + "."}
-	}
-	return q, v, nil
-}
-
 func (s *Server) now() queue.Instant { return queue.At(s.o.Now()) }
 
-// tail returns the last n bytes of a text, from the beginning of a line where
-// there is one.
-func tail(text string, n int) string {
-	if len(text) <= n {
-		return text
+// queueHTML answers with a queue's page.
+func (s *Server) queueHTML(c echo.Context, v queue.QueueView) error {
+	b, err := s.api.Shared("page "+v.Name, api.StampOf(v), func(w io.Writer) error { return s.pages.Queue(w, v, s.now()) })
+	if err != nil {
+		return err
 	}
-	text = strings.ToValidUTF8(text[len(text)-n:], "")
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
-		return rest
-	}
-	return text
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.HTMLBlob(http.StatusOK, b)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/web"
 )
 
@@ -56,11 +57,11 @@ const usedLink = "This link has opened a session already, or is more than an hou
 func (s *Server) enter(c echo.Context) error {
 	r := c.Request()
 	if err := s.gate.forged.Check(r); err != nil {
-		return &problem{http.StatusForbidden, "This form was not sent from a page of this server. Open " + enterPath + " and sign in there."}
+		return &api.Problem{Status: http.StatusForbidden, Text: "This form was not sent from a page of this server. Open " + enterPath + " and sign in there."}
 	}
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		return &problem{http.StatusBadRequest, "This is not the form of " + enterPath + "."}
+		return &api.Problem{Status: http.StatusBadRequest, Text: "This is not the form of " + enterPath + "."}
 	}
 	next := ownPath(r.PostForm.Get("next"))
 	var value string
@@ -97,7 +98,7 @@ func (s *Server) leavePage(c echo.Context) error {
 func (s *Server) leave(c echo.Context) error {
 	r := c.Request()
 	if err := s.gate.forged.Check(r); err != nil {
-		return &problem{http.StatusForbidden, "This form was not sent from a page of this server. Open " + leavePath + " and sign out there."}
+		return &api.Problem{Status: http.StatusForbidden, Text: "This form was not sent from a page of this server. Open " + leavePath + " and sign out there."}
 	}
 	if cookie, err := r.Cookie(s.gate.doors.CookieName()); err == nil {
 		if err := s.gate.doors.SignOut(cookie.Value); err != nil {
@@ -165,7 +166,7 @@ func wantsPage(r *http.Request) bool {
 }
 
 func statusOf(err error) int {
-	if p, ok := err.(*problem); ok {
+	if p, ok := err.(*api.Problem); ok {
 		return p.Status
 	}
 	return 0

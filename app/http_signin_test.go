@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -214,7 +215,7 @@ func TestBrowserSignsIn(t *testing.T) {
 		{"by the link", true, "", func(g *guarded, base string) string { return base + g.server.Link() }},
 		{"until its token is removed", false, "ann", func(g *guarded, base string) string {
 			_, _, text := g.ask(t, http.MethodPost, "/api/link", "", "Authorization", "Bearer "+g.add(t, "ann", access.Read))
-			return base + mustDecode[app.APILink](t, text).Path
+			return base + mustDecode[api.Link](t, text).Path
 		}},
 		{"by a form elsewhere", false, "", func(g *guarded, base string) string {
 			code := strings.TrimPrefix(g.server.Link(), "/enter?code=")

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -56,9 +57,9 @@ func (s *windowSource) Queue(name string) (queue.QueueView, bool) {
 	return v, ok
 }
 
-func (s *windowSource) Brief(name string) (app.Brief, bool) {
+func (s *windowSource) Brief(name string) (api.Brief, bool) {
 	v, ok := s.Queue(name)
-	return app.Brief{Name: v.Name, Main: v.Main, Away: v.Away}, ok
+	return api.Brief{Name: v.Name, Main: v.Main, Away: v.Away}, ok
 }
 
 func (s *windowSource) Change(name, id string) (queue.View, bool) {
@@ -296,7 +297,7 @@ func TestServerSaysWhyItIsNotReady(t *testing.T) {
 }
 
 // wordless is a source that panics.
-type wordless struct{ app.Source }
+type wordless struct{ api.Source }
 
 func (wordless) Queue(string) (queue.QueueView, bool) { panic("words fail me") }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -215,7 +215,7 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	h.push("ada", "main", map[string]string{"api/bad": "bad\n"})
 	h.push("ada", "main", map[string]string{"api/three": "3\n"})
 	h.until("the culprit is named", func(c *speculation.Core) bool { return len(c.Blame().Culprits) == 1 })
-	var b app.APIBlame
+	var b api.Blame
 	res := must(http.Get("http://" + h.server.Addr() + "/api/blame"))
 	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&b); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/github"
@@ -18,8 +19,8 @@ import (
 )
 
 // intakeOf makes the intake, which the owner tells of names.
-func (h *hub) intakeOf(o app.IntakeOptions) *app.Intake {
-	h.intake = app.NewIntake(o)
+func (h *hub) intakeOf(o intake.Options) *intake.Intake {
+	h.intake = intake.New(o)
 	return h.intake
 }
 

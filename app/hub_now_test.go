@@ -34,7 +34,7 @@ func TestNowGoesFirstAndIsWrittenDown(t *testing.T) {
 		t.Errorf("the page does not say so:\n%s", page)
 	}
 	h.Comment("ada", a, "/land now too")
-	h.says(a, "as many emergencies as one day has room for (1)", "There is room again at")
+	h.says(a, "Daily emergency limit reached (1)", "There is room again at")
 	if _, page := h.page("/queue?queue=acme%2Fshop%40main"); !holds(page, "Frozen by max until") {
 		t.Errorf("the page does not say that landings are frozen:\n%s", page)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -68,7 +68,7 @@ func (r *redisServer) open() *redisstore.Store {
 
 // recorder notes what comes into the inbox.
 type recorder struct {
-	app.Appender
+	intake.Appender
 	bodies []string
 }
 
@@ -112,7 +112,7 @@ func TestRedisAway(t *testing.T) {
 		t.Errorf("%d deliveries in the spool, want 3", got)
 	}
 	h.counted(`submitqueue_webhooks_total{event="issue_comment",result="spooled"} 3`)
-	if _, err := app.DrainSpool(t.Context(), h.spool, h.store, h.log); err == nil || h.spool.Len() != 3 {
+	if _, err := intake.Drain(t.Context(), h.spool, h.store, h.log); err == nil || h.spool.Len() != 3 {
 		t.Errorf("drained into nothing: %v", err)
 	}
 
@@ -120,7 +120,7 @@ func TestRedisAway(t *testing.T) {
 	r.open()
 	order := &recorder{Appender: h.store}
 	for h.spool.Len() > 0 {
-		if _, err := app.DrainSpool(t.Context(), h.spool, order, h.log); err != nil {
+		if _, err := intake.Drain(t.Context(), h.spool, order, h.log); err != nil {
 			t.Log(err) // the pool of connections has to notice
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/intake"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
@@ -48,7 +50,7 @@ type hub struct {
 	stop    func()
 	ci      *forgeci.Controller
 	options hubOptions
-	intake  *app.Intake
+	intake  *intake.Intake
 }
 
 // hubOptions say what of a hub is other than usual.
@@ -182,11 +184,11 @@ func (h *hub) start(o hubOptions) {
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
 		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) }, Targets: func() []string { return o.targets },
-		Texts: app.TextOptions{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
+		Texts: texts.Options{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop"}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready, Public: true,
-		Log: h.log, Intake: h.intakeOf(app.IntakeOptions{
-			Hooks:    map[string]app.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
+		Log: h.log, Intake: h.intakeOf(intake.Options{
+			Hooks:    map[string]intake.Hook{"github": {Receiver: github.NewReceiver(hubSecret), Queues: map[string][]string{"acme/shop": {hubQueue}}, CI: tell}},
 			Appender: h.store, Spool: h.spool, Metrics: h.metrics, Now: time.Now})})
 	mustNot(h.T, h.server.Listen())
 	h.github.SetWebhook("http://"+h.server.Addr()+"/webhook", hubSecret)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -22,7 +23,7 @@ func TestIsolationIsSaid(t *testing.T) {
 			t.Errorf("isolation %q: strangers are told of it", isolation)
 		}
 		_, _, body := w.get(t, "/api/queues")
-		if got := mustDecode[[]app.APIQueueSummary](t, body); got[0].Isolation != string(isolation) {
+		if got := mustDecode[[]api.QueueSummary](t, body); got[0].Isolation != string(isolation) {
 			t.Errorf("isolation %q is %q in the API", isolation, got[0].Isolation)
 		}
 	}

@@ -8,45 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
-
-// LedgerMost bounds the keys of one look into the ledger.
-const LedgerMost = 500
-
-// LedgerView is what is known of the keys that somebody has asked for: of a key, of
-// a target, or of a change as it stands.
-type LedgerView struct {
-	Kind    string         // key, target or change
-	Change  queue.ChangeID // where it is a change
-	Keys    []LedgerKey    // those of main first, then the latest
-	More    bool           // there are others, which the limit has cut off
-	Main    queue.CommitID // the commit that OnMain speaks of
-	Unknown string         // why nobody can say what main rests on; ""
-}
-
-// LedgerKey is what is known of one key.
-type LedgerKey struct {
-	Key       queue.Key
-	Step      string           // the step's name; "": not known any more
-	Entry     queue.Entry      // the pass, and what has failed; zero: nothing is known
-	Sets      []queue.Entry    // sets of keys that failed together, this one among them
-	Build     queue.BuildID    // that verifies it now; "": none does
-	OnMain    bool             // main's tip has it
-	Rests     []queue.ChangeID // pending changes whose present merge has it
-	Forgotten queue.Forgotten  // by which a pass of it was taken back; zero: none was
-}
-
-// ForgetView is what forgetting would do.
-type ForgetView struct {
-	What    queue.Forgotten
-	Passes  int              // of the keys that main or a pending change has
-	Main    []queue.Key      // of these, those of main: unproven until they pass again
-	Changes []queue.ChangeID // pending changes that have some built again
-	Landing []queue.ChangeID // being pushed: they are not affected
-}
 
 // ledger is one moment's view of a queue's keys.
 type ledger struct {
@@ -65,26 +31,20 @@ type ledger struct {
 	lost   string // why it is not known what main rests on
 }
 
-// errNotOwned: another server owns the queue, or none does yet.
-type errNotOwned struct{}
-
-// Error implements error.
-func (errNotOwned) Error() string { return "this server does not own the queue now" }
-
 // Ledger looks up what is known: what is the id of a key or how it begins, a
 // target, or a change by its id or its pull request's number.
-func (o *Owner) Ledger(ctx context.Context, what string, most int) (LedgerView, error) {
+func (o *Owner) Ledger(ctx context.Context, what string, most int) (api.LedgerView, error) {
 	l, err := o.readLedger(ctx)
 	if err != nil {
-		return LedgerView{}, err
+		return api.LedgerView{}, err
 	}
-	most = min(max(most, 1), LedgerMost)
-	v := LedgerView{Main: l.tip, Unknown: l.lost}
+	most = min(max(most, 1), api.LedgerMost)
+	v := api.LedgerView{Main: l.tip, Unknown: l.lost}
 	if id, ok := o.changeOf(what); ok {
 		v.Kind, v.Change = "change", id
 		for _, k := range l.of[id] {
 			l.keys[k.ID()] = k
-			v.Keys = append(v.Keys, LedgerKey{Key: k})
+			v.Keys = append(v.Keys, api.LedgerKey{Key: k})
 		}
 		return v, o.fill(ctx, l, &v, most)
 	}
@@ -113,7 +73,7 @@ func (o *Owner) Ledger(ctx context.Context, what string, most int) (LedgerView, 
 	for _, e := range found {
 		if _, known := l.keys[e.Keys[0].ID()]; !known {
 			l.keys[e.Keys[0].ID()] = e.Keys[0]
-			v.Keys = append(v.Keys, LedgerKey{Key: e.Keys[0], Entry: e})
+			v.Keys = append(v.Keys, api.LedgerKey{Key: e.Keys[0], Entry: e})
 		}
 	}
 	return v, o.fill(ctx, l, &v, most)
@@ -154,7 +114,7 @@ func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
 		now = inForce{s.Main.Config, s.Main.Tip, s.Main.Analyzer}
 		l.read(s)
 	}) {
-		return nil, errNotOwned{}
+		return nil, api.ErrNotOwned
 	}
 	if now.tip == "" || now.config == nil {
 		l.lost = "main has not been read, or has no configuration that can be used"
@@ -237,11 +197,11 @@ func present(a, b *queue.Link, tip queue.CommitID) bool {
 	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-func (l *ledger) matching(of func(queue.Key) bool) []LedgerKey {
-	var out []LedgerKey
+func (l *ledger) matching(of func(queue.Key) bool) []api.LedgerKey {
+	var out []api.LedgerKey
 	for _, k := range l.keys {
 		if of(k) {
-			out = append(out, LedgerKey{Key: k})
+			out = append(out, api.LedgerKey{Key: k})
 		}
 	}
 	return out
@@ -249,7 +209,7 @@ func (l *ledger) matching(of func(queue.Key) bool) []LedgerKey {
 
 // fill completes the keys of an answer with what the state and the archive know, in
 // order, and cuts it.
-func (o *Owner) fill(ctx context.Context, l *ledger, v *LedgerView, most int) error {
+func (o *Owner) fill(ctx context.Context, l *ledger, v *api.LedgerView, most int) error {
 	var ask []queue.Key
 	for i := range v.Keys {
 		k := &v.Keys[i]
@@ -284,7 +244,7 @@ func (o *Owner) fill(ctx context.Context, l *ledger, v *LedgerView, most int) er
 			}
 		}
 	}
-	slices.SortFunc(v.Keys, func(a, b LedgerKey) int {
+	slices.SortFunc(v.Keys, func(a, b api.LedgerKey) int {
 		return cmp.Or(order(b.OnMain, a.OnMain), cmp.Compare(latestOf(b), latestOf(a)), cmp.Compare(a.Key.Target, b.Key.Target),
 			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Key.ID(), b.Key.ID()))
 	})
@@ -305,7 +265,7 @@ func order(a, b bool) int {
 }
 
 // latestOf is when something was last learned of a key.
-func latestOf(k LedgerKey) queue.Instant {
+func latestOf(k api.LedgerKey) queue.Instant {
 	at := k.Entry.Passed
 	for _, f := range k.Entry.Failures {
 		at = max(at, f.At)
@@ -314,12 +274,12 @@ func latestOf(k LedgerKey) queue.Instant {
 }
 
 // Forgetting says what forgetting would do, as things stand.
-func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (ForgetView, error) {
+func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (api.ForgetView, error) {
 	l, err := o.readLedger(ctx)
 	if err != nil {
-		return ForgetView{}, err
+		return api.ForgetView{}, err
 	}
-	v := ForgetView{What: f, Landing: l.push}
+	v := api.ForgetView{What: f, Landing: l.push}
 	var covered []queue.Key
 	for id, k := range l.keys {
 		if (l.main[id] || len(l.rests[id]) > 0) && f.Covers(k, l.names[k.Step]) {

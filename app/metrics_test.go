@@ -80,3 +80,6 @@ func TestMetricsShareNothing(t *testing.T) {
 		t.Error("one server's figures show up in another's")
 	}
 }
+
+// noon is the moment at which most tests happen.
+func noon() time.Time { return time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC) }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -30,7 +31,7 @@ type OwnerOptions struct {
 	Mirror    *mirror.Mirror
 	Workers   workers.Controller
 	Analyzers Analyzers
-	Texts     TextOptions // without Now
+	Texts     texts.Options // without Now
 	Now       func() time.Time
 	Metrics   *Metrics
 	Log       *slog.Logger
@@ -150,7 +151,7 @@ func (o *Owner) away() string {
 	case o.core == nil:
 		return "another server owns this queue and shows it"
 	case o.core.State().Main.Away != "":
-		return "waiting: " + oneLine(o.core.State().Main.Away, 400)
+		return "waiting: " + texts.OneLine(o.core.State().Main.Away, 400)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -102,7 +103,7 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []mirror
 			use = "it is not known what else it is used for: " + err.Error()
 		}
 		if use != "" {
-			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", oneLine(b.Branch, 100), "reason", use)
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
 			continue
 		}
 		moves, whose = append(moves, b.Move), append(whose, b.change)

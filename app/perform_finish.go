@@ -6,14 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
-
-// LandedLabel is put on a pull request that has landed and that the forge cannot
-// show as merged.
-const LandedLabel = "landed"
 
 const (
 	houseFor  = 10 * time.Minute // the repository's settings are believed for so long
@@ -70,14 +67,14 @@ func (p *performer) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 		ch.Verdict = &v
 	}
 	if ch.Verdict.Along {
-		state, title, summary := CheckPassedText(ch)
+		state, title, summary := texts.CheckPassed(ch)
 		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
 			return err
 		}
 	}
 	if !shownMerged(ch, p.branch() == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
-		if err := f.Close(ctx, ch.Number, LandedLabel); err != nil {
+		if err := f.Close(ctx, ch.Number, texts.LandedLabel); err != nil {
 			return err
 		}
 	}
@@ -214,7 +211,7 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	alone := facts
 	alone.Into = slices.DeleteFunc(slices.Clone(facts.Into), func(n int) bool { return slices.Contains(onTop, n) })
 	if use := alone.use(branch, ch.Number); use != "" {
-		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Queue, "pull", ch.Number, "branch", oneLine(branch, 100), "reason", use)
+		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Queue, "pull", ch.Number, "branch", texts.OneLine(branch, 100), "reason", use)
 		return nil
 	}
 	for _, n := range onTop {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -55,7 +57,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: clipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: clipLine(pr.Title, 200),
+	out := queue.Inspected{Action: key, Head: pr.Head, HeadRef: pr.HeadRef, Branch: texts.ClipLine(pr.Source, 200), Base: pr.Base, Fork: pr.Fork, Merged: pr.Merged, Title: texts.ClipLine(pr.Title, 200),
 		Author: pr.Author, URL: pr.URL, Open: pr.Open, Draft: pr.Draft, Permission: level.String(), ConfigAt: at}
 	if out.Teams, err = p.teams(ctx, t, level); err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func (p *performer) inspect(ctx context.Context, key string, t queue.Inspect) (q
 	if err = p.prospect(ctx, pr, t, now, &out); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(t.Request, apiEvent) || again || queue.IsOwn(t.Request) {
+	if strings.HasPrefix(t.Request, api.EventPrefix) || again || queue.IsOwn(t.Request) {
 		level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
 	}
 	out.Vouched = level >= forge.PermissionAdmin
@@ -134,14 +136,14 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	var v queue.View
 	var ok bool
 	var gist string
-	texts := p.Texts
-	texts.Now = queue.At(p.Now())
+	o := p.Texts
+	o.Now = queue.At(p.Now())
 	if err := p.facts(func(c *speculation.Core) {
 		v, ok = c.PullView(t.Number)
 		gist, _ = gistOf(c, t.Number)
-		texts.Broken = c.State().Main.Broken
+		o.Broken = c.State().Main.Broken
 		if m := c.State().Main.Config; m != nil {
-			texts.Method, _ = m.Queue.MethodFor("")
+			o.Method, _ = m.Queue.MethodFor("")
 		}
 	}); err != nil {
 		return nil, err
@@ -150,16 +152,16 @@ func (p *performer) publish(ctx context.Context, key string, t queue.Publish) (q
 	if err != nil {
 		return nil, err
 	}
-	if texts.Default, err = p.elseDefault(ctx, v.Change); err != nil {
+	if o.Default, err = p.elseDefault(ctx, v.Change); err != nil {
 		return nil, err
 	}
 	done := queue.Done{Action: key, Shown: t.Want}
 	if !ok {
 		return done, nil
 	}
-	say := forge.Publication{Number: t.Number, Marker: Marker(p.Queue), Comment: CommentText(v, texts)}
+	say := forge.Publication{Number: t.Number, Marker: texts.Marker(p.Queue), Comment: texts.Comment(v, o)}
 	if v.Change.ID != "" && v.Change.Would == nil {
-		state, title, summary := CheckText(v, texts)
+		state, title, summary := texts.Check(v, o)
 		name := CheckName
 		if v.Change.On != "" {
 			name = TryCheckName // that a try has passed is no leave to merge

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
@@ -45,7 +46,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	}
 	out := queue.Observed{Action: key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
 	if p.Follow && place.Default != branch {
-		out.Default = oneLine(place.Default, 100)
+		out.Default = texts.OneLine(place.Default, 100)
 	}
 	if tip != t.From {
 		line, forced, err := p.Mirror.History.FirstParents(ctx, t.From, tip)
@@ -58,7 +59,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 			}
 		}
 		for _, l := range line {
-			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: clipLine(l.Subject, 120)})
+			out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: texts.ClipLine(l.Subject, 120)})
 		}
 		if err := p.holding(ctx, line, out.Line); err != nil {
 			return nil, err
@@ -219,15 +220,6 @@ func mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
 		Revert: k.Revert,
 		Squash: k.Method == config.MethodSquash, Author: k.Wording.Author, Below: k.Below,
 		Rebase: k.Method == config.MethodRebase, FastForward: k.Method == config.MethodFastForward}
-}
-
-// clipLine makes hostile text one printable line of at most n runes.
-func clipLine(s string, n int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
-	if r := []rune(s); len(r) > n {
-		s = string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // resolveChain makes the commits of a path and computes their keys.

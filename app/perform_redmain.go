@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -32,7 +33,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 		return out, nil
 	}
 	var culprit *queue.Culprit
-	texts := p.Texts
+	o := p.Texts
 	if err := p.facts(func(c *speculation.Core) {
 		if h := c.State().Hunts[t.Hunt]; h != nil {
 			for i := range h.Culprits {
@@ -53,7 +54,7 @@ func (p *performer) propose(ctx context.Context, key string, t queue.Propose) (q
 	pr, err := f.Proposed(ctx, branch, p.branch())
 	if errors.Is(err, forge.ErrNotFound) {
 		if err = p.stageRevert(ctx, branch, t); err == nil {
-			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: revertTitle(*culprit), Body: RevertText(*culprit, texts)})
+			pr, err = f.Propose(ctx, forge.Proposal{Branch: branch, Base: p.branch(), Title: texts.RevertTitle(*culprit), Body: texts.Revert(*culprit, o)})
 		}
 	}
 	if err = p.orAway(ctx, err); err != nil {
@@ -93,12 +94,12 @@ func (p *performer) tellMain(ctx context.Context, key string, t queue.Tell) (que
 	if v.Main.Tip != t.Commit || t.Red != (len(v.Red) > 0) {
 		return done, nil // what holds now is told by the next
 	}
-	texts := p.Texts
-	texts.Now = queue.At(p.Now())
-	state, title, summary := MainCheckText(v, texts)
+	o := p.Texts
+	o.Now = queue.At(p.Now())
+	state, title, summary := texts.MainCheck(v, o)
 	check := forge.Check{Name: MainCheckName, Head: t.Commit, ExternalID: "main", State: forge.CheckState(state), Title: title, Summary: summary}
-	if texts.BaseURL != "" {
-		check.DetailsURL = strings.TrimSuffix(texts.BaseURL, "/") + "/queue?queue=" + url.QueryEscape(p.Queue)
+	if o.BaseURL != "" {
+		check.DetailsURL = strings.TrimSuffix(o.BaseURL, "/") + "/queue?queue=" + url.QueryEscape(p.Queue)
 	}
 	return gone(done, p.orAway(ctx, p.Forge.Check(ctx, check)))
 }

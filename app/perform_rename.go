@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -46,7 +47,7 @@ func defaultText(m queue.Main) string {
 	if m.Default == "" || m.Renamed != "" {
 		return ""
 	}
-	ours, other := oneLine(m.Branch, 100), oneLine(m.Default, 100)
+	ours, other := texts.OneLine(m.Branch, 100), texts.OneLine(m.Default, 100)
 	return fmt.Sprintf("the default branch is %s; this queue stays with %s, as that was not renamed. For a queue of %s start a server with --branch %s; --branch %s ends this message", other, ours, other, other, ours)
 }
 
@@ -72,7 +73,7 @@ func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.B
 	}
 	why := fmt.Sprintf("there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", branch)
 	if place.Default != "" && place.Default != branch {
-		why += "; the default branch is " + oneLine(place.Default, 100)
+		why += "; the default branch is " + texts.OneLine(place.Default, 100)
 	}
 	return nil, fmt.Errorf("%w: %s", forge.ErrAway, why)
 }
@@ -102,12 +103,12 @@ func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Bo
 	if err != nil {
 		return nil, err
 	}
-	now := oneLine(to, 100)
+	now := texts.OneLine(to, 100)
 	switch {
 	case !free:
-		out.Why = fmt.Sprintf("the branch %s was renamed to %s, which has a queue of its own; let that one end, or give the branch its old name", oneLine(from, 100), now)
+		out.Why = fmt.Sprintf("the branch %s was renamed to %s, which has a queue of its own; let that one end, or give the branch its old name", texts.OneLine(from, 100), now)
 	case !p.Follow:
-		out.Why = fmt.Sprintf("the branch %s was renamed to %s; everything keeps its place: serve the new name (--branch %s), or give the branch its old name", oneLine(from, 100), now, now)
+		out.Why = fmt.Sprintf("the branch %s was renamed to %s; everything keeps its place: serve the new name (--branch %s), or give the branch its old name", texts.OneLine(from, 100), now, now)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -99,7 +100,7 @@ func (p *performer) required(ctx context.Context, t queue.Inspect, out queue.Ins
 	out.Requires, out.Unmet = true, unmet
 	for i, q := range out.Unmet {
 		for j, name := range q.Names {
-			out.Unmet[i].Names[j] = clipLine(name, 200)
+			out.Unmet[i].Names[j] = texts.ClipLine(name, 200)
 		}
 	}
 	if labels := rules.Blocking(pr.Labels); len(labels) > 0 {

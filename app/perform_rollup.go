@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -46,7 +47,7 @@ func rollupMessage(picks []queue.Pick) string {
 	var titles, trailers strings.Builder
 	for _, k := range picks {
 		names = append(names, fmt.Sprintf("#%d", k.Number))
-		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, clipLine(k.Title, 200))
+		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, texts.ClipLine(k.Title, 200))
 		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
 	}
 	last := len(names) - 1

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -102,7 +103,7 @@ func keysOfTrails(trails []queue.Trail, j judged) [][]queue.Key {
 
 // pastCommit says of a commit what a person wants to know of it.
 func pastCommit(l mirror.PastCommit) queue.HuntCommit {
-	c := queue.HuntCommit{Commit: l.Commit, Tree: l.Tree, Subject: clipLine(l.Subject, 120), Author: clipLine(l.Author, 60), Change: l.Change}
+	c := queue.HuntCommit{Commit: l.Commit, Tree: l.Tree, Subject: texts.ClipLine(l.Subject, 120), Author: texts.ClipLine(l.Author, 60), Change: l.Change}
 	if n, err := strconv.Atoi(before(string(l.Change), ".")); err == nil && n > 0 {
 		c.Number = n
 	} else {

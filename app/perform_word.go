@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -25,11 +26,11 @@ const mostCredits = 100
 func mergeMessage(k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
-		return config.Unskipped(fmt.Sprintf("Revert %q", clipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
+		return config.Unskipped(fmt.Sprintf("Revert %q", texts.ClipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
 			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
 	}
 	if text == "" {
-		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, clipLine(k.Title, 200)))
+		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, texts.ClipLine(k.Title, 200)))
 	}
 	if k.Method == config.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
@@ -95,7 +96,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
-			words.Commits = append(words.Commits, clipLine(c.Subject(), 200))
+			words.Commits = append(words.Commits, texts.ClipLine(c.Subject(), 200))
 		}
 	}
 	out.Wording.Text = template.Render(words)
@@ -138,7 +139,7 @@ func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []
 			}
 		}
 		for _, value := range c.Trailers("Signed-off-by") {
-			if line := clipLine(value, 300); !slices.Contains(signed, line) {
+			if line := texts.ClipLine(value, 300); !slices.Contains(signed, line) {
 				signed = append(signed, line)
 			}
 		}
@@ -156,7 +157,7 @@ func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []
 
 // authorOf is mirror.AuthorOf of names and addresses of any length.
 func authorOf(name, address string) string {
-	return mirror.AuthorOf(clipLine(name, 100), clipLine(address, 200))
+	return mirror.AuthorOf(texts.ClipLine(name, 100), texts.ClipLine(address, 200))
 }
 
 // isLogin reports whether an address is the one that GitHub gives a user:

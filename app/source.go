@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -23,7 +24,7 @@ type Queues struct {
 	changed chan chan struct{}
 }
 
-var _ Source = (*Queues)(nil)
+var _ api.Source = (*Queues)(nil)
 
 // NewQueues returns the source of pages for the given owners, which share a
 // store and workers. Watch must run for Changed to work.
@@ -227,4 +228,22 @@ func (q *Queues) Ready() error {
 		}
 	}
 	return first
+}
+
+var _ api.Ledgers = (*Queues)(nil)
+
+// Ledger looks up what is known in a queue: see Owner.Ledger.
+func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (api.LedgerView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Ledger(ctx, what, most)
+	}
+	return api.LedgerView{}, api.ErrNotOwned
+}
+
+// Forgetting says what forgetting would do in a queue.
+func (q *Queues) Forgetting(ctx context.Context, name string, f queue.Forgotten) (api.ForgetView, error) {
+	if o := q.owner(name); o != nil {
+		return o.Forgetting(ctx, f)
+	}
+	return api.ForgetView{}, api.ErrNotOwned
 }

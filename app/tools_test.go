@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -84,7 +85,7 @@ steps:
 		t.Errorf("main was proven with other tools without being built: %s, %v", out, err)
 	}
 	land("second")
-	passes := must(app.Ledgers(r.queues).Ledger(t.Context(), rigQueue, "api", 50))
+	passes := must(api.Ledgers(r.queues).Ledger(t.Context(), rigQueue, "api", 50))
 	seen := map[string]bool{}
 	for _, k := range passes.Keys {
 		seen[k.Entry.Tools] = true
@@ -110,7 +111,7 @@ steps:
 		r.owner.Read(func(c *speculation.Core) {
 			for _, h := range c.Queue(rigQueue).Hosts {
 				for _, o := range h.Other {
-					said = (app.Words{}).OtherTools(h.Name, o)
+					said = (texts.Words{}).OtherTools(h.Name, o)
 				}
 			}
 		})
@@ -164,7 +165,7 @@ func TestHostWithOtherTools(t *testing.T) {
 	w := newWindow(t, nil)
 	w.source.queues = map[string]queue.QueueView{rigQueue: q}
 	_, _, body := w.get(t, "/api/queue?queue="+rigQueue)
-	for _, h := range mustDecode[app.APIQueue](t, body).Hosts {
+	for _, h := range mustDecode[api.Queue](t, body).Hosts {
 		want := 0
 		if h.Name == "newer" {
 			want = 1

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -31,7 +32,7 @@ func trouble(actions map[string]*queue.Action) []string {
 		if a.NotBefore != 0 {
 			again = "; tried again at " + a.NotBefore.Time().UTC().Format("15:04:05 MST")
 		}
-		out = append(out, fmt.Sprintf("%s has failed %d times: %s%s", doing(a.Task), a.Attempt-1, clipLine(a.Error, 300), again))
+		out = append(out, fmt.Sprintf("%s has failed %d times: %s%s", doing(a.Task), a.Attempt-1, texts.ClipLine(a.Error, 300), again))
 	}
 	return out
 }
@@ -67,7 +68,7 @@ func doing(t queue.Task) string {
 	case queue.Run:
 		return "starting a build"
 	case queue.ProbeHost:
-		return "probing host " + clipLine(t.Host, 80)
+		return "probing host " + texts.ClipLine(t.Host, 80)
 	case queue.Stop:
 		return "stopping a build"
 	case queue.Land:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -228,10 +229,10 @@ func (t *turns) count(turn speculation.Turn) {
 					"reason", n.Reason.Code, "commit", n.Commit, "took", ch.Decided.Sub(ch.Arrival))
 			}
 		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
-			what, more := upgradeNote(n)
+			what, more := texts.Words{}.Note(queue.Change{}, n)
 			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
 		case n.What == "host-benched" || n.What == "host-back":
-			what, more := voice{plain: true}.hostNote(n)
+			what, more := texts.Words{}.Note(queue.Change{}, n)
 			t.Log.Warn(what, "queue", t.Queue, "detail", more)
 		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over":
 			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)

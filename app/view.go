@@ -5,16 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
-
-// Brief is what is known of a queue at no cost: it is published with each turn.
-type Brief struct {
-	Name string
-	Main queue.Main
-	Away string // why this server does not show the present state, or ""
-}
 
 // What reading may cost a queue that makes turns: a view is made of the core while no
 // turn is, and so the next one waits until landing has had viewShare times as long as
@@ -30,7 +24,7 @@ const (
 // once for all who ask, and never for a version that nobody asks for.
 type showing struct {
 	version atomic.Int64 // of the queue; grows with whatever is shown, under the owner's lock
-	brief   atomic.Pointer[Brief]
+	brief   atomic.Pointer[api.Brief]
 	last    atomic.Pointer[shown]
 
 	mu    sync.Mutex
@@ -48,7 +42,7 @@ type shown struct {
 
 // Brief returns the queue's name, branch and whether it is shown as it is now. It waits
 // for nothing.
-func (o *Owner) Brief() Brief { return *o.showing.brief.Load() }
+func (o *Owner) Brief() api.Brief { return *o.showing.brief.Load() }
 
 // View returns the queue as it stands, or as it stood at any moment after the call
 // began. Nobody may change what it returns.
@@ -102,7 +96,7 @@ func (o *Owner) show() {
 
 // news notes that what is shown may be another; the caller holds mu.
 func (o *Owner) news() {
-	b := Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}
+	b := api.Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}
 	if o.core != nil {
 		b.Main = o.core.State().Main
 	}
@@ -111,10 +105,10 @@ func (o *Owner) news() {
 }
 
 // Brief implements Source.
-func (q *Queues) Brief(name string) (Brief, bool) {
+func (q *Queues) Brief(name string) (api.Brief, bool) {
 	o := q.owner(name)
 	if o == nil {
-		return Brief{}, false
+		return api.Brief{}, false
 	}
 	return o.Brief(), true
 }

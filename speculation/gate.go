@@ -10,12 +10,12 @@ import "github.com/submitqueue/submitqueue/queue"
 // moved, or give a verdict.
 //
 //   - Which keys a commit has: a target whose hash does not change is not run again.
-//     queue/key.go, queue/step.go, queue/step_checks.go and queue/link.go say what a
+//     queue/key.go, queue/config/step.go, queue/config/step_checks.go and queue/link.go say what a
 //     key is, queue/tools.go and workers/tools.go which tools it is verified with; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
 //     conflict/keys.go and the analyzer of the repository hash what it reads;
 //     app/judge.go, app/perform_git.go, app/perform_halfway.go and
 //     app/perform_rollup.go ask them about the very commits that are to land.
-//   - Which commits these are: forge/merge.go and forge/replay.go make them.
+//   - Which commits these are: forge/mirror/merge.go and forge/mirror/replay.go make them.
 //   - What a build has shown: workers/verdict.go, workers/gotest.go, workers/job.go and
 //     workers/split.go read runners, workers/forgeci/judge.go and
 //     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
@@ -29,7 +29,7 @@ import "github.com/submitqueue/submitqueue/queue"
 //     (speculation/revert.go), is a pull request like any other: it passes the gate, what
 //     the forge requires of it, and the check of protected paths.
 //   - Where main is, and what is unproven there: speculation/tip.go and
-//     app/perform_git.go. forge/push.go and forge/along.go move it, with the lease on
+//     app/perform_git.go. forge/mirror/push.go and forge/mirror/along.go move it, with the lease on
 //     what the gate was asked about.
 
 // Gate is the only way onto main. It says whether main may move from a commit

@@ -1,6 +1,9 @@
 package web
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // outlook is what the queue believes of a pending change.
 type outlook struct {
@@ -48,19 +51,19 @@ func (d *directory) outlook(v queue.View) *outlook {
 	}
 	out := &outlook{
 		Good: chanceOf(o.Good), Tested: o.Tested, Targets: o.Targets, More: max(0, len(v.Ahead)-len(o.Ahead)),
-		Accuracy: Percent(o.Trust.Accuracy), Threshold: Number(o.Trust.Threshold), Single: Percent(o.Trust.Single),
+		Accuracy: texts.Percent(o.Trust.Accuracy), Threshold: texts.Number(o.Trust.Threshold), Single: texts.Percent(o.Trust.Single),
 	}
 	if o.Chance > 0 {
 		c := chanceOf(o.Chance)
 		out.Chance = &c
 	}
 	if o.Arrived > 0 {
-		out.Arrived = Percent(o.Arrived)
+		out.Arrived = texts.Percent(o.Arrived)
 	}
 	for _, a := range o.Ahead {
 		r := rival{ref: d.ref(a.Change), chance: chanceOf(a.Chance), Ends: dueOf(a.Ends, d.now)}
 		if a.Red > 0 {
-			r.Red = Percent(a.Red)
+			r.Red = texts.Percent(a.Red)
 		}
 		out.Ahead = append(out.Ahead, r)
 	}
@@ -68,7 +71,7 @@ func (d *directory) outlook(v queue.View) *outlook {
 		out.Pairs = append(out.Pairs, pair{ref: d.ref(p.With), chance: chanceOf(p.Chance), Landed: p.Landed})
 	}
 	for _, s := range o.Doubts {
-		x := doubt{Percent: Percent(s.Chance), Others: d.refs(s.Others)}
+		x := doubt{Percent: texts.Percent(s.Chance), Others: d.refs(s.Others)}
 		if s.Pair != "" {
 			r := d.ref(s.Pair)
 			x.Pair = &r

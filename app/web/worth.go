@@ -1,6 +1,9 @@
 package web
 
-import "github.com/submitqueue/submitqueue/queue"
+import (
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // worth is why a build was started: its value and what it is the product of.
 type worth struct {
@@ -38,7 +41,7 @@ type chance struct {
 	Value   int
 }
 
-func chanceOf(q float64) chance { return chance{Percent: Percent(q), Value: int(100*q + 0.5)} }
+func chanceOf(q float64) chance { return chance{Percent: texts.Percent(q), Value: int(100*q + 0.5)} }
 
 // need is how likely a target's result decides a change.
 type need struct {
@@ -52,22 +55,22 @@ func (p *Pages) worth(d *directory, b queue.Build) *worth {
 	if x.Kind == "" {
 		return nil
 	}
-	out := &worth{Value: Number(b.Value), Rank: x.Rank, Rivals: x.Rivals, Running: x.Running, Slots: x.Slots,
+	out := &worth{Value: texts.Number(b.Value), Rank: x.Rank, Rivals: x.Rivals, Running: x.Running, Slots: x.Slots,
 		More: max(0, x.Lands+x.Fails-len(x.Assumes)), Coverage: clean(p.words.Covers(x.Covers))}
 	if x.Threshold > 0 {
-		out.From = Number(x.Threshold)
+		out.From = texts.Number(x.Threshold)
 	}
 	if x.Single > 0 && x.Covers.Left > 0 {
-		out.Single = Percent(x.Single)
+		out.Single = texts.Percent(x.Single)
 	}
 	for _, f := range x.Parts() {
-		out.Parts = append(out.Parts, part{Factor: Number(f.Factor), Words: clean(p.words.Part(x, f.Name))})
+		out.Parts = append(out.Parts, part{Factor: texts.Number(f.Factor), Words: clean(p.words.Part(x, f.Name))})
 	}
 	for _, a := range x.Assumes {
 		out.Assumes = append(out.Assumes, assumed{ref: d.ref(a.Change), Lands: a.Lands, Flipped: a.Flipped, chance: chanceOf(a.Chance)})
 	}
 	for _, n := range x.Least {
-		out.Least = append(out.Least, need{Target: clean(n.Target), Percent: Percent(n.Chance)})
+		out.Least = append(out.Least, need{Target: clean(n.Target), Percent: texts.Percent(n.Chance)})
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/audit"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -113,7 +114,7 @@ func TestPlantedReads(t *testing.T) {
 		if ended := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &ended) || ended.ExitCode() != 1) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, out)
 		}
-		var report auditReport
+		var report inspect.AuditReport
 		if err := json.Unmarshal(out, &report); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func TestPlantedReads(t *testing.T) {
 			for _, f := range a.Findings {
 				got = append(got, f.File)
 			}
-			if a.Outcome != auditDone || !slices.Equal(got, want[a.Target]) {
+			if a.Outcome != inspect.AuditDone || !slices.Equal(got, want[a.Target]) {
 				t.Errorf("seed %d, %s: %s %s\nfound %q\nwant  %q\n%s", seed, a.Target, a.Outcome, a.Detail, got, want[a.Target], files["plan/"+a.Target])
 			}
 		}

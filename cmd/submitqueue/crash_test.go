@@ -17,7 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -100,7 +101,7 @@ func (c *crashed) git(dir string, args ...string) string {
 // start starts the server on what is there, and waits until it answers.
 func (c *crashed) start() {
 	c.Helper()
-	mustRemove(c.T, clientPath(c.data))
+	mustRemove(c.T, client.PathOf(c.data))
 	c.server = exec.Command("submitqueue", "serve", "--forge", "local", "--repo", c.bare, "--redis", cmp.Or(c.redis, "auto"), "--data", c.data, "--listen", "127.0.0.1:0")
 	c.server.Args = append(c.server.Args, c.flags...)
 	c.server.Env = append(os.Environ(), "REDIS_URL=auto", "GIT_CONFIG_GLOBAL=/dev/null", "SUBMITQUEUE_ISOLATE=none")
@@ -111,7 +112,7 @@ func (c *crashed) start() {
 	if err := c.server.Start(); err != nil {
 		c.Fatal(err)
 	}
-	if !appears(clientPath(c.data), 30*time.Second) {
+	if !appears(client.PathOf(c.data), 30*time.Second) {
 		c.end(syscall.SIGKILL)
 		c.Fatalf("the server does not start:\n%s", c.log.String())
 	}
@@ -138,12 +139,12 @@ func (c *crashed) end(s os.Signal) int {
 
 // call asks the server; not ok: it does not answer, because it is being killed.
 func (c *crashed) call(method, path string, in, out any) error {
-	f, err := readClient(c.data)
+	f, err := client.ReadFile(c.data)
 	if err != nil {
 		return err
 	}
-	client := client{base: f.URL, token: f.Token}
-	return client.call(c.ctx, method, path, in, out)
+	client := client.Client{Base: f.URL, Token: f.Token}
+	return client.Call(c.ctx, method, path, in, out)
 }
 
 // ask asks to land branch n, again and again until a server says that it will;
@@ -157,7 +158,7 @@ func (c *crashed) ask(ctx context.Context, n int) {
 }
 
 func (c *crashed) asked(ctx context.Context, n int) bool {
-	f, err := readClient(c.data)
+	f, err := client.ReadFile(c.data)
 	if err != nil {
 		return false
 	}
@@ -178,7 +179,7 @@ func (c *crashed) asked(ctx context.Context, n int) bool {
 
 // decided returns how many changes have a verdict.
 func (c *crashed) decided() (n int) {
-	var q app.APIQueue
+	var q api.Queue
 	if c.call(http.MethodGet, "/api/queue", nil, &q) != nil {
 		return -1
 	}
@@ -273,7 +274,7 @@ func (c *crashed) checkMain(branches int) {
 			c.Errorf("%s: landed is %t", branch(n), landed)
 		}
 	}
-	var notes []app.APINote
+	var notes []api.Note
 	if err := c.call(http.MethodGet, "/api/history?max=500", nil, &notes); err != nil {
 		c.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
@@ -24,7 +25,7 @@ func TestEveryFileOfTheDemoIsInSomeKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers(cfg.Analysis)
+	a, err := analyzers.Of(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func mustCheck(t *testing.T) []checked {
 		}
 		exports[p.ImportPath] = p.Export
 		name, is := strings.CutPrefix(p.ImportPath, module)
-		if is && !strings.Contains(name, "/sim") && !strings.Contains(name, "test") {
+		if is && !strings.HasSuffix(name, "/sim") && !strings.Contains(name, "test") {
 			ours = append(ours, p)
 		}
 	}

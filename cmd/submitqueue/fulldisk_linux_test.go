@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 )
 
 // A server that is started on a full disk says so, and serves once there is room.
@@ -57,7 +59,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if !appears(clientPath(c.data), 60*time.Second) {
+	if !appears(client.PathOf(c.data), 60*time.Second) {
 		text, err := os.ReadFile(said)
 		t.Fatalf("it does not serve although there is room: %v\n%s", err, text)
 	}

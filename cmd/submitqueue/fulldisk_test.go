@@ -9,13 +9,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 )
 
 // A server that cannot write down where it is, as on a full disk, runs all the same, and
 // writes it down once it can.
 func TestStartWithoutRoomForItsAddress(t *testing.T) {
 	c := newCrashed(t, 1)
-	inTheWay := clientPath(c.data) + ".new"
+	inTheWay := client.PathOf(c.data) + ".new"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestStartWithoutRoomForItsAddress(t *testing.T) {
 	if err := os.RemoveAll(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	if !appears(clientPath(c.data), 60*time.Second) {
+	if !appears(client.PathOf(c.data), 60*time.Second) {
 		t.Fatal("its address is not written down although there is room")
 	}
 	var queues []any

@@ -117,11 +117,19 @@ func monoShop(commit func(branch, from string, files map[string]string), last fu
 
 func shopGit(t *testing.T, dir string, in *bytes.Buffer, args ...string) string {
 	t.Helper()
-	out, err := runGit(t.Context(), dir, in, args...)
-	if err != nil {
-		t.Fatal(err)
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	if in != nil {
+		cmd.Stdin = in
 	}
-	return out
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s in %s: %v: %s", args[0], filepath.Base(dir), err, bytes.TrimSpace(errs.Bytes()))
+	}
+	return string(out)
 }
 
 var idPattern = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{10})\b`)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -179,7 +178,7 @@ func testGuests(t *testing.T, mode string) {
 	}
 	c.ask(t.Context(), 0)
 	c.until("it is decided", func() bool { return c.decided() >= 1 })
-	var q app.APIQueue
+	var q api.Queue
 	if err := c.call(http.MethodGet, "/api/queue?full=1", nil, &q); err != nil {
 		t.Fatal(err)
 	}
@@ -209,33 +208,4 @@ func testGuests(t *testing.T, mode string) {
 		t.Errorf("%v %v", info, err)
 	}
 	c.end(syscall.SIGTERM)
-}
-
-// What cannot be isolated as asked does not start.
-func TestIsolationThatIsNotToBeHad(t *testing.T) {
-	place := t.TempDir() // closed to others
-	key := filepath.Join(place, "key.pem")
-	if err := os.WriteFile(key, []byte("key"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, uids := range []string{"", "1", "5-3", "0-7", "a-b"} {
-		c := &serveCommand{Runners: 1, Isolate: isolateFlags{Isolate: "none", UIDs: uids}, Data: place}
-		if err := c.Isolate.choose(c, &stackOptions{}); err == nil || !strings.Contains(err.Error(), "58000-58999") {
-			t.Errorf("%q: %v", uids, err)
-		}
-	}
-	if os.Getuid() == 0 {
-		c := &serveCommand{Runners: 1, Isolate: isolateFlags{Isolate: "namespace", UIDs: "58000-58999"}, Data: place}
-		if err := c.Isolate.choose(c, &stackOptions{}); err == nil || !strings.Contains(err.Error(), "--isolate uid") {
-			t.Errorf("%v", err)
-		}
-	} else {
-		c := &serveCommand{Runners: 1, Isolate: isolateFlags{Isolate: "uid", UIDs: "58000-58999"}, Data: place}
-		if err := c.Isolate.choose(c, &stackOptions{}); err == nil || !strings.Contains(err.Error(), "root") {
-			t.Errorf("%v", err)
-		}
-	}
-	if got := fmt.Sprint((&serveCommand{githubFlags: githubFlags{AppKey: key}}).secretFiles()); got != "["+key+"]" {
-		t.Errorf("secrets: %s", got)
-	}
 }

@@ -11,45 +11,52 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/ask"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/bench"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/chaos"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/config"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo/live"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/explain"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/simulate"
 )
 
 // cli is the command line. Every flag has an environment twin where a server
 // may want one.
 type cli struct {
-	Demo      demoCommand      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
-	Serve     serveCommand     `cmd:"" help:"Run the server."`
-	Land      landCommand      `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
-	Status    statusCommand    `cmd:"" help:"Show a server's queue, or one change of it."`
-	Cancel    cancelCommand    `cmd:"" help:"Take a change out of a server's queue."`
-	Pause     pauseCommand     `cmd:"" help:"Hold landings, saying why; builds go on."`
-	Blame     blameCommand     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
-	Resume    resumeCommand    `cmd:"" help:"Let landings go on."`
-	Token     tokenCommand     `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
-	Ledger    ledgerCommand    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
-	Doctor    doctorCommand    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
-	Init      initCommand      `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
-	Validate  validateCommand  `cmd:"" help:"Check a .submitqueue.yml."`
-	Schema    schemaCommand    `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
-	Targets   targetsCommand   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
-	Affected  affectedCommand  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
-	Conflicts conflictsCommand `cmd:"" help:"Say which branches would wait for one another, and why."`
-	Audit     auditCommand     `cmd:"" help:"Find what the steps read and no hash has."`
-	Bench     benchCommand     `cmd:"" help:"Measure this build of the queue."`
-	Chaos     chaosCommand     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
-	Simulate  simulateCommand  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
-	Version   versionCommand   `cmd:"" help:"Print which version this is."`
+	Demo      live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
+	Serve     server.Serve      `cmd:"" help:"Run the server."`
+	Land      ask.Land          `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
+	Status    explain.Status    `cmd:"" help:"Show a server's queue, or one change of it."`
+	Cancel    ask.Cancel        `cmd:"" help:"Take a change out of a server's queue."`
+	Pause     ask.Pause         `cmd:"" help:"Hold landings, saying why; builds go on."`
+	Blame     explain.Blame     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
+	Resume    ask.Resume        `cmd:"" help:"Let landings go on."`
+	Token     ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
+	Ledger    explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
+	Doctor    explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
+	Init      config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
+	Validate  config.Validate   `cmd:"" help:"Check a .submitqueue.yml."`
+	Schema    config.Schema     `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
+	Targets   inspect.Targets   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
+	Affected  inspect.Affected  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
+	Conflicts inspect.Conflicts `cmd:"" help:"Say which branches would wait for one another, and why."`
+	Audit     inspect.Audit     `cmd:"" help:"Find what the steps read and no hash has."`
+	Bench     bench.Command     `cmd:"" help:"Measure this build of the queue."`
+	Chaos     chaos.Command     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
+	Simulate  simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
+	Version   versionCommand    `cmd:"" help:"Print which version this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`
 }
 
-// exitCode is an error whose message has been shown.
-type exitCode int
-
-func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 func main() {
 	if os.Getpid() == 1 {
-		os.Exit(asFirst())
+		os.Exit(server.First())
 	}
 	os.Exit(run(os.Args[1:]))
 }
@@ -74,14 +81,14 @@ func run(args []string) int {
 	case err == nil:
 		return 0
 	default:
-		var code exitCode
+		var code print.ExitCode
 		if errors.As(err, &code) {
 			return int(code)
 		}
-		var wrong usageError
+		var wrong print.UsageError
 		if errors.As(err, &wrong) {
 			fmt.Fprintln(os.Stderr, "submitqueue:", err)
-			return exitUsage
+			return print.ExitUsage
 		}
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 130
@@ -94,16 +101,8 @@ func run(args []string) int {
 func newParser() (*kong.Kong, error) {
 	return kong.New(&cli{}, kong.Name("submitqueue"),
 		kong.Description("A merge queue that keeps main green at every commit."),
-		simulateVars(), kong.Vars{"data": dataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Vars(simulate.Vars()), kong.Vars{"data": client.DataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
-
-// exitUsage is the exit status of a command line that cannot be followed.
-const exitUsage = 2
-
-// usageError is an argument that no server needs to be asked about.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
 
 // usage says what is wrong with a command line and how it is meant.
 func usage(parser *kong.Kong, err error) int {
@@ -114,5 +113,5 @@ func usage(parser *kong.Kong, err error) int {
 		help = parse.Context.Selected().FullPath() + " --help"
 	}
 	fmt.Fprintln(os.Stderr, "See:", help)
-	return exitUsage
+	return print.ExitUsage
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -44,7 +45,7 @@ func TestOwnInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers(cfg.Analysis)
+	a, err := analyzers.Of(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestOwnInputs(t *testing.T) {
 	if sources < 300 {
 		t.Errorf("only %d files were looked at", sources)
 	}
-	for target, file := range map[string]string{"./forge/github": "README.md", "./queue": "queue/memstore/store.go", own: "queue/testdata/config/good/go.yml"} {
+	for target, file := range map[string]string{"./forge/github": "README.md", "./queue": "queue/memstore/store.go", "./cmd/submitqueue/simulate": "speculation/sim/testdata/e-100.jsonl.gz", own: "queue/config/testdata/good/go.yml"} {
 		if !d.FilesOf(target)[file] {
 			t.Errorf("%s is in no hash of %s, whose tests read it", file, target)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
@@ -144,7 +144,7 @@ func TestRedisIsRolledBack(t *testing.T) {
 		c.ask(t.Context(), n)
 	}
 	c.until("all wait, and both runners are at work", func() bool {
-		var q app.APIQueue
+		var q api.Queue
 		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && len(q.MainBuilds) == 0 && q.Running == 2 && len(q.Order) == branches-1
 	})
 	_, size := redis.written()
@@ -170,7 +170,7 @@ func TestRedisIsEmptied(t *testing.T) {
 	c.redis = redis.url()
 	c.start()
 	c.until("the branch is proven", func() bool {
-		var q app.APIQueue
+		var q api.Queue
 		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && q.Proven && q.Slots == 2
 	})
 	for n := range branches {
@@ -181,7 +181,7 @@ func TestRedisIsEmptied(t *testing.T) {
 	c.allDecided(branches)
 	c.checkMain(branches)
 	c.until("the runners are known", func() bool {
-		var q app.APIQueue
+		var q api.Queue
 		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && q.Slots == 2
 	})
 }

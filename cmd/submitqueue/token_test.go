@@ -14,8 +14,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/access"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/server/servertest"
 )
 
 // tokenCommands are commands of scripts that are about who asks.
@@ -24,7 +27,7 @@ func tokenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		// elsewhere makes the commands that follow those of a machine that has no more than the
 		// server's address.
 		"elsewhere": func(ts *testscript.TestScript, _ bool, _ []string) {
-			f, err := readClient(ts.Getenv("SUBMITQUEUE_DATA"))
+			f, err := client.ReadFile(ts.Getenv("SUBMITQUEUE_DATA"))
 			ts.Check(err)
 			ts.Setenv("SUBMITQUEUE_SERVER", f.URL)
 			ts.Setenv("SUBMITQUEUE_DATA", filepath.Join(ts.Getenv("WORK"), "nothing"))
@@ -50,73 +53,62 @@ func tokenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-func TestExpiry(t *testing.T) {
-	now := time.Date(2026, 12, 24, 12, 0, 0, 0, time.UTC)
-	for text, want := range map[string]string{"12h": "2026-12-25 00:00 UTC", "90d": "2027-03-24 12:00 UTC", "2027-01-31": "2027-01-31 00:00 UTC", "never": "it is removed",
-		"": "", "0d": "", "-1h": "", "d": "", "1x": "", "2026-12-24": "", "99999999999d": "", "soon": ""} {
-		got, err := expiry(text, now)
-		if (err == nil) != (want != "") || err == nil && until(got) != want {
-			t.Errorf("%q: %v %v, want %q", text, got, err, want)
-		}
-	}
-}
-
 var enterLink = regexp.MustCompile(`http://\S+/enter\?code=\S+`)
 
 // The link of a start signs one browser in, and a killed server knows it again. A token that
 // was added beside the server lets in before and after that.
 func TestSessionsOutliveTheServer(t *testing.T) {
 	c := newCrashed(t, 0)
-	var said *console
+	var said *servertest.Console
 	c.wrap = func(cmd *exec.Cmd) {
-		said = &console{}
+		said = &servertest.Console{}
 		cmd.Stderr = said
 	}
 	c.start()
 	link := ""
-	c.until("a link is printed", func() bool { link = enterLink.FindString(said.text()); return link != "" })
+	c.until("a link is printed", func() bool { link = enterLink.FindString(said.Text()); return link != "" })
 	secret, err := access.NewTokens(c.data).Add(access.Token{Name: "ann", Role: access.Read, Made: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	base := func() string {
-		f, err := readClient(c.data)
+		f, err := client.ReadFile(c.data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f.URL
 	}
-	stranger, b := newBrowser(t, base()), newBrowser(t, base())
-	if status := stranger.open("/"); status != http.StatusUnauthorized || stranger.shows("x@main") {
-		t.Errorf("a stranger: %d\n%s", status, stranger.page)
+	stranger, b := servertest.NewBrowser(t, base()), servertest.NewBrowser(t, base())
+	if status := stranger.Open("/"); status != http.StatusUnauthorized || stranger.Shows("x@main") {
+		t.Errorf("a stranger: %d\n%s", status, stranger.Page)
 	}
-	if status := b.open(link); status != 200 || b.shows("x@main") {
-		t.Fatalf("the link: %d\n%s", status, b.page)
+	if status := b.Open(link); status != 200 || b.Shows("x@main") {
+		t.Fatalf("the link: %d\n%s", status, b.Page)
 	}
-	if status := b.submit(); status != 200 || !b.shows("x@main") || strings.Contains(b.last.Request.URL.String(), "code") {
-		t.Fatalf("the button: %d %s\n%s", status, b.last.Request.URL, b.page)
+	if status := b.Submit(); status != 200 || !b.Shows("x@main") || strings.Contains(b.Last.Request.URL.String(), "code") {
+		t.Fatalf("the button: %d %s\n%s", status, b.Last.Request.URL, b.Page)
 	}
-	if status := stranger.open(link); status != http.StatusForbidden || !stranger.shows("good once") {
-		t.Errorf("a second time: %d\n%s", status, stranger.page)
+	if status := stranger.Open(link); status != http.StatusForbidden || !stranger.Shows("good once") {
+		t.Errorf("a second time: %d\n%s", status, stranger.Page)
 	}
 	c.end(syscall.SIGKILL)
 	c.start()
-	b.base, stranger.base = base(), base()
-	if status := b.open("/"); status != 200 || !b.shows("x@main") {
-		t.Errorf("after the kill: %d\n%s", status, b.page)
+	b.Base, stranger.Base = base(), base()
+	if status := b.Open("/"); status != 200 || !b.Shows("x@main") {
+		t.Errorf("after the kill: %d\n%s", status, b.Page)
 	}
-	if stranger.open("/enter"); stranger.submit("token", secret) != 200 || !stranger.shows("x@main") {
-		t.Errorf("with a token:\n%s", stranger.page)
+	if stranger.Open("/enter"); stranger.Submit("token", secret) != 200 || !stranger.Shows("x@main") {
+		t.Errorf("with a token:\n%s", stranger.Page)
 	}
-	ann := client{base: base(), token: secret}
+	ann := client.Client{Base: base(), Token: secret}
 	var queues []any
-	if err := ann.call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
+	if err := ann.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v %v", queues, err)
 	}
 	if err := access.NewTokens(c.data).Remove("ann", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if stranger.open("/") != http.StatusUnauthorized || ann.call(t.Context(), http.MethodGet, "/api/queues", nil, &queues) == nil {
+	if stranger.Open("/") != http.StatusUnauthorized || ann.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues) == nil {
 		t.Error("a removed token lets in")
 	}
 	for _, name := range []string{"tokens.json", "sessions.json", "client.json"} {
@@ -133,47 +125,47 @@ func TestSessionsOutliveTheServer(t *testing.T) {
 func TestPublicServer(t *testing.T) {
 	c := newCrashed(t, 0)
 	c.flags = []string{"--public"}
-	said := &console{}
+	said := &servertest.Console{}
 	c.wrap = func(cmd *exec.Cmd) { cmd.Stderr = said }
 	c.start()
-	f, err := readClient(c.data)
+	f, err := client.ReadFile(c.data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger := client{base: f.URL}
+	stranger := client.Client{Base: f.URL}
 	var queues []any
-	if err := stranger.call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
+	if err := stranger.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v %v", queues, err)
 	}
-	if err := stranger.call(t.Context(), http.MethodPost, "/api/pause", app.PauseCommand{Reason: "x"}, new(any)); err == nil {
+	if err := stranger.Call(t.Context(), http.MethodPost, "/api/pause", api.PauseCommand{Reason: "x"}, new(any)); err == nil {
 		t.Error("everybody may pause")
 	}
 	c.end(syscall.SIGTERM)
-	if enterLink.MatchString(said.text()) {
-		t.Errorf("a link is printed:\n%s", said.text())
+	if enterLink.MatchString(said.Text()) {
+		t.Errorf("a link is printed:\n%s", said.Text())
 	}
 }
 
 // The name in whose the server's own token commands is the file's, if that says one.
 func TestNameOfTheOwnToken(t *testing.T) {
 	data := t.TempDir()
-	t.Setenv(app.TokenVariable, "")
-	token, name, err := clientToken(data)
-	if err != nil || len(token) < 20 || name != userName() {
+	t.Setenv(api.TokenVariable, "")
+	token, name, err := server.ClientToken(data)
+	if err != nil || len(token) < 20 || name != client.UserName() {
 		t.Errorf("%q %q %v", token, name, err)
 	}
-	raw, err := json.Marshal(clientFile{Token: "kept", User: "ann"})
+	raw, err := json.Marshal(client.File{Token: "kept", User: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(clientPath(data), raw, 0o600); err != nil {
+	if err := os.WriteFile(client.PathOf(data), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if token, name, err := clientToken(data); token != "kept" || name != "ann" || err != nil {
+	if token, name, err := server.ClientToken(data); token != "kept" || name != "ann" || err != nil {
 		t.Errorf("%q %q %v", token, name, err)
 	}
-	t.Setenv(app.TokenVariable, "0123456789abcdef")
-	if token, name, err := clientToken(data); token != "0123456789abcdef" || name != "ann" || err != nil {
+	t.Setenv(api.TokenVariable, "0123456789abcdef")
+	if token, name, err := server.ClientToken(data); token != "0123456789abcdef" || name != "ann" || err != nil {
 		t.Errorf("%q %q %v", token, name, err)
 	}
 }

@@ -1,0 +1,335 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
+
+// TokenVariable is the environment variable that the server reads its own token from, and
+// the command line the one that it sends.
+const TokenVariable = "SUBMITQUEUE_TOKEN"
+
+// EventPrefix begins the ids of commands over HTTP.
+const EventPrefix = "api-"
+
+// maxCommandBody bounds a command's body.
+const maxCommandBody = 64 << 10
+
+// LandCommand asks to land a pull request, or, with a local forge, a branch.
+// The header Idempotency-Key makes a repeated command the same command.
+type LandCommand struct {
+	Queue    string `json:"queue,omitempty"`  // may be left out where there is one queue
+	Number   int    `json:"number,omitempty"` // this or Branch
+	Branch   string `json:"branch,omitempty"`
+	User     string `json:"user,omitempty"`     // of older clients; who asks is whose token it is, who needs the permission to land
+	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
+	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
+
+	once queue.Digest // of the same command given again; "": it has no key
+	note string       // what of it does not count
+}
+
+// CancelCommand asks to take a change out of its queue.
+type CancelCommand struct {
+	Queue  string `json:"queue,omitempty"`
+	ID     string `json:"id,omitempty"`     // a change's id; this or Number
+	Number int    `json:"number,omitempty"` // a pull request's
+	User   string `json:"user,omitempty"`   // as in LandCommand
+}
+
+// PauseCommand holds landings; builds go on.
+type PauseCommand struct {
+	Queue  string `json:"queue,omitempty"`
+	User   string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
+	Reason string `json:"reason"`         // shown to everybody who waits
+}
+
+// ResumeCommand lets landings go on.
+type ResumeCommand struct {
+	Queue string `json:"queue,omitempty"`
+	User  string `json:"user"`
+}
+
+// Accepted says that a command is in the queue's inbox. What came of it is
+// seen at GET /api/change once `answered` there is not before `at`, and of a
+// command about the queue at GET /api/queue.
+type Accepted struct {
+	Queue  string    `json:"queue"`
+	Number int       `json:"number,omitempty"`
+	Event  string    `json:"event"`          // id; the same for a repeated command
+	At     time.Time `json:"at"`             // when it came, by the server's clock
+	User   string    `json:"user"`           // in whose name it is given
+	Note   string    `json:"note,omitempty"` // what of it does not count
+}
+
+// Requests are what a forge without pull requests has in their place. Errors:
+// forge.ErrNotFound where there is no such branch or request.
+type Requests interface {
+	// OpenOnce opens, or finds, the request to land a branch by a command. One with a key,
+	// if it is not "", that was given before finds the request of then, whatever became of it.
+	OpenOnce(ctx context.Context, key queue.Digest, branch, user, command string) (number int, err error)
+	// Asked returns the branch that a request asks to land.
+	Asked(ctx context.Context, number int) (branch string, err error)
+	// Base returns the branch that all of them land on.
+	Base() string
+	// Tip returns the commit that it is at now.
+	Tip(ctx context.Context) (queue.CommitID, error)
+}
+
+// freshLimit bounds how long a command waits for the queue to read the target
+// branch. It goes on after that: the queue refuses what it cannot follow.
+const freshLimit = 5 * time.Second
+
+// branchPrefix may be before a branch, and tells one that is called 7 from request 7.
+const branchPrefix = "refs/heads/"
+
+func (s *Handlers) land(c echo.Context) error {
+	var cmd LandCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	q, err := s.name(cmd.Queue)
+	if err != nil {
+		return err
+	}
+	local := s.o.Requests
+	if local != nil {
+		cmd.Branch = strings.TrimPrefix(cmd.Branch, branchPrefix)
+	}
+	cmd.User, cmd.note = s.as(c, cmd.User)
+	switch {
+	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
+		return &Problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
+	case (cmd.Number > 0) == (cmd.Branch != ""):
+		return &Problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
+	case cmd.Branch != "" && local == nil:
+		return &Problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then land its `number`."}
+	case cmd.Branch != "" && (!plainName(cmd.Branch, 255) || strings.HasPrefix(cmd.Branch, "-")):
+		return &Problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", Tail(cmd.Branch, 255))}
+	case local != nil && cmd.Branch == local.Base():
+		return &Problem{http.StatusBadRequest, cmd.Branch + " is the branch that changes land on: name the branch of a change."}
+	}
+	at := s.now()
+	if local != nil {
+		if q, err = s.fresh(c.Request().Context(), q); err != nil {
+			return err
+		}
+	}
+	if err := s.laneRefused(c, q, cmd.Priority); err != nil {
+		return err
+	}
+	if q.Main.Tip != "" && q.Main.Config == nil {
+		return &Problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
+			config.Path + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
+			" without the queue: before it is there, nobody has said how a change is tested."}
+	}
+	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: queue.PlainLand}
+	lane := ""
+	if cmd.Priority != "" {
+		lane = " priority=" + cmd.Priority
+	}
+	asked := land.Body + lane // what it is once nothing is left to forget
+	if cmd.Retry {
+		land.Body = "/land retry"
+	}
+	land.Body += lane
+	if local != nil {
+		if key := c.Request().Header.Get("Idempotency-Key"); key != "" {
+			cmd.once = digest.Of("land1", key, q.Name, cmd.User, land.Body)
+		}
+		if land.Number, err = s.openRequest(c.Request().Context(), q.Name, cmd, asked); err != nil {
+			return err
+		}
+		if !cmd.Retry {
+			land.Comment = forge.RequestComment(land.Number, asked) // the same command, should the forge bring it, too
+		}
+	}
+	return s.submit(c, q.Name, land, Accepted{At: moment(at), Note: cmd.note})
+}
+
+// openRequest opens, or finds, the request of a forge without pull requests.
+func (s *Handlers) openRequest(ctx context.Context, name string, cmd LandCommand, command string) (number int, err error) {
+	branch := cmd.Branch
+	if branch == "" {
+		branch, err = s.o.Requests.Asked(ctx, cmd.Number)
+	}
+	if err == nil {
+		once := cmd.once
+		if once != "" {
+			once = digest.Of("branch1", string(once), branch)
+		}
+		number, err = s.o.Requests.OpenOnce(ctx, once, branch, cmd.User, command)
+	}
+	switch {
+	case errors.Is(err, forge.ErrNotFound) && branch == "":
+		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}
+	case errors.Is(err, forge.ErrNotFound):
+		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
+	case err != nil:
+		s.o.Log.Warn("a request to land cannot be opened", "queue", name, "error", err)
+		return 0, &Problem{http.StatusServiceUnavailable, fmt.Sprintf("The branch %q cannot be read now. Try again; the server's log says why.", branch)}
+	}
+	return number, nil
+}
+
+// fresh returns the queue once it has seen where its target branch is now.
+// Nobody says when a plain repository is pushed to, and a command rests on what
+// whoever gives it sees there.
+func (s *Handlers) fresh(ctx context.Context, q Brief) (Brief, error) {
+	ctx, cancel := context.WithTimeout(ctx, freshLimit)
+	defer cancel()
+	told := false
+	for {
+		changed := s.o.Source.Changed() // before the queue is read: nothing falls between
+		q, err := s.name(q.Name)
+		if err != nil {
+			return q, err
+		}
+		tip, err := s.o.Requests.Tip(ctx)
+		if err != nil || tip == q.Main.Tip {
+			return q, nil // the queue says by itself that it cannot read the branch
+		}
+		if !told {
+			moved := queue.Event{ID: EventPrefix + s.o.Random(), At: s.now(), Body: queue.MainMoved{Branch: q.Main.Branch}}
+			if err := s.o.Source.Submit(ctx, q.Name, moved); err != nil {
+				return q, s.notStored(q.Name, err)
+			}
+			told = true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return q, nil
+		}
+	}
+}
+
+func (s *Handlers) cancel(c echo.Context) error {
+	var cmd CancelCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	user, note := s.as(c, cmd.User)
+	switch {
+	case (cmd.Number > 0) == (cmd.ID != ""):
+		return &Problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
+	}
+	id := cmd.ID
+	if id == "" {
+		id = strconv.Itoa(cmd.Number)
+	}
+	q, v, err := s.ChangeNamed(cmd.Queue, id)
+	if err != nil {
+		return err
+	}
+	if v.Change.ID == "" {
+		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue.", v.Change.Number)}
+	}
+	if v.Change.Phase.Final() {
+		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
+	}
+	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, Accepted{At: moment(s.now()), Note: note})
+}
+
+func (s *Handlers) pause(c echo.Context) error {
+	var cmd PauseCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	reason := strings.Join(strings.Fields(cmd.Reason), " ") // one line: a second one could be another command
+	if reason == "" {
+		return &Problem{http.StatusBadRequest, "Say why in `reason`: it is shown to everybody who waits."}
+	}
+	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue pause "+reason)
+}
+
+func (s *Handlers) resume(c echo.Context) error {
+	var cmd ResumeCommand
+	if err := readCommand(c, &cmd); err != nil {
+		return err
+	}
+	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue resume")
+}
+
+// aboutQueue puts a command into the inbox that is given on no pull request.
+func (s *Handlers) aboutQueue(c echo.Context, name, said, command string) error {
+	user, note := s.as(c, said)
+	q, err := s.name(name)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	if s.o.Requests != nil {
+		// A push by force that nobody has told of must not pause what is resumed now.
+		if q, err = s.fresh(c.Request().Context(), q); err != nil {
+			return err
+		}
+	}
+	return s.submit(c, q.Name, queue.Commented{Author: user, Body: command}, Accepted{At: moment(at), Note: note})
+}
+
+// submit puts a command into a queue's inbox as if it had been a comment, and completes the
+// answer. The comment's id is the event's: no forge has such a comment.
+func (s *Handlers) submit(c echo.Context, name string, e queue.Commented, a Accepted) error {
+	key := c.Request().Header.Get("Idempotency-Key")
+	if key == "" {
+		key = s.o.Random()
+	}
+	id := EventPrefix + string(digest.Of("api1", key, name, strconv.Itoa(e.Number), e.Author, e.Body)[:24])
+	if e.Comment == "" {
+		e.Comment = id
+	}
+	if err := s.o.Source.Submit(c.Request().Context(), name, queue.Event{ID: id, At: s.now(), Body: e}); err != nil {
+		return s.notStored(name, err)
+	}
+	s.o.Log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
+	a.Queue, a.Number, a.Event, a.User = name, e.Number, id, e.Author
+	WriteJSON(c.Response(), http.StatusAccepted, a)
+	return nil
+}
+
+func (s *Handlers) notStored(name string, err error) error {
+	s.o.Log.Warn("a command cannot be stored", "queue", name, "error", err)
+	return &Problem{http.StatusServiceUnavailable, "The command is not stored. Try again, with the same Idempotency-Key if there was one; /readyz says what is wrong."}
+}
+
+func readCommand(c echo.Context, into any) error {
+	d := json.NewDecoder(http.MaxBytesReader(c.Response(), c.Request().Body, maxCommandBody))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("more than one value")
+		}
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &Problem{http.StatusRequestEntityTooLarge, "The body is larger than any command."}
+	case err != nil:
+		return &Problem{http.StatusBadRequest, "The body is not the JSON of a command: " + err.Error() + "."}
+	}
+	return nil
+}
+
+// plainName reports whether a name is one printable word of at most n bytes.
+func plainName(name string, n int) bool {
+	return name != "" && len(name) <= n && !strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+}

@@ -1,0 +1,30 @@
+// Package api is the JSON API: its types, which the command line reads as well, and what
+// answers. Queues and changes are named in the query, because their names
+// contain slashes; `queue` may be left out where there is one queue, and `id`
+// is a change's id or a pull request's number.
+//
+//	GET  /api/queues                       []QueueSummary
+//	GET  /api/queue?queue=&full=           Queue, in short unless full=1 (short.go); ETag
+//	GET  /api/changes?queue=&phase=        []Change, in order, then verdicts
+//	GET  /api/change?queue=&id=            Change
+//	GET  /api/history?queue=&id=&max=      []Note, newest first
+//	GET  /api/blame?queue=                 Blame
+//	GET  /api/log?build=&after=            Log
+//	GET  /api/ledger?queue=&what=&max=     Ledger: what is known of a key, a target or a change
+//	GET  /api/forget?queue=&what=          Forget: what forgetting would do
+//	POST /api/land                         LandCommand -> Accepted
+//	POST /api/cancel                       CancelCommand -> Accepted
+//	POST /api/pause                        PauseCommand -> Accepted
+//	POST /api/resume                       ResumeCommand -> Accepted
+//	POST /api/forget                       ForgetCommand -> Accepted
+//
+// Anything but success is an Error.
+//
+// What the package needs of the server is in Options: a Source, which shows immutable
+// views and takes commands, and whose token a request came with. Words are of package
+// texts; times and names are shown as the state has them. Answers that are the same for
+// all who ask are made once for each version of a queue (shared.go).
+//
+// To add an address: its types and its handler in one file, and its line in
+// Handlers.Register.
+package api

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// name returns the name of a queue that there is; without one, of the only queue.
+func (s *Handlers) name(name string) (Brief, error) {
+	names := s.o.Source.Queues()
+	if name == "" {
+		if len(names) != 1 {
+			return Brief{}, &Problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
+		}
+		name = names[0]
+	}
+	b, ok := s.o.Source.Brief(name)
+	if !ok {
+		return b, noQueue
+	}
+	return b, nil
+}
+
+var noQueue = &Problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
+
+// Named returns a queue by name; without one, the only queue.
+func (s *Handlers) Named(name string) (queue.QueueView, error) {
+	b, err := s.name(name)
+	if err != nil {
+		return queue.QueueView{}, err
+	}
+	v, ok := s.o.Source.Queue(b.Name)
+	if !ok {
+		return v, noQueue
+	}
+	return v, nil
+}
+
+// ChangeNamed returns a change of a queue, which need not be named where it is the only one.
+func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
+	q, err := s.name(name)
+	if err != nil {
+		return q, queue.View{}, err
+	}
+	if id == "" {
+		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with a pull request's number or a change's id."}
+	}
+	v, ok := s.o.Source.Change(q.Name, id)
+	if !ok && q.Away != "" {
+		return q, v, &Problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
+	}
+	if !ok {
+		text := "This queue knows no such change. It may have ended long ago"
+		if s.o.Requests == nil {
+			text += "; its pull request still has the last word"
+		}
+		return q, v, &Problem{http.StatusNotFound, text + "."}
+	}
+	return q, v, nil
+}

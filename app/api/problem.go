@@ -1,0 +1,40 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// Problem is an error that is shown to who asked: what is wrong and what to do.
+type Problem struct {
+	Status int
+	Text   string
+}
+
+// Error implements error: what is shown.
+func (p *Problem) Error() string { return p.Text }
+
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An error here is the reader's hanging up: there is nobody left to tell.
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// ErrPanicked stands for a panic that has been logged.
+var ErrPanicked = errors.New("app: a handler panicked")
+
+// Tail returns the last n bytes of a text, from the beginning of a line where
+// there is one.
+func Tail(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = strings.ToValidUTF8(text[len(text)-n:], "")
+	if _, rest, ok := strings.Cut(text, "\n"); ok {
+		return rest
+	}
+	return text
+}

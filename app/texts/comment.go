@@ -1,0 +1,117 @@
+package texts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Options is what a text needs beside the facts. The zero value of each
+// field leaves out what it is for.
+type Options struct {
+	BaseURL string        // of the dashboard
+	RepoURL string        // of the repository at the forge, for links to commits
+	Queue   string        // the queue's name
+	Now     queue.Instant // the moment that "in 10 minutes" counts from
+	Broken  string        // why the configuration on the target branch is not used; hostile text
+	Words   Words         // of the forge
+	Method  config.Method // by which changes land that ask for none; empty: by merge
+	Default string        // the repository's default branch, where the queue's is another one; hostile text
+}
+
+// Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
+const (
+	mostAhead   = 5
+	mostBuilds  = 4
+	mostNames   = 10
+	mostTail    = 30 // log lines of all failures together
+	leastTail   = 5  // log lines of one failure
+	tailColumns = 200
+)
+
+// Comment returns the one comment of a pull request, with its hidden
+// marker. No line of it is a command.
+func Comment(v queue.View, o Options) string {
+	w := newVoice(v, o)
+	icon, headline := w.headline(v)
+	blocks := append([]string{"### " + icon + " " + headline}, w.body(v)...)
+	blocks = append(blocks, w.footer(v), Marker(o.Queue))
+	return strings.Join(blocks, "\n\n") + "\n"
+}
+
+// Marker returns the hidden HTML comment by which a queue's comments are found
+// again. No other text of ours contains it.
+func Marker(queue string) string {
+	var b strings.Builder
+	for i := 0; i < len(queue); i++ {
+		switch c := queue[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("._/@:", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return "<!-- submitqueue:" + b.String() + " -->"
+}
+
+// ConfigBroken says, as Markdown, that the target branch's configuration, or
+// one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
+func ConfigBroken(broken string) string {
+	return "⚠️ The configuration on the target branch cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
+		fenced(broken, 12, 400)
+}
+
+// voice renders what is known of a change in words, as Markdown or as one plain line.
+type voice struct {
+	quote
+	reasons reasonTable
+
+	branch string // of the change; hostile text
+	number int
+	method config.Method // by which the change lands
+}
+
+func newVoice(v queue.View, o Options) voice {
+	w := voiceOf(o)
+	w.branch, w.number, w.method = v.Change.Branch, v.Change.Number, v.Change.Method
+	if base, ok := strings.CutSuffix(v.Change.URL, fmt.Sprintf("/%d", v.Change.Number)); ok {
+		// A plain link to github.com would leave "mentioned this" in the
+		// history of the pull request it points to; this host does not.
+		w.pull = strings.Replace(base, "https://github.com/", "https://redirect.github.com/", 1) + "/"
+	}
+	return w
+}
+
+// voiceOf is a voice that speaks of no change.
+func voiceOf(o Options) voice { return voice{quote: quote{o: o}, reasons: reasons} }
+
+// plain is voiceOf in one line without markup.
+func (o Options) plain() voice {
+	v := voiceOf(o)
+	v.quote.plain = true
+	return v
+}
+
+// plain is a voice that speaks of a change in one line without markup.
+func (w Words) plain(c queue.Change) voice {
+	v := voiceOf(Options{Words: w})
+	v.quote.plain, v.branch, v.number, v.method = true, c.Branch, c.Number, c.Method
+	return v
+}
+
+func (w voice) footer(v queue.View) string {
+	text := "---\n`/land` lands this commit · `/land cancel` takes it out · `/land retry` runs failures again · `/land help`"
+	if w.o.Words.Local {
+		n := w.numberArgument()
+		text = "---\n`submitqueue status " + n + "` shows this"
+		if v.Change.Phase != "" && !v.Change.Phase.Final() {
+			text += " · `submitqueue cancel " + n + "` takes it out"
+		}
+	}
+	if page := w.changePage(string(v.Change.ID)); page != "" {
+		text += " · " + w.link("details", page)
+	}
+	return text
+}

@@ -1,0 +1,39 @@
+// Package texts holds all words for people about changes: the one comment of a pull
+// request, checks, reasons, lines of the history. Everything in it is pure: the same
+// facts give the same text, and times are rounded so that a text rendered again says
+// the same.
+//
+// # One table for each kind of thing that has words
+//
+//	reasons       queue.ReasonCode       reasons_waiting.go, _ended.go, _parked.go, _refused.go, _answered.go
+//	requirements  queue.RequirementKind  require.go
+//	commands      queue.Verb             commands.go
+//	notes         queue.Note.What        notes.go
+//
+// A row of reasons has the words for each place where people meet the reason, and the
+// anchor of the document about it. An example is a change that failed in the step unit:
+//
+//	title  "a step failed"                    a comment's headline, where the reason names nothing
+//	brief  "failed in unit"                   a row of the queue's page, of submitqueue status
+//	full   "On the target branch with it, a   the comment (Markdown), the change's page and
+//	       step failed: unit. Push a fix, …"  submitqueue status NUMBER (one plain line)
+//	doc    "reasons#failed"                   Doc
+//
+// # How do I add …
+//
+//   - a reason: its code in package queue, and its row in the file of its kind.
+//   - a requirement: its kind in package queue (requirement.go), its row in require.go;
+//     what tells that it is not met is the forge's adapter.
+//   - a command: its verb and how it is read in package queue (command.go), its row in
+//     commands.go, what it does in package speculation.
+//   - a line of the history: its row in notes.go.
+//
+// Tests read the constants of package queue and demand a row for each.
+//
+// # Hostile text
+//
+// Text that we did not write (titles, names, branches, paths, logs, errors) is hostile.
+// It becomes part of a text by the methods of quote alone (quote.go), which show it in code
+// spans and fenced blocks made by escape.go: there it cannot mention people, refer to
+// issues, or carry markup.
+package texts

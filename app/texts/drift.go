@@ -1,0 +1,60 @@
+package texts
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Drift says in plain text what of the target branch fails by now though nothing in it
+// has changed, and since when.
+func (w Words) Drift(d queue.Drift) string {
+	return w.plain(queue.Change{}).drift(d)
+}
+
+func (w quote) drift(d queue.Drift) string {
+	text := w.code(d.Step)
+	if d.Target != "" && d.Target != config.TargetTree {
+		text += " on " + w.code(d.Target)
+	}
+	if d.Good > 1 {
+		text += " passed there at " + w.clockText(d.Good) + " and"
+	}
+	return text + " fails there since " + w.clockText(d.Bad) + ", though nothing that it depends on in the repository has changed"
+}
+
+// drifts says so of each, as it follows another sentence.
+func (w quote) drifts(all []queue.Drift) string {
+	var b strings.Builder
+	for _, d := range all {
+		b.WriteString(" " + w.drift(d) + ".")
+	}
+	return b.String()
+}
+
+// passedOnMain says when the target branch itself was seen to pass what has failed.
+func (w quote) passedOnMain(f queue.Evidence) string {
+	switch {
+	case f.Good == 0:
+		return ""
+	case f.Control != "":
+		return "; run again without it, the target branch passed the same at " + w.clockText(f.Good)
+	}
+	return "; the target branch passed the same at " + w.clockText(f.Good)
+}
+
+func driftNote(w voice, n queue.Note) (what, more string) {
+	names := n.Reason.Names
+	if len(names) == 0 {
+		return "The target branch has drifted", ""
+	}
+	more = "step " + w.code(names[0])
+	if len(names) > 1 {
+		more += " on " + w.codes(names[1:])
+	}
+	if n.What == "drift-over" {
+		return "The target branch has recovered", more + ", which had failed since " + w.clockText(n.Reason.Until)
+	}
+	return "The target branch has drifted", more + " fails since " + w.clockText(n.Reason.Until) + ", though nothing that it depends on in the repository has changed"
+}

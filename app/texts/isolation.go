@@ -1,0 +1,28 @@
+package texts
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// Isolation warns, for people, of steps that nothing keeps from the server, and of
+// homes that builds leave to later ones; "" where neither is so.
+func Isolation(i workers.Isolation, keepHomes bool) string {
+	var texts []string
+	if i == workers.IsolateNone {
+		texts = append(texts, "Steps run as the same user as this server (--isolate none): whoever may ask it to build a change can read its secrets and change what other builds see.")
+	}
+	if keepHomes && i != "" {
+		texts = append(texts, "The homes of steps stay from build to build (--keep-homes): whoever may ask for a build can change what later ones find there.")
+	}
+	return strings.Join(texts, " ")
+}
+
+// Gaps says, for people, what the isolation of steps leaves open on this machine.
+func Gaps(gaps []string) string {
+	if len(gaps) == 0 {
+		return ""
+	}
+	return "Open to steps on this machine: " + strings.Join(gaps, "; ") + "."
+}

@@ -1,0 +1,112 @@
+package texts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// howLanded says by which method a change has landed, where that is not a merge,
+// and how the pull request ends, where that is not as people expect it.
+func (w voice) howLanded(c queue.Change) string {
+	if c.Verdict == nil {
+		return ""
+	}
+	return strings.TrimSpace(w.asWhat(c) + w.ends(c))
+}
+
+// reconcile says what to do with a branch that does not merge: what lands commit by
+// commit is not helped by a merge.
+func (w voice) reconcile() string {
+	if w.method.ByCommit() {
+		return "Rebase it on the target branch"
+	}
+	return "Merge the target branch into yours"
+}
+
+// put says how a change was put on the target branch.
+func put(m config.Method) string {
+	switch m {
+	case config.MethodSquash:
+		return "squashed onto the target branch"
+	case config.MethodRebase:
+		return "rebased onto the target branch"
+	case config.MethodFastForward:
+		return "put onto the target branch as it is (fast-forward)"
+	}
+	return "merged onto the target branch"
+}
+
+// eachTried says which of the commits of a try were verified.
+func (w voice) eachTried(c queue.Change) string {
+	switch {
+	case c.Verdict == nil || c.Verdict.Commits < 2:
+		return ""
+	case c.Skip:
+		return fmt.Sprintf(" It would land as %d commits. Only the last of them was tried, because the configuration says `intermediate: skip`.", c.Verdict.Commits)
+	}
+	return fmt.Sprintf(" It would land as %d commits, and each of them was tried.", c.Verdict.Commits)
+}
+
+// asWhat says as which commits a change has landed.
+func (w voice) asWhat(c queue.Change) string {
+	text := ""
+	switch n := c.Verdict.Commits; {
+	case c.Method == "":
+	case c.Method == config.MethodSquash:
+		text = "It landed by squash: all of it in one commit."
+	case n > 1:
+		text = fmt.Sprintf("It landed by %s, as %d commits. ", c.Method, n)
+		if c.Skip {
+			text += "Only the last of them was verified, because the configuration says `intermediate: skip`."
+		} else {
+			text += "Each of them was verified."
+		}
+	default:
+		text = fmt.Sprintf("It landed by %s, as one commit.", c.Method)
+	}
+	return text
+}
+
+// ends says what becomes of the pull request of a landed change. GitHub shows one as
+// merged whose head is on the default branch, and only such ones: see shownMerged.
+// Closing keywords count in a description of one that is merged there, and in the
+// messages of commits that come there, whichever pull request brings them.
+func (w voice) ends(c queue.Change) string {
+	commit := "that commit"
+	if c.Verdict.Commits > 1 {
+		commit = "the last of them"
+	}
+	moved, purpose := c.Verdict.Along && !c.Method.Keeps(), ", so that it is shown as merged"
+	if w.o.Default != "" {
+		purpose = ""
+	}
+	text := ""
+	if moved {
+		text = " The branch of the pull request was moved to " + commit + " in the same push" + purpose + "; what it was before is " + w.commit(c.Head) + "."
+	}
+	closed := "; so it is closed, with the label " + w.code(LandedLabel) + "."
+	switch {
+	case w.o.Words.Local:
+		return ""
+	case w.o.Default != "":
+		return text + " The forge shows pull requests as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
+			" A `Closes #N` in its description closes no issue; in the message of a commit it does, once that commit is on " + w.code(w.o.Default) + "."
+	case c.Method.Keeps() || moved:
+		return text
+	}
+	return " The forge cannot show the pull request as merged, because its own commits are not on the target branch" + closed +
+		" A `Closes #N` closes the issue where the message of a commit that landed says it, not where only the description does."
+}
+
+// LandedLabel is put on a pull request that has landed and that the forge cannot
+// show as merged.
+const LandedLabel = "landed"
+
+// CheckPassed is the check on the commit that a change landed as, where its
+// pull request was moved there.
+func CheckPassed(c queue.Change) (state, title, summary string) {
+	return "success", "Landed", "This is the commit on the target branch. It was proven before it was pushed; the comment on the pull request says how."
+}

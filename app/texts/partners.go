@@ -1,0 +1,36 @@
+package texts
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Partners returns with whom a change is built or lands, in plain text: whole
+// sentences, and "" where it is on its own.
+func (w Words) Partners(v queue.View) string {
+	var said []string
+	p, voice := v.Partners(), w.plain(v.Change)
+	switch {
+	case len(p.Rollup) == 0:
+	case v.Change.Phase == queue.Landed:
+		said = append(said, voice.landedWith(p.Rollup))
+	default:
+		said = append(said, voice.rollup(p.Rollup))
+	}
+	if len(p.Shares) > 0 {
+		said = append(said, "It shares a build with "+voice.refs(Strings(p.Shares))+". Each has its own verdict, and lands by itself.")
+	}
+	return strings.Join(said, " ")
+}
+
+// rollup says with whom a change is to land, while there is no verdict.
+func (w quote) rollup(with []queue.ChangeID) string {
+	return "Many changes wait for few builds, so it is built with " + w.refs(Strings(with)) +
+		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
+}
+
+// landedWith says with whom a change has landed.
+func (w quote) landedWith(with []queue.ChangeID) string {
+	return "It landed together with " + w.refs(Strings(with)) + " in one merge; the checks are of that merge."
+}

@@ -1,0 +1,123 @@
+package texts
+
+import (
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// reasonRow is all that people are told about one reason, wherever they read it.
+//
+// In title and in the text of sentence, {host} stands for what answers for the
+// repository and {noun} for what is asked to land: see Words.
+type reasonRow struct {
+	code queue.ReasonCode
+	doc  string // anchor of what the documents say about it; it stays when words change
+
+	// title is the reason in a few words, as they follow "Parked: " or "3rd of 7: " in a
+	// comment and a check. It quotes nothing.
+	title string
+	local string // title of a plain repository; empty: title
+
+	// brief is the reason in a few words with what it names, for lists of the pages and of
+	// the command line. nil, or what returns "": the title.
+	brief telling
+	// full says what is so, and what happens next or what a person can do: in comments and
+	// checks as Markdown, on pages and the command line as one plain line.
+	full telling
+}
+
+// telling says a reason in words.
+type telling func(voice, queue.Reason) string
+
+// sentence is a telling that needs nothing of the reason.
+func sentence(text string) telling {
+	return func(w voice, _ queue.Reason) string { return w.o.Words.fill(text) }
+}
+
+// byHost is a telling that differs between forges with pull requests and plain repositories.
+func byHost(forge, local telling) telling {
+	return func(w voice, r queue.Reason) string {
+		if w.o.Words.Local {
+			return local(w, r)
+		}
+		return forge(w, r)
+	}
+}
+
+// again ends a sentence with how to ask for landing once more.
+func (w voice) again() string { return w.land() + " again." }
+
+// fill puts words into one of our own texts.
+func (w Words) fill(text string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	return strings.NewReplacer("{host}", w.host(), "{noun}", w.Noun()).Replace(text)
+}
+
+// reasonTable has the rows of reasons by code.
+type reasonTable map[queue.ReasonCode]reasonRow
+
+// reasons is the one table of reasons. Nothing writes to it.
+var reasons = tableOf(reasonsWaiting(), reasonsEnded(), reasonsParked(), reasonsRefused(), reasonsAnswered())
+
+func tableOf(groups ...[]reasonRow) reasonTable {
+	t := reasonTable{}
+	for _, g := range groups {
+		for _, row := range g {
+			t[row.code] = row
+		}
+	}
+	return t
+}
+
+// Reason returns a reason in words, as one line of plain text. It may quote
+// hostile text: what shows it escapes it.
+func Reason(r queue.Reason) string {
+	return Words{}.Reason(queue.Change{}, r)
+}
+
+// Doc returns the anchor under which the documents explain a reason, e.g.
+// "reasons#red-main"; "" for a code of a newer version.
+func Doc(c queue.ReasonCode) string { return reasons[c].doc }
+
+// Reason returns a reason of a change in words, as one line of plain text. It
+// may quote hostile text: what shows it escapes it.
+func (w Words) Reason(c queue.Change, r queue.Reason) string {
+	return w.plain(c).reason(r)
+}
+
+// Short returns a reason in a few words, as plain text. It quotes only the names
+// of steps, which are words.
+func (w Words) Short(c queue.Change, r queue.Reason) string {
+	return w.plain(c).brief(r)
+}
+
+// title is a reason in a few words; "" for a code of a newer version.
+func (w voice) title(c queue.ReasonCode) string {
+	row := w.reasons[c]
+	if row.local != "" && w.o.Words.Local {
+		return row.local
+	}
+	return w.o.Words.fill(row.title)
+}
+
+// brief is a reason in a few words, with what it names.
+func (w voice) brief(r queue.Reason) string {
+	if row := w.reasons[r.Code]; row.brief != nil {
+		if text := row.brief(w, r); text != "" {
+			return text
+		}
+	}
+	return w.title(r.Code)
+}
+
+// reason returns a reason in words; "" for a code of a newer version.
+func (w voice) reason(r queue.Reason) string {
+	row := w.reasons[r.Code]
+	if row.full == nil {
+		return ""
+	}
+	return row.full(w, r)
+}

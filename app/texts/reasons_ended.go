@@ -1,0 +1,108 @@
+package texts
+
+import (
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// reasonsEnded has the words for verdicts.
+func reasonsEnded() []reasonRow {
+	return []reasonRow{
+		{code: queue.ReasonLanded, doc: "reasons#landed",
+			title: "landed",
+			full:  sentence("It has landed.")},
+		{code: queue.ReasonFailed, doc: "reasons#failed",
+			title: "a step failed",
+			brief: func(w voice, r queue.Reason) string {
+				if len(r.Names) == 0 {
+					return ""
+				}
+				return w.failedIn(r)
+			},
+			full: failed},
+		{code: queue.ReasonMergeConflict, doc: "reasons#merge-conflict",
+			title: "it does not merge",
+			brief: func(w voice, r queue.Reason) string {
+				switch {
+				case r.Detail != "":
+					return "cannot be " + put(w.method) + ": " + w.long(r.Detail)
+				case len(r.Names) > 0:
+					return "does not merge: " + w.codes(r.Names)
+				}
+				return ""
+			},
+			full: func(w voice, r queue.Reason) string {
+				if r.Detail != "" {
+					return "It cannot be " + put(w.method) + w.because(r.Detail) + " Then " + w.again()
+				}
+				return "It does not merge with the target branch" + w.in(r.Names) + ". " + w.reconcile() + ", then " + w.again()
+			}},
+		{code: queue.ReasonAlready, doc: "reasons#already",
+			title: "the merge changes nothing",
+			full:  sentence("Merging it changes nothing: its content is on the target branch already, or was there and has been reverted. To land it again, revert the revert.")},
+		{code: queue.ReasonCancelled, doc: "reasons#cancelled",
+			title: "taken out by command",
+			full: func(w voice, r queue.Reason) string {
+				return "It was taken out of the queue" + w.by(r) + ". To put it back, " + w.again()
+			}},
+		{code: queue.ReasonPushed, doc: "reasons#head-moved",
+			title: "new commits were pushed",
+			full:  pushed},
+		{code: queue.ReasonClosed, doc: "reasons#closed",
+			title: "the pull request was closed", local: "the branch is gone",
+			full: func(w voice, r queue.Reason) string {
+				if len(r.Names) > 0 && r.Names[0] == "merged" {
+					return "It was merged outside the queue."
+				}
+				if w.o.Words.Local {
+					return "The branch was deleted. To land it, push it again, then " + w.again()
+				}
+				return "The pull request was closed. To land it, reopen it and " + w.again()
+			}},
+		{code: queue.ReasonRetargeted, doc: "reasons#retargeted",
+			title: "it now asks for another branch",
+			full: func(w voice, r queue.Reason) string {
+				return w.o.Words.fill("The {noun} now asks for another branch") + w.bases(r.Names) + "."
+			}},
+		{code: queue.ReasonSuperseded, doc: "reasons#superseded",
+			title: "a newer request took its place",
+			full:  sentence("A newer request to land took its place.")},
+		{code: queue.ReasonParkedLimit, doc: "reasons#parked-limit",
+			title: "parked for too long",
+			full: func(w voice, r queue.Reason) string {
+				cause := ""
+				if len(r.Names) > 0 {
+					if h := w.title(queue.ReasonCode(r.Names[0])); h != "" {
+						cause = " (" + h + ")"
+					}
+				}
+				return "It was parked for longer than the limit" + cause + ". This is no verdict on the change: when the cause is gone, " + w.again()
+			}},
+		{code: queue.ReasonTried, doc: "reasons#tried",
+			title: "it passes on the target branch",
+			full:  sentence("It passes on the target branch. Nothing was landed.")},
+		{code: queue.ReasonExplained, doc: "reasons#explained",
+			title: "what would become of it",
+			full:  sentence("It is not in the queue; what would become of it there is known.")},
+	}
+}
+
+func failed(w voice, r queue.Reason) string {
+	if len(r.Names) > 0 && r.Names[0] == config.Path {
+		return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
+	}
+	return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + w.again() +
+		" If you believe that it failed by chance, " + w.retry() + " runs it again."
+}
+
+func pushed(w voice, r queue.Reason) string {
+	if len(r.Names) < 2 || r.Names[1] == "" && r.Names[0] == "" {
+		return "New commits were pushed, and an approval is for one commit. To land the new one, " + w.again()
+	}
+	head := w.commit(queue.CommitID(r.Names[1]))
+	if r.Names[0] == "" { // nobody has read at which one it was asked
+		return "New commits were pushed (" + head + ") since that was asked, and an approval is for one commit. To land the new one, " + w.again()
+	}
+	return "New commits were pushed (" + head + "), and an approval is for one commit (" +
+		w.commit(queue.CommitID(r.Names[0])) + "). To land the new one, " + w.again()
+}

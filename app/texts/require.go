@@ -1,0 +1,146 @@
+package texts
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// lacks says in a few words what a pull request does not meet, as it follows
+// "Waiting: ". It quotes nothing.
+func (w voice) lacks(r queue.Reason) string {
+	if len(r.Unmet) == 0 {
+		return w.title(r.Code)
+	}
+	text := w.lackShort(r.Unmet[0].Kind)
+	if n := len(r.Unmet) - 1; n > 0 {
+		text += ", and " + counted(n, "more thing", "more things")
+	}
+	return text
+}
+
+// requirementRow is what people are told about one thing that a pull request has to meet
+// and does not.
+type requirementRow struct {
+	title string // in a few words; it quotes nothing. {noun}: see Words
+	full  func(voice, queue.Requirement) string
+}
+
+// requirements has the words for each kind; the rules are of package queue (its
+// requirement.go), and the forge's adapter says which of them are not met.
+var requirements = map[queue.RequirementKind]requirementRow{
+	queue.RequireReviews: {"approving reviews are missing", func(w voice, q queue.Requirement) string {
+		if len(q.Names) < 2 {
+			return "It needs an approving review. Ask for one."
+		}
+		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approving reviews that it takes. Ask for a review."
+	}},
+	queue.RequireCodeOwners: {"a code owner must approve", func(w voice, q queue.Requirement) string {
+		if len(q.Names) > 0 {
+			return "Code owners must approve it, and that can be told only once it asks for " + w.code(q.Names[0]) +
+				": change its base, or wait until what it is on top of has landed."
+		}
+		return "A code owner of what it changes must approve it. Ask the owners for a review."
+	}},
+	queue.RequireLastPush: {"the last push must be approved", func(voice, queue.Requirement) string {
+		return "Its last push must be approved by somebody who did not push it. Ask for a review."
+	}},
+	queue.RequireNoChanges: {"a reviewer asked for changes", func(w voice, q queue.Requirement) string {
+		return orSome(w.codes(q.Names), "A reviewer") + " asked for changes. Make them and ask for another review, or have that review dismissed."
+	}},
+	queue.RequireChecks: {"required checks have not passed yet", func(w voice, q queue.Requirement) string {
+		return "Required checks have not passed yet" + w.in(q.Names) + ". One that never appears is not run for this commit: start it, or set " +
+			w.command("queue.require_checks: enter") + "."
+	}},
+	queue.RequireChecksPassed: {"required checks have failed", func(w voice, q queue.Requirement) string {
+		return "Required checks have failed" + w.in(q.Names) + ". Run them again if that was by chance; else push a fix, then " + w.again()
+	}},
+	queue.RequireResolved: {"conversations are not resolved", func(w voice, q queue.Requirement) string {
+		if len(q.Names) == 0 {
+			return "It has conversations that are not resolved. Resolve them."
+		}
+		return "Conversations that are not resolved: " + w.count(q.Names[0]) + w.at(q.Names[1:]) + ". Resolve them."
+	}},
+	queue.RequireNoLabel: {"a label blocks it", func(w voice, q queue.Requirement) string {
+		return "It has a label that blocks it" + w.in(q.Names) + ". Take it off."
+	}},
+	queue.RequireReady: {"the {noun} is a draft", func(w voice, _ queue.Requirement) string {
+		return w.o.Words.fill("The {noun} is a draft. Mark it ready for review.")
+	}},
+	queue.RequireAdministrator: {"an administrator must approve this commit", func(w voice, q queue.Requirement) string {
+		if q.Merged {
+			return w.mergedOn(q) + ", it would change protected paths" + w.in(q.Names) + ", which it does not touch by itself: files were moved there. Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+				w.land() + "."
+		}
+		return "It changes protected paths" + w.in(q.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " +
+			w.land() + "."
+	}},
+	queue.RequireUpdate: {"its branch must be brought up to date, and an administrator must approve it", func(w voice, q queue.Requirement) string {
+		return w.mergedOn(q) + ", it would bring into protected paths what it does not hold itself" + w.in(q.Names) + ": files were edited where it moves them away from, and whoever approves it does not see these edits. Merge or rebase its branch onto what has them; an administrator of the repository must approve the new commit, or " +
+			w.land() + "."
+	}},
+	queue.RequireMerge: {"it does not merge", func(w voice, q queue.Requirement) string {
+		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.again()
+	}},
+}
+
+// lackShort says in a few words what is not met. It quotes nothing.
+func (w voice) lackShort(k queue.RequirementKind) string {
+	row, ok := requirements[k]
+	if !ok { // of a newer version
+		return "it does not meet what is asked of it"
+	}
+	return w.o.Words.fill(row.title)
+}
+
+// lack says what a pull request does not meet and what to do, in one line.
+func (w voice) lack(q queue.Requirement) string {
+	row, ok := requirements[q.Kind]
+	if !ok {
+		return "It does not meet what is asked of it" + w.in(q.Names) + "."
+	}
+	return row.full(w, q)
+}
+
+func (w quote) mergedOn(q queue.Requirement) string {
+	if len(q.On) > 0 {
+		return "Merged on top of " + w.refs(Strings(q.On))
+	}
+	return "Merged into the target branch"
+}
+
+// count returns a number, or whatever is in its place as code.
+func (w quote) count(s string) string {
+	if _, err := strconv.ParseUint(s, 10, 32); err != nil {
+		return w.code(s)
+	}
+	return s
+}
+
+func (w quote) at(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return ", at " + w.codes(paths)
+}
+
+// requirements says what a pull request does not meet, one thing a line; in plain
+// text as one line.
+func (w voice) requirements(r queue.Reason) string {
+	lines := make([]string, 0, len(r.Unmet)+1)
+	if len(r.Unmet) == 0 {
+		lines = append(lines, w.lack(queue.Requirement{}))
+	}
+	for _, q := range r.Unmet {
+		lines = append(lines, w.lack(q))
+	}
+	const then = "It goes on by itself once that is so."
+	if w.plain {
+		return strings.Join(append(lines, then), " ")
+	}
+	for i := range lines {
+		lines[i] = "- " + lines[i]
+	}
+	return strings.Join(lines, "\n") + "\n\n" + then
+}

@@ -1,0 +1,225 @@
+package texts
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// forOthers says how many of the keys that are verified had passed for something else.
+func forOthers(v *queue.Verdict) string {
+	switch v.Reused {
+	case 0:
+		return ", in builds of this change"
+	case v.Keys:
+		return ", in builds made for something else"
+	}
+	return fmt.Sprintf(", %d of them in builds made for something else", v.Reused)
+}
+
+// proof says by what a landed change was proven.
+func (w voice) proof(v *queue.Verdict) string {
+	if v == nil {
+		return "It was found on the target branch."
+	}
+	var lines []string
+	switch {
+	case v.Tested && v.Reused > 0:
+		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "key", "keys"), v.Reused))
+	case v.Tested && v.Keys > 0:
+		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; %s passed.", allOf(v.Keys)))
+	case v.Tested:
+		lines = append(lines, "**Proof:** this very commit was tested.")
+	case v.Keys > 0:
+		lines = append(lines, fmt.Sprintf("**Proof:** its tree's %s (a step on a target at exactly this content) %s verified on other commits%s.",
+			counted(v.Keys, "key", "keys"), wasWere(v.Keys), forOthers(v)))
+	default:
+		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
+	}
+	if len(v.Between) > 0 {
+		ids := make([]string, len(v.Between))
+		for i, id := range v.Between {
+			ids[i] = string(id)
+		}
+		lines = append(lines, "- "+w.refs(ids)+" landed after its build; nothing verified depends on "+pick(len(ids), "it", "them")+".")
+	}
+	if len(v.Together) > 0 {
+		lines = append(lines, "- "+w.landedWith(v.Together))
+	}
+	if v.Attempts > 1 {
+		lines = append(lines, fmt.Sprintf("- A step passed only on attempt %d: it may be flaky.", v.Attempts))
+	}
+	if v.Overtook > 0 {
+		lines = append(lines, fmt.Sprintf("- It overtook %s in conflict with it that had arrived earlier.", counted(v.Overtook, "change", "changes")))
+	}
+	if len(v.Bypassed) > 0 {
+		ids := make([]string, len(v.Bypassed))
+		for i, id := range v.Bypassed {
+			ids[i] = string(id)
+		}
+		lines = append(lines, "- Still undecided ahead of it: "+w.refs(ids)+". It passes whether they land or not, so it did not wait for them.")
+	}
+	if v.MainRed > 0 {
+		lines = append(lines, fmt.Sprintf("- ⚠️ The target branch itself had %s unproven or red at that moment; this change adds none.", counted(v.MainRed, "key", "keys")))
+	}
+	if len(lines) > 1 {
+		lines[0] += "\n"
+	}
+	return strings.Join(lines, "\n")
+}
+
+func allOf(n int) string {
+	if n == 1 {
+		return "its one key"
+	}
+	return fmt.Sprintf("all %d keys", n)
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// failures shows what failed, a block for each: where it ran, how often, and
+// the last lines of its log.
+func (w voice) failures(c queue.Change) []string {
+	v := c.Verdict
+	var out []string
+	if len(v.Failures) == 0 {
+		return out
+	}
+	lines := max(mostTail/len(v.Failures), leastTail)
+	for i, f := range v.Failures {
+		if i == mostAhead {
+			out = append(out, fmt.Sprintf("And %d more.", len(v.Failures)-i))
+			break
+		}
+		out = append(out, w.failure(c, f, lines))
+	}
+	return out
+}
+
+func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
+	text := ""
+	switch {
+	case f.Step == config.Path: // a step of ours, which nobody has configured
+		text = "What is wrong with it"
+	default:
+		text = "**" + w.code(f.Step) + "** " + w.how(f)
+		if f.Run != "" {
+			text += ". It runs " + codeSpan(f.Run, mostCommand)
+		}
+		text += w.ranOn(c, f) + w.passedOnMain(f) + w.pages(f.Pages)
+	}
+	tail := f.Output()
+	if strings.TrimSpace(tail) == "" {
+		return text + "; it left no output."
+	}
+	return text + ":\n\n" + fenced(tail, lines, tailColumns)
+}
+
+// mostCommand is how much of a step's command is shown.
+const mostCommand = 120
+
+// how says how a step ended, on what, and how often.
+func (w voice) how(f queue.Evidence) string {
+	text := "failed"
+	if f.Timeout {
+		text = "ran out of time"
+	}
+	if !onWholeTree(f) {
+		text += " on " + w.codes(f.Targets)
+	}
+	if f.Attempts > 1 {
+		text += fmt.Sprintf(" in each of %d builds", f.Attempts)
+	}
+	return text
+}
+
+// FailureTitle says in one line of plain text what failed and how.
+func FailureTitle(f queue.Evidence) string {
+	if f.Step == config.Path {
+		return config.Path + " cannot be used"
+	}
+	return OneLine(f.Step, 60) + " " + OneLine(Words{}.plain(queue.Change{}).how(f), 180)
+}
+
+func onWholeTree(f queue.Evidence) bool {
+	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == config.TargetTree
+}
+
+// ranOn says which build showed a failure, and on what: a commit that the queue
+// made for it, so that what it is made of is named, too.
+func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
+	if f.Build == "" {
+		return ""
+	}
+	text := ". The "
+	if f.Attempts > 1 {
+		text = ". The last "
+	}
+	text += "build was " + w.code(short(f.Build)) + w.logOf(f.Build)
+	r := f.Ran
+	if r.Commit == "" {
+		return text
+	}
+	if r.Change == "" && r.Main == r.Commit {
+		return text + " of " + w.commit(r.Commit) + ", which is the target branch itself"
+	}
+	text += " of the trial merge " + w.code(short(r.Commit)) + ", which is "
+	switch {
+	case r.Change == c.ID:
+		text += "this commit"
+	case r.Change == "":
+		return text + "the target branch itself"
+	default:
+		text += w.ref(string(r.Change)) + ", the same to this step,"
+	}
+	text += " merged onto the target branch"
+	if r.Main != "" {
+		text += " at " + w.commit(r.Main)
+	}
+	if len(r.Chain) > 0 {
+		ids := make([]string, len(r.Chain))
+		for i, id := range r.Chain {
+			ids[i] = string(id)
+		}
+		text += " with " + w.refs(ids)
+	}
+	return text
+}
+
+// logOf links to the log of a build.
+func (w quote) logOf(id queue.BuildID) string {
+	if w.o.BaseURL == "" {
+		return ""
+	}
+	return " (" + w.link("log", strings.TrimSuffix(w.o.BaseURL, "/")+LogPath(string(id))) + ")"
+}
+
+// mostPages is how many pages of a failed step are linked.
+const mostPages = 5
+
+// pages links to where a step ran, at the CI.
+func (w quote) pages(list []queue.Page) string {
+	var out []string
+	for _, p := range list {
+		if safeLink(p.URL) != "" && len(out) < mostPages && !w.plain {
+			out = append(out, w.link(w.code(p.Name), p.URL))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ". See " + strings.Join(out, ", ")
+}
+
+// LogPath is where the server shows the log of a build.
+func LogPath(build string) string { return "/log?build=" + url.QueryEscape(build) }
+
+func short[T ~string](id T) string { return string(id[:min(len(id), 10)]) }

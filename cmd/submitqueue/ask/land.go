@@ -1,0 +1,131 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/explain"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Land asks to land.
+type Land struct {
+	client.Flags
+	What     string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
+	Retry    bool   `help:"Forget past failures: what failed runs again."`
+	Priority string `help:"Land in a lane of queue.lanes, e.g. high; what is queued already is put there." placeholder:"LANE"`
+}
+
+// Run implements the command.
+func (l *Land) Run(ctx context.Context) error {
+	if strings.TrimSpace(l.What) == "" {
+		return print.UsageError("say what to land: a branch, or the number of a pull request")
+	}
+	c, err := l.Open()
+	if err != nil {
+		return err
+	}
+	cmd := api.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority}
+	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
+		cmd.Number, cmd.Branch = n, ""
+	}
+	var ok api.Accepted
+	if err := c.Call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
+		return err
+	}
+	fmt.Printf("asked to land as #%d\n", ok.Number)
+	return wait(ctx, c, ok, l.Wait)
+}
+
+// answerLimit bounds how long a command that does not wait for the verdict
+// waits for the queue's answer.
+const answerLimit = 10 * time.Second
+
+// wait follows a change, from the command that asked for it on, until the queue
+// has answered it, or to its verdict.
+func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict bool) error {
+	var enough <-chan time.Time
+	if !verdict {
+		enough = time.After(answerLimit)
+	}
+	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
+	shown, trouble := "", ""
+	for {
+		var ch api.Change
+		switch err := c.Call(ctx, http.MethodGet, path, nil, &ch); {
+		case err != nil:
+			var known *client.Answered
+			waits := errors.As(err, &known) && known.Status == http.StatusNotFound // the command is on its way
+			if text := err.Error(); !waits && text != trouble && ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, "submitqueue: still waiting:", print.OneLine(text))
+				trouble = text
+			}
+		case ch.Answered.Before(asked.At): // what it says is of before
+		case ch.ID == "" && ch.Notice == nil:
+			fmt.Printf("#%d is not in the queue: there is no such pull request\n", asked.Number)
+			return print.ExitCode(1)
+		case ch.Notice != nil && (ch.ID == "" || ch.Final):
+			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			return print.ExitCode(1)
+		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
+			fmt.Printf("#%d stays as it was: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			return print.ExitCode(1)
+		case !verdict:
+			return nil
+		default:
+			if line := explain.Sentence(ch); line != shown {
+				fmt.Println(line)
+				shown = line
+			}
+			switch {
+			case ch.Phase == "landed":
+				return nil
+			case ch.Final:
+				explain.Verdict(c, ch)
+				return print.ExitCode(1)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-enough:
+			return nil
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Cancel takes a change out.
+type Cancel struct {
+	client.Flags
+	ID string `arg:"" help:"Id of a change, or number of a pull request or request."`
+}
+
+// Run implements the command.
+func (l *Cancel) Run(ctx context.Context) error {
+	c, err := l.Open()
+	if err != nil {
+		return err
+	}
+	cmd := api.CancelCommand{Queue: l.Queue, ID: l.ID}
+	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
+		cmd.Number, cmd.ID = n, ""
+	}
+	var ok api.Accepted
+	if err := c.Call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
+		return err
+	}
+	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
+	return nil
+}

@@ -1,0 +1,308 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/redisstore"
+)
+
+// benchCalls counts what a queue in its steady state asks of GitHub: a simulated
+// one, whose webhooks all arrive. Whenever a change lands the next one is asked
+// for, so that the queue stays as long as it is.
+type benchCalls struct {
+	Pending int           `default:"50" help:"Changes in the queue at any time."`
+	Land    int           `default:"100" help:"Changes that land while calls are counted."`
+	Full    int           `default:"100" help:"Changes in the queue when commands are timed."`
+	Probes  int           `default:"20" help:"Commands that are timed, from comment to reaction and to builds; 0: none."`
+	Areas   int           `default:"50" help:"Areas they are spread over; changes of one area conflict."`
+	Slots   int           `default:"16" help:"Builds that can run at once."`
+	Build   time.Duration `default:"10s" help:"Time of a build."`
+	Asks    bool          `name:"requirements" help:"Main's protection asks for a review and a check of each pull request: they are read when a change enters, and right before it lands."`
+	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
+	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
+	Timeout time.Duration `default:"15m" help:"Give up after this."`
+	Keep    bool          `help:"Keep the folder with repository, Redis and log."`
+}
+
+// callFigures are the figures of `bench calls`. Calls are requests to the REST
+// interface; fetches and pushes of git are counted beside them.
+type callFigures struct {
+	Pending  int            `json:"pending"`
+	Asks     bool           `json:"requirements"`
+	Full     int            `json:"full"`
+	Landed   int            `json:"landed"`
+	Calls    float64        `json:"calls_per_landed"`
+	Free     float64        `json:"free_per_landed"` // of these, answered 304: they cost nothing of the hourly limit
+	Git      float64        `json:"git_per_landed"`
+	Refresh  int            `json:"refresh"` // calls that no webhook caused
+	Routes   map[string]int `json:"routes"`
+	Reaction spread         `json:"comment_to_reaction_seconds"`
+	Before   float64        `json:"calls_to_reaction"` // of one command in a queue where nothing else happens
+	Builds   spread         `json:"comment_to_builds_seconds"`
+	Redis    string         `json:"redis"`
+	Machine  machine        `json:"machine"`
+}
+
+// Run implements the command.
+func (b *benchCalls) Run(ctx context.Context) error {
+	if b.Pending < 1 || b.Land < 0 || b.Full < 1 || b.Probes < 0 || b.Areas < 1 || b.Areas > 1000 || b.Slots < 1 || b.Build <= 0 {
+		return errors.New("--pending, --full, --areas and --slots are at least 1, --areas is at most 1000, and a build takes its time")
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
+	defer cancel()
+	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks}
+	// Branches for those at the start and at the end, and for those that land at once.
+	if err := b.with(ctx, benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, b.Slots, b.Build, &f, (*callRun).count); err != nil {
+		return err
+	}
+	if b.Probes > 0 {
+		n := b.Full + b.Probes // each in an area of its own: all of them are built at once
+		if err := b.with(ctx, benchShape{Changes: n, Areas: n}, 2*n, time.Hour, &f, (*callRun).probe); err != nil {
+			return err
+		}
+	}
+	f.print(os.Stdout)
+	return print.Figures(b.JSON, f)
+}
+
+// with measures one thing on a server of its own.
+func (b *benchCalls) with(ctx context.Context, shape benchShape, slots int, took time.Duration, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
+	dir, err := os.MkdirTemp("", "submitqueue-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if b.Keep {
+			fmt.Println("kept:", dir)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	shape.Files, shape.Commits = 500, 1
+	repo, err := makeBenchRepo(ctx, filepath.Join(dir, "bench.git"), shape)
+	if err != nil {
+		return err
+	}
+	hub, err := newBenchHub(ctx, dir, repo, b.Asks)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hub.close()) }()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: strings.TrimPrefix(b.Redis, "auto"), DataDir: data, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	orders := benchOrders{Data: data, Redis: store.URL(), Slots: slots, Took: took.Seconds()}
+	hub.orders(&orders)
+	child, err := startBenchChild(ctx, orders)
+	if err != nil {
+		return err
+	}
+	f.Redis, f.Machine = kind, machineOf(dir)
+	run := &callRun{bench: b, child: child, hub: hub, left: repo.names}
+	if err = hub.started(ctx, child); err == nil {
+		err = measure(run, ctx, f)
+	}
+	_, stopped := child.stop()
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w (give --keep to look at %s)", err, filepath.Join(data, "server.log")), stopped)
+	}
+	return stopped
+}
+
+// callRun is a bench under way.
+type callRun struct {
+	bench *benchCalls
+	child *benchChild
+	hub   *benchHub
+	left  []string // branches that nobody has asked for
+	asked int
+}
+
+// ask has the next change land.
+func (r *callRun) ask(ctx context.Context) (int, error) {
+	if len(r.left) == 0 {
+		return 0, errors.New("no branches are left")
+	}
+	branch := r.left[0]
+	r.left = r.left[1:]
+	r.asked++
+	return r.hub.land(ctx, branch)
+}
+
+// fill asks until there are so many changes without a verdict; decided is how
+// many had theirs.
+func (r *callRun) fill(ctx context.Context, pending, decided int) error {
+	for r.asked < decided+pending {
+		if _, err := r.ask(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count lands changes in a queue that stays full, and counts the requests.
+func (r *callRun) count(ctx context.Context, f *callFigures) error {
+	begun, from := -1, 0
+	for decided := 0; ; {
+		if err := r.fill(ctx, r.bench.Pending, decided); err != nil {
+			return err
+		}
+		if begun < 0 && decided >= r.bench.Pending { // those that came together at the start have gone
+			begun, from = decided, len(r.hub.hub.Requests("", "/**"))
+		}
+		if begun >= 0 && decided >= begun+r.bench.Land {
+			f.Landed = decided - begun
+			f.tally(r.hub.hub.Requests("", "/**")[from:])
+			return nil
+		}
+		was := decided
+		if err := r.child.until(ctx, func() bool { decided = len(r.child.verdicts); return decided > was }); err != nil {
+			return fmt.Errorf("%d changes have their verdict: %w", was, err)
+		}
+		for n, v := range r.child.verdictsNow() {
+			if v.phase != queue.Landed {
+				return fmt.Errorf("#%d is %s", n, v.phase)
+			}
+		}
+	}
+}
+
+// probe times commands in a full queue with free slots, one after the other.
+func (r *callRun) probe(ctx context.Context, f *callFigures) error {
+	if err := r.fill(ctx, r.bench.Full, 0); err != nil {
+		return err
+	}
+	if err := r.child.until(ctx, func() bool { return len(r.child.building) == r.bench.Full }); err != nil {
+		return fmt.Errorf("%d of %d are built: %w", len(r.child.building), r.bench.Full, err)
+	}
+	var reacted, built []time.Duration
+	for range r.bench.Probes {
+		n, calls, took, err := r.react(ctx)
+		if err != nil {
+			return err
+		}
+		reacted = append(reacted, took)
+		f.Before += float64(calls) / float64(r.bench.Probes)
+		var at time.Time
+		sent := time.Now().Add(-took)
+		if err := r.child.until(ctx, func() bool { at = r.child.building[n]; return !at.IsZero() }); err != nil {
+			return fmt.Errorf("#%d is not built: %w", n, err)
+		}
+		built = append(built, at.Sub(sent))
+	}
+	f.Reaction, f.Builds = spreadOf(reacted), spreadOf(built)
+	return nil
+}
+
+// react asks to land and waits for the reaction; calls are those about this
+// command that GitHub saw up to then.
+func (r *callRun) react(ctx context.Context) (number, calls int, took time.Duration, err error) {
+	from := len(r.hub.hub.Requests("", "/**"))
+	sent := time.Now()
+	if number, err = r.ask(ctx); err != nil {
+		return 0, 0, 0, err
+	}
+	err = r.hub.repo.WaitFor(ctx, func(v forgetest.View) bool {
+		for _, c := range v.Comments(number) {
+			if len(c.Reactions) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	took = time.Since(sent)
+	mine := fmt.Sprintf("/%d/", number)
+	for _, q := range r.hub.hub.Requests("", "/**")[from:] {
+		if strings.Contains(q.Path+"/", mine) || strings.Contains(q.Path, "/collaborators/") || strings.HasSuffix(q.Path, "/reactions") {
+			calls++
+		}
+	}
+	return number, max(calls, 1), took, err // the reaction may be seen before its request is on the list
+}
+
+// tally counts requests by what they ask for.
+func (f *callFigures) tally(requests []forgetest.Request) {
+	f.Routes = map[string]int{}
+	each := func(n int) float64 { return float64(n) / float64(max(f.Landed, 1)) }
+	calls, free, git := 0, 0, 0
+	for _, q := range requests {
+		if strings.Contains(q.Path, ".git/") {
+			git++
+			continue
+		}
+		calls++
+		if q.Status == 304 {
+			free++
+		}
+		route := q.Method + " " + routeOf(q.Path)
+		f.Routes[route]++
+		switch route {
+		case "GET …/issues/comments", "GET …/pulls", "GET /app/hook/deliveries":
+			f.Refresh++
+		}
+	}
+	f.Calls, f.Free, f.Git = each(calls), each(free), each(git)
+}
+
+// routeOf makes paths that differ in their subject the same.
+func routeOf(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if strings.Trim(p, "0123456789") == "" && p != "" || len(p) == 40 {
+			parts[i] = "*"
+		}
+		if i > 0 && parts[i-1] == "collaborators" || i > 0 && parts[i-1] == "branches" {
+			parts[i] = "*"
+		}
+	}
+	if len(parts) > 3 && parts[1] == "repos" {
+		parts = append([]string{"…"}, parts[4:]...)
+	}
+	return strings.Join(parts, "/")
+}
+
+func (f callFigures) print(to io.Writer) {
+	asks := ""
+	if f.Asks {
+		asks = ", which asks for a review and a check of each pull request"
+	}
+	fmt.Fprintf(to, "%d pending, %d landed, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, asks, f.Redis, f.Machine)
+	each := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(f.Landed, 1))) }
+	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git\n", "for each landed change", f.Calls, f.Free, f.Git)
+	routes := slices.Collect(maps.Keys(f.Routes))
+	slices.SortFunc(routes, func(a, b string) int {
+		if d := f.Routes[b] - f.Routes[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, r := range routes {
+		fmt.Fprintf(to, "    %6s  %s\n", each(f.Routes[r]), r)
+	}
+	fmt.Fprintf(to, "  %-28s%d calls in all that no webhook caused\n", "polling", f.Refresh)
+	if f.Builds.Max == 0 {
+		return
+	}
+	fmt.Fprintf(to, "%d pending, each with a build under way, and slots free\n", f.Full)
+	fmt.Fprintf(to, "  %-28sP50 %.3f s, P99 %.3f s, with %.1f calls\n", "comment to reaction", f.Reaction.P50, f.Reaction.P99, f.Before)
+	fmt.Fprintf(to, "  %-28sP50 %.3f s, P99 %.3f s\n", "comment to builds", f.Builds.P50, f.Builds.P99)
+}

@@ -1,0 +1,36 @@
+package bench
+
+import "testing"
+
+func TestBenchCalls(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "calls", "--pending", "4", "--land", "6", "--full", "5", "--probes", "2", "--build", "300ms")
+	if n := f["calls_per_landed"].(float64); n <= 0 || n*6/(6+4) > 12 { // few land here: those that wait at the end were asked about as well
+		t.Errorf("%v calls for each landed change: %v", n, f["routes"])
+	}
+	if n := f["refresh"].(float64); n != 0 {
+		t.Errorf("%v calls that no webhook caused", n)
+	}
+	if n := f["comment_to_builds_seconds"].(map[string]any)["max"].(float64); n <= 0 {
+		t.Errorf("from a comment to builds: %v", f)
+	}
+}
+
+func TestBenchCallsWithRequirements(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "calls", "--requirements", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")
+	asked, _ := f["routes"].(map[string]any)["POST /api/graphql"].(float64)
+	if n := f["calls_per_landed"].(float64); n <= 0 || n*6/(6+4) > 12 || asked < 6 || f["requirements"] != true {
+		t.Errorf("%v calls for each landed change: %v", n, f["routes"])
+	}
+}
+
+func TestBenchHooks(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "hooks", "--rate", "50", "--for", "1s", "--killed", "9")
+	n := func(name string) float64 { return f[name].(float64) }
+	// A disk that takes seconds for a sync has some spooled: they count as taken.
+	if n("sent") != n("stored")+n("spooled") || n("refused") != 0 || n("lost") != 0 || n("failed") == 0 {
+		t.Errorf("%v", f)
+	}
+}

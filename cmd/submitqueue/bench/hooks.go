@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/redisstore"
+)
+
+// benchHooks measures the intake of webhooks: at a steady rate, whether or not
+// those before are answered, against a whole server that works on them. Then it
+// kills the server while a simulated GitHub delivers, starts it again, and looks
+// whether every webhook has had its effect.
+type benchHooks struct {
+	Rate    int           `default:"500" help:"Webhooks in a second."`
+	For     time.Duration `default:"10s" help:"How long they come."`
+	Size    int           `default:"12" help:"Kilobytes of each."`
+	Killed  int           `default:"60" help:"Webhooks that each ask for a landing while the server is killed; 0: leave that out."`
+	Flood   int           `default:"40" help:"Webhooks of 23 MB at once, without a signature and then with wrong ones; 0: leave that out."`
+	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
+	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
+	Timeout time.Duration `default:"5m" help:"Give up after this."`
+}
+
+// hookFigures are the figures of `bench hooks`.
+type hookFigures struct {
+	Rate    int     `json:"rate"`
+	Sent    int     `json:"sent"`
+	Stored  int     `json:"stored"` // answered after they were in Redis
+	Spooled int     `json:"spooled"`
+	Refused int     `json:"refused"`
+	Answer  spread  `json:"answer_seconds"`
+	CPU     float64 `json:"server_cpu_seconds"`
+
+	Killed  int          `json:"killed"` // webhooks while the server was killed
+	Failed  int          `json:"failed"` // of these, deliveries that nobody took
+	Lost    int          `json:"lost"`   // that had no effect in the end
+	Flood   floodFigures `json:"flood"`
+	Redis   string       `json:"redis"`
+	Machine machine      `json:"machine"`
+}
+
+// Run implements the command.
+func (b *benchHooks) Run(ctx context.Context) (err error) {
+	if b.Rate < 1 || b.For <= 0 || b.Size < 1 || b.Killed < 0 || b.Flood < 0 {
+		return errors.New("--rate, --for and --size are more than nothing")
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "submitqueue-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	repo, err := makeBenchRepo(ctx, filepath.Join(dir, "bench.git"), benchShape{Files: 100, Areas: 50, Changes: max(b.Killed, 1), Commits: 1})
+	if err != nil {
+		return err
+	}
+	hub, err := newBenchHub(ctx, dir, repo, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hub.close()) }()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: strings.TrimPrefix(b.Redis, "auto"), DataDir: data, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	orders := benchOrders{Data: data, Redis: store.URL(), Slots: 16}
+	hub.orders(&orders)
+	child, err := startBenchChild(ctx, orders)
+	if err != nil {
+		return err
+	}
+	f := hookFigures{Rate: b.Rate, Redis: kind, Machine: machineOf(dir)}
+	if err := errors.Join(b.pour(ctx, child, &f), hub.started(ctx, child), b.flood(ctx, child, &f)); err != nil {
+		_, stopped := child.stop()
+		return errors.Join(err, stopped)
+	}
+	if b.Killed > 0 {
+		if child, err = b.kill(ctx, child, hub, orders, &f); err != nil {
+			return err
+		}
+	}
+	if _, err := child.stop(); err != nil {
+		return err
+	}
+	f.print(os.Stdout)
+	return print.Figures(b.JSON, f)
+}
+
+// pour sends webhooks at a steady rate.
+func (b *benchHooks) pour(ctx context.Context, child *benchChild, f *hookFigures) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}, Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	n := int(float64(b.Rate) * b.For.Seconds())
+	took, results := make([]time.Duration, n), make([]string, n)
+	before := processCPU(child.cmd.Process.Pid)
+	filler := strings.Repeat("x", b.Size<<10)
+	var wg sync.WaitGroup
+	began := time.Now()
+	for i := range n {
+		due := began.Add(time.Duration(i) * time.Second / time.Duration(b.Rate))
+		timer := time.NewTimer(time.Until(due))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		body := fmt.Appendf(nil, `{"action":"created","issue":{"number":%d,"pull_request":{}},"comment":{"id":%d,"body":"What about this?","created_at":%q,"user":{"login":"bench"}},"repository":{"full_name":"acme/bench","description":%q}}`,
+			1+i%100, 1_000_000+i, time.Now().UTC().Format(time.RFC3339), filler)
+		wg.Go(func() {
+			results[i] = hookResult(ctx, client, child.url+"/webhook", fmt.Sprint("bench-", i), body)
+			took[i] = time.Since(due) // from when it was to be sent: a queue here counts, too
+		})
+	}
+	wg.Wait()
+	for _, r := range results {
+		switch r {
+		case "stored":
+			f.Stored++
+		case "spooled":
+			f.Spooled++
+		default:
+			f.Refused++
+		}
+	}
+	f.Sent, f.Answer, f.CPU = n, spreadOf(took), seconds(processCPU(child.cmd.Process.Pid)-before)
+	return nil
+}
+
+// hookResult posts a webhook and returns what the server says it did with it.
+func hookResult(ctx context.Context, client *http.Client, url, guid string, body []byte) string {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err.Error()
+	}
+	r.Header = forgetest.WebhookHeader("issue_comment", guid, benchSecret, body)
+	res, err := client.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+	for _, word := range []string{"stored", "spooled"} {
+		if res.StatusCode/100 == 2 && strings.Contains(string(said), `"`+word+`"`) {
+			return word
+		}
+	}
+	return res.Status
+}
+
+// kill kills the server while labels are set that each ask for a landing, which
+// nothing but their webhooks tells, and starts it again.
+func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub, orders benchOrders, f *hookFigures) (*benchChild, error) {
+	f.Killed = b.Killed
+	landed := map[int]bool{}
+	take := func(c *benchChild) {
+		for n, v := range c.verdictsNow() {
+			landed[n] = landed[n] || v.phase == queue.Landed
+		}
+	}
+	var names []string
+	for name := range hub.pulls {
+		names = append(names, name)
+	}
+	for i, name := range names {
+		hub.repo.Label(benchUser, hub.pulls[name], "land")
+		if i == len(names)/3 {
+			if err := child.until(ctx, func() bool { return len(child.verdicts) > 0 }); err != nil {
+				return nil, err
+			}
+			_ = child.cmd.Process.Kill()
+			_ = child.cmd.Wait() // killed: that is no news
+			take(child)
+		}
+	}
+	if err := hub.hub.WaitDelivered(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range hub.hub.Deliveries() {
+		if d.Action == "labeled" && d.StatusCode/100 != 2 {
+			f.Failed++
+		}
+	}
+	child, err := startBenchChild(ctx, orders)
+	if err != nil {
+		return nil, err
+	}
+	if err := hub.started(ctx, child); err != nil {
+		return child, err
+	}
+	wait, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	_ = hub.repo.WaitFor(wait, func(v forgetest.View) bool { // what is missing then is counted below
+		for _, n := range hub.pulls {
+			if !v.Pull(n).Merged {
+				return false
+			}
+		}
+		return true
+	})
+	take(child)
+	hub.repo.Look(func(v forgetest.View) {
+		for _, n := range hub.pulls {
+			if !v.Pull(n).Merged && !landed[n] {
+				f.Lost++
+			}
+		}
+	})
+	return child, nil
+}
+
+func (f hookFigures) print(to io.Writer) {
+	killed := "not tried"
+	if f.Killed > 0 {
+		killed = fmt.Sprintf("among %d webhooks: %d were not taken, %d lost in the end", f.Killed, f.Failed, f.Lost)
+	}
+	fmt.Fprintf(to, "%d webhooks, %d in a second, %s\n%s\n", f.Sent, f.Rate, f.Redis, f.Machine)
+	for _, row := range [][2]string{
+		{"acknowledged", fmt.Sprintf("P50 %.4f s, P95 %.4f s, P99 %.4f s, max %.4f s", f.Answer.P50, f.Answer.P95, f.Answer.P99, f.Answer.Max)},
+		{"stored in Redis", fmt.Sprintf("%d; spooled %d, refused %d", f.Stored, f.Spooled, f.Refused)},
+		{"CPU of the server", fmt.Sprintf("%.2f s", f.CPU)},
+		{"flood", f.Flood.String()},
+		{"server killed", killed},
+	} {
+		fmt.Fprintf(to, "  %-24s%s\n", row[0], row[1])
+	}
+}

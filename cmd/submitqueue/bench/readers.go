@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// readerPaths is what readers of a bench look at, in turn.
+var readerPaths = []string{"/", "/api/queue", "/api/queues", "/queue", "/api/queue"}
+
+// readers look at a server's pages and its API while it lands.
+type readers struct {
+	Count   int     `json:"count"`
+	Answers int     `json:"answers"`
+	Bytes   int64   `json:"bytes"`
+	Same    int     `json:"not_modified"` // answers that a reader had already
+	Latency spread  `json:"latency_seconds"`
+	Rate    float64 `json:"rate_of_landing,omitempty"` // with them, of that without; 0: not compared
+
+	mu   sync.Mutex
+	took []time.Duration
+	err  error
+}
+
+// startReaders has n readers ask again and again, each once in every, until stop is
+// called, which returns what they saw.
+func startReaders(ctx context.Context, base, token string, n int, every time.Duration) (stop func() (*readers, error)) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &readers{Count: n}
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			pause := time.NewTimer(every * time.Duration(i) / time.Duration(n)) // not all at once
+			defer pause.Stop()
+			tags := map[string]string{}
+			for turn := i; ; turn++ {
+				select {
+				case <-pause.C:
+				case <-ctx.Done():
+					return
+				}
+				if err := r.ask(ctx, base+readerPaths[turn%len(readerPaths)], token, tags); err != nil && ctx.Err() == nil {
+					r.mu.Lock()
+					r.err = err
+					r.mu.Unlock()
+					return
+				}
+				pause.Reset(every)
+			}
+		})
+	}
+	return func() (*readers, error) {
+		cancel()
+		all.Wait()
+		r.Latency = spreadOf(r.took)
+		return r, r.err
+	}
+}
+
+// ask is one look at one address; tags has what was last seen of each.
+func (r *readers) ask(ctx context.Context, url, token string, tags map[string]string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if tag := tags[url]; tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	began := time.Now()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	n, err := io.Copy(io.Discard, res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotModified {
+		return fmt.Errorf("reading %s: %s", url, res.Status)
+	}
+	tags[url] = res.Header.Get("ETag")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Answers++
+	r.Bytes += n
+	if res.StatusCode == http.StatusNotModified {
+		r.Same++
+	}
+	r.took = append(r.took, time.Since(began))
+	return nil
+}
+
+// words says what readers saw, and what they cost.
+func (r *readers) words() string {
+	text := fmt.Sprintf("%d had %d answers of %.1f KB, %d of them nothing new, P50 %.3f s, P95 %.3f s", r.Count, r.Answers,
+		float64(r.Bytes)/1024/float64(max(r.Answers, 1)), r.Same, r.Latency.P50, r.Latency.P95)
+	if r.Rate > 0 {
+		text += fmt.Sprintf("; %.0f %% of the rate of landing without them", 100*r.Rate)
+	}
+	return text
+}

@@ -1,0 +1,191 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+)
+
+// Flags say which server a command talks to.
+type Flags struct {
+	Server string `env:"SUBMITQUEUE_SERVER" help:"Address of the server; default: the one that this user runs." placeholder:"URL"`
+	Data   string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server that this user runs." type:"path"`
+	Queue  string `env:"SUBMITQUEUE_QUEUE" help:"Name of the queue, where the server has several." placeholder:"NAME"`
+}
+
+// Client talks to a server's JSON API.
+type Client struct {
+	Base, Token string
+}
+
+func (f Flags) Open() (*Client, error) {
+	c := &Client{Token: os.Getenv(api.TokenVariable)}
+	if f.Server != "" {
+		var err error
+		if c.Base, err = baseOf(f.Server); err != nil {
+			return nil, err
+		}
+	}
+	if c.Base == "" || c.Token == "" {
+		known, err := ReadFile(f.Data)
+		switch {
+		case err == nil:
+			if c.Base == "" {
+				c.Base = known.URL
+			}
+			if c.Token == "" && c.Base == known.URL {
+				c.Token = known.Token
+			}
+		case c.Base == "":
+			return nil, fmt.Errorf("no server has its data in %s. Start one with: submitqueue serve --forge local --repo /path/to/repository.git; say the --data that yours was started with; or name it with --server", f.Data)
+		}
+	}
+	return c, nil
+}
+
+// baseOf returns the URL of a server that a person has named.
+func baseOf(server string) (string, error) {
+	text := server
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", print.UsageError(fmt.Sprintf("--server %q is no address: write http://HOST:PORT", server))
+	}
+	return u.String(), nil
+}
+
+// Answered is a server's answer that something does not work.
+type Answered struct {
+	Status int
+	text   string
+}
+
+// Error implements error, in the server's own words.
+func (e *Answered) Error() string { return e.text }
+
+// Call sends a request and reads the answer into out.
+func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(raw)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	if err != nil {
+		return err
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("the server at %s does not answer; start it with: submitqueue serve (%w)", c.Base, errors.Unwrap(err))
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode == http.StatusUnauthorized {
+		return &Answered{res.StatusCode, fmt.Sprintf("%s wants a token that counts: set %s to yours, which submitqueue token add NAME makes where the server runs; the server's own is in %s of its data folder (--data)",
+			c.Base, api.TokenVariable, filepath.Base(PathOf("")))}
+	}
+	if res.StatusCode/100 != 2 {
+		var e api.Error
+		if json.Unmarshal(raw, &e) == nil && e.Error != "" {
+			return &Answered{res.StatusCode, e.Error}
+		}
+		return &Answered{res.StatusCode, fmt.Sprintf("%s answered %s; is it a submitqueue server?", c.Base, res.Status)}
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("%s does not answer as a submitqueue server: %w", c.Base, err)
+	}
+	return nil
+}
+
+// UserName is who runs this program.
+func UserName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" && !strings.ContainsFunc(u.Username, unicode.IsSpace) {
+		return u.Username
+	}
+	return "operator"
+}
+
+// Command gives a command about the queue and waits until it is followed.
+func (c *Client) Command(ctx context.Context, path string, cmd any, followed func(q api.Queue, at time.Time) bool) (q api.Queue, err error) {
+	var ok api.Accepted
+	if err := c.Call(ctx, http.MethodPost, path, cmd, &ok); err != nil {
+		return q, err
+	}
+	name := url.Values{"queue": {ok.Queue}}.Encode()
+	end := time.After(commandLimit)
+	for {
+		q = api.Queue{} // what an answer leaves out is not what the one before said
+		if err := c.Call(ctx, http.MethodGet, "/api/queue?"+name, nil, &q); err != nil {
+			return q, err
+		}
+		if followed(q, ok.At) {
+			return q, nil
+		}
+		var notes []api.Note
+		if err := c.Call(ctx, http.MethodGet, "/api/history?max=20&"+name, nil, &notes); err != nil {
+			return q, err
+		}
+		for _, n := range notes {
+			if n.What == "command-refused" && n.Reason != nil && !n.At.Before(ok.At) {
+				return q, errors.New(print.OneLine(n.Reason.Text))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return q, ctx.Err()
+		case <-end:
+			return q, errors.New("the command is stored, and nothing has come of it yet; see: submitqueue status")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// commandLimit bounds how long a command about the queue is waited for.
+const commandLimit = 20 * time.Second
+
+// Print prints what the API answers, indented.
+func (c *Client) Print(ctx context.Context, path string) error {
+	var raw json.RawMessage
+	if err := c.Call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+		return err
+	}
+	out, err := json.MarshalIndent(raw, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Println(string(out))
+	return nil
+}

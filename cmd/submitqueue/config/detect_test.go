@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func treeOf(files ...string) tree {
+	slices.Sort(files)
+	return tree{files: files, read: func(string) string { return "" }}
+}
+
+// Each folder is found once, and what lies within a workspace of Bazel or GN is
+// left to it.
+func TestDetect(t *testing.T) {
+	var many []string
+	for i := range 40 {
+		many = append(many, fmt.Sprintf("m%02d/go.mod", i), fmt.Sprintf("m%02d/go.work", i), fmt.Sprintf("m%02d/a/go.mod", i))
+	}
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"bazel":            {[]string{"MODULE.bazel", "WORKSPACE", "go.mod", "web/package.json", "x/.gn"}, "bazel:"},
+		"gn":               {[]string{".gn", "go.mod", "x/MODULE.bazel"}, "gn:"},
+		"bazel in a part":  {[]string{"core/MODULE.bazel", "core/WORKSPACE", "core/go.mod", "core/x/MODULE.bazel", "core/y/.gn", "n/.gn", "n/y/WORKSPACE", "server/go.mod"}, "gn:n bazel:core go:server"},
+		"gn in a part":     {[]string{"native/.gn", "native/third_party/z/.gn", "native/rs/Cargo.toml", "tool/Cargo.toml"}, "gn:native cargo:tool"},
+		"beside another":   {[]string{"go.mod", "core/MODULE.bazel", "corelib/.gn"}, "bazel:core gn:corelib go:"},
+		"not its own":      {[]string{"vendor/x/MODULE.bazel", "testdata/.gn", ".cache/.gn", "go.mod"}, "go:"},
+		"a dot at the end": {[]string{"v1./go.mod"}, "go:v1."},
+		"many":             {many, "go:m00 go:m01 go:m02 go:m03 go:m04 go:m05 go:m06 go:m07 go:m08 go:m09"},
+	} {
+		var got []string
+		for _, f := range treeOf(c.files...).detect() {
+			got = append(got, f.analyzer+":"+f.under)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

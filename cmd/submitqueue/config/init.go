@@ -1,0 +1,195 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Init writes a first configuration from what a clone shows.
+type Init struct {
+	Dir   string `arg:"" optional:"" default:"." type:"path" help:"Clone to write it in."`
+	Step  string `name:"run" help:"Command that verifies the repository, where it cannot be told from the files." placeholder:"COMMAND"`
+	Print bool   `help:"Print the file, write nothing."`
+
+	out io.Writer // nil: standard output
+}
+
+// maxInitFile bounds the size of a file that is looked into.
+const maxInitFile = 1 << 20
+
+// Run implements the command. A file that is there stays as it is.
+func (c *Init) Run(ctx context.Context) error {
+	if c.out == nil {
+		c.out = os.Stdout
+	}
+	top, t, err := readTree(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(top, config.Path)
+	if _, err := os.Lstat(path); err == nil && !c.Print {
+		return fmt.Errorf("there is a %s already; it stays as it is. submitqueue validate checks it, submitqueue init --print shows what this would write", path)
+	}
+	text, what, err := firstConfig(t, c.Step)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Parse(config.Path, text)
+	if err == nil {
+		_, err = analyzers.Of(cfg.Analysis)
+	}
+	if err != nil {
+		return fmt.Errorf("this repository needs a file written by hand, what init makes of it is not valid: %w", err)
+	}
+	if c.Print {
+		_, err := c.out.Write(text)
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("the file cannot be made: %w", err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("the file cannot be written: %w", err), os.Remove(path))
+	}
+	_, err = fmt.Fprintf(c.out, "%s: %s\nRead it, then see what it makes of the repository: submitqueue targets. Commit it to the target branch. "+
+		"What steps read beyond what the queue knows of, submitqueue audit inputs finds.\n%s", path, what, t.unfetched(cfg))
+	return err
+}
+
+// readTree lists what git tracks, and what it would, of the repository that a
+// folder is in.
+func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
+	git := func(dir string, args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = dir
+		return cmd.Output()
+	}
+	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
+		return "", t, fmt.Errorf("there is no folder %s", dir)
+	}
+	out, err := git(dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", t, inspect.NotRepository(ctx, dir, err)
+	}
+	top = strings.TrimSuffix(string(out), "\n")
+	if out, err = git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"); err != nil {
+		return "", t, inspect.NotRepository(ctx, top, err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name != "" {
+			t.files = append(t.files, name)
+		}
+	}
+	slices.Sort(t.files)
+	t.files = slices.Compact(t.files)
+	root, err := os.OpenRoot(top) // links do not lead out of the repository
+	if err != nil {
+		return "", t, err
+	}
+	t.read = func(name string) string {
+		f, err := root.Open(filepath.FromSlash(name))
+		if err != nil {
+			return ""
+		}
+		defer f.Close()
+		if at, err := f.Stat(); err != nil || !at.Mode().IsRegular() {
+			return ""
+		}
+		data, _ := io.ReadAll(io.LimitReader(f, maxInitFile))
+		return string(data)
+	}
+	return top, t, nil
+}
+
+// firstConfig makes the file, and says in words what it found.
+func firstConfig(t tree, run string) (text []byte, what string, err error) {
+	list := t.detect()
+	if run != "" || len(list) == 0 {
+		if run == "" {
+			run = t.whole()
+		}
+		if run == "" {
+			return nil, "", errors.New("no build system that is known here was found; say what verifies the repository: submitqueue init --run 'make test'")
+		}
+		list = []found{{analyzer: "none", run: run}}
+	}
+	var b bytes.Buffer
+	b.WriteString("# Made by submitqueue init. All settings: submitqueue schema, and README.md of SubmitQueue.\nversion: 1\n")
+	var words []string
+	if len(list) == 1 && list[0].under == "" {
+		f := list[0]
+		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.analyzer)
+		b.WriteString(t.ignoreHint(f.analyzer) + "steps:\n")
+		step(&b, "test", "", f)
+		words = append(words, "analyzer "+f.analyzer)
+		if f.analyzer == "none" {
+			words = []string{"no analyzer, each change is verified as a whole"}
+		}
+	} else {
+		b.WriteString("analysis:\n  analyzers:\n")
+		called := names(list)
+		for i, f := range list {
+			fmt.Fprintf(&b, "    - {analyzer: %s, name: %s", f.analyzer, called[i])
+			in := "the whole repository"
+			if f.under != "" {
+				fmt.Fprintf(&b, ", under: %s", print.FlowYAML(f.under))
+				in = f.under
+			}
+			b.WriteString("}\n")
+			words = append(words, f.analyzer+" in "+in)
+		}
+		if len(list) > 1 {
+			b.WriteString("    # Analyzers do not see one another: where one reads files of another, say needs: [NAME] in it.\n")
+		}
+		b.WriteString(t.ignoreHint("") + "steps:\n")
+		for i, f := range list {
+			step(&b, called[i], called[i], f)
+		}
+	}
+	if checks := t.checks(); len(checks) > 0 {
+		fmt.Fprintf(&b, "# Workflows of GitHub Actions report these checks today: %s.\n", print.OneLine(strings.Join(checks, ", ")))
+		if i := slices.IndexFunc(checks, func(c string) bool { return !strings.HasSuffix(c, "*") }); i >= 0 {
+			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}]\n", print.FlowYAML(print.OneLine(checks[i])), config.AppActions)
+		}
+	}
+	return b.Bytes(), strings.Join(words, "; "), nil
+}
+
+func step(b *bytes.Buffer, name, analyzer string, f found) {
+	if f.note != "" {
+		fmt.Fprintf(b, "  # %s\n", f.note)
+	}
+	fmt.Fprintf(b, "  - name: %s\n", name)
+	if analyzer != "" {
+		fmt.Fprintf(b, "    analyzer: %s\n", analyzer)
+	}
+	if lines, more := strings.CutSuffix(f.run, "\n"); more {
+		b.WriteString("    run: |\n")
+		for line := range strings.SplitSeq(lines, "\n") {
+			b.WriteString("      " + line + "\n")
+		}
+	} else if command, comment, ok := strings.Cut(f.run, "     # "); ok {
+		fmt.Fprintf(b, "    run: %s     # %s\n", print.YAML(command), comment)
+	} else {
+		fmt.Fprintf(b, "    run: %s\n", print.YAML(f.run))
+	}
+	if f.report != "" {
+		fmt.Fprintf(b, "    report: %s\n", f.report)
+	}
+	b.WriteString("    timeout: 30m\n")
+}

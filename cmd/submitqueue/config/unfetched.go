@@ -1,0 +1,32 @@
+package config
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/doctor"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// unfetched says, a line each, what runners do not see of a repository.
+func (t tree) unfetched(c *config.Config) string {
+	lfs := slices.ContainsFunc(t.files, func(file string) bool {
+		return path.Base(file) == ".gitattributes" && doctor.KeepsLFS(t.read(file))
+	})
+	text := ""
+	for _, line := range doctor.Unfetched(c, t.has(".gitmodules"), lfs) {
+		text += "  " + line + "\n"
+	}
+	return text
+}
+
+// unfetchedAt is unfetched of the repository that a folder is in; nothing where there
+// is none.
+func unfetchedAt(ctx context.Context, dir string, c *config.Config) string {
+	_, t, err := readTree(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	return t.unfetched(c)
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Validate checks a configuration as the server would.
+type Validate struct {
+	File string `arg:"" optional:"" default:".submitqueue.yml" help:"File to check." type:"path"`
+}
+
+// Run implements the command.
+func (c *Validate) Run(ctx context.Context) error {
+	data, err := os.ReadFile(c.File)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no %s; name the file to check: submitqueue validate FILE", c.File)
+	} else if err != nil {
+		return err
+	}
+	cfg, err := config.Parse(c.File, data)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return print.ExitCode(1)
+	}
+	if _, err := analyzers.Of(cfg.Analysis); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
+		return print.ExitCode(1)
+	}
+	beside := ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	if len(cfg.Analysis.Analyzers) == 0 {
+		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
+		fmt.Print(beside)
+		return nil
+	}
+	fmt.Printf("%s is valid: %s, %s\n", c.File, print.Counted(len(cfg.Steps), "step"), print.Counted(len(cfg.Analysis.Analyzers), "analyzer"))
+	for _, a := range cfg.Analysis.Analyzers {
+		fmt.Println("  " + partText(cfg, a))
+	}
+	fmt.Print(beside)
+	return nil
+}
+
+// reportText names the steps of whose failed runs no pass counts, and says what helps.
+func reportText(c *config.Config) string {
+	text := ""
+	for _, s := range c.Steps {
+		if _, _, ok := s.Reporter(); !ok && s.Report == config.ReportGoTestJSON {
+			text += "  step " + s.Name + ": when it fails, no package of that run has passed, since the rest of its command may not have run for it; " +
+				"end the command with go test -json, after && (go vet {targets} && go test -json {targets})\n"
+		}
+	}
+	return text
+}
+
+// ignoreText says what to look at where files are left out of all hashes.
+func ignoreText(c *config.Config) string {
+	if len(c.Analysis.Ignore) == 0 {
+		return ""
+	}
+	return "  ignore: a change to these files runs no step; whether a step reads one of them, submitqueue audit inputs says\n"
+}
+
+// partText says what one of several analyzers does, and who verifies it.
+func partText(c *config.Config, a config.SubAnalysis) string {
+	text := a.Name + ": " + a.Analyzer + " in the whole repository"
+	if a.Under != "" {
+		text = a.Name + ": " + a.Analyzer + " in " + a.Under + "/"
+	}
+	if len(a.Needs) > 0 {
+		text += ", needs " + strings.Join(a.Needs, ", ")
+	}
+	steps := inspect.StepsOf(c.Steps, config.TargetOf(a.Name, ""))
+	if len(steps) == 0 {
+		return text + "; verified by steps on the whole tree alone"
+	}
+	return text + "; verified by " + strings.Join(steps, ", ")
+}
+
+// Schema prints the schema that editors complete and check with.
+type Schema struct{}
+
+// Run implements the command.
+func (Schema) Run() error {
+	_, err := os.Stdout.Write(config.Schema())
+	return err
+}

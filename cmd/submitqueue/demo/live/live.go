@@ -1,0 +1,340 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// Command runs the whole product against a simulated GitHub.
+type Command struct {
+	demo.Flags
+	Redis string `default:"auto" placeholder:"URL" help:"A Redis that runs already, as redis://HOST:PORT/DB; what the demo stores there stays. Unless told, a private redis-server, or where there is none one in memory."`
+}
+
+// Run implements the command.
+func (c *Command) Run(ctx context.Context) error {
+	file, err := os.CreateTemp("", "submitqueue-demo-*.log")
+	if err != nil {
+		return err
+	}
+	dir, err := demoFolder()
+	if err != nil {
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	err = demo.Run(ctx, c.Flags, demo.Deps{
+		Start: func(_ context.Context, runners int) (demo.Stack, error) {
+			return startDemo(demoOptions{Dir: dir, Runners: runners, Redis: c.Redis, Log: file})
+		},
+		Out: os.Stdout, Getenv: os.Getenv, Now: time.Now,
+	})
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "Some of the demo's files are left:", err)
+	}
+	interrupted := errors.Is(err, context.Canceled)
+	if interrupted {
+		fmt.Fprintln(os.Stderr, "Interrupted; everything is stopped and removed.")
+	}
+	err = errors.Join(err, file.Close())
+	kept, keepErr := keepLog(file.Name(), err != nil && !interrupted)
+	if kept {
+		fmt.Fprintln(os.Stderr, "The server's log is kept in", file.Name())
+	}
+	if errors.Is(err, demo.ErrWrong) || errors.Is(err, demo.ErrStuck) {
+		return print.ExitCode(1)
+	}
+	return errors.Join(err, keepErr)
+}
+
+// demoFolder makes the one folder of a demo and points TMPDIR into it for the rest
+// of the process: what a build that is killed halfway leaves there goes with it.
+func demoFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "submitqueue-demo-")
+	if err != nil {
+		return "", err
+	}
+	tmp := filepath.Join(dir, "tmp")
+	return dir, errors.Join(os.Mkdir(tmp, 0o700), os.Setenv("TMPDIR", tmp))
+}
+
+// keepLog removes a demo's log, unless it failed and the log warns of something.
+func keepLog(path string, failed bool) (kept bool, err error) {
+	if failed {
+		text, err := os.ReadFile(path)
+		if err != nil || bytes.Contains(text, []byte("level=WARN")) || bytes.Contains(text, []byte("level=ERROR")) {
+			return err == nil, err
+		}
+	}
+	return false, os.Remove(path)
+}
+
+const (
+	demoOwner  = "acme"
+	demoSecret = "the-simulated-forge-signs-with-this"
+)
+
+// demoOptions are what a demoStack needs beside the plan.
+type demoOptions struct {
+	Dir     string // there is nothing else in it but tmp; whoever made it removes it
+	Runners int
+	Redis   string // as stackOptions have it
+	Log     *os.File
+}
+
+// demoStack is a simulated GitHub and the product beside it, in one process.
+type demoStack struct {
+	log     *slog.Logger
+	logFile string
+	hub     *forgetest.Server
+	repo    *forgetest.Repository
+	stack   *server.Stack
+	options server.Options
+	branch  string
+	first   string // the commit that the changes start from
+	name    string // of the repository, with its owner
+	keeps   bool   // its Redis outlives it: no other demo may have the same names
+
+	builds, main atomic.Int64
+
+	timing  sync.Mutex
+	asked   map[queue.BuildID]queue.Instant // builds of main
+	slowest time.Duration                   // of them
+}
+
+var _ demo.Stack = (*demoStack)(nil)
+
+func startDemo(o demoOptions) (_ *demoStack, err error) {
+	d := &demoStack{logFile: o.Log.Name(), log: slog.New(slog.NewTextHandler(o.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	d.keeps = o.Redis != "" && o.Redis != "auto"
+	d.hub, err = forgetest.New(forgetest.Options{Dir: filepath.Join(o.Dir, "forge"), WebhookSecret: demoSecret, RateLimit: 1 << 30})
+	if err != nil {
+		return nil, err
+	}
+	d.options = server.Options{Data: filepath.Join(o.Dir, "data"), Redis: o.Redis, Runners: o.Runners, Listen: "127.0.0.1:0", Log: d.log,
+		Receiver: map[string]forge.Receiver{"github": github.NewReceiver(demoSecret)}, Observer: d.count}
+	return d, nil
+}
+
+func (d *demoStack) count(t speculation.Turn) {
+	for _, n := range t.Notes {
+		d.time(t.Now, n)
+		switch {
+		case n.What != "build-asked":
+		case n.Change == "":
+			d.main.Add(1)
+		default:
+			d.builds.Add(1)
+		}
+	}
+}
+
+// Publish implements demo.Stack.
+func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
+	var err error
+	d.name = demoOwner + "/" + p.Name
+	if d.keeps {
+		d.name += "-" + strings.ToLower(rand.Text()[:8])
+	}
+	if d.repo, err = d.hub.AddRepository(demoOwner, strings.TrimPrefix(d.name, demoOwner+"/"), p.Branch); err != nil {
+		return err
+	}
+	d.branch = p.Branch
+	role := "write"
+	if p.Bare != "" {
+		role = "admin" // it is the user's own repository: all of it may change
+		if err := pushAll(ctx, p.Bare, d.repo.Dir()); err != nil {
+			return err
+		}
+	} else if d.first, err = d.repo.Commit(demoOwner, forgetest.Commit{Branch: p.Branch, Message: "A web shop", Files: p.Base}); err != nil {
+		return err
+	}
+	for _, login := range p.Authors() {
+		d.hub.AddUser(login)
+		d.repo.SetPermission(login, role)
+	}
+	d.repo.ProtectBranch(p.Branch, forgetest.Protection{AllowPushers: []string{"submitqueue", demoOwner}})
+	f, err := github.New(github.Options{BaseURL: d.hub.APIURL(), AppID: d.hub.AppID(), PrivateKey: d.hub.AppKey(),
+		Owner: demoOwner, Name: d.repo.Name(), Logger: d.log})
+	if err != nil {
+		return err
+	}
+	d.options.Open = p.Bare == "" // what it has made itself is no secret
+	d.options.Queues = []server.Queue{{Repository: d.name, Branch: p.Branch, Forge: f, URL: d.page()}}
+	if d.stack, err = server.Start(ctx, d.options); err != nil {
+		return err
+	}
+	d.hub.SetWebhook("http://"+d.stack.Server.Addr()+"/webhook", demoSecret)
+	return d.proven(ctx)
+}
+
+// surveyed is how long the queue may take to look at main, builds not counted.
+const surveyed = 5 * time.Minute
+
+// proven waits until the queue has looked at main: what it finds there on its
+// first start it builds before anything else. How long such a build may take is
+// for its steps to say.
+func (d *demoStack) proven(ctx context.Context) error {
+	owner := d.stack.Owners[0]
+	limit := time.NewTimer(surveyed)
+	defer limit.Stop()
+	for {
+		changed := owner.Changed()
+		var v queue.QueueView
+		var why []string
+		owner.Read(func(c *speculation.Core) {
+			v = c.Queue(owner.Queue)
+			why = redKeys(c.State().Ledger, v.Red)
+		})
+		switch m := v.Main; {
+		case m.Tip != "" && m.Surveyed == m.Tip && m.Root == "":
+			return nil
+		case m.Config == nil && m.Broken != "":
+			return fmt.Errorf("%s: %s", d.branch, m.Broken)
+		case len(v.Red) > 0:
+			return fmt.Errorf("%s itself is red, so nothing can land on it; mend it first:%s", d.branch, strings.Join(why, ""))
+		case len(v.MainBuilds) > 0:
+			limit.Reset(surveyed)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C:
+			return fmt.Errorf("%s was not proven green in time", d.branch)
+		}
+	}
+}
+
+// redKeys says, in a line for each of some targets, what failed on them.
+func redKeys(ledger map[queue.Digest]*queue.Entry, targets []string) []string {
+	var lines []string
+	for _, target := range targets {
+		line := "\n  " + target
+		for _, e := range ledger {
+			if len(e.Failures) > 0 && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return k.Target == target }) {
+				line += ": " + demo.Telling(e.Failures[len(e.Failures)-1].Tail)
+				break
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// pushAll copies all branches of a bare repository into another.
+func pushAll(ctx context.Context, from, to string) error {
+	cmd := exec.CommandContext(ctx, "git", "push", "--quiet", to, "+refs/heads/*:refs/heads/*")
+	cmd.Dir = from
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("copying the repository: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// Open implements demo.Stack.
+func (d *demoStack) Open(_ context.Context, c demo.Change) (demo.Pull, error) {
+	if len(c.Files) > 0 {
+		if _, err := d.repo.Commit(c.Author, forgetest.Commit{Branch: c.Branch, From: d.first, Message: c.Title, Files: c.Files}); err != nil {
+			return demo.Pull{}, err
+		}
+	}
+	n, err := d.repo.Open(forgetest.Pull{Author: c.Author, Branch: c.Branch, Base: d.branch, Title: c.Title, Body: c.Body})
+	return demo.Pull{Number: n, Head: d.repo.Head(c.Branch), Change: c}, err
+}
+
+// Land implements demo.Stack.
+func (d *demoStack) Land(_ context.Context, p demo.Pull) error {
+	d.repo.Comment(p.Change.Author, p.Number, "/land")
+	return nil
+}
+
+// Retry implements demo.Stack.
+func (d *demoStack) Retry(_ context.Context, p demo.Pull) error {
+	d.repo.Comment(p.Change.Author, p.Number, "/land retry")
+	return nil
+}
+
+// Rows implements demo.Stack.
+func (d *demoStack) Rows(context.Context) ([]demo.Row, error) {
+	var rows []demo.Row
+	now := queue.At(time.Now())
+	d.stack.Owners[0].Read(func(c *speculation.Core) {
+		for n := range c.State().Pulls {
+			v, ok := c.PullView(n)
+			if !ok {
+				continue
+			}
+			why := v.Change.Reason
+			if len(v.Waits) > 0 {
+				why = v.Waits[0]
+			}
+			if v.Change.ID == "" {
+				why = v.Notice
+			}
+			row := demo.RowOf(v, texts.Reason(why), now)
+			row.Number = n
+			rows = append(rows, row)
+		}
+	})
+	return rows, nil
+}
+
+// Stats implements demo.Stack.
+func (d *demoStack) Stats(context.Context) (demo.Stats, error) {
+	return demo.Stats{Builds: int(d.builds.Load()), Main: int(d.main.Load())}, nil
+}
+
+// Links implements demo.Stack.
+func (d *demoStack) Links() demo.Links {
+	redis := d.stack.Redis
+	if d.keeps {
+		redis += "; the demo's keys begin with sq:{" + d.options.Queues[0].Name() + "}"
+	}
+	dashboard := d.stack.Base
+	if !d.options.Open {
+		dashboard += d.stack.Server.Link()
+	}
+	return demo.Links{Clone: d.repo.CloneURL(), Dashboard: dashboard, Pulls: d.page(),
+		Notes: []string{"Redis: " + redis, "Server log: " + d.logFile}}
+}
+
+// page is where people read the repository.
+func (d *demoStack) page() string { return d.hub.URL() + "/" + d.name }
+
+// Close implements demo.Stack.
+func (d *demoStack) Close() error {
+	var errs []error
+	if d.stack != nil {
+		errs = append(errs, d.stack.Close())
+	}
+	if d.hub != nil {
+		errs = append(errs, d.hub.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,445 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+)
+
+// Status shows the queue.
+type Status struct {
+	client.Flags
+	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
+	Why  bool   `name:"why" help:"Of one change: why its builds were started, what it waits for and what is expected of it."`
+	JSON bool   `name:"json" help:"Print what the API answers."`
+}
+
+// Run implements the command.
+func (l *Status) Run(ctx context.Context) error {
+	if l.Why && l.ID == "" {
+		return errors.New("--why is about one change: submitqueue status NUMBER --why")
+	}
+	c, err := l.Open()
+	if err != nil {
+		return err
+	}
+	path := "/api/queue?" + url.Values{"queue": {l.Queue}}.Encode()
+	if l.ID != "" {
+		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
+	}
+	if l.JSON {
+		return c.Print(ctx, path)
+	}
+	p := sheetOf(c)
+	if l.ID == "" {
+		var q api.Queue
+		if err := c.Call(ctx, http.MethodGet, path, nil, &q); err != nil {
+			return err
+		}
+		p.queue(q)
+		return nil
+	}
+	var ch api.Change
+	if err := c.Call(ctx, http.MethodGet, path, nil, &ch); err != nil {
+		return err
+	}
+	var notes []api.Note
+	if ch.ID != "" {
+		past := "/api/history?" + url.Values{"queue": {l.Queue}, "id": {ch.ID}, "max": {"200"}}.Encode()
+		if err := c.Call(ctx, http.MethodGet, past, nil, &notes); err != nil {
+			return err
+		}
+	}
+	if l.Why {
+		p.why(ch, notes)
+		return nil
+	}
+	p.change(ch, notes)
+	return nil
+}
+
+// sheet prints what the API says of a queue for people.
+type sheet struct {
+	print.Sheet
+	base string // of the server, for links
+}
+
+// sheetOf prints on the standard output.
+func sheetOf(c *client.Client) sheet { return sheet{Sheet: print.Stdout(), base: c.Base} }
+
+// Queue prints a queue for people: a line for each change, in order, then the
+// latest verdicts.
+func Queue(on print.Sheet, q api.Queue) { sheet{Sheet: on}.queue(q) }
+
+// Verdict prints why a change has its verdict, with the evidence.
+func Verdict(c *client.Client, ch api.Change) {
+	p := sheetOf(c)
+	p.reasons(ch)
+	p.evidence(ch)
+}
+
+// queue prints a line for each change, in order, then the latest verdicts.
+func (p sheet) queue(q api.Queue) {
+	if q.Away != "" {
+		p.Text(q.Name+": "+q.Away, "")
+	}
+	if q.Waits != "" {
+		p.Text(q.Name+": "+q.Waits, "")
+	}
+	if q.Default != "" {
+		p.Text(q.Name+": "+q.Default, "")
+	}
+	for _, text := range q.Trouble[:min(len(q.Trouble), 3)] {
+		p.Text(q.Name+": "+text, "")
+	}
+	if q.Tip == "" {
+		return // nothing is known of it yet, not even that nothing waits
+	}
+	p.Line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, print.Counted(q.Slots, "slot")))
+	switch {
+	case q.ConfigError != "" && q.Configured:
+		p.Text("The configuration on "+q.Branch+" cannot be used as it is, and what was last good stays in force: "+q.ConfigError, "")
+	case q.ConfigError != "":
+		p.Text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
+	}
+	if q.UnrunText != "" {
+		p.Text(q.UnrunText, "")
+	}
+	for _, f := range append(slices.Clone(q.Unrun), q.Failing...) {
+		p.Text(p.failing(f), "  ")
+		fmt.Fprintln(p.Out, "  log: "+p.base+print.OneLine(f.Log))
+	}
+	if q.Upgrade != nil {
+		p.Text(q.Upgrade.Text, "")
+	}
+	for _, h := range q.Hosts {
+		if h.Benched {
+			p.Text(h.Text+".", "")
+		}
+		for _, text := range h.Other {
+			p.Text(text+".", "")
+		}
+	}
+	for _, d := range q.Drift {
+		p.Text(q.Branch+" has drifted: "+d.Text, "")
+	}
+	if q.Paused {
+		how := "Paused by " + q.PausedBy
+		if !q.PausedUntil.IsZero() {
+			how = "Frozen until " + q.PausedUntil.UTC().Format("2 Jan 15:04 UTC") + " by " + q.PausedBy
+		}
+		p.Text(strings.TrimSuffix(how+": "+q.PausedReason, ": "), "")
+		p.Line("Let landings go on with: submitqueue resume")
+	}
+	if len(q.Order)+len(q.Recent) == 0 {
+		p.Line("nothing waits to land")
+		return
+	}
+	var rows [][]string
+	for _, ch := range q.Order {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
+	}
+	for _, ch := range q.Recent[:min(len(q.Recent), 10)] {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.Ago(ch.Decided), ch.Title})
+	}
+	p.table([]string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"}, rows)
+}
+
+// failing says what of the target branch itself fails, on which commit, and when.
+func (p sheet) failing(f api.Evidence) string {
+	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), f.Commit[:min(len(f.Commit), 12)])
+	if !f.At.IsZero() {
+		text += ", " + p.Ago(f.At)
+	}
+	last := ""
+	for line := range strings.Lines(f.Tail) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "[submitqueue]") {
+			last = line
+		}
+	}
+	if last == "" {
+		return text + ": it left no output"
+	}
+	return text + ": " + last
+}
+
+func tipOf(q api.Queue) string {
+	if q.Tip == "" {
+		return ""
+	}
+	return " at " + q.Tip[:min(len(q.Tip), 12)]
+}
+
+func stateOf(q api.Queue) string {
+	state := "its checks are being compared with what has passed"
+	switch {
+	case !q.Configured:
+		state = "no configuration"
+	case q.Red == 0 && len(q.Unrun) > 0:
+		state = "cannot be built here"
+	case q.Red > 0:
+		state = "red: " + strings.Join(q.RedTargets, ", ")
+	case q.Unproven > 0:
+		state = print.Counted(q.Unproven, "check") + " not proven yet"
+	case q.Proven:
+		state = "proven"
+	}
+	if q.Paused {
+		return "paused, " + state
+	}
+	return state
+}
+
+// phaseOf returns where a change is in one word.
+func phaseOf(ch api.Change) string {
+	switch {
+	case ch.Phase == "":
+		return "refused"
+	case ch.Phase == "nothing-to-land":
+		return "no change"
+	case ch.Phase == "pending" && len(ch.Builds) > 0:
+		return "building"
+	case ch.Phase == "pending":
+		return "waiting"
+	}
+	return ch.Phase
+}
+
+// whyOf returns why it is there in a few words.
+func whyOf(ch api.Change) string {
+	switch {
+	case ch.Phase == "landed":
+		if ch.Verdict == nil || ch.Verdict.Commit == "" {
+			return ""
+		}
+		return "as " + ch.Verdict.Commit[:min(10, len(ch.Verdict.Commit))]
+	case ch.Phase == "" && ch.Notice != nil:
+		return ch.Notice.Short
+	case len(ch.Waits) > 0 && !ch.Final:
+		return ch.Waits[0].Short
+	case ch.Reason != nil:
+		return ch.Reason.Short
+	}
+	return ""
+}
+
+// Sentence is a change in one line.
+func Sentence(ch api.Change) string {
+	name := fmt.Sprintf("#%d", ch.Number)
+	if ch.Branch != "" {
+		name += " " + ch.Branch
+	}
+	text := name + ": " + phaseOf(ch)
+	why := whyOf(ch)
+	switch {
+	case why == "":
+	case ch.Phase == "landed":
+		text += " " + why
+	default:
+		text += ", " + why
+	}
+	return print.OneLine(text)
+}
+
+// columnsMost is the most that each column of the table takes.
+var columnsMost = []int{7, 24, 9, 30, 27, 60}
+
+// giving is which column is narrowed first, down to what, until all fit. One of
+// no width is left out.
+var giving = []struct{ column, floor int }{{5, 16}, {1, 14}, {3, 18}, {4, 14}, {5, 0}, {1, 6}, {3, 6}, {4, 0}, {2, 4}}
+
+// table prints rows under a head, a line each.
+func (p sheet) table(head []string, rows [][]string) {
+	const gap = 2
+	widths := make([]int, len(head))
+	rows = append([][]string{head}, rows...)
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = min(max(widths[i], print.Width(print.OneLine(cell))), columnsMost[i])
+		}
+	}
+	over := -p.Width - gap
+	for _, w := range widths {
+		over += w + gap
+	}
+	for _, g := range giving {
+		give := min(over, widths[g.column]-g.floor)
+		if give <= 0 {
+			continue
+		}
+		widths[g.column] -= give
+		over -= give
+		if widths[g.column] == 0 {
+			over -= gap
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if widths[i] == 0 {
+				continue
+			}
+			cell = print.Clip(print.OneLine(cell), widths[i])
+			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", widths[i]-print.Width(cell)+gap))
+		}
+		p.Line(b.String())
+	}
+}
+
+// change prints all that is known of one change.
+func (p sheet) change(ch api.Change, notes []api.Note) {
+	if ch.ID == "" {
+		p.Line(fmt.Sprintf("#%d: not in the queue", ch.Number))
+		if ch.Notice != nil {
+			p.Text(ch.Notice.Text, "")
+		}
+		return
+	}
+	fmt.Fprintln(p.Out, Sentence(ch))
+	p.Text(ch.Title, "  ")
+	p.reasons(ch)
+	fmt.Fprintln(p.Out)
+	p.facts(ch)
+	p.evidence(ch)
+	p.builds(ch)
+	p.timeline(notes)
+}
+
+func (p sheet) reasons(ch api.Change) {
+	say := func(r *api.Reason) {
+		if r != nil && r.Text != "" {
+			text := r.Text
+			if at := p.Clock(r.Until); at != "" {
+				text += " Looked at again at " + at + "."
+			}
+			p.Text(text, "")
+		}
+	}
+	switch {
+	case ch.Phase == "landed":
+	case ch.Final || len(ch.Waits) == 0:
+		say(ch.Reason)
+	default:
+		for _, w := range ch.Waits {
+			say(&w)
+		}
+	}
+	if ch.Partners != nil {
+		p.Text(ch.Partners.Text, "")
+	}
+	if ch.Notice != nil {
+		p.Text("To "+cmp.Or(ch.NoticeTo, "the last command")+": "+ch.Notice.Text, "")
+	}
+}
+
+func (p sheet) facts(ch api.Change) {
+	fact := func(name, value string) {
+		if value != "" {
+			p.Line(fmt.Sprintf("  %-11s %s", name, value))
+		}
+	}
+	fact("head", ch.Head[:min(len(ch.Head), 12)]+" by "+ch.Author)
+	fact("asked for", p.Clock(ch.Arrived)+" by "+ch.Requester)
+	fact("lane", ch.Lane)
+	if ch.Parent != 0 {
+		fact("on top of", fmt.Sprintf("#%d", ch.Parent))
+	}
+	if ch.Position > 0 {
+		fact("place", fmt.Sprintf("%d of %d", ch.Position, ch.Total))
+	}
+	p.partners(ch)
+	if !ch.Final {
+		fact("verdict", ch.Forecast)
+	}
+	fact("decided", p.Clock(ch.Decided))
+	fact("next look", p.Clock(ch.Until))
+	if v := ch.Verdict; v != nil && ch.Phase == "landed" && v.Keys > 0 {
+		how := fmt.Sprintf("%s passed", print.Counted(v.Keys, "check"))
+		if v.Reused > 0 {
+			how += fmt.Sprintf(", %d of them before, at the same content", v.Reused)
+		}
+		if v.Attempts > 1 {
+			how += fmt.Sprintf("; one only on attempt %d", v.Attempts)
+		}
+		fact("proof", how)
+	}
+	fact("page", ch.URL)
+}
+
+// evidence prints what failed, with the last lines of the log.
+func (p sheet) evidence(ch api.Change) {
+	if ch.Verdict == nil {
+		return
+	}
+	for _, f := range ch.Verdict.Failures {
+		fmt.Fprintln(p.Out)
+		p.Text(cmp.Or(f.Text, f.Step+" failed")+".", "")
+		for line := range strings.Lines(print.Printable(strings.TrimRight(f.Tail, "\n"))) {
+			fmt.Fprintln(p.Out, "  | "+strings.TrimRight(line, "\n"))
+		}
+		if f.Build != "" {
+			fmt.Fprintln(p.Out, "  whole log: "+p.base+print.OneLine(f.Log))
+		}
+	}
+	for _, path := range ch.Verdict.Paths {
+		fmt.Fprintln(p.Out, "  does not merge: "+print.OneLine(path))
+	}
+	p.Text(ch.Verdict.Text, "")
+}
+
+func (p sheet) builds(ch api.Change) {
+	if len(ch.Builds) == 0 {
+		return
+	}
+	fmt.Fprintln(p.Out, "\nBuilds under way")
+	for _, b := range ch.Builds {
+		at := "waits for a runner"
+		if !b.Started.IsZero() {
+			at = "since " + p.Clock(b.Started)
+		}
+		p.Line(fmt.Sprintf("  %s  %d of %s done, %s", b.ID[:min(len(b.ID), 10)], b.Done, print.Counted(b.Steps, "step"), at))
+		if len(b.For) > 0 {
+			p.Hang("  for ", changeNames(b.For))
+		}
+		if !b.Started.IsZero() {
+			fmt.Fprintln(p.Out, "  log: "+p.base+texts.LogPath(b.ID))
+		}
+	}
+}
+
+// timeline prints the history, the oldest first.
+func (p sheet) timeline(notes []api.Note) {
+	if len(notes) == 0 {
+		return
+	}
+	zone := p.Now.Format("MST")
+	fmt.Fprintln(p.Out, "\nTimeline, "+zone)
+	day := ""
+	for i := len(notes) - 1; i >= 0; i-- {
+		n := notes[i]
+		at := n.At.In(p.Now.Location())
+		if today := at.Format("2 January 2006"); today != day {
+			day = today
+			fmt.Fprintln(p.Out, "  "+day)
+		}
+		text := cmp.Or(n.Title, n.What)
+		if n.Text != "" {
+			text += ": " + n.Text
+		}
+		p.Hang("  "+at.Format("15:04:05")+"  ", text)
+		if n.Log != "" && n.What != "build-asked" {
+			fmt.Fprintln(p.Out, "            log: "+p.base+print.OneLine(n.Log))
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/api"
+)
+
+// partners prints all with whom a change is built or lands, a fact for each kind.
+func (p sheet) partners(ch api.Change) {
+	if ch.Partners == nil {
+		return
+	}
+	fact := func(name string, ids []string) { p.Hang(fmt.Sprintf("  %-11s ", name), changeNames(ids)) }
+	if ch.Final {
+		fact("landed with", ch.Partners.Rollup)
+		return
+	}
+	fact("lands with", ch.Partners.Rollup)
+	fact("built with", ch.Partners.Shares)
+}
+
+// changeNames lists changes as people write them; "" for none.
+func changeNames(ids []string) string {
+	names := make([]string, 0, len(ids))
+	for _, id := range ids {
+		names = append(names, changeName(id))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,4 @@
+// Package githubapp is the credentials of the GitHub App that a server works as:
+// the flags that name them, and the file that the set-up page writes. It asks
+// nobody.
+package githubapp

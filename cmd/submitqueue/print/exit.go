@@ -1,0 +1,16 @@
+package print
+
+import "fmt"
+
+// ExitCode is an error whose message has been shown.
+type ExitCode int
+
+func (e ExitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// ExitUsage is the exit status of a command line that cannot be followed.
+const ExitUsage = 2
+
+// UsageError is an argument that no server needs to be asked about.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }

@@ -1,0 +1,135 @@
+package print
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// MostColumns is how wide a line is where there is room for more.
+const MostColumns = 100
+
+// Columns returns how wide lines to a file may be.
+func Columns(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return min(w, MostColumns)
+	}
+	return MostColumns
+}
+
+// Sheet prints for people. No line of a table is wider than its width.
+type Sheet struct {
+	Out   io.Writer
+	Width int
+	Now   time.Time
+}
+
+// Line prints one line, cut to the width.
+func (p Sheet) Line(s string) {
+	fmt.Fprintln(p.Out, Clip(strings.TrimRight(OneLine(s), " "), p.Width))
+}
+
+// Text prints a paragraph, broken between words.
+func (p Sheet) Text(s, indent string) { p.Hang(indent, s) }
+
+// Hang prints a paragraph behind a lead, and indents what follows as much.
+func (p Sheet) Hang(lead, s string) {
+	indent := strings.Repeat(" ", Width(lead))
+	line, empty := lead, true
+	for _, word := range strings.Fields(OneLine(s)) {
+		if !empty && Width(line)+1+Width(word) > p.Width {
+			fmt.Fprintln(p.Out, line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	if !empty {
+		fmt.Fprintln(p.Out, line)
+	}
+}
+
+// Clock returns a moment in the reader's zone; "" for none.
+func (p Sheet) Clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(p.Now.Location())
+	if t.Format(time.DateOnly) == p.Now.Format(time.DateOnly) {
+		return t.Format("15:04:05 MST")
+	}
+	return t.Format("2 Jan 15:04:05 MST")
+}
+
+// Ago returns how long ago a moment was, roughly.
+func (p Sheet) Ago(t time.Time) string {
+	switch d := p.Now.Sub(t); {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", max(int(d/time.Second), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days ago", d/(24*time.Hour))
+	}
+}
+
+// Grid prints rows in columns as wide as they need; the last is cut to the
+// width, the first gives way before.
+func (p Sheet) Grid(rows [][]string, indent string) {
+	const gap, least = 2, 24
+	last := len(rows[0]) - 1
+	widths := make([]int, last)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], Width(OneLine(row[i])))
+		}
+	}
+	room := p.Width - Width(indent) - least
+	for _, w := range widths {
+		room -= w + gap
+	}
+	if room < 0 {
+		widths[0] = max(widths[0]+room, 12)
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		b.WriteString(indent)
+		for i, w := range widths {
+			cell := Clip(OneLine(row[i]), w)
+			b.WriteString(cell + strings.Repeat(" ", w-Width(cell)+gap))
+		}
+		p.Line(b.String() + row[last])
+	}
+}
+
+// ReasonsOf prints names with their reasons beside them, whole: a reason that
+// is cut tells nothing.
+func (p Sheet) ReasonsOf(rows [][]string) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, min(Width(OneLine(r[0])), 32))
+	}
+	for _, r := range rows {
+		name := OneLine(r[0])
+		lead := "  " + name + strings.Repeat(" ", max(0, width-Width(name))+2)
+		if r[1] == "" {
+			p.Line("  " + name)
+			continue
+		}
+		p.Hang(lead, r[1])
+	}
+}
+
+// Stdout is a sheet on the standard output.
+func Stdout() Sheet { return Sheet{Out: os.Stdout, Width: Columns(os.Stdout), Now: time.Now()} }

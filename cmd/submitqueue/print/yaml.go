@@ -1,0 +1,28 @@
+package print
+
+import (
+	"strconv"
+	"strings"
+)
+
+// YAML writes a text so that YAML reads it as that text, also within
+// brackets if it has none itself.
+func YAML(s string) string {
+	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") &&
+		!strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") && !strings.HasSuffix(s, ":")
+	switch {
+	case plain:
+		return s
+	case strings.ContainsAny(s, "\n\t"):
+		return strconv.Quote(s)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// FlowYAML is quotedYAML for a value within braces.
+func FlowYAML(s string) string {
+	if strings.ContainsAny(s, ",[]{}") {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return YAML(s)
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
+)
+
+// lateApp is what is left to do of a server on GitHub once it runs: to make its
+// App, to find its repositories, or both.
+type lateApp struct {
+	c        *Serve
+	log      *slog.Logger
+	shared   *github.Shared
+	receiver *lateReceiver
+	setup    *setup         // nil: there is an App
+	app      githubapp.File // that one
+
+	mu    sync.Mutex
+	stack *Stack
+}
+
+// start is told of the server, which runs.
+func (l *lateApp) start(s *Stack) error {
+	l.mu.Lock()
+	l.stack = s
+	l.mu.Unlock()
+	if l.setup == nil {
+		return l.made(l.app)
+	}
+	l.setup.admits(s.Server.Admit)
+	l.setup.announce(l.c.console(), s.Base)
+	return nil
+}
+
+// made lets the server work as an App.
+func (l *lateApp) made(a githubapp.File) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, receiver := l.stack, github.NewReceiver(a.WebhookSecret)
+	names := &queueNames{store: s.store, owner: s.set.name}
+	if len(l.c.Repo) > 0 {
+		return l.named(a, receiver, names)
+	}
+	d, err := newDiscovery(a, l.shared, l.log)
+	if err != nil {
+		return err
+	}
+	d.set, d.branch, d.queue, d.names = s.set, l.c.Branch, l.c.onGitHub, names
+	for _, o := range l.c.Owner {
+		d.owners = append(d.owners, strings.ToLower(o))
+	}
+	if slices.Contains(d.owners, "*") {
+		l.log.Warn("whoever may install the App has his code run on this server's runners (--owner '*')")
+	}
+	l.receiver.set(receiver, d.heard)
+	s.spawn(d.run)
+	return nil
+}
+
+// named serves the repositories that were named. The caller holds mu.
+func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, names *queueNames) error {
+	app, err := github.NewApp(github.AppOptions{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Shared: l.shared, Logger: l.log})
+	if err != nil {
+		return err
+	}
+	n := &named{file: a, shared: l.shared, queue: l.c.onGitHub, set: l.stack.set, names: names, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
+		nudges: make(chan struct{}, 1), left: map[string]error{}}
+	for _, name := range l.c.Repo {
+		n.left[name] = errors.New("it was not looked for yet")
+	}
+	l.stack.set.wait(n.ready)
+	l.stack.spawn(func(ctx context.Context) {
+		done := n.open(ctx, app)
+		l.receiver.set(receiver, n.heard) // not before: what is refused is asked for again
+		if !done {
+			n.run(ctx, app)
+		}
+	})
+	return nil
+}
+
+// onGitHub is a queue of a repository there, whose own CI builds as well.
+func (c *Serve) onGitHub(name, branch, api string, f *github.Forge, log *slog.Logger) Queue {
+	return Queue{Repository: name, Branch: branch, Follow: c.Branch == "", Forge: f, URL: repositoryURL(api, name),
+		CI: &forgeci.Options{CI: f, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitHub", Log: log}}
+}

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+)
+
+// named opens the queues of repositories that people have named (--repo). A name that
+// has queues means those, whoever bears it by now. Of any other the forge is asked
+// whose it is, because that one may have its queues under a name of before; until it
+// answers there is no queue.
+type named struct {
+	file   githubapp.File
+	shared *github.Shared
+	queue  func(name, branch, api string, f *github.Forge, log *slog.Logger) Queue
+	set    *queueSet
+	names  *queueNames
+	branch string
+	log    *slog.Logger
+	nudges chan struct{}
+
+	mu   sync.Mutex
+	left map[string]error // what could not be opened yet, and why
+}
+
+const namedWait = 10 * time.Second // for an answer, before the others go on
+
+// ready says what is still missing.
+func (n *named) ready() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for name, err := range n.left {
+		return fmt.Errorf("starting: %s is not found yet: %w", name, err)
+	}
+	return nil
+}
+
+// open tries once to open all that is left. It reports whether that is done.
+func (n *named) open(ctx context.Context, app *github.App) bool {
+	n.mu.Lock()
+	var todo []string
+	for name := range n.left {
+		todo = append(todo, name)
+	}
+	n.mu.Unlock()
+	var work errgroup.Group
+	work.SetLimit(discoverWidth)
+	for _, name := range todo {
+		work.Go(func() error {
+			err := n.one(ctx, app, name)
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			if n.left[name] = err; err == nil {
+				delete(n.left, name)
+			} else if ctx.Err() == nil {
+				n.log.Warn("a repository's queue cannot be opened yet; trying again", "repository", name, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // their errors are in left
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.left) == 0
+}
+
+// run opens what is left until there is nothing, or ctx ends.
+func (n *named) run(ctx context.Context, app *github.App) {
+	t := time.NewTicker(discoverAgain)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-n.nudges:
+		case <-ctx.Done():
+			return
+		}
+		if n.open(ctx, app) {
+			return
+		}
+	}
+}
+
+// heard lets the next try begin now where the App has been given something.
+func (n *named) heard(d forge.Delivery, _ []byte) {
+	if strings.HasPrefix(d.Kind, "installation") {
+		select {
+		case n.nudges <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (n *named) one(ctx context.Context, app *github.App, given string) error {
+	owner, name, err := githubapp.OwnerAndName(given)
+	if err != nil {
+		return err
+	}
+	full := owner + "/" + name
+	id, kept, err := n.names.named(ctx, full)
+	if err != nil {
+		return err
+	}
+	name, _, _ = strings.Cut(name, "~") // of a queue's name that is no repository's
+	f, err := github.New(github.Options{BaseURL: n.file.API, AppID: n.file.ID, PrivateKey: []byte(n.file.Key),
+		Owner: owner, Name: name, RepositoryID: id, App: app, Shared: n.shared, Logger: n.log})
+	if err != nil {
+		return err
+	}
+	asked, cancel := context.WithTimeout(ctx, namedWait)
+	defer cancel()
+	place, err := f.Locate(asked, id)
+	switch {
+	case err == nil:
+		if kept, err = n.names.of(ctx, place, ""); err != nil {
+			return err
+		}
+	case id == 0:
+		return err
+	default:
+		place = forge.Place{ID: id, Name: owner + "/" + name} // it goes on when the forge is back
+	}
+	if !strings.EqualFold(place.Name, full) || !strings.EqualFold(kept.Name, full) {
+		n.log.Info("a repository has, or had, another name", "given", full, "called", place.Name, "queues of", kept.Name)
+	}
+	q := n.queue(place.Name, n.branch, n.file.API, f, n.log)
+	q.Repository = kept.Name
+	n.set.s.moved(q.Repository)(place)
+	_, err = n.set.add(ctx, q)
+	if errors.Is(err, errServed) {
+		n.log.Warn("a repository is named twice", "given", full, "queues of", kept.Name)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,299 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/local"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
+)
+
+// Serve runs the server until SIGTERM or Ctrl-C. Stopping loses
+// nothing: what is under way goes on with the next start.
+type Serve struct {
+	Forge     string       `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
+	Repo      []string     `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
+	Owner     []string     `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
+	Branch    string       `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen    string       `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public    string       `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Open      bool         `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
+	Hosts     []string     `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
+	Data      string       `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis     string       `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners   int          `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	Isolate   isolateFlags `embed:""`
+	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
+	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	LogJSON   bool         `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+
+	Signing signingFlags `embed:""`
+	githubapp.Flags
+	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
+
+	out io.Writer // for what is only for the console; nil: standard error
+}
+
+// console is where what is only for whoever has started the server is printed.
+func (c *Serve) console() io.Writer {
+	if c.out == nil {
+		return os.Stderr
+	}
+	return c.out
+}
+
+// Run implements the command.
+func (c *Serve) Run(ctx context.Context) error {
+	SpareMemory()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if c.LogJSON {
+		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	}
+	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
+		return print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
+	}
+	o := Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
+	var err error
+	var late *lateApp // nil: nothing is left to do
+	if c.Forge == "local" {
+		err = c.local(ctx, &o)
+	} else {
+		late, err = c.github(&o, log)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
+		return err
+	}
+	o.Open = c.Open
+	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
+		return err
+	}
+	if err := hideFromSteps(); err != nil {
+		log.Warn("steps may be able to read the server's environment", "error", err)
+	}
+	if err := c.Isolate.choose(c, &o); err != nil {
+		return err
+	}
+	switch open := opens(c.Listen); {
+	case open == "":
+	case c.Open:
+		log.Warn("everybody on "+open+" can read pages, logs and the API (--public)", "listen", c.Listen)
+	case !strings.HasPrefix(c.Public, "https://"):
+		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
+	}
+	s, err := startWithRoom(ctx, o)
+	if err != nil {
+		return err
+	}
+	file := client.File{URL: "http://" + reachable(s.Server.Addr()), Token: o.Token, User: o.TokenOf}
+	if err := client.WriteFile(c.Data, file); err != nil {
+		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
+		s.spawn(func(ctx context.Context) {
+			keepWriting(ctx, log, func() error { return client.WriteFile(c.Data, file) })
+		})
+	}
+	if late != nil {
+		if err := late.start(s); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	if !c.Open && (late == nil || late.setup == nil) { // the link of a set-up signs in as well
+		announceLink(c.console(), s.Base+s.Server.Link())
+	}
+	log.Info("serving", "url", s.Base, "redis", s.Redis, "queues", s.queues.Queues(), "runners", c.Runners)
+	var failed error
+	select {
+	case <-ctx.Done():
+		log.Info("stopping; what is under way goes on with the next start")
+	case failed = <-s.serve:
+	}
+	err = errors.Join(failed, s.Close())
+	switch {
+	case err != nil:
+	case s.lasts:
+		log.Info("stopped; nothing is lost")
+	default:
+		log.Warn("stopped; the queue was in memory and is gone")
+	}
+	return err
+}
+
+// roomEvery is how often a server that found its disk full tries to start again.
+const roomEvery = 2 * time.Second
+
+// startWithRoom starts a server, as soon as its disk has room: one that ended instead would
+// leave everybody who waits without an answer once somebody has seen to the disk.
+func startWithRoom(ctx context.Context, o Options) (*Stack, error) {
+	for told := false; ; told = true {
+		s, err := Start(ctx, o)
+		if !errors.Is(err, syscall.ENOSPC) {
+			return s, err
+		}
+		if !told {
+			o.Log.Error("the disk is full: the server starts once there is room", "data", o.Data, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(roomEvery):
+		}
+	}
+}
+
+// opens says from where else than this machine an address can be reached, or "".
+func opens(listen string) string {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil || host == "localhost" || ip.IsLoopback():
+		return ""
+	case host == "" || ip.IsUnspecified():
+		return "every network of this machine"
+	}
+	return "the network of " + host
+}
+
+// reachable returns an address under which a listener can be reached from its
+// own machine.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil && net.ParseIP(host).IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
+
+// localLook is how often a plain repository is looked at: it has no webhooks to
+// say that somebody pushed.
+const localLook = 10 * time.Second
+
+func (c *Serve) local(ctx context.Context, o *Options) error {
+	if len(c.Repo) != 1 {
+		return print.UsageError("--forge local serves one repository: give --repo once")
+	}
+	path, err := filepath.Abs(c.Repo[0])
+	if err != nil {
+		return err
+	}
+	f, err := local.New(ctx, path, c.Branch)
+	if err != nil {
+		return err
+	}
+	f.SetClock(o.Now)
+	o.Requests = f
+	o.Queues = []Queue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
+	return nil
+}
+
+// github prepares to serve repositories on GitHub. Whatever is only known, or
+// found, while the server runs is left to what it returns.
+func (c *Serve) github(o *Options, log *slog.Logger) (*lateApp, error) {
+	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
+		return nil, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
+	}
+	late := &lateApp{c: c, log: log, receiver: &lateReceiver{}, shared: github.NewShared(nil, githubWrites)}
+	o.Receiver = map[string]forge.Receiver{"github": late.receiver}
+	for _, name := range c.Repo {
+		if _, _, err := githubapp.OwnerAndName(name); err != nil {
+			return nil, fmt.Errorf("--repo %w", err)
+		}
+	}
+	a, err := c.Load(c.Data)
+	switch {
+	case errors.Is(err, githubapp.ErrNone):
+		site := ""
+		if c.GithubURL != "" {
+			if site, _, err = github.Site(c.GithubURL); err != nil {
+				return nil, err
+			}
+		}
+		late.setup = newSetup(setupOptions{Public: c.Public, File: githubapp.PathOf(c.Data), Site: site, Show: c.ShowApp, Made: late.made, Log: log, Wire: late.shared.Transport()})
+		o.Mounts = map[string]http.Handler{"/setup": late.setup}
+		return late, nil
+	case err != nil:
+		return nil, err
+	}
+	late.app = a
+	return late, nil
+}
+
+// githubWrites is how many requests per minute change something at GitHub, which
+// allows about 80.
+const githubWrites = 60
+
+func repositoryURL(api, name string) string {
+	if api == "" {
+		return "https://github.com/" + name
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(api, "/"), "/api/v3"), "/") + "/" + name
+}
+
+// leastToken is how long the server's own token is at least, where its operator chose it.
+const leastToken = 16
+
+// ClientToken returns the server's own token, the environment's, the one of the last start,
+// or a new one, and in whose name it commands: the user that the server runs as, unless the
+// file of the last start names another.
+func ClientToken(data string) (token, user string, err error) {
+	f, err := client.ReadFile(data)
+	if err != nil {
+		f = client.File{}
+	}
+	if f.User == "" {
+		f.User = client.UserName()
+	}
+	switch t := os.Getenv(api.TokenVariable); {
+	case t != "" && len(t) < leastToken:
+		return "", "", fmt.Errorf("%s has %d characters, and could be guessed: take %d or more, such as those of openssl rand -hex 16; or leave it out, and the server makes one",
+			api.TokenVariable, len(t), leastToken)
+	case t != "":
+		return t, f.User, nil
+	case f.Token != "":
+		return f.Token, f.User, nil
+	}
+	return rand.Text(), f.User, nil
+}
+
+// writeAgain is how long is waited for room on a full disk.
+const writeAgain = 5 * time.Second
+
+// keepWriting writes something down once there is room for it, or ctx ends.
+func keepWriting(ctx context.Context, log *slog.Logger, write func() error) {
+	tick := time.NewTicker(writeAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if write() == nil {
+			log.Info("commands on this machine find this server now")
+			return
+		}
+	}
+}
+
+// announceLink tells the person at the console how to read the server's pages.
+func announceLink(w io.Writer, link string) {
+	fmt.Fprintf(w, "\nThe pages of this server are closed. This link signs one browser in, once, within an hour:\n\n    %s\n\nAnother link: submitqueue token link. For people and programs: submitqueue token add NAME.\n\n", link)
+}

@@ -1,0 +1,314 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/intake"
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/redisstore"
+	"github.com/submitqueue/submitqueue/queue/spool"
+	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
+)
+
+// Options say what a server is made of. Data is a private folder.
+type Options struct {
+	Data      string
+	Now       func() time.Time // the server's clock; nil: the machine's
+	Redis     string           // URL; "" or "auto": see redisstore.Auto
+	Runners   int
+	Isolate   workers.Isolation // of the runners; "": none, and nobody is warned
+	UIDs      workers.UIDs      // for IsolateUID
+	Gaps      []string          // what the isolation does not keep apart here
+	Hide      []string          // files and folders that steps see empty
+	Show      []string          // those that they see all the same
+	KeepHomes bool
+	HomeSeed  string
+	SlotsDir  string // of the runners; "": below Data
+	Listen    string
+	Public    string   // URL under which people reach the server; "": its address
+	Hosts     []string // further names under which it answers
+	Open      bool     // everybody may read
+	Token     string   // the server's own
+	TokenOf   string   // in whose name it commands
+	Queues    []Queue
+	Receiver  map[string]forge.Receiver // of webhooks, by forge
+	Workers   workers.Controller        // nil: a pool of Runners
+	Requests  api.Requests              // of a forge without pull requests; nil: it has them
+	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
+	Identity  mirror.Identity           // who makes commits; zero: as forge does
+	Signer    mirror.Signer             // of commits; nil: they are not signed
+	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log       *slog.Logger
+}
+
+// Queue is one queue of a server.
+type Queue struct {
+	Repository string // the name under which it has its queues
+	Branch     string
+	Follow     bool   // nobody chose the branch: it is the repository's own
+	Under      string // the queue's name, where it is kept under a former one; "": that of repository and branch
+	Forge      forge.Forge
+	URL        string           // of the repository, for people
+	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
+	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
+}
+
+func (q Queue) Name() string {
+	if q.Under != "" {
+		return q.Under
+	}
+	return q.Repository + "@" + q.Branch
+}
+
+// Stack is a running server with all its parts.
+type Stack struct {
+	Server *app.Server
+	queues *app.Queues
+	Owners []*app.Owner // of the queues it was started with
+	set    *queueSet
+	store  queue.Store
+	Redis  string                      // which Redis it became, for people
+	lasts  bool                        // what it stores outlives it
+	Base   string                      // URL for people
+	spawn  func(func(context.Context)) // runs something until the server ends, which waits for it
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	closes []func() error // in the order of making
+	serve  chan error
+
+	intake *intake.Intake // of webhooks; nil: there are none
+}
+
+// Start starts a server; close ends it. What it has stored survives.
+func Start(ctx context.Context, o Options) (_ *Stack, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Stack{stop: stop, serve: make(chan error, 1)}
+	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(live) }) }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	url := o.Redis
+	if url == "auto" {
+		url = ""
+	}
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: o.Data, Logger: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	s.closes = append(s.closes, closeStore)
+	s.store, s.Redis, s.lasts = store, kind, !strings.HasPrefix(kind, redisstore.InMemory)
+	if warning := store.Durability(ctx); warning != "" {
+		o.Log.Warn("redis may lose data", "detail", warning)
+	}
+
+	metrics := app.NewMetrics()
+	share := app.NewShare()
+	pool := o.Workers
+	if pool == nil {
+		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
+			Runner: workers.RunnerOptions{Checkout: share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Log: o.Log}}); err != nil {
+			return nil, fmt.Errorf("runners: %w", err)
+		}
+	}
+	share.Use(pool)
+	s.closes = append(s.closes, func() error {
+		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		return pool.Close(wait)
+	})
+
+	spooled, err := spool.Open(filepath.Join(o.Data, "spool"))
+	if err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	s.closes = append(s.closes, spooled.Close)
+	name, err := ownerName(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	s.set = &queueSet{s: s, o: o, name: name, share: share, metrics: metrics}
+	s.closes = append(s.closes, s.set.close)
+	hooks := map[string]intake.Hook{}
+	for name, r := range o.Receiver {
+		hooks[name] = intake.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
+	}
+	var hook http.Handler
+	if len(hooks) > 0 {
+		s.intake = intake.New(intake.Options{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
+		hook = s.intake
+	}
+
+	s.Server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: hook,
+		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
+	if err := s.Server.Listen(); err != nil {
+		return nil, err
+	}
+	s.Base = o.Public
+	if s.Base == "" {
+		s.Base = "http://" + reachable(s.Server.Addr())
+	}
+	s.shutToSteps(ctx, pool, o)
+	for _, q := range o.Queues {
+		if _, err := s.set.add(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	s.Owners = s.set.owners()
+	s.queues = app.NewQueues(store, pool, o.Now, s.Owners...)
+
+	s.wg.Go(func() { share.Run(live) })
+	s.wg.Go(func() { s.queues.Watch(live) })
+	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
+	s.set.start()
+	s.wg.Go(func() { s.serve <- s.Server.Serve() })
+	return s, nil
+}
+
+// hostNames returns the names under which a server answers: what its operator says, and
+// the name of the machine, which is no stranger's to give.
+func hostNames(o Options) []string {
+	names := slices.Clone(o.Hosts)
+	if o.Public != "" {
+		names = append(names, o.Public)
+	}
+	if host, err := os.Hostname(); err == nil {
+		names = append(names, host)
+	}
+	return names
+}
+
+// ready says why the server cannot work yet, or nil.
+func (s *Stack) ready() error {
+	if err := s.set.missing(); err != nil {
+		return err
+	}
+	return s.queues.Ready()
+}
+
+// moved returns who is told where the repository of a configured name is by now:
+// webhooks bear its id and its present name.
+func (s *Stack) moved(configured string) func(now forge.Place) {
+	return func(now forge.Place) {
+		if s.intake != nil {
+			s.intake.Moved(configured, now)
+		}
+	}
+}
+
+// ownerName returns the name under which a server owns queues. It belongs to the
+// data folder, so that a server that was killed takes its own lease over when it
+// starts again: whoever opens a queue's mirror there holds the folder's lock, so
+// that there is one of that name. A folder copied to another machine has another.
+func ownerName(data string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	path := filepath.Join(data, "server-id")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.WriteString(rand.Text() + "\n")
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	id, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+	}
+	if len(strings.TrimSpace(string(id))) < 16 { // a crash has cut it short
+		return fmt.Sprintf("%s/%d", host, os.Getpid()), os.Remove(path)
+	}
+	return host + "/" + strings.TrimSpace(string(id)), nil
+}
+
+// drainSpool moves deliveries that were spooled while Redis was away into the
+// inboxes, once it is back.
+func drainSpool(ctx context.Context, from *spool.Spool, to queue.Store, m *app.Metrics, log *slog.Logger) {
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		m.SetSpool(from.Len())
+		if from.Len() > 0 {
+			if n, err := intake.Drain(ctx, from, to, log); err == nil && n > 0 {
+				log.Info("spooled deliveries are in their inboxes", "count", n)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close ends everything, newest first. What is under way is found again in the
+// store.
+func (s *Stack) Close() error {
+	var errs []error
+	if s.Server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs = append(errs, s.Server.Shutdown(ctx))
+		cancel()
+	}
+	s.stop()
+	s.wg.Wait()
+	for i := len(s.closes) - 1; i >= 0; i-- {
+		errs = append(errs, s.closes[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// lateSource is the queues, which are made after the server has its address.
+type lateSource struct{ s *Stack }
+
+var _ api.Ledgers = lateSource{}
+
+func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
+func (l lateSource) Brief(n string) (api.Brief, bool)       { return l.s.queues.Brief(n) }
+func (l lateSource) Queue(n string) (queue.QueueView, bool) { return l.s.queues.Queue(n) }
+func (l lateSource) Change(n, id string) (queue.View, bool) { return l.s.queues.Change(n, id) }
+func (l lateSource) Changed() <-chan struct{}               { return l.s.queues.Changed() }
+func (l lateSource) BuildLog(id string, after int64) ([]byte, int64, bool, bool) {
+	return l.s.queues.BuildLog(id, after)
+}
+func (l lateSource) History(ctx context.Context, n string, max int) ([]queue.Note, error) {
+	return l.s.queues.History(ctx, n, max)
+}
+func (l lateSource) Submit(ctx context.Context, n string, e queue.Event) error {
+	return l.s.queues.Submit(ctx, n, e)
+}
+func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (api.LedgerView, error) {
+	return l.s.queues.Ledger(ctx, n, what, most)
+}
+func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (api.ForgetView, error) {
+	return l.s.queues.Forgetting(ctx, n, f)
+}

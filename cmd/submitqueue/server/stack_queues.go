@@ -1,0 +1,276 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
+)
+
+// served is one queue of a running server.
+type served struct {
+	Queue
+	owner   *app.Owner
+	mirror  *mirror.Mirror
+	workers workers.Controller
+	runners workers.Controller  // of them, what is shared with other queues
+	ci      *forgeci.Controller // of them, the forge's; nil: none
+	stop    func()              // nil: it does not run yet
+	done    chan struct{}
+}
+
+// queueSet is the queues of a server, which come and go. Opening one may wait
+// for a disk; no other waits for it.
+type queueSet struct {
+	s       *Stack
+	o       Options
+	name    string // under which this server owns queues
+	share   *app.Share
+	metrics *app.Metrics
+
+	once     sync.Once // the pool of checkouts
+	pool     *checkout.Pool
+	poolErr  error
+	mu       sync.Mutex
+	running  bool // the server does
+	queues   []*served
+	routes   map[string][]string // names of queues by repository in lower case
+	opening  map[string]bool
+	finished bool
+	lacks    func() error // why there are queues that cannot be opened yet; nil: there are none
+}
+
+// errServed is a queue that is there already: one branch has one.
+var errServed = errors.New("this server serves that branch already")
+
+// open makes a queue that does not run yet.
+func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
+	o := set.o
+	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.Name())[:16])+".git"))
+	if err != nil {
+		return nil, fmt.Errorf("mirror of %s: %w", q.Name(), err)
+	}
+	if why := clone.Remade(); why != "" {
+		o.Log.Warn("the mirror was damaged and is begun anew: it fills as it is used", "queue", q.Name(), "damage", why)
+	}
+	// A mirror's lock waits for a server that is ending; the pool of checkouts does not.
+	set.once.Do(func() {
+		set.pool, set.poolErr = checkout.Open(filepath.Join(o.Data, "checkouts"), checkout.Options{})
+	})
+	if set.poolErr != nil {
+		clone.Close()
+		return nil, set.poolErr
+	}
+	clone.Merges.Signer = o.Signer
+	if o.Identity != (mirror.Identity{}) {
+		clone.Merges.Identity = o.Identity
+	}
+	runners := set.share.For(mirror.Checkouts{Mirror: clone, Forge: q.Forge})
+	controller, ci, err := q.builders(runners, mirror.OwnRefs{Mirror: clone, Forge: q.Forge})
+	if err != nil {
+		set.share.Leave(ctx, runners)
+		clone.Close()
+		return nil, err
+	}
+	return &served{Queue: q, mirror: clone, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
+		Queue: q.Name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
+		Mirror: clone, Workers: controller, Analyzers: analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
+		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
+		Missed: q.Look, Observer: o.Observer, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
+	})}, nil
+}
+
+// add opens a queue and lets it run, if the server does. It returns its name,
+// which is a former one where branch or repository were renamed.
+func (set *queueSet) add(ctx context.Context, q Queue) (name string, err error) {
+	if q.Under, err = app.Under(ctx, set.s.store, q.Name(), q.Branch); err != nil {
+		return "", err
+	}
+	if !set.reserve(q.Name()) {
+		return "", fmt.Errorf("%s: %w", q.Name(), errServed)
+	}
+	defer set.release(q.Name())
+	one, err := set.open(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.finished {
+		set.share.Leave(ctx, one.runners)
+		return q.Name(), one.close()
+	}
+	set.queues = append(set.queues, one)
+	set.route()
+	if set.running {
+		set.run(one)
+		set.s.queues.Add(one.owner)
+	}
+	return q.Name(), nil
+}
+
+// reserve claims a name while its queue is being opened; release ends that. It
+// reports false where the queue is there, or another one is opening it.
+func (set *queueSet) reserve(name string) bool {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.opening[name] || slices.ContainsFunc(set.queues, func(q *served) bool { return q.Name() == name }) {
+		return false
+	}
+	if set.opening == nil {
+		set.opening = map[string]bool{}
+	}
+	set.opening[name] = true
+	return true
+}
+
+func (set *queueSet) release(name string) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	delete(set.opening, name)
+}
+
+// wait has the server not be ready while lacks returns an error.
+func (set *queueSet) wait(lacks func() error) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.lacks = lacks
+}
+
+// missing says why there are queues that cannot be opened yet, or nil.
+func (set *queueSet) missing() error {
+	set.mu.Lock()
+	lacks := set.lacks
+	set.mu.Unlock()
+	if lacks == nil {
+		return nil
+	}
+	return lacks()
+}
+
+// route makes the table of webhooks anew. The caller holds mu.
+func (set *queueSet) route() {
+	routes := map[string][]string{}
+	for _, q := range set.queues {
+		key := strings.ToLower(q.Repository)
+		routes[key] = append(routes[key], q.Name())
+	}
+	set.routes = routes
+}
+
+// find returns the queues of a repository.
+func (set *queueSet) find(repository string) []string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return set.routes[repository]
+}
+
+// targets returns the branches that the queues of a repository land on: as they are
+// configured, and as they are called by now.
+func (set *queueSet) targets(repository string) (out []string) {
+	set.mu.Lock()
+	queues := slices.Clone(set.queues)
+	set.mu.Unlock()
+	for _, q := range queues {
+		if strings.EqualFold(q.Repository, repository) {
+			out = append(out, q.Branch, q.owner.Target())
+		}
+	}
+	return out
+}
+
+// all returns the table of webhooks.
+func (set *queueSet) all() map[string][]string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return maps.Clone(set.routes)
+}
+
+// start lets all queues run, and those that come later.
+func (set *queueSet) start() {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.running = true
+	for _, q := range set.queues {
+		set.run(q)
+	}
+}
+
+// run starts a queue. The caller holds mu.
+func (set *queueSet) run(q *served) {
+	ended, stop := context.WithCancel(context.Background())
+	q.stop = stop
+	set.s.spawn(func(live context.Context) {
+		defer close(q.done)
+		ctx, cancel := context.WithCancel(live)
+		defer cancel()
+		defer context.AfterFunc(ended, cancel)()
+		if err := q.owner.Run(ctx); err != nil {
+			set.o.Log.Error("a queue stopped", "queue", q.owner.Queue, "error", err)
+		}
+	})
+}
+
+// remove stops a queue. What it has stored stays, and it goes on from there
+// when it is added again.
+func (set *queueSet) remove(ctx context.Context, name string) error {
+	set.mu.Lock()
+	i := slices.IndexFunc(set.queues, func(q *served) bool { return q.Name() == name })
+	if i < 0 {
+		set.mu.Unlock()
+		return nil
+	}
+	q := set.queues[i]
+	set.queues = slices.Delete(slices.Clone(set.queues), i, i+1)
+	set.route()
+	set.mu.Unlock()
+	set.s.queues.Remove(q.owner)
+	if q.stop != nil {
+		q.stop()
+		<-q.done
+	}
+	set.share.Leave(ctx, q.runners)
+	return q.close()
+}
+
+// owners are those of the queues there are.
+func (set *queueSet) owners() (list []*app.Owner) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	for _, q := range set.queues {
+		list = append(list, q.owner)
+	}
+	return list
+}
+
+// close closes what the queues hold; they have ended.
+func (set *queueSet) close() error {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.finished = true
+	var err error
+	for _, q := range set.queues {
+		if e := q.close(); e != nil && err == nil {
+			err = e
+		}
+	}
+	if set.pool != nil {
+		if e := set.pool.Close(); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}

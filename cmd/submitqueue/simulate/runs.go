@@ -1,0 +1,81 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/speculation/sim"
+)
+
+// simulateRun is one strategy with its settings and a number of workers.
+type simulateRun struct {
+	strategy sim.Strategy
+	workers  int
+	set      map[string]string // only what the strategy has
+	without  string            // the ingredient that an ablation takes out
+}
+
+func (r simulateRun) label() string {
+	if r.without != "" {
+		return r.strategy.Name() + " " + r.without
+	}
+	return r.strategy.Name()
+}
+
+func (r simulateRun) String() string { return fmt.Sprintf("%s with %d workers", r.label(), r.workers) }
+
+// runs returns what is run, in its order: each strategy for the first number of
+// workers, then for the next.
+func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
+	var out []simulateRun
+	for _, workers := range s.Workers {
+		for _, x := range strategies {
+			out = append(out, simulateRun{strategy: x, workers: workers, set: sim.SettingsFor(x, s.Set)})
+			if !s.Ablate || x.Name() != "ours" {
+				continue
+			}
+			for _, setting := range sim.Ablations() {
+				key, value, _ := strings.Cut(setting, "=")
+				set := map[string]string{}
+				maps.Copy(set, sim.SettingsFor(x, s.Set))
+				set[key] = value
+				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting})
+			}
+		}
+	}
+	return out
+}
+
+// replayed is what runs have come to.
+type replayed struct {
+	done []sim.Drawn
+	left []simulateRun // not run to their end; the first had begun
+	err  error         // what ended the first of those left; nil where none is
+}
+
+// replay makes the runs one after the other, with a row on the screen for each
+// that ends. The first that fails, or the context's end, ends it.
+func replay(ctx context.Context, w *sim.World, runs []simulateRun) replayed {
+	var out replayed
+	screen := newSimulateScreen(os.Stdout)
+	var base *sim.Metrics // the first with the same workers
+	for i, r := range runs {
+		m, err := sim.Measure(ctx, w, r.strategy, sim.Options{Workers: r.workers, Set: r.set,
+			Progress: func(decided, total int) { screen.progress(r.label(), r.workers, decided, total) }})
+		if err != nil {
+			screen.clear()
+			out.left, out.err = runs[i:], fmt.Errorf("%s: %w", r, err)
+			return out
+		}
+		if base == nil || base.Workers != r.workers {
+			base = m
+		}
+		m.Against(base)
+		out.done = append(out.done, sim.Drawn{Label: r.label(), Metrics: m})
+		screen.row(r.label(), m)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/submitqueue/submitqueue/speculation/sim"
+)
+
+// simulateScreen prints a row for each run, and on a terminal a bar while it
+// goes on.
+type simulateScreen struct {
+	out   io.Writer
+	live  bool
+	head  bool
+	shown time.Time
+}
+
+func newSimulateScreen(f *os.File) *simulateScreen {
+	return &simulateScreen{out: f, live: term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"}
+}
+
+const barWidth = 30
+
+// progress draws the bar, at most ten times a second.
+func (s *simulateScreen) progress(label string, workers, decided, total int) {
+	if !s.live || total == 0 || time.Since(s.shown) < 100*time.Millisecond {
+		return
+	}
+	s.shown = time.Now()
+	done := barWidth * decided / total
+	fmt.Fprintf(s.out, "\r\x1b[2K%s, %d workers  %s%s %d of %d decided", label, workers,
+		strings.Repeat("█", done), strings.Repeat("░", barWidth-done), decided, total)
+}
+
+// clear takes the bar away.
+func (s *simulateScreen) clear() {
+	if s.live {
+		fmt.Fprint(s.out, "\r\x1b[2K")
+	}
+}
+
+// row prints the figures of a run.
+func (s *simulateScreen) row(label string, m *sim.Metrics) {
+	s.clear()
+	if !s.head {
+		s.head = true
+		fmt.Fprintf(s.out, "\n%-18s %7s %21s %22s %6s %6s %5s %7s %6s %8s %6s %6s %8s\n", "strategy", "workers",
+			"P50 / P95 / P99 min", "ratio", "thrpt", "builds", "hours", "aborted", "landed", "rejected", "harmed", "CPU s", "plan P99")
+	}
+	fmt.Fprintf(s.out, "%-18s %7d %21s %22s %6.2f %6.2f %5.2f %6.0f%% %6d %8d %6d %6.2f %6.2fms%s\n", label, m.Workers,
+		fmt.Sprintf("%.0f / %.0f / %.0f", m.P50, m.P95, m.P99),
+		fmt.Sprintf("%.2f / %.2f / %.2f", m.Ratio.P50, m.Ratio.P95, m.Ratio.P99),
+		m.Throughput, m.Builds, m.Hours, 100*m.Aborted, m.Landed, m.Rejected, m.Harmed, m.CPU, m.Plan.P99, wrong(m))
+}
+
+// wrong says on the row what makes a run worthless.
+func wrong(m *sim.Metrics) string {
+	if !m.Bad() {
+		return ""
+	}
+	return fmt.Sprintf("  WRONG: %d red, %d twice, %d undecided", m.Red, m.Twice, m.Undecided)
+}
