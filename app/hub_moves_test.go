@@ -357,7 +357,7 @@ func (h *hub) renamed(first, second, built int, branch string) {
 		}
 	}
 	for _, n := range []int{first, second} {
-		for _, c := range h.Checks(h.Pull(n).Head) {
+		for _, c := range h.CI.Checks(h.Pull(n).Head) {
 			if c.Conclusion != "success" || c.Name != "submitqueue" {
 				h.Errorf("#%d: a check that says something else: %+v", n, c)
 			}

@@ -56,7 +56,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 		if service == "git-upload-pack" {
 			s.uploadPack(w, r, repo, nil)
 		} else {
-			repo.advertise(w, r)
+			repo.store.advertise(w, r)
 		}
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	if service == "git-upload-pack" {
 		s.uploadPack(w, r, repo, body)
 	} else {
-		repo.receive(w, r, who, body)
+		repo.store.receive(w, r, who, body)
 	}
 }
 

@@ -88,17 +88,17 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 	}
 	base, head := p.Base, p.Head
 	s.mu.Unlock()
-	owners, err := repo.owners(context.WithoutCancel(r.Context()), base, head)
+	owners, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
 	if err != nil {
 		s.log.Error("read code owners", "err", err)
 	}
 
 	s.mu.Lock()
 	reviews := []obj{}
-	for _, x := range repo.opinions(p) {
+	for _, x := range repo.issues.opinions(p) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
 	}
-	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
+	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.issues.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
 	if v.Whole {
 		kind, login := "User", p.author.login
 		if name, bot := strings.CutSuffix(login, "[bot]"); bot {
@@ -111,7 +111,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		for _, l := range p.Labels {
 			labels = append(labels, obj{"name": l})
 		}
-		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
+		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.shapes.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
 			"isDraft": p.Draft, "isCrossRepository": p.Fork != "", "baseRefName": p.Base, "headRefName": p.Pull.Branch,
 			"author": obj{"__typename": kind, "login": login}, "labels": obj{"nodes": labels}}) {
 			body[name] = value
@@ -125,9 +125,9 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		body["reviewThreads"] = cursor(list, v.From)
 	}
 	if v.Checks {
-		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.statusRollup(p.Head, v.After)}}}}
+		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.law.statusRollup(p.Head, v.After)}}}}
 	}
-	answer := obj{"data": obj{"repository": obj{"ref": repo.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
+	answer := obj{"data": obj{"repository": obj{"ref": repo.law.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
 	s.mu.Unlock()
 	writeJSON(w, r, http.StatusOK, answer)
 }
@@ -141,11 +141,11 @@ func cursor(list []obj, after string) obj {
 }
 
 // ruleOf is what everybody may read of a branch's classic protection.
-func (r *Repository) ruleOf(branch string) any {
-	if r.readRef("refs/heads/"+branch) == "" {
+func (r *rules) ruleOf(branch string) any {
+	if r.repo.store.readRef("refs/heads/"+branch) == "" {
 		return nil
 	}
-	guard, ok := r.guards[branch]
+	guard, ok := r.repo.guards[branch]
 	if !ok || guard.Ruleset {
 		return obj{"refUpdateRule": nil}
 	}
@@ -157,16 +157,16 @@ func (r *Repository) ruleOf(branch string) any {
 
 // statusRollup is what has run on a commit: the newest check run of each name and App,
 // and the statuses.
-func (r *Repository) statusRollup(head, after string) any {
+func (r *rules) statusRollup(head, after string) any {
 	list, seen := []obj{}, map[string]bool{}
-	for _, m := range slices.Backward(r.runs) {
+	for _, m := range slices.Backward(r.repo.CI.runs) {
 		if key := fmt.Sprint(m.app, m.App, m.Name); m.Head == head && !seen[key] {
 			seen[key] = true
 			list = append(list, obj{"__typename": "CheckRun", "name": m.Name, "status": strings.ToUpper(m.Status),
 				"conclusion": orNil(strings.ToUpper(m.Conclusion)), "checkSuite": obj{"app": obj{"databaseId": m.app}}})
 		}
 	}
-	for _, st := range r.statusesOf(head) {
+	for _, st := range r.repo.CI.statusesOf(head) {
 		list = append(list, obj{"__typename": "StatusContext", "context": st.context, "state": strings.ToUpper(st.state)})
 	}
 	if len(list) == 0 {

@@ -246,7 +246,7 @@ func listInstallationRepositories(c *call) (any, error) {
 	list := []obj{}
 	for _, r := range c.s.reached(in) {
 		if c.who.token.covers(r) {
-			list = append(list, r.json())
+			list = append(list, r.shapes.json())
 		}
 	}
 	return obj{"total_count": len(list), "repository_selection": in.selection(), "repositories": paged(c, list)}, nil

@@ -58,7 +58,7 @@ func (r *Repository) Rename(login, to string) error {
 	if was != r.owner {
 		action, changes = "transferred", obj{"owner": obj{"from": obj{"user": was.json()}}}
 	}
-	r.emit(s.mustUser(login), "repository", obj{"action": action, "changes": changes})
+	r.shapes.emit(s.mustUser(login), "repository", obj{"action": action, "changes": changes})
 	s.touch()
 	return nil
 }

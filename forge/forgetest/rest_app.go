@@ -70,7 +70,7 @@ func createToken(c *call) (any, error) {
 		list := []obj{}
 		for _, r := range c.s.reached(from) {
 			if t.covers(r) {
-				list = append(list, r.json())
+				list = append(list, r.shapes.json())
 			}
 		}
 		body["repositories"], body["repository_selection"] = list, "selected"

@@ -218,13 +218,13 @@ func (s *Server) AddRepository(owner, name, defaultBranch string) (*Repository, 
 }
 
 func (s *Server) addRepository(owner, name, defaultBranch, dir string) *Repository {
-	r := &Repository{
+	r := (&Repository{
 		s: s, id: s.nextID(), owner: s.addUser(owner), name: name, dir: dir, main: defaultBranch,
 		roles:  map[string]string{strings.ToLower(owner): "admin"},
 		pulls:  map[int]*pull{},
 		guards: map[string]Protection{},
 		known:  map[string]bool{},
-	}
+	}).assemble()
 	s.repos[strings.ToLower(owner+"/"+name)] = r
 	s.touch()
 	return r

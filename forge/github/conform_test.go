@@ -83,7 +83,7 @@ func (p githubPeople) Comments(number int) (texts []string) {
 }
 
 func (p githubPeople) Checks(head queue.CommitID, name string) (states []forge.CheckState) {
-	for _, c := range p.w.repo.Checks(string(head)) {
+	for _, c := range p.w.repo.CI.Checks(string(head)) {
 		if c.Name == name {
 			states = append(states, forge.CheckState(c.Conclusion))
 			if c.Conclusion == "" {
