@@ -13,7 +13,7 @@ import (
 // graphQL answers the questions that the adapter asks over GraphQL, which it knows
 // by their names (query Unmet, query MergeQueue). What fields there are, and that
 // the question is one, only GitHub's own schema says.
-func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
+func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Query     string `json:"query"`
 		Variables struct {
@@ -36,31 +36,31 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, r, http.StatusOK, obj{"data": nil, "errors": []obj{{"type": kind, "message": message, "path": []string{"repository"}}}})
 	}
 	v := in.Variables
-	s.mu.Lock()
-	who, ok := s.identify(r.Header)
-	repo := s.repos[strings.ToLower(v.Owner+"/"+v.Name)]
+	s.server.mu.Lock()
+	who, ok := s.server.identify(r.Header)
+	repo := s.server.repos[strings.ToLower(v.Owner+"/"+v.Name)]
 	if repo == nil {
-		repo = s.movedTo(v.Owner, v.Name) // followRenames is true unless one says otherwise
+		repo = s.server.movedTo(v.Owner, v.Name) // followRenames is true unless one says otherwise
 	}
 	if !ok || who.user == nil {
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
 		return
 	}
 	// A question costs the requests for its connections by a hundred, and at least
 	// one point: ours has five. Beyond the limit, GitHub answers 200.
-	if err := s.limit(w.Header(), who, "graphql", s.opts.Points, false); err != nil {
-		s.mu.Unlock()
+	if err := s.limit(w.Header(), who, "graphql", s.server.opts.Points, false); err != nil {
+		s.server.mu.Unlock()
 		fail("RATE_LIMITED", err.Error())
 		return
 	}
-	if err := s.admitted(who.installed()); err != nil {
-		s.mu.Unlock()
+	if err := s.server.App.admitted(who.installed()); err != nil {
+		s.server.mu.Unlock()
 		writeProblem(w, err.(*problem))
 		return
 	}
-	if repo == nil || !s.may(who, repo, "metadata:read") {
-		s.mu.Unlock()
+	if repo == nil || !s.server.may(who, repo, "metadata:read") {
+		s.server.mu.Unlock()
 		fail("NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", v.Owner, v.Name))
 		return
 	}
@@ -69,31 +69,31 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(repo.guards[v.Branch].ExtraRules, "merge_queue") {
 			own = obj{"id": "MQ_" + v.Branch}
 		}
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		writeJSON(w, r, http.StatusOK, obj{"data": obj{"repository": obj{"mergeQueue": own}}})
 		return
 	}
 	for need, asked := range map[string]bool{"pull_requests:read": true, "checks:read": v.Checks, "statuses:read": v.Checks} {
-		if asked && !s.may(who, repo, need) {
-			s.mu.Unlock()
+		if asked && !s.server.may(who, repo, need) {
+			s.server.mu.Unlock()
 			fail("FORBIDDEN", "Resource not accessible by integration")
 			return
 		}
 	}
 	p := repo.pulls[v.Number]
 	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		fail("NOT_FOUND", "Could not resolve to a PullRequest with the number of "+strconv.Itoa(v.Number)+".")
 		return
 	}
 	base, head := p.Base, p.Head
-	s.mu.Unlock()
+	s.server.mu.Unlock()
 	owners, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
 	if err != nil {
-		s.log.Error("read code owners", "err", err)
+		s.server.log.Error("read code owners", "err", err)
 	}
 
-	s.mu.Lock()
+	s.server.mu.Lock()
 	reviews := []obj{}
 	for _, x := range repo.issues.opinions(p) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
@@ -128,7 +128,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.law.statusRollup(p.Head, v.After)}}}}
 	}
 	answer := obj{"data": obj{"repository": obj{"ref": repo.law.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
-	s.mu.Unlock()
+	s.server.mu.Unlock()
 	writeJSON(w, r, http.StatusOK, answer)
 }
 

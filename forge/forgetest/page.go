@@ -26,8 +26,8 @@ type pages struct {
 	byName map[string]*template.Template
 }
 
-func (s *Server) pages() http.Handler {
-	p := &pages{s: s, byName: map[string]*template.Template{}}
+func (s *web) pages() http.Handler {
+	p := &pages{s: s.server, byName: map[string]*template.Template{}}
 	short := func(id string) string { return id[:min(len(id), 10)] }
 	for _, name := range []string{"repositories", "repository", "pull", "commit", "missing"} {
 		p.byName[name] = template.Must(template.New("").Funcs(template.FuncMap{"short": short}).

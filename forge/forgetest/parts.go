@@ -1,5 +1,29 @@
 package forgetest
 
+import "time"
+
+// App is the GitHub App of the queue: its key, events and installations.
+type App struct {
+	server *Server
+
+	// Guarded by Server.mu.
+	installs  map[string]*installation // by account in lower case, or everyAccount
+	deleted   bool                     // the App is
+	manifests map[string]*pending      // by code
+	appEvents []string                 // of an App made from a manifest
+	appOwner  string
+}
+
+// web answers over HTTP: REST, GraphQL, git and pages.
+type web struct {
+	server *Server
+
+	// Guarded by Server.mu.
+	hour    time.Time            // to which usage belongs
+	usage   map[string]int       // counted against the limits, by what is asked and who asks
+	created map[string]*Creation // by who asks
+}
+
 // CI is the CI of a repository, and all that is reported on its commits: check runs,
 // statuses, and the buttons of our own.
 type CI struct {

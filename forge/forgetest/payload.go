@@ -111,7 +111,7 @@ func (r *shapes) commentJSON(c *comment) obj {
 	}
 	var app any
 	if c.author.kind == "Bot" {
-		app = r.repo.s.appJSON()
+		app = r.repo.s.App.appJSON()
 	}
 	return obj{
 		"id": c.ID, "node_id": fmt.Sprintf("IC_%d", c.ID), "url": r.api("/issues/comments/%d", c.ID),
@@ -134,12 +134,12 @@ func (r *shapes) reviewJSON(p *pull, v *review) obj {
 }
 
 // appJSON is our App.
-func (s *Server) appJSON() obj {
-	return s.someApp(appID, s.opts.Slug, s.appOwnerJSON(), s.opts.Permissions, s.subscribed())
+func (s *App) appJSON() obj {
+	return s.someApp(appID, s.server.opts.Slug, s.appOwnerJSON(), s.server.opts.Permissions, s.subscribed())
 }
 
-func (s *Server) someApp(id int64, slug string, owner obj, permissions map[string]string, events []string) obj {
-	page := s.url + "/apps/" + slug
+func (s *App) someApp(id int64, slug string, owner obj, permissions map[string]string, events []string) obj {
+	page := s.server.url + "/apps/" + slug
 	return obj{
 		"id": id, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": owner, "permissions": permissions, "events": events,
 		"description": "", "external_url": page, "html_url": page, "created_at": founded, "updated_at": founded,

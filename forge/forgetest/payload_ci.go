@@ -111,7 +111,7 @@ func (r *CI) emitRun(u *user, c *run, action string, more obj) {
 
 // appOf is an App that reports: ours or a CI's.
 func (r *CI) appOf(id int64, slug string) obj {
-	return r.repo.s.someApp(id, slug, r.repo.owner.json(), map[string]string{"checks": "write"}, []string{})
+	return r.repo.s.App.someApp(id, slug, r.repo.owner.json(), map[string]string{"checks": "write"}, []string{})
 }
 
 // shortCommitJSON is GitHub's short form of a commit. Nobody here reads more than

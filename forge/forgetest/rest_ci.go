@@ -92,21 +92,21 @@ func jobLog(c *call) (any, error) {
 }
 
 // serveLog is the store of logs, elsewhere: it takes no credentials.
-func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
+func (s *web) serveLog(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
 		http.Error(w, "credentials for somebody else", http.StatusBadRequest)
 		return
 	}
 	log, found := "", false
-	s.mu.Lock()
-	if repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
+	s.server.mu.Lock()
+	if repo := s.server.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
 		for _, m := range repo.CI.runs {
 			if fmt.Sprint(m.ID) == r.PathValue("id") {
 				log, found = m.log, true
 			}
 		}
 	}
-	s.mu.Unlock() // before the answer, which is taken down under it
+	s.server.mu.Unlock() // before the answer, which is taken down under it
 	if !found {
 		http.NotFound(w, r)
 		return

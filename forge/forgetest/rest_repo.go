@@ -76,7 +76,7 @@ func (c *call) actors(names []string) obj {
 		if u := c.s.users[strings.ToLower(name)]; u != nil {
 			users = append(users, u.json())
 		} else {
-			apps = append(apps, c.s.someApp(appID, name, c.s.appOwnerJSON(), map[string]string{}, []string{}))
+			apps = append(apps, c.s.App.someApp(appID, name, c.s.App.appOwnerJSON(), map[string]string{}, []string{}))
 		}
 	}
 	return obj{"users": users, "teams": []obj{}, "apps": apps}

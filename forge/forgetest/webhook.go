@@ -126,7 +126,7 @@ func (r *shapes) emit(u *user, event string, body obj) {
 }
 
 func (s *Server) queueHook(event string, body obj, repo int64) {
-	if s.hooks.url == "" || s.deleted {
+	if s.hooks.url == "" || s.App.deleted {
 		return
 	}
 	payload, err := json.Marshal(body)

@@ -87,15 +87,15 @@ func TestEveryWebhookFits(t *testing.T) {
 	if err := r.Rename("o", "p/s"); err != nil {
 		t.Fatal(err)
 	}
-	s.Install("p", "s", "t")
+	s.App.Install("p", "s", "t")
 	if _, err := s.AddRepository("p", "t", "main"); err != nil {
 		t.Fatal(err)
 	}
-	s.RemoveFromInstallation("p", "t")
-	s.AddToInstallation("p", "t")
-	s.Suspend("p", true)
-	s.Suspend("p", false)
-	s.Uninstall("p")
+	s.App.RemoveFromInstallation("p", "t")
+	s.App.AddToInstallation("p", "t")
+	s.App.Suspend("p", true)
+	s.App.Suspend("p", false)
+	s.App.Uninstall("p")
 
 	h.take(t, s)
 	var got []string

@@ -27,7 +27,7 @@ func TestConform(t *testing.T) {
 			Forge: w.forge, Again: func() forge.Forge { return w.newForge() }, People: p, Seen: p,
 			Base: "main", Author: "ann", Stranger: forge.PermissionNone, Titled: true,
 			Break:    func() { w.server.Fail(forgetest.Fault{Path: "/**", Status: 502}) },
-			Away:     func(gone bool) { w.server.Suspend("o", gone) },
+			Away:     func(gone bool) { w.server.App.Suspend("o", gone) },
 			Rename:   func() { w.must(w.repo.Rename("o", "renamed")) },
 			Receiver: github.NewReceiver(secret), Sign: signed,
 		}
