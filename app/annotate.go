@@ -99,7 +99,7 @@ func buttons(c queue.Change) []forge.Button {
 	cancel := forge.Button{ID: forge.ButtonCancel, Label: "Cancel", Hint: "Take it out of the queue"}
 	retry := forge.Button{ID: forge.ButtonRetry, Label: "Retry", Hint: "Forget failures and run them again"}
 	switch c.Phase {
-	case queue.Entering, queue.Analyzing, queue.Pending:
+	case queue.Analyzing, queue.Pending:
 		return []forge.Button{cancel}
 	case queue.Parked:
 		return []forge.Button{cancel, retry}

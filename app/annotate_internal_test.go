@@ -58,7 +58,7 @@ func FuzzAnnotations(f *testing.F) {
 }
 
 func TestButtonsFit(t *testing.T) {
-	for _, phase := range []queue.Phase{queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked, queue.Landed, queue.Rejected,
+	for _, phase := range []queue.Phase{queue.Analyzing, queue.Pending, queue.Landing, queue.Parked, queue.Landed, queue.Rejected,
 		queue.Cancelled, queue.NothingToLand, queue.Trying, queue.Tried} {
 		list := buttons(queue.Change{Phase: phase})
 		if len(list) > 3 {

@@ -159,7 +159,7 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 		count[c.Change.Phase]++
 		used += len(c.Builds)
 	}
-	for _, p := range []queue.Phase{queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked} {
+	for _, p := range []queue.Phase{queue.Analyzing, queue.Pending, queue.Landing, queue.Parked} {
 		m.changes.WithLabelValues(v.Name, string(p)).Set(float64(count[p]))
 	}
 	m.slots.WithLabelValues(v.Name).Set(float64(v.Slots))

@@ -60,7 +60,7 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if ch == nil {
 		return fmt.Sprint(pull.Notice, pull.NoticeTo), false
 	}
-	begins = ch.Phase == queue.Entering || ch.Phase == queue.Analyzing
+	begins = ch.Phase == queue.Analyzing
 	phase := ch.Phase
 	if phase == queue.Landing {
 		phase = queue.Pending // over in a moment, and then there is more to say

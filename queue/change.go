@@ -24,11 +24,11 @@ func NewChangeID(number int, head CommitID, command string) ChangeID {
 // that moves it on: an action with a deadline, the plan, or a wake-up.
 type Phase string
 
-// The phases of a change. Entering and Analyzing wait for an action, Pending
-// is in the order, Landing has passed the point of no return, Parked is out of
-// the order without a verdict; the others are verdicts and final.
+// The phases of a change. Analyzing waits for an action, Pending is in the order,
+// Landing has passed the point of no return, Parked is out of the order without a
+// verdict; the others but Trying are verdicts and final. Which of them follows which is
+// the table of moves in package speculation.
 const (
-	Entering  Phase = "entering"
 	Analyzing Phase = "analyzing"
 	Pending   Phase = "pending"
 	Landing   Phase = "landing"

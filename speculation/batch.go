@@ -81,7 +81,7 @@ func (p *planning) share(cand *candidate, others []candidate, room int) (done, o
 		}
 		p.merged(cand, members)
 	} else {
-		p.wants = append(p.wants, rest)
+		p.merges(rest)
 	}
 	for _, id := range chain {
 		if id != cand.change {

@@ -84,7 +84,7 @@ func (p *planning) late(ahead, n *node) bool {
 	}
 	if ahead.busyIn == p.plans && ahead.began != 0 {
 		elapsed := p.now.Sub(ahead.began)
-		p.wakeAt(ahead.began.Add(2 * lateFactor * mine))
+		p.lookAt(ahead.began.Add(2 * lateFactor * mine))
 		rest = max(rest-elapsed, elapsed/2)
 	}
 	return rest >= lateFactor*mine

@@ -377,7 +377,7 @@ func (p *planning) controls() {
 			continue
 		}
 		if x.Retry > p.now {
-			p.wakeAt(x.Retry)
+			p.lookAt(x.Retry)
 			continue
 		}
 		if l != nil && slices.Contains(l.Keys, x.Key) && !slices.Contains(keys, x.Key) {
@@ -391,16 +391,16 @@ func (p *planning) controls() {
 
 // ranControls counts a run of controls: what it does not clear is soon run once more, and
 // then ever more rarely.
-func (p *planning) ranControls(keys []queue.Key) {
-	for _, id := range sorted(p.s.Controls) {
-		x := p.s.Controls[id]
+func (c *Core) ranControls(keys []queue.Key) {
+	for _, id := range sorted(c.s.Controls) {
+		x := c.s.Controls[id]
 		if !slices.Contains(keys, x.Key) {
 			continue
 		}
 		if x.Runs++; x.Runs > controlsAtOnce {
-			x.Retry = p.now.Add(backoff(x.Runs - controlsAtOnce))
+			x.Retry = c.now.Add(backoff(x.Runs - controlsAtOnce))
 		}
-		p.touch(queue.KindControl, id)
+		c.touch(queue.KindControl, id)
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		}
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			if ch.Phase != queue.Landing && !c.admit(ch, b) {
-				c.move(ch, r)
+				c.toLane(ch, r)
 				c.accept(r)
 				return
 			}
@@ -147,7 +147,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 				}
 				c.unparkNow(ch)
 			}
-			c.move(ch, r)
+			c.toLane(ch, r)
 			c.accept(r)
 			return
 		}
@@ -167,10 +167,11 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival, Phase: queue.Analyzing,
+		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival,
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Vouched: former.Vouched,
-		Reason: queue.Reason{Code: queue.ReasonAnalyzing}, Wording: b.Wording, Below: b.Below, Own: r.Own,
+		Wording: b.Wording, Below: b.Below, Own: r.Own,
 	}
+	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Method, _ = c.MethodOf(r)
 	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
@@ -304,7 +305,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	if ch.Phase == queue.Parked && c.admit(ch, b) {
 		c.unparkNow(ch)
 	}
-	c.move(ch, r)
+	c.toLane(ch, r)
 	c.accept(r)
 }
 

@@ -44,9 +44,9 @@ func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 	return queue.Reason{}
 }
 
-// move puts a change into the lane that a command names, if it does: to the
+// toLane puts a change into the lane that a command names, if it does: to the
 // place that it would have there had it come in that lane.
-func (c *Core) move(ch *queue.Change, r *queue.Request) {
+func (c *Core) toLane(ch *queue.Change, r *queue.Request) {
 	if lane := r.Command.Lane; lane != "" {
 		c.changeLane(ch, lane, r.User)
 	}

@@ -142,7 +142,7 @@ func (p *planning) early(n *node, part work, need queue.Instant, aim aim) bool {
 	if need.Sub(p.now) <= lead || p.without(config.IngredientJustInTime) {
 		return false
 	}
-	p.wakeAt(need.Add(-lead))
+	p.lookAt(need.Add(-lead))
 	p.answerFor(n, aim, answer{code: queue.ReasonWaitsTime, until: need.Add(-lead)})
 	return true
 }

@@ -1,7 +1,7 @@
 package speculation
 
 import (
-	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -42,14 +42,16 @@ type candidate struct {
 // planning is the working state of one plan.
 type planning struct {
 	*Core
-	found  []candidate
-	stamp  int
-	worth  float64                 // threshold of a build's value
-	single float64                 // threshold of a target's chance to be needed, in a build that is not the first
-	served map[queue.ChangeID]bool // have joined another's build in this turn
-	walked []queue.ChangeID        // memory of offer
-	since  []*affects              // of the last on the line, as far as somebody has asked
-	capped []*queue.Change         // may have no more builds; parked when the plan is done, whose candidates name who is ahead by place
+	found   []candidate
+	stamp   int
+	worth   float64                 // threshold of a build's value
+	single  float64                 // threshold of a target's chance to be needed, in a build that is not the first
+	served  map[queue.ChangeID]bool // have joined another's build in this turn
+	walked  []queue.ChangeID        // memory of offer
+	since   []*affects              // of the last on the line, as far as somebody has asked
+	capped  []*queue.Change         // may have no more builds; told when the plan is done, whose candidates name who is ahead by place
+	next    queue.Instant           // when another plan may be another one, if nothing happens; 0: no need
+	propose func(proposal)          // what comes of the plan goes this way, and no other
 }
 
 // lastPlan is what the last plan was made from, and what it has asked for beside
@@ -69,8 +71,9 @@ func (l *lastPlan) holds(c *Core) bool {
 		maps.Equal(l.aboard, c.aboard) && maps.Equal(l.boarding, c.boarding)
 }
 
-// plan chooses builds. It reads facts and beliefs and writes builds only: it
-// has no word for landing or rejecting.
+// plan has the next plan made, and applies what it proposes. A plan reads facts and
+// beliefs and writes its own memory: it has no word for landing or rejecting
+// (proposal.go).
 func (c *Core) plan() {
 	c.sortOrder()
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
@@ -90,27 +93,49 @@ func (c *Core) plan() {
 	}()
 	c.plans++
 	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
-	p.worth, p.single = p.thresholds()
-	p.busy()
-	p.part()
-	p.main()
-	p.controls()
-	p.hunts()
-	p.train()
-	p.paths()
-	p.joints()
-	p.tryouts()
-	p.upgrade()
-	p.watch()
-	p.cancelRefuted()
-	p.take()
-	for _, ch := range p.capped {
-		p.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
-		p.again = true
+	for x := range p.proposals() {
+		c.apply(x)
 	}
+	c.wakeAt(p.next)
 	clear(p.found)
 	c.found, c.stamp = p.found[:0], p.stamp
 }
+
+// proposals returns what the plan proposes, one after the other. Whoever takes them
+// applies each before the next, since what follows reads what is there by then, and
+// takes them all.
+func (p *planning) proposals() iter.Seq[proposal] {
+	return func(yield func(proposal) bool) {
+		p.propose = func(x proposal) { yield(x) }
+		p.worth, p.single = p.thresholds()
+		p.busy()
+		p.part()
+		p.main()
+		p.controls()
+		p.hunts()
+		p.train()
+		p.paths()
+		p.joints()
+		p.tryouts()
+		p.upgrade()
+		p.watch()
+		p.cancelRefuted()
+		p.take()
+		for _, ch := range p.capped {
+			p.propose(usedUp{ch.ID})
+		}
+	}
+}
+
+// lookAt asks for another plan at a moment, unless it has passed.
+func (p *planning) lookAt(at queue.Instant) {
+	if at > p.now {
+		p.next = queue.Earliest(p.next, at)
+	}
+}
+
+// merges proposes a chain of merges.
+func (p *planning) merges(w want) { p.propose(merge{w}) }
 
 // busy notes of each change when its live builds began and are expected to end.
 func (p *planning) busy() {
@@ -266,24 +291,23 @@ func (p *planning) main() {
 	if root.Parent != m.Tip {
 		return // main has moved on; what runs tells about most of its keys nonetheless
 	}
-	p.consider(cand, p.dueKeys(root, &m.Retry, m.Backoff))
+	p.consider(cand, p.dueKeys(root, m.Retry))
 }
 
 // dueKeys returns which keys of a root link are to be built now: the missing
-// ones, and after a pause, which begins here, those that have failed.
-func (p *planning) dueKeys(root *queue.Link, retry *queue.Instant, tries int) []queue.Key {
-	if *retry > p.now {
-		p.wakeAt(*retry)
+// ones, and after a pause those that have failed. The pause is proposed here: retry is
+// when it ends, or 0.
+func (p *planning) dueKeys(root *queue.Link, retry queue.Instant) []queue.Key {
+	if retry > p.now {
+		p.lookAt(retry)
 		return nil
 	}
 	st := p.state(root)
 	keys := slices.Clone(st.missing)
 	switch {
 	case len(st.broken) == 0:
-	case *retry == 0:
-		*retry = p.now.Add(backoff(tries))
-		p.touchMain()
-		p.wakeAt(*retry)
+	case retry == 0:
+		p.propose(pause{root.ID})
 	default:
 		for _, e := range st.broken {
 			for _, k := range e.Keys {
@@ -447,7 +471,7 @@ func (p *planning) alone(n *node, f *future, aging float64) {
 func (p *planning) onMain(n *node) *queue.Link {
 	l, rest, _ := p.walk(p.front(), []queue.ChangeID{n.id})
 	if l == nil {
-		p.wants = append(p.wants, rest)
+		p.merges(rest)
 	}
 	return l
 }

@@ -119,7 +119,7 @@ func (p *planning) probes(h *queue.Hunt, room int) (begun int) {
 		}
 		if p.holdsBack(h) {
 			if h.Retry > p.now {
-				p.wakeAt(h.Retry)
+				p.lookAt(h.Retry)
 			}
 			continue
 		}
@@ -176,13 +176,23 @@ func (p *planning) verify(h *queue.Hunt, commit int, fresh bool) {
 // linkAt returns the link for the keys of all trails of a hunt on a commit of its
 // line; nil where there are none.
 func (p *planning) linkAt(h *queue.Hunt, commit int) *queue.Link {
+	id := huntLink(h, h.Line[commit].Commit)
+	if p.s.Links[id] == nil {
+		p.propose(probe{hunt: h.ID, commit: commit})
+	}
+	return p.s.Links[id]
+}
+
+// makeProbeLink makes the link for the keys of all trails of a hunt on a commit of its
+// line, unless there are none.
+func (c *Core) makeProbeLink(h *queue.Hunt, commit int) *queue.Link {
 	at := h.Line[commit]
 	id := huntLink(h, at.Commit)
-	if l := p.s.Links[id]; l != nil {
+	if l := c.s.Links[id]; l != nil {
 		return l
 	}
 	l := &queue.Link{ID: id, Parent: at.Commit, Outcome: queue.Merged, Commit: at.Commit, Tree: at.Tree, Steps: at.Steps,
-		At: p.now, Analyzer: h.Analyzer, Before: h.Analyzer}
+		At: c.now, Analyzer: h.Analyzer, Before: h.Analyzer}
 	for i := range h.Trails {
 		t := &h.Trails[i]
 		if s := t.SpotAt(commit); s >= 0 {
@@ -193,15 +203,15 @@ func (p *planning) linkAt(h *queue.Hunt, commit int) *queue.Link {
 			}
 		}
 	}
-	if len(l.Keys) == 0 || p.s.Steps[l.Steps] == nil {
+	if len(l.Keys) == 0 || c.s.Steps[l.Steps] == nil {
 		return nil
 	}
 	slices.SortFunc(l.Keys, func(a, b queue.Key) int {
 		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Hash, b.Hash))
 	})
-	p.s.Links[id] = l
-	p.indexLink(l)
-	p.touch(queue.KindLink, string(id))
+	c.s.Links[id] = l
+	c.indexLink(l)
+	c.touch(queue.KindLink, string(id))
 	return l
 }
 

@@ -116,7 +116,8 @@ func (c *Core) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 		return // it was given up at this very moment
 	}
 	ch := &queue.Change{ID: id, Head: x.Commit, Title: x.Subject, Requester: ourName,
-		Arrival: c.now, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying}, On: m.Tip, Revert: x.Commit}
+		Arrival: c.now, On: m.Tip, Revert: x.Commit}
+	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonTrying})
 	c.s.Changes[ch.ID] = ch
 	c.touchChange(ch)
 	x.Revert = &queue.Revert{Change: ch.ID, State: queue.RevertTrying, On: m.Tip, Of: c.accusations(x.Commit)}

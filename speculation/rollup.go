@@ -116,13 +116,12 @@ func (p *planning) part() {
 	p.gatherRollups()
 	for _, at := range sorted(p.rollups) {
 		if group := p.rollups[at]; !p.holds(group) {
-			p.dissolve(p.s.Changes[group[0]])
-			p.again = true
+			p.propose(part{rollup: group[0], unsettled: true})
 		}
 	}
 	for _, ch := range p.pending { // whose others have gone
 		if ch.Rollup != "" && len(p.rollups[ch.Rollup]) < 2 {
-			p.dissolve(ch)
+			p.propose(part{rollup: ch.ID})
 		}
 	}
 }
@@ -218,24 +217,10 @@ func (p *planning) gather(cand candidate, size int) bool {
 	if len(group) < 2 {
 		return false
 	}
+	p.propose(together{group})
 	for _, id := range group {
-		ch := p.s.Changes[id]
-		ch.Rollup = first.id
-		ch.Virtual = first.ch.Virtual
-		p.touchChange(ch)
-		p.note(queue.Note{Change: id, Number: ch.Number, What: "rollup", Reason: queue.Reason{Names: idStrings(group)}})
-	}
-	for _, id := range group {
-		p.forgetAhead(id, 0)
-	}
-	p.sortOrder()
-	for _, id := range group {
-		p.forgetAhead(id, 0)
 		p.served[id] = true
 	}
-	slices.SortFunc(group, func(a, b queue.ChangeID) int { return cmp.Compare(p.rank[a], p.rank[b]) })
-	p.rollups[first.id] = group
-	p.again = true
 	return true
 }
 
@@ -364,7 +349,7 @@ func (p *planning) rollup(group []queue.ChangeID) {
 func (p *planning) jointOnMain(group []queue.ChangeID, value float64) {
 	l, rest, _ := p.joint(p.front(), nil, group)
 	if l == nil {
-		p.wants = append(p.wants, rest)
+		p.merges(rest)
 		return
 	}
 	if st := p.state(l); st.status == unknown {
@@ -423,12 +408,11 @@ func (p *planning) mergeJoint(cand *candidate) bool {
 		return true // its members will not be assumed any more
 	}
 	if l == nil {
-		p.wants = append(p.wants, rest)
+		p.merges(rest)
 		return false
 	}
 	if l.Outcome != queue.Merged {
-		p.dissolve(p.s.Changes[cand.change])
-		p.again = true
+		p.propose(part{rollup: cand.change, unsettled: true})
 		return true
 	}
 	cand.link, cand.also = l, slices.Clone(l.With)

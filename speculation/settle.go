@@ -353,7 +353,8 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 		c.turned = append(c.turned, ch.ID) // others may have counted on it
 		defer c.releaseFrom(ch.ID)
 	}
-	ch.Phase, ch.Reason, ch.Decided, ch.Until, ch.Verdict = phase, why, c.now, 0, v
+	c.move(ch, phase, why)
+	ch.Decided, ch.Until, ch.Verdict = c.now, 0, v
 	c.touchChange(ch)
 	c.rethinkWith(ch.ID)
 	p := c.pull(ch.Number)
@@ -381,7 +382,7 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 	v.Commit = commit
 	if ch.Phase.Final() {
 		// Main is the truth: whatever the state believed, it has landed.
-		ch.Phase = queue.Pending
+		c.move(ch, queue.Pending, queue.Reason{})
 		c.assumed.stale = true // what was made on it tells something again
 	}
 	c.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
@@ -426,7 +427,8 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	}
 	c.dissolve(ch)
 	c.sweep = true
-	ch.Phase, ch.Reason, ch.Until, ch.Decided = queue.Parked, why, until, c.now
+	c.move(ch, queue.Parked, why)
+	ch.Until, ch.Decided = until, c.now
 	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
 		ch.Stuck = c.now
 	}
@@ -502,12 +504,13 @@ func (c *Core) unparkNow(ch *queue.Change) {
 		c.touchChange(ch)
 		return
 	}
-	ch.Phase, ch.Reason, ch.Until, ch.Decided, ch.Infra, ch.InfraOn = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}, 0, 0, 0, nil
+	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
+	ch.Until, ch.Decided, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.replace(ch)
 	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
 	c.touchChange(ch)
 	if f := c.s.Footprints[ch.ID]; f != nil && c.grounded(ch) {
-		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
+		c.move(ch, queue.Pending, queue.Reason{})
 		c.join(ch.ID, f)
 	}
 	c.reanalyze(ch)

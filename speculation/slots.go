@@ -142,12 +142,7 @@ func (p *planning) landedSince(from int) []*affects {
 	return p.since[len(p.since)-n:]
 }
 
-func (p *planning) stop(b *queue.Build) {
-	b.Cancel = true
-	p.unindexBuild(b)
-	p.touch(queue.KindBuild, string(b.ID))
-	p.ask(queue.Stop{Build: b.ID})
-}
+func (p *planning) stop(b *queue.Build) { p.propose(stop{b.ID}) }
 
 // take starts candidates by value until the slots are full or the value is
 // under the threshold. A path that is not merged yet is merged first; its slot
@@ -272,7 +267,7 @@ func (p *planning) merge(cand *candidate) bool {
 		return true
 	}
 	if l == nil {
-		p.wants = append(p.wants, rest)
+		p.merges(rest)
 		return false
 	}
 	cand.link = l
@@ -309,7 +304,7 @@ func (p *planning) wakeWorth(cand candidate) {
 	a := answer{code: queue.ReasonWaitsUnlikely}
 	if hours < parkedHours {
 		a.until = ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1
-		p.wakeAt(a.until)
+		p.lookAt(a.until)
 	}
 	p.answerOf(cand, a)
 }
@@ -343,12 +338,11 @@ const preemptGain = 2.0
 func (p *planning) affordable(cand candidate) bool {
 	r := p.rules()
 	if perHour := r.BuildsPerHour; perHour > 0 {
-		for len(p.s.Spent) > 0 && p.now.Sub(p.s.Spent[0]) >= time.Hour {
-			p.s.Spent = p.s.Spent[1:]
-			p.touch(queue.KindMeta, queue.MetaSpent)
+		if len(p.s.Spent) > 0 && p.now.Sub(p.s.Spent[0]) >= time.Hour {
+			p.propose(hourOver{})
 		}
 		if len(p.s.Spent) >= perHour {
-			p.wakeAt(p.s.Spent[0].Add(time.Hour))
+			p.lookAt(p.s.Spent[0].Add(time.Hour))
 			p.answerOf(cand, answer{code: queue.ReasonWaitsHour, until: p.s.Spent[0].Add(time.Hour)})
 			return false
 		}
@@ -371,70 +365,13 @@ func (p *planning) affordable(cand candidate) bool {
 	return false
 }
 
-// start asks for a build.
+// start proposes a build.
 func (p *planning) start(cand candidate) {
-	l := cand.link
-	l.Attempts++
-	p.touch(queue.KindLink, string(l.ID))
-	b := &queue.Build{
-		ID: p.buildID(l, cand.keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
-		Attempt: l.Attempts, At: p.now, Value: cand.value, Worth: p.worthOf(&cand),
-	}
-	set := l.Steps
-	if part := l.PartOf(cand.keys[0]); part != nil {
-		b.Commit, set = part.Commit, part.Steps
-	}
+	x := &start{link: cand.link.ID, also: cand.also, keys: cand.keys, value: cand.value, worth: p.worthOf(&cand)}
 	p.answerOf(cand, answer{code: queue.ReasonWaitsBuild})
-	b.Main, b.Chain = p.under(l)
-	b.Also = slices.Clone(l.With)
-	if len(b.Also) == 0 {
-		b.Also = cand.also
-	}
-	b.Predicted = p.spanOf(b.For(), cand.keys)
-	b.Avoid, b.Shun = p.failedOn(cand.keys), p.benched()
-	for _, st := range p.s.Steps[set].Steps {
-		d := st.Digest()
-		var keys []queue.Key
-		for _, k := range cand.keys {
-			if k.Step == d {
-				keys = append(keys, k)
-			}
-		}
-		if len(keys) > 0 {
-			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys, Clouded: l.Change != "" && p.clouded(st.Name)})
-		}
-	}
-	p.s.Builds[b.ID] = b
-	p.indexBuild(b)
-	p.credit(b, cand.value)
-	p.touch(queue.KindBuild, string(b.ID))
-	for _, id := range b.For() {
-		ch := p.s.Changes[id]
-		ch.Builds++
-		p.touch(queue.KindChange, string(id)) // it stays where it is in the order
-	}
-	if h := p.huntOf(l.ID); h != nil {
-		h.Builds++
-		p.touchHunt(h)
-	} else if m := &p.s.Main; p.aside(l) {
-		p.ranControls(cand.keys)
-	} else if l.Change == "" && l == p.nextRoot() {
-		if p.state(l).status == failed && m.Next.Retry <= p.now {
-			m.Next.Backoff++
-			m.Next.Retry = p.now.Add(backoff(m.Next.Backoff))
-			p.touchMain()
-		}
-	} else if l.Change == "" && p.state(l).status == failed {
-		m.Backoff++
-		m.Retry = p.now.Add(backoff(m.Backoff))
-		p.touchMain()
-	}
-	if p.rules().BuildsPerHour > 0 {
-		p.s.Spent = append(p.s.Spent, p.now)
-		p.touch(queue.KindMeta, queue.MetaSpent)
-	}
-	p.ask(queue.Run{Build: b.ID})
-	p.noteBuild(b, queue.Note{What: "build-asked", Worth: b.Worth})
+	x.predicted = p.spanOf(x.members(cand.link), cand.keys)
+	p.propose(x)
+	p.credit(x.build, cand.value)
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

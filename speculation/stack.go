@@ -299,7 +299,7 @@ func (c *Core) restackOne(ch *queue.Change) bool {
 	}
 	if ch.Phase == queue.Pending && !inOrder(p) {
 		c.leave(ch.ID)
-		ch.Phase, ch.Reason = queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing}
+		c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 		c.touchChange(ch)
 		return true
 	}
@@ -322,7 +322,7 @@ func (c *Core) comeBack(ch *queue.Change) bool {
 // pend puts a change into the order whose footprint is known.
 func (c *Core) pend(ch *queue.Change, f *queue.Footprint) {
 	if ch.Phase == queue.Analyzing && c.grounded(ch) {
-		ch.Phase, ch.Reason = queue.Pending, queue.Reason{}
+		c.move(ch, queue.Pending, queue.Reason{})
 		c.touchChange(ch)
 	}
 	if inOrder(ch) {

@@ -388,7 +388,8 @@ func (c *Core) unland(id queue.ChangeID) {
 	if ch == nil || ch.Phase != queue.Landing {
 		return
 	}
-	ch.Phase, ch.Reason, ch.Verdict = queue.Pending, queue.Reason{}, nil
+	c.move(ch, queue.Pending, queue.Reason{})
+	ch.Verdict = nil
 	c.touchChange(ch)
 	c.rethinkWith(id)
 	if p := c.pull(ch.Number); p.Head != ch.Head {

@@ -288,7 +288,8 @@ func (c *Core) push() bool {
 	}
 	for _, id := range p.Changes {
 		ch := c.s.Changes[id]
-		ch.Phase, ch.Reason, ch.Shown = queue.Landing, queue.Reason{Code: queue.ReasonLanding}, ch.Base != ""
+		c.move(ch, queue.Landing, queue.Reason{Code: queue.ReasonLanding})
+		ch.Shown = ch.Base != ""
 		c.touchChange(ch)
 		c.rethinkWith(id)
 	}

@@ -46,9 +46,10 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonTrying},
+		Requester: r.User, URL: b.URL, Arrival: r.At,
 		On: c.s.Main.Tip,
 	}
+	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonTrying})
 	c.asItWouldLand(ch, method, b)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
@@ -79,7 +80,8 @@ func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	}
 	c.sweep, c.untidy[ch.ID] = true, true
 	c.decisions++
-	ch.Phase, ch.Reason, ch.Decided, ch.Verdict = phase, why, c.now, v
+	c.move(ch, phase, why)
+	ch.Decided, ch.Verdict = c.now, v
 	c.touchChange(ch)
 	if ch.Revert != "" {
 		return // no pull request has it; the culprit's is told (revert.go)
@@ -226,9 +228,9 @@ func (p *planning) tryouts() {
 		if ch.Would != nil {
 			continue
 		}
-		l := p.tryLink(ch)
+		l := p.s.Links[queue.LinkOf(ch.On, ch.ID)]
 		if l == nil {
-			p.wants = append(p.wants, want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
+			p.merges(want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
 			continue
 		}
 		if st := p.state(l); st.status == unknown || st.status == treeKeysOnly {

@@ -334,7 +334,7 @@ func (p *planning) upgrade() {
 	first.value, first.always, first.spare = valueMain, true, false
 	held, late := p.changing(), p.now >= n.Begun.Add(upgradePatience)
 	if !late {
-		p.wakeAt(n.Begun.Add(upgradePatience))
+		p.lookAt(n.Begun.Add(upgradePatience))
 	}
 	running := p.onlyRunning(root)
 	if held || late {
@@ -345,7 +345,7 @@ func (p *planning) upgrade() {
 	if !p.provenMain() || p.thrifty() && !held {
 		return
 	}
-	keys := p.dueKeys(root, &n.Retry, n.Backoff)
+	keys := p.dueKeys(root, n.Retry)
 	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
 		at := p.piece(root, keys)
 		if held || late && chunks == 0 && len(running) == 0 {
@@ -368,7 +368,7 @@ func (p *planning) thrifty() bool {
 	if late < 0 || 2*(len(p.s.Spent)-late) < perHour {
 		return false
 	}
-	p.wakeAt(p.s.Spent[late].Add(time.Hour))
+	p.lookAt(p.s.Spent[late].Add(time.Hour))
 	return true
 }
 

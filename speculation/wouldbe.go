@@ -46,13 +46,14 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Arrival: r.At, Phase: queue.Trying, Reason: queue.Reason{Code: queue.ReasonAnalyzing},
+		Requester: r.User, URL: b.URL, Arrival: r.At,
 		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why},
 	}
 	if i := slices.IndexFunc(b.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireMerge }); i >= 0 && why.Code == "" {
 		ch.Would.Clashes = b.Unmet[i].Names
 	}
 	method, _ := c.MethodOf(r)
+	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonAnalyzing})
 	c.asItWouldLand(ch, method, b)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)

@@ -31,7 +31,7 @@ func checkState(v queue.View) string {
 	switch v.Change.Phase {
 	case queue.Trying, queue.Tried:
 		return tryCheck(v)
-	case queue.Entering, queue.Analyzing, queue.Parked:
+	case queue.Analyzing, queue.Parked:
 		return "queued"
 	case queue.Pending:
 		if len(v.Builds) > 0 {

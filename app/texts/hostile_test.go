@@ -39,7 +39,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		change := queue.Change{ID: queue.ChangeID(hostile("id")), Number: 42, Head: queue.CommitID(hostile("head")), Title: hostile("title"), Branch: hostile("branch"),
 			Author: hostile("author"), Requester: hostile("requester"), URL: "https://x.example/" + hostile("url") + "/42",
-			Phase: rapid.SampledFrom([]queue.Phase{"", queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Parked,
+			Phase: rapid.SampledFrom([]queue.Phase{"", queue.Analyzing, queue.Pending, queue.Landing, queue.Parked,
 				queue.Landed, queue.Rejected, queue.Cancelled, queue.NothingToLand, queue.Trying, queue.Tried}).Draw(t, "phase"), Reason: why("reason")}
 		change.Verdict = &queue.Verdict{Commit: queue.CommitID(hostile("commit")), Bypassed: []queue.ChangeID{queue.ChangeID(hostile("bypassed"))},
 			Together: []queue.ChangeID{queue.ChangeID(hostile("together"))},

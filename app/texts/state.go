@@ -15,7 +15,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 	c := v.Change
 	why := w.title(c.Reason.Code)
 	switch c.Phase {
-	case queue.Entering, queue.Analyzing:
+	case queue.Analyzing:
 		return "🔎", "In the queue: " + orSome(why, "working out what it touches")
 	case queue.Pending:
 		place := "In the queue"
@@ -92,7 +92,7 @@ func (w voice) body(v queue.View) []string {
 	add(w.notice(v))
 	add(w.emergency(c))
 	switch {
-	case c.Phase == queue.Pending || c.Phase == queue.Entering || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
+	case c.Phase == queue.Pending || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		add(w.waits(v))
 		add(w.onTop(c))
 		if p := v.Partners(); len(p.Rollup) > 0 {

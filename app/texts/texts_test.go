@@ -333,7 +333,7 @@ func checkBounds(t interface{ Errorf(string, ...any) }, name string, v queue.Vie
 
 // TestCheckStates holds that only what landed, or has nothing to land, passes.
 func TestCheckStates(t *testing.T) {
-	for phase, want := range map[queue.Phase]string{queue.Entering: "queued", queue.Analyzing: "queued", queue.Pending: "queued",
+	for phase, want := range map[queue.Phase]string{queue.Analyzing: "queued", queue.Pending: "queued",
 		queue.Landing: "in_progress", queue.Parked: "queued", queue.Landed: "success", queue.Rejected: "failure",
 		queue.Cancelled: "cancelled", queue.NothingToLand: "neutral", "": "cancelled"} {
 		if got, _, _ := texts.Check(queue.View{Change: textChange(phase, queue.Reason{})}, textOptions()); got != want {

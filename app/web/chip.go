@@ -11,8 +11,6 @@ type chip struct {
 // chipOf returns the state of a change.
 func chipOf(v queue.View) chip {
 	switch v.Change.Phase {
-	case queue.Entering:
-		return chip{"calm", "checking"}
 	case queue.Analyzing:
 		return chip{"busy", "analyzing"}
 	case queue.Landing:

@@ -43,12 +43,10 @@ func RowOf(v queue.View, detail string, now queue.Instant) Row {
 	return r
 }
 
-// progress estimates how far a change is: a tenth for entering, the last tenth
+// progress estimates how far a change is: a tenth for the analysis, the last tenth
 // for landing, and what lies between by its build that is furthest.
 func progress(v queue.View, now queue.Instant) float64 {
 	switch v.Change.Phase {
-	case queue.Entering:
-		return 0.03
 	case queue.Analyzing:
 		return 0.06
 	case queue.Landing:
@@ -116,8 +114,6 @@ func (r Row) label() string {
 			return "refused"
 		}
 		return "opened"
-	case queue.Entering:
-		return "entering"
 	case queue.Pending:
 		if r.Reason == queue.ReasonWaitsBuild {
 			return "building"

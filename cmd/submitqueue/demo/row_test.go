@@ -51,7 +51,7 @@ func TestRowOf(t *testing.T) {
 
 func TestProgressNeverGoesBackThroughThePhases(t *testing.T) {
 	last := -1.0
-	for _, phase := range []queue.Phase{"", queue.Entering, queue.Analyzing, queue.Pending, queue.Landing, queue.Landed} {
+	for _, phase := range []queue.Phase{"", queue.Analyzing, queue.Pending, queue.Landing, queue.Landed} {
 		p := progress(queue.View{Change: queue.Change{Phase: phase}}, 0)
 		if p <= last {
 			t.Errorf("%s: %v after %v", phase, p, last)
