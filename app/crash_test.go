@@ -112,7 +112,7 @@ type seers struct {
 func (s *seers) Events() <-chan queue.Body { return s.events }
 
 func (s *seers) Run(ctx context.Context, b queue.Build, action string) error {
-	if err := s.mirror.Flush(ctx); err != nil {
+	if err := s.mirror.Objects.Flush(ctx); err != nil {
 		return err
 	}
 	if exec.Command("git", "-C", s.mirror.Dir(), "cat-file", "-e", string(b.Commit)+":bad").Run() != nil {

@@ -35,18 +35,18 @@ func TestButtonsOfTheCheck(t *testing.T) {
 	h.says(n, "landings are paused")
 	head := h.Pull(n).Head
 	h.buttons(head, "Cancel")
-	h.Press("rea", head, "submitqueue", "Cancel")
+	h.CI.Press("rea", head, "submitqueue", "Cancel")
 	h.says(n, "Sorry, `rea`, this needs the permission `write`", "landings are paused")
-	h.Press("bob", head, "submitqueue", "Cancel")
+	h.CI.Press("bob", head, "submitqueue", "Cancel")
 	h.says(n, "Out of the queue: taken out by command", "by `bob`")
 	h.check(n, "cancelled")
 	h.buttons(head, "Retry")
-	h.Press("bob", head, "submitqueue", "Retry")
+	h.CI.Press("bob", head, "submitqueue", "Retry")
 	h.says(n, "landings are paused", "asked for by `bob`")
 	h.push("ann", "topic", map[string]string{"a": "a, better\n"})
 	h.says(n, "new commits were pushed")
 	h.buttons(head, "Retry")
-	h.Press("bob", head, "submitqueue", "Retry") // of what is not there any more
+	h.CI.Press("bob", head, "submitqueue", "Retry") // of what is not there any more
 	h.seen()
 	h.says(n, "New commits were pushed")
 	if ch := h.change(n); ch.Phase != queue.Cancelled {
@@ -62,7 +62,7 @@ func (h *hub) buttons(head string, want ...string) {
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	if h.WaitFor(ctx, func(v forgetest.View) bool { return slices.Equal(v.Buttons(head, "submitqueue"), want) }) != nil {
-		h.Fatalf("%s has the buttons %q, want %q", head, h.Buttons(head, "submitqueue"), want)
+		h.Fatalf("%s has the buttons %q, want %q", head, h.CI.Buttons(head, "submitqueue"), want)
 	}
 }
 
@@ -70,10 +70,10 @@ func TestRerequestIsRetry(t *testing.T) {
 	h := newHub(t, hubOptions{files: compiled()})
 	n := h.land("silent", map[string]string{"silent": "x\n"})
 	h.rejected(n)
-	h.Rerequest("ann", h.Pull(n).Head, "submitqueue")
+	h.CI.Rerequest("ann", h.Pull(n).Head, "submitqueue")
 	h.until("it was rejected twice", func(*speculation.Core) bool { return h.notes("rejected") == 2 })
 	h.rejected(n)
-	h.RerequestSuite("ann", n)
+	h.CI.RerequestSuite("ann", n)
 	h.until("it was rejected three times", func(*speculation.Core) bool { return h.notes("rejected") == 3 })
 	h.rejected(n)
 }
@@ -84,7 +84,7 @@ func TestFailuresAreAnnotated(t *testing.T) {
 	h.rejected(n, "undefined: total")
 	head := h.Pull(n).Head
 	want := []forgetest.Annotation{{Path: "cart/cart.go", Line: 3, Level: "failure", Title: "test failed", Message: "undefined: total"}}
-	if d := cmp.Diff(want, h.Annotations(head, "submitqueue")); d != "" {
+	if d := cmp.Diff(want, h.CI.Annotations(head, "submitqueue")); d != "" {
 		t.Error(d)
 	}
 	h.stop()
@@ -93,13 +93,13 @@ func TestFailuresAreAnnotated(t *testing.T) {
 	h.seen()
 	h.quiet()
 	h.rejected(n)
-	if d := cmp.Diff(want, h.Annotations(head, "submitqueue")); d != "" {
+	if d := cmp.Diff(want, h.CI.Annotations(head, "submitqueue")); d != "" {
 		t.Errorf("after a restart: %s", d)
 	}
 
 	m := h.land("silent", map[string]string{"silent": "x\n"})
 	h.rejected(m)
-	got := h.Annotations(h.Pull(m).Head, "submitqueue")
+	got := h.CI.Annotations(h.Pull(m).Head, "submitqueue")
 	if len(got) != 1 || got[0].Path != ".submitqueue.yml" || got[0].Line != 1 || !strings.Contains(got[0].Message, "exit status 1") {
 		t.Errorf("%+v", got)
 	}

@@ -19,13 +19,13 @@ func TestOurCheckIsRequiredOnMain(t *testing.T) {
 	const old = "submitqueue/land/main"
 	must(h.Commit("submitqueue[bot]", forgetest.Commit{Branch: old, From: "main", Files: map[string]string{"old": "old\n"}}))
 	var shown []string
-	h.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	h.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		shown = append(shown, p.Branch)
 		return nil
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	h.landed(n, "tested")
-	if run, ok := h.CheckRun(h.Head("main"), "submitqueue"); !ok || run.Conclusion != "success" {
+	if run, ok := h.CI.CheckRun(h.Head("main"), "submitqueue"); !ok || run.Conclusion != "success" {
 		t.Errorf("the check on main: %+v", run)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -63,7 +63,7 @@ func (h *hub) eventually(what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-limit:
-			h.Fatalf("waited in vain until %s; refs %v, runs %+v\n%s", what, h.refs(), h.CIRuns(), h.describe())
+			h.Fatalf("waited in vain until %s; refs %v, runs %+v\n%s", what, h.refs(), h.CI.CIRuns(), h.describe())
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (h *hub) underWay(file string) (branch string) {
 	h.Helper()
 	branch = h.building(file)
 	h.eventually("the CI runs on it", func() bool {
-		return slices.ContainsFunc(h.CIRuns(), func(r forgetest.CIRun) bool { return r.Branch == branch && r.Status == "in_progress" })
+		return slices.ContainsFunc(h.CI.CIRuns(), func(r forgetest.CIRun) bool { return r.Branch == branch && r.Status == "in_progress" })
 	})
 	return branch
 }
@@ -96,7 +96,7 @@ func (h *hub) underWay(file string) (branch string) {
 func newCIHub(t *testing.T, files map[string]string, script func(forgetest.CIPush) []forgetest.CIJob) *hub {
 	t.Helper()
 	h := newHub(t, hubOptions{files: files, ci: quick(), unattended: true})
-	h.SetCI(t, script)
+	h.CI.SetCI(t, script)
 	h.stop()
 	h.start(hubOptions{ci: quick()})
 	return h
@@ -152,8 +152,8 @@ func TestCIRunsLate(t *testing.T) {
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	branch := h.building("a")
-	h.StartCI(branch, forgetest.CIJob{Name: "Test", Queued: true}) // in other letters
-	h.FinishCI(branch, "Test", "success")
+	h.CI.StartCI(branch, forgetest.CIJob{Name: "Test", Queued: true}) // in other letters
+	h.CI.FinishCI(branch, "Test", "success")
 	h.landed(n)
 	h.clean()
 }
@@ -182,7 +182,7 @@ func TestCIFailureAfterCancelledSibling(t *testing.T) {
 	h := newCIHub(t, byCI(), judged)
 	h.proven()
 	h.push("ada", "main", map[string]string{".submitqueue.yml": strings.Replace(byCI()[".submitqueue.yml"], "[test]", "[test, other]", 1)})
-	h.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	h.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		list := judged(p)
 		if len(list) == 0 {
 			return nil
@@ -196,14 +196,14 @@ func TestCIFailureAfterCancelledSibling(t *testing.T) {
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	var branch string
 	h.eventually("the cancelled sibling is there", func() bool {
-		for _, r := range h.CIRuns() {
+		for _, r := range h.CI.CIRuns() {
 			if r.Status == "in_progress" {
 				branch = r.Branch
 			}
 		}
 		return branch != ""
 	})
-	h.FinishCI(branch, "other", "failure")
+	h.CI.FinishCI(branch, "other", "failure")
 	h.rejected(n, "check other: failure")
 	h.clean()
 }
@@ -223,7 +223,7 @@ func TestCISupersededIsCancelled(t *testing.T) {
 	h.push("ann", "topic", map[string]string{"b": "b\n"})
 	h.says(n, "pushed")
 	h.clean()
-	for _, r := range h.CIRuns() {
+	for _, r := range h.CI.CIRuns() {
 		if r.Branch == branch && r.Conclusion != "cancelled" {
 			t.Errorf("%+v is not cancelled", r)
 		}
@@ -248,12 +248,12 @@ func TestCICrashAndSweep(t *testing.T) {
 	// Of a build that nobody knows any more, with something that runs on it.
 	must(h.Commit("submitqueue[bot]", forgetest.Commit{Branch: "submitqueue/main/0123456789abcdef", From: "main", Files: map[string]string{"a": "old\n"}}))
 	must(h.Commit("ann", forgetest.Commit{Branch: "submitqueue/main/mine", From: "main", Files: map[string]string{"mine": "mine\n"}}))
-	h.FinishCI(branch, "test", "success") // nobody hears it
+	h.CI.FinishCI(branch, "test", "success") // nobody hears it
 	h.start(hubOptions{ci: quick()})
 	h.landed(n)
 	h.eventually("what was left behind is swept", func() bool { return slices.Equal(h.refs(), []string{"refs/heads/submitqueue/main/mine"}) })
 	pushes := 0
-	for _, r := range h.CIRuns() {
+	for _, r := range h.CI.CIRuns() {
 		if r.Branch == branch {
 			pushes++
 		}
@@ -288,7 +288,7 @@ func TestCITwoBuildsOnOneCommit(t *testing.T) {
 		return list[:1] // the status is the first build's alone
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	h.eventually("there is a second build", func() bool { return len(h.CIRuns()) >= 3 })
+	h.eventually("there is a second build", func() bool { return len(h.CI.CIRuns()) >= 3 })
 	h.seen()
 	if ch := h.change(n); ch.Phase.Final() {
 		t.Fatalf("decided by the status of another build: %+v", ch)
@@ -296,7 +296,7 @@ func TestCITwoBuildsOnOneCommit(t *testing.T) {
 	if len(heads) != 2 || heads[0] != heads[1] {
 		t.Fatalf("heads %v", heads)
 	}
-	h.PostStatus(heads[1], "Audit", "success")
+	h.CI.PostStatus(heads[1], "Audit", "success")
 	h.landed(n)
 }
 
@@ -322,7 +322,7 @@ func TestCIYesterdaysCheck(t *testing.T) {
 	if ch := h.change(n); ch.Phase.Final() && ch.Phase != queue.Rejected {
 		t.Fatalf("%+v", ch)
 	}
-	h.StartCI(branch, forgetest.CIJob{Name: "test", Conclusion: "success"})
+	h.CI.StartCI(branch, forgetest.CIJob{Name: "test", Conclusion: "success"})
 	h.landed(n)
 }
 
@@ -349,7 +349,7 @@ func TestCIRerun(t *testing.T) {
 		h := newCIHub(t, byCI("rerun: 1\n"), script("failure"))
 		n := h.land("topic", map[string]string{"a": "a\n"})
 		h.rejected(n, "check test: failure")
-		for _, r := range h.CIRuns() {
+		for _, r := range h.CI.CIRuns() {
 			if r.Conclusion == "failure" && r.Attempt != 2 {
 				t.Errorf("%+v", r)
 			}
@@ -411,7 +411,7 @@ func TestCIOfOthers(t *testing.T) {
 // No webhook comes: what the CI says is read.
 func TestCIIsPolledWhenSilent(t *testing.T) {
 	h := newHub(t, hubOptions{files: byCI(), ci: quick(), unattended: true})
-	h.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	h.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		list := judged(p)
 		if len(list) > 0 && p.Has("a") {
 			list[0].Conclusion = ""
@@ -426,7 +426,7 @@ func TestCIIsPolledWhenSilent(t *testing.T) {
 	branch := h.underWay("a")
 	h.seen()
 	h.github.HoldWebhooks()
-	h.FinishCI(branch, "test", "success")
+	h.CI.FinishCI(branch, "test", "success")
 	h.eventually("it is on main", func() bool { return h.Pull(n).Merged })
 	h.clean()
 	h.github.ReleaseWebhooks()
@@ -439,7 +439,7 @@ func TestCINothingIsPushedBeforeTheChangeMayEnter(t *testing.T) {
 	h := newCIHub(t, byCI(), judged)
 	h.proven()
 	h.clean()
-	before := len(h.CIRuns())
+	before := len(h.CI.CIRuns())
 	must(h.Fork("eve"))
 	fork := h.github.Repository("eve", "shop")
 	must(fork.Commit("eve", forgetest.Commit{Branch: "gift", Files: map[string]string{".github/workflows/ci.yml": "steal\n"}}))
@@ -449,8 +449,8 @@ func TestCINothingIsPushedBeforeTheChangeMayEnter(t *testing.T) {
 	n := h.land("workflow", map[string]string{".github/workflows/ci.yml": "steal\n"})
 	h.says(n, "approv")
 	h.seen()
-	if refs := h.refs(); len(refs) > 0 || len(h.CIRuns()) != before {
-		t.Fatalf("pushed before it may enter: %v, %+v", refs, h.CIRuns())
+	if refs := h.refs(); len(refs) > 0 || len(h.CI.CIRuns()) != before {
+		t.Fatalf("pushed before it may enter: %v, %+v", refs, h.CI.CIRuns())
 	}
 	h.Comment("ada", n, "/land")
 	h.landed(n)
@@ -462,7 +462,7 @@ func TestCINothingIsPushedBeforeTheChangeMayEnter(t *testing.T) {
 func TestCITargetsAreOnASideRef(t *testing.T) {
 	var asked []string
 	h := newCIHub(t, areasByCI(), nil)
-	h.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	h.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		if side, ok := strings.CutPrefix(p.Branch, "submitqueue/"); ok && p.Has("api/a") {
 			asked = append(asked, git(t, h.Dir(), "show", "submitqueue-targets/"+side+":targets.json"))
 		}
@@ -534,7 +534,7 @@ func TestCIEarlierPasses(t *testing.T) {
 		return judged(p.On("submitqueue/x"))
 	}
 	built := func(h *hub, file string) (n int) {
-		for _, r := range h.CIRuns() {
+		for _, r := range h.CI.CIRuns() {
 			if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
 				n++
 			}
@@ -583,7 +583,7 @@ func TestCIEarlierPassesThatAreForgotten(t *testing.T) {
 		t.Errorf("%s after %d builds: %+v", ch.Phase, ch.Builds, ch.Reason)
 	}
 	h.says(n, "Landed")
-	if !slices.ContainsFunc(h.CIRuns(), func(r forgetest.CIRun) bool {
+	if !slices.ContainsFunc(h.CI.CIRuns(), func(r forgetest.CIRun) bool {
 		_, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":a")
 		return err == nil && strings.HasPrefix(r.Branch, "submitqueue/")
 	}) {
@@ -598,7 +598,7 @@ func TestCITwoWorkflowsWithOneName(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			h := newCIHub(t, byCI(), judged)
 			h.proven()
-			h.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+			h.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 				if !strings.HasPrefix(p.Branch, "submitqueue/") {
 					return nil
 				}
@@ -606,15 +606,15 @@ func TestCITwoWorkflowsWithOneName(t *testing.T) {
 			})
 			n := h.land("topic", map[string]string{"a": "a\n"})
 			branch := h.underWay("a")
-			h.StartCI(branch, forgetest.CIJob{Name: "setup"})
-			h.FinishCI(branch, "test", "success")
+			h.CI.StartCI(branch, forgetest.CIJob{Name: "setup"})
+			h.CI.FinishCI(branch, "test", "success")
 			h.seen()
 			if ch := h.change(n); ch.Phase.Final() {
 				t.Errorf("%s while the second workflow of the same build is in progress", ch.Phase)
 			}
-			h.StartCI(branch, forgetest.CIJob{Name: "test"})
-			h.FinishCI(branch, "setup", "success")
-			h.FinishCI(branch, "test", want)
+			h.CI.StartCI(branch, forgetest.CIJob{Name: "test"})
+			h.CI.FinishCI(branch, "setup", "success")
+			h.CI.FinishCI(branch, "test", want)
 			phase := map[string]queue.Phase{"success": queue.Landed, "failure": queue.Rejected}[want]
 			if ch := h.settled(n); ch.Phase != phase {
 				t.Errorf("the second one ends as %s, and the change is %s: %+v", want, ch.Phase, ch.Reason)

@@ -31,7 +31,7 @@ func held(file, without string) func(forgetest.CIPush) []forgetest.CIJob {
 func (h *hub) holding() (branch string) {
 	h.Helper()
 	h.eventually("a job is held", func() bool {
-		for _, r := range h.CIRuns() {
+		for _, r := range h.CI.CIRuns() {
 			if r.Status == "in_progress" {
 				branch = r.Branch
 			}
@@ -44,7 +44,7 @@ func (h *hub) holding() (branch string) {
 // ran counts the CI's runs of commits that have a file, on the queue's branches.
 func (h *hub) ran(file string) (n int) {
 	h.Helper()
-	for _, r := range h.CIRuns() {
+	for _, r := range h.CI.CIRuns() {
 		if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
 			n++
 		}
@@ -54,7 +54,7 @@ func (h *hub) ran(file string) (n int) {
 
 // builtBy reports whether the CI passed exactly this commit.
 func (h *hub) builtBy(commit string) bool {
-	return slices.ContainsFunc(h.CIRuns(), func(r forgetest.CIRun) bool { return r.Head == commit && r.Conclusion == "success" })
+	return slices.ContainsFunc(h.CI.CIRuns(), func(r forgetest.CIRun) bool { return r.Head == commit && r.Conclusion == "success" })
 }
 
 // What waits for a review costs the CI nothing; approved, it is built there; the
@@ -63,7 +63,7 @@ func (h *hub) builtBy(commit string) bool {
 func TestRequirementsWithChecksOfTheForge(t *testing.T) {
 	var ahead atomic.Int64
 	h := newHub(t, hubOptions{files: byCI(), ci: quick(), unattended: true})
-	h.SetCI(t, held("a", "none"))
+	h.CI.SetCI(t, held("a", "none"))
 	h.stop()
 	h.start(hubOptions{ci: quick(), now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	h.proven()
@@ -81,7 +81,7 @@ func TestRequirementsWithChecksOfTheForge(t *testing.T) {
 	h.github.DropWebhooks(1)
 	h.DismissReview("bob", n, review)
 	ahead.Store(int64(90 * time.Second))
-	h.FinishCI(branch, "test", "success")
+	h.CI.FinishCI(branch, "test", "success")
 	h.waiting(n, "It has 0 of the 1 approving reviews")
 	if h.Pull(n).Merged || h.Head("main") != before {
 		t.Errorf("what is not approved has landed: main is %s, the pull request %+v", h.Head("main"), h.Pull(n))
@@ -89,7 +89,7 @@ func TestRequirementsWithChecksOfTheForge(t *testing.T) {
 	h.Review("max", n, "APPROVED", "", "")
 	h.landed(n, "this very commit was tested", "asked for by `ann`")
 	if runs := h.ran("a"); runs != 1 || !h.builtBy(h.Head("main")) {
-		t.Errorf("%d runs, main is at %s: %+v", runs, h.Head("main"), h.CIRuns())
+		t.Errorf("%d runs, main is at %s: %+v", runs, h.Head("main"), h.CI.CIRuns())
 	}
 	h.clean()
 }
@@ -211,12 +211,12 @@ func TestNowWhileFrozenWithChecks(t *testing.T) {
 	if h.Head("main") != before || h.change(b).Phase.Final() {
 		t.Errorf("it has not passed, and %+v; main is %s", h.change(b), h.Head("main"))
 	}
-	h.FinishCI(branch, "test", "success")
+	h.CI.FinishCI(branch, "test", "success")
 	h.landed(b, "🚨 **Emergency**, by `ada` at ", "`the shop is down`", "this very commit was tested")
 	if !h.builtBy(h.Head("main")) {
 		t.Errorf("the CI has not built %s", h.Head("main"))
 	}
-	h.SetCI(t, judged)
+	h.CI.SetCI(t, judged)
 	red := h.pull("red", map[string]string{"bad": "bad\n"})
 	h.Comment("ada", red, "/land now too")
 	h.rejected(red, "🚨 **Emergency**", "check test: failure")

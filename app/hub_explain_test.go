@@ -15,7 +15,7 @@ func TestExplain(t *testing.T) {
 	h.paused(a)
 	h.Comment("ann", a, "/land explain")
 	h.says(a, "🧪 Not in the queue: what `/land` would do", "**It could enter now**, beside 0 pending changes.", "It affects 1 target.", "It would conflict with no pending change")
-	if _, ok := h.CheckRun(h.Pull(a).Head, "submitqueue"); ok {
+	if _, ok := h.CI.CheckRun(h.Pull(a).Head, "submitqueue"); ok {
 		t.Error("an explanation has made a check run")
 	}
 	h.Comment("ann", a, "/land")

@@ -228,11 +228,11 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	if x.Author == "" || x.Subject == "" || x.FailedBuild == "" || x.GreenBuild == "" || !slices.Equal(x.Targets, []string{"api"}) || !strings.Contains(b.Text, x.Commit[:10]) {
 		t.Errorf("%+v\n%s", x, b.Text)
 	}
-	line, _, err := h.mirror.Past(t.Context(), queue.CommitID(b.Hunts[0].Tip), 3)
+	line, _, err := h.mirror.History.Past(t.Context(), queue.CommitID(b.Hunts[0].Tip), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := must(h.mirror.ChangedPaths(t.Context(), line[slices.IndexFunc(line, func(l mirror.PastCommit) bool { return string(l.Commit) == x.Commit })].Parent, queue.CommitID(x.Commit)))
+	paths := must(h.mirror.Objects.ChangedPaths(t.Context(), line[slices.IndexFunc(line, func(l mirror.PastCommit) bool { return string(l.Commit) == x.Commit })].Parent, queue.CommitID(x.Commit)))
 	if !slices.Contains(paths, "api/bad") {
 		t.Errorf("%s changes %v", x.Commit, paths)
 	}

@@ -31,7 +31,7 @@ func (h *heads) stands(headline string, checks []string, texts ...string) {
 	h.quiet()
 	var got []string
 	for i, head := range h.known {
-		for _, c := range h.Checks(head) {
+		for _, c := range h.CI.Checks(head) {
 			state := c.Conclusion
 			if state == "" {
 				state = c.Status

@@ -122,9 +122,9 @@ func TestAccessIsTakenAwayAndGivenBack(t *testing.T) {
 		away, back func(h *hub)
 		says       string
 	}{
-		"suspended":           {func(h *hub) { h.github.Suspend("acme", true) }, func(h *hub) { h.github.Suspend("acme", false) }, "suspended"},
-		"repository taken":    {func(h *hub) { h.github.RemoveFromInstallation("acme", "shop") }, func(h *hub) { h.github.AddToInstallation("acme", "shop") }, "taken from the App's installation"},
-		"suspended, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.Suspend("acme", true) }, func(h *hub) { h.github.Suspend("acme", false) }, "suspended"},
+		"suspended":           {func(h *hub) { h.github.App.Suspend("acme", true) }, func(h *hub) { h.github.App.Suspend("acme", false) }, "suspended"},
+		"repository taken":    {func(h *hub) { h.github.App.RemoveFromInstallation("acme", "shop") }, func(h *hub) { h.github.App.AddToInstallation("acme", "shop") }, "taken from the App's installation"},
+		"suspended, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.App.Suspend("acme", true) }, func(h *hub) { h.github.App.Suspend("acme", false) }, "suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
@@ -184,11 +184,11 @@ func TestAppIsGone(t *testing.T) {
 		away, back func(h *hub)
 		says       string
 	}{
-		"deleted": {func(h *hub) { h.github.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("acme")) },
+		"deleted": {func(h *hub) { h.github.App.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.App.MakeApp("acme")) },
 			"the App was deleted at GitHub; make a new one, install it"},
-		"deleted, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.MakeApp("acme")) },
+		"deleted, unspoken": {func(h *hub) { h.github.DropWebhooks(1); h.github.App.DeleteApp("acme") }, func(h *hub) { mustNot(h.T, h.github.App.MakeApp("acme")) },
 			"the App was deleted at GitHub; make a new one, install it"},
-		"its key revoked": {func(h *hub) { h.github.ExpireTokens(); mustNot(h.T, h.github.RevokeKey()) }, func(*hub) {},
+		"its key revoked": {func(h *hub) { h.github.ExpireTokens(); mustNot(h.T, h.github.App.RevokeKey()) }, func(*hub) {},
 			"check the App's id, that its private key was not revoked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -357,7 +357,7 @@ func (h *hub) renamed(first, second, built int, branch string) {
 		}
 	}
 	for _, n := range []int{first, second} {
-		for _, c := range h.Checks(h.Pull(n).Head) {
+		for _, c := range h.CI.Checks(h.Pull(n).Head) {
 			if c.Conclusion != "success" || c.Name != "submitqueue" {
 				h.Errorf("#%d: a check that says something else: %+v", n, c)
 			}

@@ -19,7 +19,7 @@ func TestMirrorIsPackedWhenItIsCrowded(t *testing.T) {
 	tip := queue.CommitID(h.Head("main"))
 	head := queue.CommitID(h.push("ann", "other", map[string]string{"b": "b\n"}))
 	remote := must(h.adapter.Remote(t.Context()))
-	mustNot(t, h.mirror.FetchHead(t.Context(), remote, "refs/heads/other", head))
+	mustNot(t, h.mirror.Remotes.FetchHead(t.Context(), remote, "refs/heads/other", head))
 	packs := func() int {
 		return len(must(filepath.Glob(filepath.Join(h.mirror.Dir(), "objects", "pack", "*.pack"))))
 	}
@@ -29,8 +29,8 @@ func TestMirrorIsPackedWhenItIsCrowded(t *testing.T) {
 		for k := range 4 {
 			picks = append(picks, mirror.Pick{Parent: tip, Head: head, Message: fmt.Sprintf("%d, %d", i, k)})
 		}
-		must(h.mirror.MergeWave(t.Context(), picks))
-		mustNot(t, h.mirror.Flush(t.Context()))
+		must(h.mirror.Merges.MergeWave(t.Context(), picks))
+		mustNot(t, h.mirror.Objects.Flush(t.Context()))
 		most = max(most, packs())
 	}
 	limit, tick := time.After(patience), time.NewTicker(20*time.Millisecond)

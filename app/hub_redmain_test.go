@@ -17,7 +17,7 @@ func (h *hub) mainCheck(head, want string, texts ...string) forgetest.CheckRun {
 	var last forgetest.CheckRun
 	h.eventually("the check of "+head, func() bool {
 		ok := false
-		if last, ok = h.CheckRun(head, app.MainCheckName); !ok || last.Conclusion != want {
+		if last, ok = h.CI.CheckRun(head, app.MainCheckName); !ok || last.Conclusion != want {
 			return false
 		}
 		for _, s := range texts {

@@ -192,7 +192,7 @@ func (h *hub) refuse(n int, user, name, method, path string, f forgetest.Fault, 
 	if got := strings.Count(git(h.T, h.Dir(), "log", "--first-parent", "--format=%s", "main"), fmt.Sprintf("Merge #%d:", n)); got != 1 {
 		h.Errorf("%s: #%d is %d times on main", name, n, got)
 	}
-	if got := h.Checks(h.Pull(n).Head); len(got) != 1 {
+	if got := h.CI.Checks(h.Pull(n).Head); len(got) != 1 {
 		h.Errorf("%s: #%d has %d check runs", name, n, len(got))
 	}
 }

@@ -75,12 +75,12 @@ func TestChecksOfThePullRequestAreWaitedFor(t *testing.T) {
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	head := h.Pull(n).Head
 	h.waiting(n, "required checks have not passed yet", "Required checks have not passed yet: `ci`, `style`. One that never appears", "queue.require_checks: enter")
-	h.SetCheck("actions", head, "ci", "")
-	h.SetCheck("actions", head, "ci", "failure")
+	h.CI.SetCheck("actions", head, "ci", "")
+	h.CI.SetCheck("actions", head, "ci", "failure")
 	h.says(n, "not passed yet: `style`", "Required checks have failed: `ci`. Run them again")
-	h.PostStatus(head, "style", "success")
+	h.CI.PostStatus(head, "style", "success")
 	h.says(n, "🚧 Waiting: required checks have failed\n", "failed: `ci`")
-	h.SetCheck("actions", head, "ci", "success")
+	h.CI.SetCheck("actions", head, "ci", "success")
 	h.landed(n)
 }
 
@@ -348,7 +348,7 @@ func TestChecksInMassesAreFewRequests(t *testing.T) {
 	before := len(h.github.Requests("POST", "/api/graphql"))
 	h.github.HoldWebhooks()
 	for i := range 60 {
-		h.SetCheck("actions", h.Pull(n).Head, "part "+strings.Repeat("i", i+1), "success")
+		h.CI.SetCheck("actions", h.Pull(n).Head, "part "+strings.Repeat("i", i+1), "success")
 	}
 	h.github.ReleaseWebhooks()
 	h.seen()
@@ -358,6 +358,6 @@ func TestChecksInMassesAreFewRequests(t *testing.T) {
 	if asked := len(h.github.Requests("POST", "/api/graphql")) - before; asked == 0 || asked > 5 {
 		t.Errorf("asked %d times for 60 checks", asked)
 	}
-	h.SetCheck("actions", h.Pull(n).Head, "ci", "success")
+	h.CI.SetCheck("actions", h.Pull(n).Head, "ci", "success")
 	h.landed(n)
 }

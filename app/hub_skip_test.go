@@ -93,10 +93,10 @@ func TestOnlyTheNamedAppCounts(t *testing.T) {
 	if ch := h.change(n); ch.Phase.Final() {
 		t.Fatalf("decided by others: %+v", ch)
 	}
-	if runs := h.CIRuns(); slices.ContainsFunc(runs, func(r forgetest.CIRun) bool { return r.Branch == branch }) {
+	if runs := h.CI.CIRuns(); slices.ContainsFunc(runs, func(r forgetest.CIRun) bool { return r.Branch == branch }) {
 		t.Fatalf("%+v", runs)
 	}
-	h.StartCI(branch, forgetest.CIJob{Name: "test", Conclusion: "success"})
+	h.CI.StartCI(branch, forgetest.CIJob{Name: "test", Conclusion: "success"})
 	h.landed(n)
 	h.clean()
 }

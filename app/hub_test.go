@@ -162,7 +162,7 @@ func (h *hub) start(o hubOptions) {
 	}
 	dir := h.TempDir()
 	h.mirror = must(mirror.Open(h.Context(), filepath.Join(dir, "mirror")))
-	h.mirror.Signer = o.signer
+	h.mirror.Merges.Signer = o.signer
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {

@@ -18,7 +18,7 @@ func TestTryReportsAndLandsNothing(t *testing.T) {
 	h.Comment("ann", n, "/land try")
 	h.says(n, "🧪 Tried: it passes on the target branch", "**Result:**", main[:10], "Nothing was landed", "asked for by `ann`")
 	h.checkNamed(n, "submitqueue/try", "success")
-	if _, ok := h.CheckRun(h.Pull(n).Head, "submitqueue"); ok {
+	if _, ok := h.CI.CheckRun(h.Pull(n).Head, "submitqueue"); ok {
 		t.Error("the check that branches require says something")
 	}
 	if h.Head("main") != main || h.Pull(n).State != "open" {

@@ -40,7 +40,7 @@ type Inspector struct {
 // be used is an error, too, with the places that are wrong.
 func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 	i := &Inspector{judge: newJudge(o.Mirror, o.Analyzers), now: inForce{config: o.Assumed, tip: o.Base}, analyzer: o.Analyzer}
-	t, err := o.Mirror.Tree(ctx, o.Base)
+	t, err := o.Mirror.Objects.Tree(ctx, o.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 		return nil, ErrNoConfig
 	}
 	attributes := (*mirror.AttributeError)(nil) // such files merge as text; the queue says it when it looks at main
-	if err := o.Mirror.WriteAttributes(ctx, t.ID()); err != nil && !errors.As(err, &attributes) {
+	if err := o.Mirror.Merges.WriteAttributes(ctx, t.ID()); err != nil && !errors.As(err, &attributes) {
 		return nil, err
 	}
 	return i, nil
@@ -73,7 +73,7 @@ type Inspected struct {
 
 // Commit judges a commit.
 func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, error) {
-	t, err := i.judge.mirror.Tree(ctx, id)
+	t, err := i.judge.mirror.Objects.Tree(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (i *Inspector) MergeOnto(ctx context.Context, other Change, head queue.Comm
 }
 
 func (i *Inspector) mergeInto(ctx context.Context, parent, head queue.CommitID) (mirror.Merged, error) {
-	made, err := i.judge.mirror.MergeWave(ctx, []mirror.Pick{{Parent: parent, Head: head, Message: "Merge " + string(head)}})
+	made, err := i.judge.mirror.Merges.MergeWave(ctx, []mirror.Pick{{Parent: parent, Head: head, Message: "Merge " + string(head)}})
 	if err != nil {
 		return mirror.Merged{}, err
 	}
@@ -187,7 +187,7 @@ func (i *Inspector) Change(ctx context.Context, base *Inspected, head queue.Comm
 // Paths returns the paths by which a change on the base may not merge with
 // others: see conflict.TouchedPaths.
 func (i *Inspector) Paths(ctx context.Context, base *Inspected, c Change) ([]string, error) {
-	files, gone, err := i.judge.mirror.Touched(ctx, base.Tree, c.Tree)
+	files, gone, err := i.judge.mirror.Objects.Touched(ctx, base.Tree, c.Tree)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (b *brokenConfig) Unwrap() error { return b.error }
 // differs from near, a commit that was judged a moment ago, where that is known
 // ("": the latest) and the analyzer can tell.
 func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
-	t, err := j.mirror.Tree(ctx, id)
+	t, err := j.mirror.Objects.Tree(ctx, id)
 	if err != nil {
 		return judged{}, err
 	}
@@ -184,7 +184,7 @@ func (j *judge) trusting(ctx context.Context, a conflict.Analyzer, tip queue.Com
 	if !ok || tip == "" {
 		return a, nil
 	}
-	t, err := j.mirror.Tree(ctx, tip)
+	t, err := j.mirror.Objects.Tree(ctx, tip)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func asBroken(err error, out **brokenConfig) bool {
 
 // sameConfig reports whether a tree's configuration file is that of a commit.
 func (j *judge) sameConfig(ctx context.Context, t *mirror.Tree, tip queue.CommitID) (bool, error) {
-	other, err := j.mirror.Tree(ctx, tip)
+	other, err := j.mirror.Objects.Tree(ctx, tip)
 	if err != nil {
 		return false, err
 	}

@@ -14,7 +14,7 @@ import (
 func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judged, []conflict.FileChange, error) {
 	var at queue.TreeID
 	if near != "" {
-		t, err := j.mirror.Tree(ctx, near)
+		t, err := j.mirror.Objects.Tree(ctx, near)
 		if err != nil {
 			return judged{}, nil, err
 		}
@@ -32,7 +32,7 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judge
 	if !ok {
 		return judged{}, nil, nil
 	}
-	deltas, err := j.mirror.Diff(ctx, at, to.tree)
+	deltas, err := j.mirror.Objects.Diff(ctx, at, to.tree)
 	if errors.Is(err, forge.ErrNotFound) {
 		return judged{}, nil, nil // the mirror has thrown away what is remembered; if it is the other one, that shows
 	}

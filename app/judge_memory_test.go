@@ -39,7 +39,7 @@ func TestWhatIsRememberedIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	tip, err := m.FetchBranch(t.Context(), forge.Remote{URL: dir}, "main")
+	tip, err := m.Remotes.FetchBranch(t.Context(), forge.Remote{URL: dir}, "main")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (p *performer) holding(ctx context.Context, line []mirror.LineCommit, out [
 		case missing[pick.Head] != nil:
 			continue // its branch has moved, or is gone; it is judged as anybody's commit
 		}
-		made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(*pick, l.Parent)})
+		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(*pick, l.Parent)})
 		if errors.Is(err, forge.ErrNotFound) {
 			continue
 		}
@@ -140,7 +140,7 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 	}
 	defer stop()
 	if len(moves) > 0 {
-		outcome, err := p.Mirror.PushAlong(ctx, remote, mirror.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
+		outcome, err := p.Mirror.Remotes.PushAlong(ctx, remote, mirror.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
 		if err == nil && outcome.Moved {
 			p.mu.Lock()
 			for _, id := range whose {
@@ -154,6 +154,6 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
 			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
 	}
-	outcome, err := p.Mirror.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
+	outcome, err := p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 	return outcome, nil, err
 }

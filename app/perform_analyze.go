@@ -24,7 +24,7 @@ func (p *performer) under(ctx context.Context, t queue.Analyze, missing map[queu
 		}
 		picks = append(picks, mergeOf(k, ""))
 	}
-	made, err := p.Mirror.MergeChain(ctx, t.Main, picks)
+	made, err := p.Mirror.Merges.MergeChain(ctx, t.Main, picks)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func (p *performer) footprint(ctx context.Context, t queue.Analyze, m merging) (
 	}
 	f := conflict.FootprintOf(main.snapshot, with.snapshot, t.Main)
 	f.Again = main.snapshot.Provisional || with.snapshot.Provisional
-	files, gone, err := p.Mirror.Touched(ctx, main.snapshot.Tree, with.snapshot.Tree)
+	files, gone, err := p.Mirror.Objects.Touched(ctx, main.snapshot.Tree, with.snapshot.Tree)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
@@ -86,7 +86,7 @@ func (p *performer) meet(ctx context.Context, key string, t queue.Meet) (queue.B
 			wave, with = append(wave, mergeOf(k, t.Main)), append(with, k.Change)
 		}
 	}
-	below, err := p.Mirror.MergeWave(ctx, wave)
+	below, err := p.Mirror.Merges.MergeWave(ctx, wave)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (p *performer) meet(ctx context.Context, key string, t queue.Meet) (queue.B
 			wave, on = append(wave, mergeOf(t.Pick, m.Commit)), append(on, with[i])
 		}
 	}
-	merged, err := p.Mirror.MergeWave(ctx, wave)
+	merged, err := p.Mirror.Merges.MergeWave(ctx, wave)
 	if err != nil {
 		return nil, err
 	}

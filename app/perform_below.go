@@ -17,7 +17,7 @@ func (p *performer) below(ctx context.Context, own []mirror.OwnCommit, tip queue
 	if len(own) < 2 {
 		return "", nil // whoever stands on another has its commits, too
 	}
-	line, err := p.Mirror.LandedHeads(ctx, tip, own[:len(own)-1])
+	line, err := p.Mirror.History.LandedHeads(ctx, tip, own[:len(own)-1])
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ func (p *performer) below(ctx context.Context, own []mirror.OwnCommit, tip queue
 			return "", err
 		}
 		if !known { // trailers prove nothing; the content does
-			made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: l.Parent, Head: l.Head, Squash: true, Message: "below\n"}})
+			made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{{Parent: l.Parent, Head: l.Head, Squash: true, Message: "below\n"}})
 			if err != nil {
 				return "", err
 			}

@@ -23,7 +23,7 @@ func (p *performer) sameTree(ctx context.Context, b *queue.Build) error {
 	}); err != nil || head == "" {
 		return err
 	}
-	paths, err := p.Mirror.ChangedPaths(ctx, head, b.Commit)
+	paths, err := p.Mirror.Objects.ChangedPaths(ctx, head, b.Commit)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

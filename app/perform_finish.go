@@ -226,5 +226,5 @@ func (p *performer) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	if err != nil {
 		return err
 	}
-	return p.Mirror.Delete(ctx, remote, branch, at)
+	return p.Mirror.Remotes.Delete(ctx, remote, branch, at)
 }

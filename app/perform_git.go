@@ -33,7 +33,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		return nil, err
 	}
 	branch := p.branch()
-	tip, err := p.Mirror.FetchBranch(ctx, remote, branch)
+	tip, err := p.Mirror.Remotes.FetchBranch(ctx, remote, branch)
 	if errors.Is(err, forge.ErrNotFound) {
 		return p.branchGone(ctx, key, branch)
 	}
@@ -49,7 +49,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		out.Default = texts.OneLine(place.Default, 100)
 	}
 	if tip != t.From {
-		line, forced, err := p.Mirror.FirstParents(ctx, t.From, tip)
+		line, forced, err := p.Mirror.History.FirstParents(ctx, t.From, tip)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 	if err := p.forget(); err != nil {
 		return nil, err
 	}
-	tr, err := p.Mirror.Tree(ctx, tip)
+	tr, err := p.Mirror.Objects.Tree(ctx, tip)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (p *performer) observe(ctx context.Context, key string, t queue.Observe) (q
 		return nil, err
 	}
 	attributes := (*mirror.AttributeError)(nil)
-	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
+	if err := p.Mirror.Merges.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
 		out.Broken = strings.TrimPrefix(out.Broken+"; "+attributes.Error(), "; ")
 	} else if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (p *performer) whole(ctx context.Context, commit queue.CommitID, analyzer s
 	if w.judged, err = p.judge.shared(ctx, commit, w.now, ""); err != nil {
 		return whole{}, err
 	}
-	tr, err := p.Mirror.Tree(ctx, commit)
+	tr, err := p.Mirror.Objects.Tree(ctx, commit)
 	if err != nil {
 		return whole{}, err
 	}
@@ -202,7 +202,7 @@ func (p *performer) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Co
 			refs = append(refs, mirror.HeadRef{Ref: k.HeadRef, Want: k.Head})
 		}
 	}
-	errs, err := p.Mirror.FetchHeads(ctx, remote, refs)
+	errs, err := p.Mirror.Remotes.FetchHeads(ctx, remote, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (p *performer) resolveChain(ctx context.Context, a *queue.Action, first mir
 		for _, k := range single[1:] {
 			rest = append(rest, mergeOf(k, ""))
 		}
-		more, err := p.Mirror.MergeChain(ctx, first.Commit, rest)
+		more, err := p.Mirror.Merges.MergeChain(ctx, first.Commit, rest)
 		if err != nil {
 			return nil, err
 		}
@@ -391,7 +391,7 @@ func (p *performer) land(ctx context.Context, a *queue.Action, t queue.Land) (qu
 // surelyAt fails where the forge says that a branch is somewhere else than the mirror: a
 // mirror that has lost its newest refs reads like a branch that was pushed to by force.
 func (p *performer) surelyAt(ctx context.Context, remote forge.Remote, branch string, tip queue.CommitID) error {
-	at, err := p.Mirror.TipAt(ctx, remote, branch)
+	at, err := p.Mirror.Remotes.TipAt(ctx, remote, branch)
 	if err == nil && at != tip {
 		err = &forge.Transient{Err: fmt.Errorf("%s was read at %s, and is at %s", branch, tip, at)}
 	}
@@ -410,7 +410,7 @@ func wantsCheck(refused string) bool {
 // once more. If other checks are required too, the refusal stands.
 func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused mirror.PushOutcome) (mirror.PushOutcome, []queue.ChangeID, error) {
 	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
-	if err := p.Mirror.Stage(ctx, remote, branch, push.Tip()); err != nil {
+	if err := p.Mirror.Remotes.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) { // what it says may be about what the commits hold
 			refused.Refused += "\n" + err.Error()
 			return refused, nil, nil
@@ -419,7 +419,7 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 	}
 	defer func() {
 		// The second is the name that it had before, and may be left from a crash.
-		if err := p.Mirror.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
+		if err := p.Mirror.Remotes.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
 			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
 		}
 	}()

@@ -153,7 +153,7 @@ func (p *performer) mergings(group []*underway) map[*underway]merging {
 			wave, at = append(wave, mergeOf(picks[0], on)), append(at, a)
 		}
 	}
-	made, err := p.Mirror.MergeWave(ctx, wave)
+	made, err := p.Mirror.Merges.MergeWave(ctx, wave)
 	for n, a := range at {
 		if out[a] = (merging{now: now, err: err}); err == nil {
 			out[a] = merging{made[n], wave[n].Parent, now, nil}

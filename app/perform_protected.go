@@ -25,7 +25,7 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
+	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{{Parent: now.tip, Head: pr.Head, Message: "inspect\n"}})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 	if byCommit, err := p.byCommit(t); err != nil {
 		return nil, err
 	} else if byCommit {
-		own, err := p.Mirror.Own(ctx, now.tip, pr.Head)
+		own, err := p.Mirror.History.Own(ctx, now.tip, pr.Head)
 		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than may land this way
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (p *performer) protected(ctx context.Context, pr forge.PullRequest, t queue
 // changes on the one before it, in order; at most queue.ProtectedMost.
 func (p *performer) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
 	for i := 1; i < len(commits) && len(globs) > 0; i++ {
-		deltas, err := p.Mirror.Changed(ctx, commits[i-1], commits[i])
+		deltas, err := p.Mirror.Objects.Changed(ctx, commits[i-1], commits[i])
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (p *performer) taken(ctx context.Context, globs []string, l *queue.Link, pi
 	}
 	at := l.Parent
 	for _, commit := range append(slices.Clone(l.Between), l.Commit) {
-		deltas, err := p.Mirror.Changed(ctx, at, commit)
+		deltas, err := p.Mirror.Objects.Changed(ctx, at, commit)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (p *performer) taken(ctx context.Context, globs []string, l *queue.Link, pi
 // picks' heads, nor in a commit on the way to one.
 func (p *performer) foreign(ctx context.Context, paths []string, commit queue.CommitID, picks []queue.Pick) ([]string, error) {
 	without := func(seen queue.CommitID) error {
-		deltas, err := p.Mirror.Changed(ctx, seen, commit)
+		deltas, err := p.Mirror.Objects.Changed(ctx, seen, commit)
 		paths = slices.DeleteFunc(paths, func(path string) bool {
 			return !slices.ContainsFunc(deltas, func(d mirror.Delta) bool { return d.Path == path })
 		})
@@ -158,7 +158,7 @@ func (p *performer) foreign(ctx context.Context, paths []string, commit queue.Co
 		if len(paths) == 0 || k.Method != config.MethodRebase {
 			continue
 		}
-		own, err := p.Mirror.Own(ctx, commit, k.Head)
+		own, err := p.Mirror.History.Own(ctx, commit, k.Head)
 		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than land this way
 			return nil, err
 		}

@@ -56,13 +56,13 @@ func (p *performer) readBack(ctx context.Context, tip queue.CommitID, over []que
 	p.mu.Unlock()
 	differs := ""
 	for _, commit := range commits {
-		there, err := p.Mirror.IsAncestor(ctx, commit, tip)
+		there, err := p.Mirror.History.IsAncestor(ctx, commit, tip)
 		if err != nil || !there && !slices.Contains(over, commit) {
 			continue // it is being pushed
 		}
 		tree := queue.TreeID("") // it has lost the race, or main was forced, which is told of
 		if there {
-			t, err := p.Mirror.Tree(ctx, commit)
+			t, err := p.Mirror.Objects.Tree(ctx, commit)
 			if err != nil {
 				continue
 			}

@@ -70,7 +70,7 @@ func (p *performer) stageRevert(ctx context.Context, branch string, t queue.Prop
 	if err := errors.Join(p.prepare(ctx), p.hold(ctx, t.On, t.Commit)); err != nil {
 		return err
 	}
-	made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(t.Pick, t.On)})
+	made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(t.Pick, t.On)})
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *performer) stageRevert(ctx context.Context, branch string, t queue.Prop
 	if err != nil {
 		return err
 	}
-	return p.Mirror.Stage(ctx, remote, branch, t.Head)
+	return p.Mirror.Remotes.Stage(ctx, remote, branch, t.Head)
 }
 
 // tellMain makes the check of a commit of the target branch say what the state says.

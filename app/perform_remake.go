@@ -31,12 +31,12 @@ func (p *performer) prepare(ctx context.Context) error {
 	if err := p.hold(ctx, tip); err != nil {
 		return err
 	}
-	tr, err := p.Mirror.Tree(ctx, tip)
+	tr, err := p.Mirror.Objects.Tree(ctx, tip)
 	if err != nil {
 		return err
 	}
 	attributes := (*mirror.AttributeError)(nil) // which Observe tells people of
-	if err := p.Mirror.WriteAttributes(ctx, tr.ID()); err != nil && !errors.As(err, &attributes) {
+	if err := p.Mirror.Merges.WriteAttributes(ctx, tr.ID()); err != nil && !errors.As(err, &attributes) {
 		return err
 	}
 	p.prepared = true
@@ -62,7 +62,7 @@ type made struct {
 func (p *performer) holdOne(ctx context.Context, commit queue.CommitID) error {
 	var chain []made
 	for at := commit; ; at = chain[len(chain)-1].parent {
-		_, err := p.Mirror.Tree(ctx, at)
+		_, err := p.Mirror.Objects.Tree(ctx, at)
 		if err == nil {
 			break
 		}
@@ -117,10 +117,10 @@ func (p *performer) fetchMain(ctx context.Context, want queue.CommitID) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Mirror.FetchBranch(ctx, remote, p.branch()); err != nil {
+	if _, err := p.Mirror.Remotes.FetchBranch(ctx, remote, p.branch()); err != nil {
 		return err
 	}
-	if _, err := p.Mirror.Tree(ctx, want); err != nil {
+	if _, err := p.Mirror.Objects.Tree(ctx, want); err != nil {
 		return &forge.Transient{Err: err} // main has left it; reading main tells
 	}
 	return nil
@@ -142,7 +142,7 @@ func (p *performer) remake(ctx context.Context, m made) error {
 		}
 		now = merged.Commit
 	} else {
-		merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(m.picks[0], m.parent)})
+		merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(m.picks[0], m.parent)})
 		if err != nil {
 			return err
 		}

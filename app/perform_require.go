@@ -144,7 +144,7 @@ func (p *performer) clashes(ctx context.Context, t queue.Inspect, pr forge.PullR
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
+	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (p *performer) mergeTogether(ctx context.Context, picks []queue.Pick, paren
 	for _, k := range picks {
 		all = append(all, mergeOf(k, ""))
 	}
-	return p.Mirror.MergeTogether(ctx, parent, all, rollupMessage(picks))
+	return p.Mirror.Merges.MergeTogether(ctx, parent, all, rollupMessage(picks))
 }
 
 // rollupMessage is the message of a merge of several changes: a line for each,

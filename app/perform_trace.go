@@ -25,7 +25,7 @@ func (p *performer) trace(ctx context.Context, key string, t queue.Trace) (queue
 		return nil, err
 	}
 	now.by = t.Analyzer
-	line, whole, err := p.Mirror.Past(ctx, t.Commit, queue.MostTraced)
+	line, whole, err := p.Mirror.History.Past(ctx, t.Commit, queue.MostTraced)
 	if err != nil {
 		return nil, err
 	}

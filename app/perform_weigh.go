@@ -19,7 +19,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 		return nil, err
 	}
 	now.by = t.Analyzer
-	line, _, err := p.Mirror.Past(ctx, t.Tip, queue.MostTraced)
+	line, _, err := p.Mirror.History.Past(ctx, t.Tip, queue.MostTraced)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 				both.Targets = append(both.Targets, name)
 			}
 		}
-		made, err := p.Mirror.MergeWave(ctx, []mirror.Pick{{Parent: l.Commit, Head: t.Commit, Revert: t.Commit, Message: "weigh\n"}})
+		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{{Parent: l.Commit, Head: t.Commit, Revert: t.Commit, Message: "weigh\n"}})
 		if err != nil {
 			return nil, err
 		}

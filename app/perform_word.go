@@ -71,11 +71,11 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 	if !allowed || !worded && !others {
 		return nil
 	}
-	held, err := p.Mirror.Held(ctx, below)
+	held, err := p.Mirror.Objects.Held(ctx, below)
 	if err != nil {
 		return err
 	}
-	own, err := p.Mirror.Own(ctx, now.tip, pr.Head, held...)
+	own, err := p.Mirror.History.Own(ctx, now.tip, pr.Head, held...)
 	if err != nil && !errors.Is(err, mirror.ErrTooMany) {
 		return err
 	}
@@ -84,7 +84,7 @@ func (p *performer) prospect(ctx context.Context, pr forge.PullRequest, t queue.
 			return err
 		}
 		if at := slices.IndexFunc(own, func(c mirror.OwnCommit) bool { return c.Commit == out.Below }); at >= 0 {
-			if own, err = p.Mirror.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, mirror.ErrTooMany) {
+			if own, err = p.Mirror.History.Own(ctx, now.tip, pr.Head, out.Below); err != nil && !errors.Is(err, mirror.ErrTooMany) {
 				return err
 			}
 		}

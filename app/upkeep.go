@@ -56,14 +56,14 @@ func (p *performer) maintain(ctx context.Context) error {
 		}
 	})
 	if len(live) > 0 {
-		if err := p.Mirror.Keep(ctx, live); err != nil {
+		if err := p.Mirror.Refs.Keep(ctx, live); err != nil {
 			p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Queue, "error", err)
 			return nil
 		}
 	}
 	err := p.Mirror.Maintain(ctx)
 	if len(live) > 0 {
-		if err := p.Mirror.Release(ctx, live); err != nil && ctx.Err() == nil {
+		if err := p.Mirror.Refs.Release(ctx, live); err != nil && ctx.Err() == nil {
 			p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Queue, "error", err)
 		}
 	}

@@ -63,6 +63,7 @@ var arrows = []struct {
 	{"conflict/internal/layout", []string{"conflict"}, "files by path; what they mean is the analyzer's"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
 	{"conflict", []string{"conflict/internal/sorted", "queue"}, "the conflict core reads trees through its own interface"},
+	{"forge/forgetest/conform", []string{"forge", "queue"}, "one suite for all forges; it knows the port, and no adapter"},
 	{"forge/forgetest/contract", []string{"forge/forgetest", "queue/storetest"}, "it judges the simulated forge, for tests only"},
 	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/lfs", nil, "a protocol and a store of contents; where a pointer stands is the mirror's"},

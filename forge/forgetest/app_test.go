@@ -112,9 +112,9 @@ func TestCheckRunsAreJudged(t *testing.T) {
 	if got := c.want(200, "GET", one, ""); got["conclusion"] != nil || got["status"] != "in_progress" {
 		t.Errorf("%v", got)
 	}
-	theirs := r.SetCheck("ci", head, "unit", "success")
+	theirs := r.CI.SetCheck("ci", head, "unit", "success")
 	c.want(403, "PATCH", fmt.Sprintf("%s/%d", base, theirs), `{"status":"in_progress"}`)
-	if run, ok := r.CheckRun(head, "unit"); !ok || run.App != "ci" {
+	if run, ok := r.CI.CheckRun(head, "unit"); !ok || run.App != "ci" {
 		t.Errorf("%+v", run)
 	}
 	if got := c.want(200, "GET", "/repos/o/r/commits/"+head+"/check-runs", ""); got["total_count"] != 2.0 {

@@ -34,7 +34,7 @@ type run struct {
 	log         string // of a job that has ended
 }
 
-func (r *Repository) checksOf(head string) []CheckRun {
+func (r *CI) checksOf(head string) []CheckRun {
 	var list []CheckRun
 	for _, c := range r.runs {
 		if c.Head == head {
@@ -45,7 +45,7 @@ func (r *Repository) checksOf(head string) []CheckRun {
 }
 
 // lastRun is the newest check run of a name on a commit; nil if there is none.
-func (r *Repository) lastRun(head, name string) *run {
+func (r *CI) lastRun(head, name string) *run {
 	for _, c := range slices.Backward(r.runs) {
 		if c.Head == head && c.Name == name {
 			return c
@@ -55,15 +55,15 @@ func (r *Repository) lastRun(head, name string) *run {
 }
 
 // Checks returns the check runs on a commit, oldest first.
-func (r *Repository) Checks(head string) (list []CheckRun) {
-	r.Look(func(v View) { list = v.Checks(head) })
+func (r *CI) Checks(head string) (list []CheckRun) {
+	r.repo.Look(func(v View) { list = v.Checks(head) })
 	return list
 }
 
 // CheckRun returns the newest check run of a name on a commit.
-func (r *Repository) CheckRun(head, name string) (CheckRun, bool) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) CheckRun(head, name string) (CheckRun, bool) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	if c := r.lastRun(head, name); c != nil {
 		return c.CheckRun, true
 	}
@@ -72,25 +72,25 @@ func (r *Repository) CheckRun(head, name string) (CheckRun, bool) {
 
 // SetCheck reports a check run by another App (a CI), named slug, on a commit:
 // conclusion "" means in progress. It is the newest of its name from then on.
-func (r *Repository) SetCheck(slug, head, name, conclusion string) int64 {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) SetCheck(slug, head, name, conclusion string) int64 {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	status := "completed"
 	if conclusion == "" {
 		status = "in_progress"
 	}
-	now := r.s.now()
+	now := r.repo.s.now()
 	c := &run{CheckRun: CheckRun{
-		ID: r.s.nextID(), Name: name, Head: head, Status: status, Conclusion: conclusion, App: slug,
+		ID: r.repo.s.nextID(), Name: name, Head: head, Status: status, Conclusion: conclusion, App: slug,
 	}, app: 1, started: now, completed: now}
 	r.runs = append(r.runs, c)
-	r.tellRun(r.s.appUser(slug), c)
-	r.s.touch()
+	r.tellRun(r.repo.s.appUser(slug), c)
+	r.repo.s.touch()
 	return c.ID
 }
 
 // tellRun tells of a check run that is new, or has ended.
-func (r *Repository) tellRun(u *user, c *run) {
+func (r *CI) tellRun(u *user, c *run) {
 	action := "created"
 	if c.Status == "completed" {
 		action = "completed"

@@ -22,7 +22,7 @@ type CIPush struct {
 
 // Has reports whether the pushed commit has a file.
 func (p CIPush) Has(file string) bool {
-	_, err := p.r.git(context.Background(), nil, "cat-file", "-e", p.Head+":"+file)
+	_, err := p.r.store.git(context.Background(), nil, "cat-file", "-e", p.Head+":"+file)
 	return err == nil
 }
 
@@ -75,9 +75,9 @@ type ci struct {
 // branch; nil starts nothing. It is not told of pushes whose tip's message has a
 // marker such as [skip ci]. Deleting a branch while something runs on it fails
 // the test.
-func (r *Repository) SetCI(t TB, script func(CIPush) []CIJob) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) SetCI(t TB, script func(CIPush) []CIJob) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	if r.ci == nil {
 		r.ci = &ci{suites: map[string]int64{}}
 	}
@@ -85,9 +85,9 @@ func (r *Repository) SetCI(t TB, script func(CIPush) []CIJob) {
 }
 
 // CIRuns lists the runs of workflows, oldest first.
-func (r *Repository) CIRuns() []CIRun {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) CIRuns() []CIRun {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	var out []CIRun
 	if r.ci != nil {
 		for _, run := range r.ci.runs {
@@ -98,27 +98,27 @@ func (r *Repository) CIRuns() []CIRun {
 }
 
 // StartCI runs jobs on a branch's commit now, as a CI does that was late.
-func (r *Repository) StartCI(branch string, jobs ...CIJob) {
-	head := r.readRef("refs/heads/" + branch)
+func (r *CI) StartCI(branch string, jobs ...CIJob) {
+	head := r.repo.store.readRef("refs/heads/" + branch)
 	if head == "" {
 		panic("forgetest: no branch " + branch)
 	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.startCI(CIPush{Branch: branch, Head: head, r: r}, jobs)
-	r.s.touch()
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	r.startCI(CIPush{Branch: branch, Head: head, r: r.repo}, jobs)
+	r.repo.s.touch()
 }
 
 // FinishCI ends a job that runs on a branch.
-func (r *Repository) FinishCI(branch, name, conclusion string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) FinishCI(branch, name, conclusion string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	for _, run := range slices.Backward(r.ci.runs) {
 		if run.Branch == branch && run.Status != "completed" {
 			if c := r.runOf(run.suite, name); c != nil && c.Status != "completed" {
 				r.finishJob(c, conclusion)
 				r.finishRun(run)
-				r.s.touch()
+				r.repo.s.touch()
 				return
 			}
 		}
@@ -127,10 +127,10 @@ func (r *Repository) FinishCI(branch, name, conclusion string) {
 }
 
 // pushedCI tells the CI of branches that moved. The caller holds r.refs and not s.mu.
-func (r *Repository) pushedCI(moves []refMove) {
-	r.s.mu.Lock()
+func (r *CI) pushedCI(moves []refMove) {
+	r.repo.s.mu.Lock()
 	c := r.ci
-	r.s.mu.Unlock()
+	r.repo.s.mu.Unlock()
 	if c == nil {
 		return
 	}
@@ -139,34 +139,34 @@ func (r *Repository) pushedCI(moves []refMove) {
 		if !ok {
 			continue
 		}
-		push := CIPush{Branch: branch, Head: m.new, r: r}
+		push := CIPush{Branch: branch, Head: m.new, r: r.repo}
 		if m.new == zeroID {
-			r.s.mu.Lock()
+			r.repo.s.mu.Lock()
 			for _, run := range c.runs {
 				if run.Branch == branch && run.Status != "completed" {
 					c.t.Errorf("branch %s was deleted while run %d is %s on it", branch, run.ID, run.Status)
 				}
 			}
-			r.s.mu.Unlock()
+			r.repo.s.mu.Unlock()
 			continue
 		}
 		if c.script == nil || r.skips(m.new) {
 			continue
 		}
 		jobs := c.script(push)
-		r.s.mu.Lock()
+		r.repo.s.mu.Lock()
 		r.startCI(push, jobs)
-		r.s.touch()
-		r.s.mu.Unlock()
+		r.repo.s.touch()
+		r.repo.s.mu.Unlock()
 	}
 }
 
 // skips reports whether a commit's message has no CI started by its push: GitHub
 // looks at that of the tip only (docs.github.com, "Skipping workflow runs").
-func (r *Repository) skips(commit string) bool {
-	out, err := r.git(context.Background(), nil, "log", "-1", "--format=%B", commit)
+func (r *CI) skips(commit string) bool {
+	out, err := r.repo.store.git(context.Background(), nil, "log", "-1", "--format=%B", commit)
 	if err != nil {
-		r.s.log.Error("read the message of what was pushed", "err", err)
+		r.repo.s.log.Error("read the message of what was pushed", "err", err)
 		return false
 	}
 	message := strings.TrimSpace(string(out))
@@ -180,7 +180,7 @@ func (r *Repository) skips(commit string) bool {
 }
 
 // startCI starts what a push leads to.
-func (r *Repository) startCI(p CIPush, jobs []CIJob) {
+func (r *CI) startCI(p CIPush, jobs []CIJob) {
 	var own []CIJob
 	for _, j := range jobs {
 		switch {
@@ -192,7 +192,7 @@ func (r *Repository) startCI(p CIPush, jobs []CIJob) {
 		case j.App != "":
 			key := j.App + "@" + p.Head
 			if r.ci.suites[key] == 0 {
-				r.ci.suites[key] = r.s.nextID()
+				r.ci.suites[key] = r.repo.s.nextID()
 			}
 			r.startJob(r.ci.suites[key], "", p.Head, j)
 		default:
@@ -202,9 +202,9 @@ func (r *Repository) startCI(p CIPush, jobs []CIJob) {
 	if len(own) == 0 {
 		return
 	}
-	now := r.s.now()
-	run := &workflowRun{CIRun: CIRun{ID: r.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
-		suite: r.s.nextID(), jobs: own, created: now, began: now, updated: now}
+	now := r.repo.s.now()
+	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
+		suite: r.repo.s.nextID(), jobs: own, created: now, began: now, updated: now}
 	r.ci.runs = append(r.ci.runs, run)
 	r.emitWorkflow(run, "requested")
 	for _, j := range own {
@@ -214,31 +214,31 @@ func (r *Repository) startCI(p CIPush, jobs []CIJob) {
 }
 
 // startJob makes the check run of a job.
-func (r *Repository) startJob(suite int64, branch, head string, j CIJob) {
+func (r *CI) startJob(suite int64, branch, head string, j CIJob) {
 	slug, app := j.App, int64(2)
 	if slug == "" {
 		slug, app = actionsSlug, actionsApp
 	}
-	c := &run{CheckRun: CheckRun{ID: r.s.nextID(), Name: j.Name, Head: head, Status: "in_progress", App: slug,
-		DetailsURL: r.page("/actions/runs/%d/job", suite)}, app: app, started: r.s.now(), suite: suite, branch: branch}
+	c := &run{CheckRun: CheckRun{ID: r.repo.s.nextID(), Name: j.Name, Head: head, Status: "in_progress", App: slug,
+		DetailsURL: r.repo.shapes.page("/actions/runs/%d/job", suite)}, app: app, started: r.repo.s.now(), suite: suite, branch: branch}
 	c.log = j.Log
 	if j.Queued {
 		c.Status = "queued"
 	}
 	r.runs = append(r.runs, c)
-	r.tellRun(r.s.appUser(slug), c)
+	r.tellRun(r.repo.s.appUser(slug), c)
 	if j.Conclusion != "" {
 		r.finishJob(c, j.Conclusion)
 	}
 }
 
-func (r *Repository) finishJob(c *run, conclusion string) {
-	c.Status, c.Conclusion, c.completed = "completed", conclusion, r.s.now()
-	r.tellRun(r.s.appUser(c.App), c)
+func (r *CI) finishJob(c *run, conclusion string) {
+	c.Status, c.Conclusion, c.completed = "completed", conclusion, r.repo.s.now()
+	r.tellRun(r.repo.s.appUser(c.App), c)
 }
 
 // runOf is the newest check run of a name in a suite.
-func (r *Repository) runOf(suite int64, name string) *run {
+func (r *CI) runOf(suite int64, name string) *run {
 	for _, c := range slices.Backward(r.runs) {
 		if c.suite == suite && c.Name == name {
 			return c
@@ -248,7 +248,7 @@ func (r *Repository) runOf(suite int64, name string) *run {
 }
 
 // finishRun ends a run whose jobs have ended.
-func (r *Repository) finishRun(run *workflowRun) {
+func (r *CI) finishRun(run *workflowRun) {
 	var ended []string
 	for _, j := range run.jobs {
 		c := r.runOf(run.suite, j.Name)
@@ -257,13 +257,13 @@ func (r *Repository) finishRun(run *workflowRun) {
 		}
 		ended = append(ended, c.Conclusion)
 	}
-	run.Status, run.Conclusion, run.updated = "completed", conclude(ended), r.s.now()
+	run.Status, run.Conclusion, run.updated = "completed", conclude(ended), r.repo.s.now()
 	r.emitWorkflow(run, "completed")
-	r.emitSuite(r.s.appUser(actionsSlug), suite{run.suite, run.Branch, run.Head, actionsApp, actionsSlug}, "completed")
+	r.emitSuite(r.repo.s.appUser(actionsSlug), suite{run.suite, run.Branch, run.Head, actionsApp, actionsSlug}, "completed")
 }
 
 // cancelRun cancels a run, as a person or an App does.
-func (r *Repository) cancelRun(run *workflowRun) error {
+func (r *CI) cancelRun(run *workflowRun) error {
 	if run.Status == "completed" {
 		return &problem{status: 409, message: "Cannot cancel a workflow run that is completed."}
 	}
@@ -277,12 +277,12 @@ func (r *Repository) cancelRun(run *workflowRun) error {
 }
 
 // rerunFailed runs the jobs of an ended run again that did not pass.
-func (r *Repository) rerunFailed(run *workflowRun) error {
+func (r *CI) rerunFailed(run *workflowRun) error {
 	if run.Status != "completed" {
 		return refused(fmt.Sprintf("This workflow is already running: %d", run.ID))
 	}
 	run.Attempt++
-	run.Status, run.Conclusion, run.began = "in_progress", "", r.s.now()
+	run.Status, run.Conclusion, run.began = "in_progress", "", r.repo.s.now()
 	r.emitWorkflow(run, "requested")
 	for i, j := range run.jobs {
 		if c := r.runOf(run.suite, j.Name); c.Conclusion == "success" {

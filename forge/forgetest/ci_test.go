@@ -14,7 +14,7 @@ import (
 func TestSuiteSaysHowItEnded(t *testing.T) {
 	s := mustServer(t, forgetest.Options{Permissions: map[string]string{"metadata": "read", "checks": "read"}})
 	r := mustRepository(t, s)
-	r.SetCI(t, func(forgetest.CIPush) []forgetest.CIJob {
+	r.CI.SetCI(t, func(forgetest.CIPush) []forgetest.CIJob {
 		return []forgetest.CIJob{{Name: "unit", Conclusion: "failure"}, {Name: "slow"}, {Name: "lint", App: "linter", Conclusion: "success"}}
 	})
 	head := mustCommit(t, r, "o", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "1"}})
@@ -31,7 +31,7 @@ func TestSuiteSaysHowItEnded(t *testing.T) {
 	if got, want := suites(), "linter completed success 0; github-actions in_progress <nil> 1; "; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	r.FinishCI("topic", "slow", "success")
+	r.CI.FinishCI("topic", "slow", "success")
 	r.ClosePull("o", n)
 	if got, want := suites(), "linter completed success 0; github-actions completed failure 0; "; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -44,9 +44,9 @@ func TestStatusesAreSeenByAll(t *testing.T) {
 	r := mustRepository(t, s)
 	head := mustCommit(t, r, "o", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "1"}})
 	n := mustPull(t, r, "o", "topic")
-	r.PostStatus(head, "ci/unit", "pending")
-	r.PostStatus(head, "CI/unit", "failure")
-	r.PostStatus(head, "style", "success")
+	r.CI.PostStatus(head, "ci/unit", "pending")
+	r.CI.PostStatus(head, "CI/unit", "failure")
+	r.CI.PostStatus(head, "style", "success")
 	c := rest{t, s, s.UserToken("o")}
 	got := c.want(200, "GET", "/repos/o/r/commits/"+head+"/status", "")
 	if got["state"] != "failure" || got["total_count"] != 2.0 {

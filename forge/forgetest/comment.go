@@ -31,9 +31,9 @@ type comment struct {
 	read      bool    // an assertion has read this very text
 }
 
-func (r *Repository) commentsOf(number int) []Comment {
+func (r *issues) commentsOf(number int) []Comment {
 	var list []Comment
-	for _, c := range r.comments {
+	for _, c := range r.repo.comments {
 		if c.Number == number {
 			v := c.Comment
 			v.Reactions = slices.Clone(c.Reactions)
@@ -43,8 +43,8 @@ func (r *Repository) commentsOf(number int) []Comment {
 	return list
 }
 
-func (r *Repository) commentByID(id int64) *comment {
-	for _, c := range r.comments {
+func (r *issues) commentByID(id int64) *comment {
+	for _, c := range r.repo.comments {
 		if c.ID == id {
 			return c
 		}
@@ -52,10 +52,10 @@ func (r *Repository) commentByID(id int64) *comment {
 	return nil
 }
 
-func (r *Repository) mustComment(id int64) *comment {
+func (r *issues) mustComment(id int64) *comment {
 	c := r.commentByID(id)
 	if c == nil {
-		panic(fmt.Sprintf("forgetest: no comment %d in %s", id, r.fullName()))
+		panic(fmt.Sprintf("forgetest: no comment %d in %s", id, r.repo.fullName()))
 	}
 	return c
 }
@@ -70,7 +70,7 @@ func (r *Repository) Comments(number int) []Comment {
 			c.read = true
 		}
 	}
-	return r.commentsOf(number)
+	return r.issues.commentsOf(number)
 }
 
 // TakeComment returns the text of the bot's oldest comment on a pull request
@@ -131,62 +131,62 @@ func (s *Server) AssertRead(t TB) {
 
 // Comment writes a comment on a pull request or issue and returns its id.
 func (r *Repository) Comment(login string, number int, body string) (id int64) {
-	r.act(login, number, func(u *user, p *pull) { id = r.comment(u, p, body).ID })
+	r.issues.act(login, number, func(u *user, p *pull) { id = r.issues.comment(u, p, body).ID })
 	return id
 }
 
-func (r *Repository) comment(u *user, p *pull, body string) *comment {
-	now := r.s.now()
+func (r *issues) comment(u *user, p *pull, body string) *comment {
+	now := r.repo.s.now()
 	c := &comment{
-		Comment: Comment{ID: r.s.nextID(), Number: p.Number, Author: u.login, Body: body},
+		Comment: Comment{ID: r.repo.s.nextID(), Number: p.Number, Author: u.login, Body: body},
 		author:  u, created: now, updated: now,
 	}
-	r.comments = append(r.comments, c)
+	r.repo.comments = append(r.repo.comments, c)
 	p.updated = now
-	r.wrote(u, Write{Kind: "comment", Number: p.Number, Text: body})
-	r.emitComment(u, c, "created", nil)
+	r.repo.wrote(u, Write{Kind: "comment", Number: p.Number, Text: body})
+	r.repo.shapes.emitComment(u, c, "created", nil)
 	return c
 }
 
 // EditComment changes the text of a comment.
 func (r *Repository) EditComment(login string, id int64, body string) {
-	r.act(login, r.numberOf(id), func(u *user, _ *pull) { r.editComment(u, r.mustComment(id), body) })
+	r.issues.act(login, r.issues.numberOf(id), func(u *user, _ *pull) { r.issues.editComment(u, r.issues.mustComment(id), body) })
 }
 
-func (r *Repository) editComment(u *user, c *comment, body string) {
+func (r *issues) editComment(u *user, c *comment, body string) {
 	from := c.Body
-	c.Body, c.updated = body, r.s.now()
+	c.Body, c.updated = body, r.repo.s.now()
 	c.Edits++
 	c.read = c.read && from == body
-	r.wrote(u, Write{Kind: "comment edit", Number: c.Number, Text: body})
-	r.emitComment(u, c, "edited", obj{"changes": obj{"body": obj{"from": from}}})
+	r.repo.wrote(u, Write{Kind: "comment edit", Number: c.Number, Text: body})
+	r.repo.shapes.emitComment(u, c, "edited", obj{"changes": obj{"body": obj{"from": from}}})
 }
 
 // DeleteComment deletes a comment, anybody's.
 func (r *Repository) DeleteComment(login string, id int64) {
-	r.act(login, r.numberOf(id), func(u *user, _ *pull) { r.deleteComment(u, r.mustComment(id)) })
+	r.issues.act(login, r.issues.numberOf(id), func(u *user, _ *pull) { r.issues.deleteComment(u, r.issues.mustComment(id)) })
 }
 
-func (r *Repository) deleteComment(u *user, c *comment) {
-	r.comments = slices.DeleteFunc(r.comments, func(o *comment) bool { return o == c })
-	r.emitComment(u, c, "deleted", nil)
+func (r *issues) deleteComment(u *user, c *comment) {
+	r.repo.comments = slices.DeleteFunc(r.repo.comments, func(o *comment) bool { return o == c })
+	r.repo.shapes.emitComment(u, c, "deleted", nil)
 }
 
-func (r *Repository) numberOf(id int64) int {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *issues) numberOf(id int64) int {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	return r.mustComment(id).Number
 }
 
 // react adds a reaction and says whether it is new.
-func (r *Repository) react(u *user, c *comment, content string) (id int64, added bool) {
+func (r *issues) react(u *user, c *comment, content string) (id int64, added bool) {
 	for i, have := range c.Reactions {
 		if have.User == u.login && have.Content == content {
 			return c.reactions[i], false
 		}
 	}
 	c.Reactions = append(c.Reactions, Reaction{u.login, content})
-	c.reactions = append(c.reactions, r.s.nextID())
-	r.wrote(u, Write{Kind: "reaction", Number: c.Number, Text: content})
+	c.reactions = append(c.reactions, r.repo.s.nextID())
+	r.repo.wrote(u, Write{Kind: "reaction", Number: c.Number, Text: content})
 	return c.reactions[len(c.reactions)-1], true
 }

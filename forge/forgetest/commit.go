@@ -46,11 +46,11 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 	var in bytes.Buffer
 	var moves []refMove
 	for i, c := range list {
-		old := r.readRef("refs/heads/" + c.Branch)
-		from := r.resolve(c.From)
+		old := r.store.readRef("refs/heads/" + c.Branch)
+		from := r.store.resolve(c.From)
 		if c.From == "" {
 			if from = old; from == "" {
-				from = r.readRef("refs/heads/" + r.main)
+				from = r.store.readRef("refs/heads/" + r.main)
 			}
 		}
 		message := c.Message
@@ -64,7 +64,7 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 			fmt.Fprintf(&in, "from %s\n", from)
 		}
 		if c.Merge != "" {
-			fmt.Fprintf(&in, "merge %s\n", r.resolve(c.Merge))
+			fmt.Fprintf(&in, "merge %s\n", r.store.resolve(c.Merge))
 		}
 		for _, path := range c.Delete {
 			fmt.Fprintf(&in, "D %s\n", quotePath(path))
@@ -76,7 +76,7 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 		moves = append(moves, refMove{ref: "refs/heads/" + c.Branch, old: old})
 	}
 	ctx := context.Background()
-	out, err := r.git(ctx, &in, "fast-import", "--quiet", "--force", "--date-format=raw")
+	out, err := r.store.git(ctx, &in, "fast-import", "--quiet", "--force", "--date-format=raw")
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 		moves[i].new = ids[i]
 		fmt.Fprintf(&scratch, "delete refs/forgetest/%d\n", i)
 	}
-	res := r.push(ctx, who, moves, pushOptions{cleanup: scratch.String()})
+	res := r.store.push(ctx, who, moves, pushOptions{cleanup: scratch.String()})
 	return ids, res.err()
 }
 
@@ -107,18 +107,18 @@ func (r *Repository) DeleteBranch(user, branch string) error {
 	who := identity{user: r.s.mustUser(user)}
 	r.s.mu.Unlock()
 	ref := "refs/heads/" + branch
-	move := refMove{ref: ref, old: r.readRef(ref), new: zeroID}
+	move := refMove{ref: ref, old: r.store.readRef(ref), new: zeroID}
 	if move.old == "" {
 		return errors.New("no branch " + branch)
 	}
-	return r.push(context.Background(), who, []refMove{move}, pushOptions{}).err()
+	return r.store.push(context.Background(), who, []refMove{move}, pushOptions{}).err()
 }
 
 // Head reads where a branch is; "" if it does not exist.
-func (r *Repository) Head(branch string) string { return r.readRef("refs/heads/" + branch) }
+func (r *Repository) Head(branch string) string { return r.store.readRef("refs/heads/" + branch) }
 
 // resolve turns a branch into its head and leaves anything else as it is.
-func (r *Repository) resolve(name string) string {
+func (r *store) resolve(name string) string {
 	if id := r.readRef("refs/heads/" + name); name != "" && id != "" {
 		return id
 	}

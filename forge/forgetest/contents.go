@@ -32,11 +32,11 @@ func (r *Repository) ScreenPushes(s Screen) {
 // App needs the permission `workflows` to bring a workflow file that is on no branch
 // with the same contents yet ("Scopes for OAuth apps", workflow, says the same of
 // tokens).
-func (r *Repository) screened(ctx context.Context, who identity, m refMove) *refusal {
-	r.s.mu.Lock()
-	screen := r.screen
+func (r *store) screened(ctx context.Context, who identity, m refMove) *refusal {
+	r.repo.s.mu.Lock()
+	screen := r.repo.screen
 	workflows := who.installation() && who.token.permissions["workflows"] != "write"
-	r.s.mu.Unlock()
+	r.repo.s.mu.Unlock()
 	if m.new == zeroID || !workflows && screen.MaxFile == 0 && len(screen.Secrets) == 0 {
 		return nil
 	}

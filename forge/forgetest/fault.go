@@ -61,8 +61,8 @@ func (s *Server) Fail(f Fault) {
 }
 
 // fault takes one use of the first fault that matches.
-func (s *Server) fault(method, p string) *Fault {
-	for _, f := range s.faults {
+func (s *web) fault(method, p string) *Fault {
+	for _, f := range s.server.faults {
 		if f.Times > 0 && (f.Method == "" || f.Method == method) && matches(f.Path, p) {
 			f.Times--
 			return f

@@ -17,7 +17,7 @@ func (r *Repository) Fork(owner string) (*Repository, error) {
 	fork := r.s.addRepository(owner, r.name, r.main, dir)
 	fork.parent = r
 	r.s.mu.Unlock()
-	_, err := fork.git(context.Background(), nil, "fetch", "--quiet", r.dir, "+refs/heads/*:refs/heads/*")
+	_, err := fork.store.git(context.Background(), nil, "fetch", "--quiet", r.dir, "+refs/heads/*:refs/heads/*")
 	return fork, err
 }
 
@@ -28,35 +28,35 @@ type follower struct {
 }
 
 // forkPulls lists the parent's open pull requests from this fork.
-func (r *Repository) forkPulls() []follower {
-	if r.parent == nil {
+func (r *store) forkPulls() []follower {
+	if r.repo.parent == nil {
 		return nil
 	}
 	var list []follower
-	for _, p := range r.parent.sorted() {
-		if p.open() && strings.EqualFold(p.Fork, r.owner.login) {
-			list = append(list, follower{r.parent, p.Branch, p.Number})
+	for _, p := range r.repo.parent.issues.sorted() {
+		if p.open() && strings.EqualFold(p.Fork, r.repo.owner.login) {
+			list = append(list, follower{r.repo.parent, p.Branch, p.Number})
 		}
 	}
 	return list
 }
 
 // follow takes a new head of a fork's branch into a pull request.
-func (r *Repository) follow(ctx context.Context, actor *user, number int, from, head string) {
-	r.refs.Lock()
-	defer r.refs.Unlock()
+func (r *store) follow(ctx context.Context, actor *user, number int, from, head string) {
+	r.repo.refs.Lock()
+	defer r.repo.refs.Unlock()
 	if err := r.take(ctx, number, from, head); err != nil {
-		r.s.log.Error("follow a fork", "pull", number, "err", err)
+		r.repo.s.log.Error("follow a fork", "pull", number, "err", err)
 		return
 	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.synchronize(actor, r.mustPull(number), head)
-	r.s.touch()
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	r.synchronize(actor, r.repo.issues.mustPull(number), head)
+	r.repo.s.touch()
 }
 
 // take fetches a commit from a fork and makes it the head ref of a pull request.
-func (r *Repository) take(ctx context.Context, number int, from, head string) error {
+func (r *store) take(ctx context.Context, number int, from, head string) error {
 	_, err := r.git(ctx, nil, "fetch", "--quiet", from, "+"+head+":"+pullRef(number))
 	return err
 }

@@ -57,9 +57,9 @@ func gitEnv(extra ...string) []string {
 }
 
 // git runs one git command in the repository and returns what it printed.
-func (r *Repository) git(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
+func (r *store) git(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, gitEnv(), in
+	cmd.Dir, cmd.Env, cmd.Stdin = r.repo.dir, gitEnv(), in
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -70,11 +70,11 @@ func (r *Repository) git(ctx context.Context, in io.Reader, args ...string) ([]b
 
 // readRef reads a ref from the files git keeps it in, without a process.
 // A ref that does not exist is "".
-func (r *Repository) readRef(ref string) string {
-	if data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(ref))); err == nil {
+func (r *store) readRef(ref string) string {
+	if data, err := os.ReadFile(filepath.Join(r.repo.dir, filepath.FromSlash(ref))); err == nil {
 		return strings.TrimSpace(string(data))
 	}
-	packed, err := os.ReadFile(filepath.Join(r.dir, "packed-refs"))
+	packed, err := os.ReadFile(filepath.Join(r.repo.dir, "packed-refs"))
 	if err != nil {
 		return ""
 	}
@@ -87,8 +87,8 @@ func (r *Repository) readRef(ref string) string {
 }
 
 // writeRef writes a ref that only we write: refs/pull/<n>/head.
-func (r *Repository) writeRef(ref, id string) error {
-	path := filepath.Join(r.dir, filepath.FromSlash(ref))
+func (r *store) writeRef(ref, id string) error {
+	path := filepath.Join(r.repo.dir, filepath.FromSlash(ref))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -139,18 +139,18 @@ func orEmpty(list []string) []string {
 
 // hasObject says whether a commit is there. It asks git only once for each
 // commit, and not at all for a loose one. The caller holds s.mu.
-func (r *Repository) hasObject(id string) bool {
+func (r *store) hasObject(id string) bool {
 	if len(id) != 40 || strings.Trim(id, "0123456789abcdef") != "" {
 		return false
 	}
-	if r.known[id] {
+	if r.repo.known[id] {
 		return true
 	}
-	if _, err := os.Stat(filepath.Join(r.dir, "objects", id[:2], id[2:])); err != nil {
+	if _, err := os.Stat(filepath.Join(r.repo.dir, "objects", id[:2], id[2:])); err != nil {
 		if _, err := r.git(context.Background(), nil, "cat-file", "-e", id); err != nil {
 			return false
 		}
 	}
-	r.known[id] = true
+	r.repo.known[id] = true
 	return true
 }

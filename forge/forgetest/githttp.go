@@ -12,7 +12,7 @@ import (
 
 // serveGit is git over smart HTTP. Fetching is git upload-pack; pushing is
 // receive.
-func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
+func (s *web) serveGit(w http.ResponseWriter, r *http.Request) {
 	name, isGit := strings.CutSuffix(r.PathValue("name"), ".git")
 	service := r.PathValue("rest")
 	if service == "info/refs" {
@@ -22,21 +22,21 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	s.mu.Lock()
-	repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+name)]
+	s.server.mu.Lock()
+	repo := s.server.repos[strings.ToLower(r.PathValue("owner")+"/"+name)]
 	if repo == nil {
-		if to := s.movedTo(r.PathValue("owner"), name); to != nil {
-			s.mu.Unlock()
+		if to := s.server.movedTo(r.PathValue("owner"), name); to != nil {
+			s.server.mu.Unlock()
 			http.Redirect(w, r, "/"+to.fullName()+".git/"+r.PathValue("rest")+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
 			return
 		}
 	}
-	who, ok := s.identify(r.Header)
-	ok = ok && s.admitted(who.installed()) == nil
+	who, ok := s.server.identify(r.Header)
+	ok = ok && s.server.App.admitted(who.installed()) == nil
 	need := map[string]string{"git-upload-pack": "contents:read", "git-receive-pack": "contents:write"}[service]
-	readable := ok && repo != nil && !who.app && s.may(who, repo, "contents:read")
-	allowed := readable && s.may(who, repo, need)
-	s.mu.Unlock()
+	readable := ok && repo != nil && !who.app && s.server.may(who, repo, "contents:read")
+	allowed := readable && s.server.may(who, repo, need)
+	s.server.mu.Unlock()
 	switch {
 	case !ok || !allowed && who == identity{}:
 		w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
@@ -56,7 +56,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 		if service == "git-upload-pack" {
 			s.uploadPack(w, r, repo, nil)
 		} else {
-			repo.advertise(w, r)
+			repo.store.advertise(w, r)
 		}
 		return
 	}
@@ -73,12 +73,12 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	if service == "git-upload-pack" {
 		s.uploadPack(w, r, repo, body)
 	} else {
-		repo.receive(w, r, who, body)
+		repo.store.receive(w, r, who, body)
 	}
 }
 
 // uploadPack answers a fetch; without a body, the first request of one.
-func (s *Server) uploadPack(w http.ResponseWriter, r *http.Request, repo *Repository, body io.Reader) {
+func (s *web) uploadPack(w http.ResponseWriter, r *http.Request, repo *Repository, body io.Reader) {
 	args := []string{"upload-pack", "--stateless-rpc"}
 	if body == nil {
 		args = append(args, "--http-backend-info-refs")
@@ -92,7 +92,7 @@ func (s *Server) uploadPack(w http.ResponseWriter, r *http.Request, repo *Reposi
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Run(); err != nil && r.Context().Err() == nil {
-		s.log.Debug("upload-pack", "err", err, "stderr", errs.String())
+		s.server.log.Debug("upload-pack", "err", err, "stderr", errs.String())
 	}
 }
 

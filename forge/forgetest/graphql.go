@@ -13,7 +13,7 @@ import (
 // graphQL answers the questions that the adapter asks over GraphQL, which it knows
 // by their names (query Unmet, query MergeQueue). What fields there are, and that
 // the question is one, only GitHub's own schema says.
-func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
+func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Query     string `json:"query"`
 		Variables struct {
@@ -36,31 +36,31 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, r, http.StatusOK, obj{"data": nil, "errors": []obj{{"type": kind, "message": message, "path": []string{"repository"}}}})
 	}
 	v := in.Variables
-	s.mu.Lock()
-	who, ok := s.identify(r.Header)
-	repo := s.repos[strings.ToLower(v.Owner+"/"+v.Name)]
+	s.server.mu.Lock()
+	who, ok := s.server.identify(r.Header)
+	repo := s.server.repos[strings.ToLower(v.Owner+"/"+v.Name)]
 	if repo == nil {
-		repo = s.movedTo(v.Owner, v.Name) // followRenames is true unless one says otherwise
+		repo = s.server.movedTo(v.Owner, v.Name) // followRenames is true unless one says otherwise
 	}
 	if !ok || who.user == nil {
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
 		return
 	}
 	// A question costs the requests for its connections by a hundred, and at least
 	// one point: ours has five. Beyond the limit, GitHub answers 200.
-	if err := s.limit(w.Header(), who, "graphql", s.opts.Points, false); err != nil {
-		s.mu.Unlock()
+	if err := s.limit(w.Header(), who, "graphql", s.server.opts.Points, false); err != nil {
+		s.server.mu.Unlock()
 		fail("RATE_LIMITED", err.Error())
 		return
 	}
-	if err := s.admitted(who.installed()); err != nil {
-		s.mu.Unlock()
+	if err := s.server.App.admitted(who.installed()); err != nil {
+		s.server.mu.Unlock()
 		writeProblem(w, err.(*problem))
 		return
 	}
-	if repo == nil || !s.may(who, repo, "metadata:read") {
-		s.mu.Unlock()
+	if repo == nil || !s.server.may(who, repo, "metadata:read") {
+		s.server.mu.Unlock()
 		fail("NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", v.Owner, v.Name))
 		return
 	}
@@ -69,36 +69,36 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(repo.guards[v.Branch].ExtraRules, "merge_queue") {
 			own = obj{"id": "MQ_" + v.Branch}
 		}
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		writeJSON(w, r, http.StatusOK, obj{"data": obj{"repository": obj{"mergeQueue": own}}})
 		return
 	}
 	for need, asked := range map[string]bool{"pull_requests:read": true, "checks:read": v.Checks, "statuses:read": v.Checks} {
-		if asked && !s.may(who, repo, need) {
-			s.mu.Unlock()
+		if asked && !s.server.may(who, repo, need) {
+			s.server.mu.Unlock()
 			fail("FORBIDDEN", "Resource not accessible by integration")
 			return
 		}
 	}
 	p := repo.pulls[v.Number]
 	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		fail("NOT_FOUND", "Could not resolve to a PullRequest with the number of "+strconv.Itoa(v.Number)+".")
 		return
 	}
 	base, head := p.Base, p.Head
-	s.mu.Unlock()
-	owners, err := repo.owners(context.WithoutCancel(r.Context()), base, head)
+	s.server.mu.Unlock()
+	owners, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
 	if err != nil {
-		s.log.Error("read code owners", "err", err)
+		s.server.log.Error("read code owners", "err", err)
 	}
 
-	s.mu.Lock()
+	s.server.mu.Lock()
 	reviews := []obj{}
-	for _, x := range repo.opinions(p) {
+	for _, x := range repo.issues.opinions(p) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
 	}
-	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
+	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.issues.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
 	if v.Whole {
 		kind, login := "User", p.author.login
 		if name, bot := strings.CutSuffix(login, "[bot]"); bot {
@@ -111,7 +111,7 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		for _, l := range p.Labels {
 			labels = append(labels, obj{"name": l})
 		}
-		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
+		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.shapes.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
 			"isDraft": p.Draft, "isCrossRepository": p.Fork != "", "baseRefName": p.Base, "headRefName": p.Pull.Branch,
 			"author": obj{"__typename": kind, "login": login}, "labels": obj{"nodes": labels}}) {
 			body[name] = value
@@ -125,10 +125,10 @@ func (s *Server) graphQL(w http.ResponseWriter, r *http.Request) {
 		body["reviewThreads"] = cursor(list, v.From)
 	}
 	if v.Checks {
-		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.statusRollup(p.Head, v.After)}}}}
+		body["commits"] = obj{"nodes": []obj{{"commit": obj{"oid": p.Head, "statusCheckRollup": repo.law.statusRollup(p.Head, v.After)}}}}
 	}
-	answer := obj{"data": obj{"repository": obj{"ref": repo.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
-	s.mu.Unlock()
+	answer := obj{"data": obj{"repository": obj{"ref": repo.law.ruleOf(strings.TrimPrefix(v.Branch, "refs/heads/")), "pullRequest": body}}}
+	s.server.mu.Unlock()
 	writeJSON(w, r, http.StatusOK, answer)
 }
 
@@ -141,11 +141,11 @@ func cursor(list []obj, after string) obj {
 }
 
 // ruleOf is what everybody may read of a branch's classic protection.
-func (r *Repository) ruleOf(branch string) any {
-	if r.readRef("refs/heads/"+branch) == "" {
+func (r *rules) ruleOf(branch string) any {
+	if r.repo.store.readRef("refs/heads/"+branch) == "" {
 		return nil
 	}
-	guard, ok := r.guards[branch]
+	guard, ok := r.repo.guards[branch]
 	if !ok || guard.Ruleset {
 		return obj{"refUpdateRule": nil}
 	}
@@ -157,16 +157,16 @@ func (r *Repository) ruleOf(branch string) any {
 
 // statusRollup is what has run on a commit: the newest check run of each name and App,
 // and the statuses.
-func (r *Repository) statusRollup(head, after string) any {
+func (r *rules) statusRollup(head, after string) any {
 	list, seen := []obj{}, map[string]bool{}
-	for _, m := range slices.Backward(r.runs) {
+	for _, m := range slices.Backward(r.repo.CI.runs) {
 		if key := fmt.Sprint(m.app, m.App, m.Name); m.Head == head && !seen[key] {
 			seen[key] = true
 			list = append(list, obj{"__typename": "CheckRun", "name": m.Name, "status": strings.ToUpper(m.Status),
 				"conclusion": orNil(strings.ToUpper(m.Conclusion)), "checkSuite": obj{"app": obj{"databaseId": m.app}}})
 		}
 	}
-	for _, st := range r.statusesOf(head) {
+	for _, st := range r.repo.CI.statusesOf(head) {
 		list = append(list, obj{"__typename": "StatusContext", "context": st.context, "state": strings.ToUpper(st.state)})
 	}
 	if len(list) == 0 {

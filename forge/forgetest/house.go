@@ -20,10 +20,10 @@ func (r *Repository) DeleteMerged(yes bool) {
 func (r *Repository) SetDefault(branch string) error {
 	r.refs.Lock()
 	defer r.refs.Unlock()
-	if r.readRef("refs/heads/"+branch) == "" {
+	if r.store.readRef("refs/heads/"+branch) == "" {
 		return errors.New("no branch " + branch)
 	}
-	if _, err := r.git(context.Background(), nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
+	if _, err := r.store.git(context.Background(), nil, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
 		return err
 	}
 	r.s.mu.Lock()

@@ -23,15 +23,15 @@ type inline struct {
 // ReviewComment writes a comment on a line of a pull request's diff and returns
 // its id.
 func (r *Repository) ReviewComment(login string, number int, body string) (id int64) {
-	r.act(login, number, func(u *user, p *pull) { id = r.inline(u, p, "README.md", body).id })
+	r.issues.act(login, number, func(u *user, p *pull) { id = r.issues.inline(u, p, "README.md", body).id })
 	return id
 }
 
-func (r *Repository) inline(u *user, p *pull, path, body string) *inline {
-	now := r.s.now()
-	c := &inline{id: r.s.nextID(), number: p.Number, author: u, path: path, body: body, created: now, updated: now}
-	r.inlines = append(r.inlines, c)
-	r.emitInline(u, c, "created", nil)
+func (r *issues) inline(u *user, p *pull, path, body string) *inline {
+	now := r.repo.s.now()
+	c := &inline{id: r.repo.s.nextID(), number: p.Number, author: u, path: path, body: body, created: now, updated: now}
+	r.repo.inlines = append(r.repo.inlines, c)
+	r.repo.shapes.emitInline(u, c, "created", nil)
 	return c
 }
 
@@ -39,19 +39,19 @@ func (r *Repository) inline(u *user, p *pull, path, body string) *inline {
 func (r *Repository) EditReviewComment(login string, id int64, body string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	c, u := r.inlineByID(id), r.s.mustUser(login)
+	c, u := r.issues.inlineByID(id), r.s.mustUser(login)
 	if c == nil {
 		panic(fmt.Sprintf("forgetest: no review comment %d in %s", id, r.fullName()))
 	}
 	from := c.body
 	c.body, c.updated = body, r.s.now()
-	r.emitInline(u, c, "edited", obj{"changes": obj{"body": obj{"from": from}}})
+	r.shapes.emitInline(u, c, "edited", obj{"changes": obj{"body": obj{"from": from}}})
 	r.s.touch()
 }
 
 // EditReview changes the text of a review.
 func (r *Repository) EditReview(login string, number int, id int64, body string) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		i := slices.IndexFunc(p.reviews, func(v *review) bool { return v.id == id })
 		if i < 0 {
 			panic(fmt.Sprintf("forgetest: no review %d of pull request %d", id, number))
@@ -59,7 +59,7 @@ func (r *Repository) EditReview(login string, number int, id int64, body string)
 		v := p.reviews[i]
 		from := v.body
 		v.body = body
-		r.emitReview(u, p, v, "edited", obj{"changes": obj{"body": obj{"from": from}}})
+		r.shapes.emitReview(u, p, v, "edited", obj{"changes": obj{"body": obj{"from": from}}})
 	})
 }
 
@@ -71,14 +71,14 @@ func (r *Repository) ReviewCommentReactions(id int64) (out []Reaction) {
 
 // ReviewCommentReactions is Repository.ReviewCommentReactions.
 func (v View) ReviewCommentReactions(id int64) []Reaction {
-	if c := v.r.inlineByID(id); c != nil {
+	if c := v.r.issues.inlineByID(id); c != nil {
 		return slices.Clone(c.reactions)
 	}
 	return nil
 }
 
-func (r *Repository) inlineByID(id int64) *inline {
-	for _, c := range r.inlines {
+func (r *issues) inlineByID(id int64) *inline {
+	for _, c := range r.repo.inlines {
 		if c.id == id {
 			return c
 		}
@@ -86,8 +86,8 @@ func (r *Repository) inlineByID(id int64) *inline {
 	return nil
 }
 
-func (r *Repository) inlineJSON(c *inline) obj {
-	p := r.pulls[c.number]
+func (r *shapes) inlineJSON(c *inline) obj {
+	p := r.repo.pulls[c.number]
 	return obj{
 		"id": c.id, "node_id": fmt.Sprintf("PRRC_%d", c.id), "url": r.api("/pulls/comments/%d", c.id),
 		"pull_request_review_id": c.id + 1, "diff_hunk": "@@ -1 +1 @@", "path": c.path,
@@ -103,16 +103,16 @@ func (r *Repository) inlineJSON(c *inline) obj {
 	}
 }
 
-func (r *Repository) emitInline(u *user, c *inline, action string, more obj) {
-	r.emit(u, "pull_request_review_comment", obj{"action": action, "comment": r.inlineJSON(c), "pull_request": r.listedPull(r.pulls[c.number])}.with(more))
+func (r *shapes) emitInline(u *user, c *inline, action string, more obj) {
+	r.emit(u, "pull_request_review_comment", obj{"action": action, "comment": r.inlineJSON(c), "pull_request": r.listedPull(r.repo.pulls[c.number])}.with(more))
 }
 
 // EnableAutoMerge has GitHub merge a pull request as soon as it may; the fake
 // only says so.
 func (r *Repository) EnableAutoMerge(login string, number int) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		p.auto = u
-		r.emitPull(u, p, "auto_merge_enabled", nil)
+		r.shapes.emitPull(u, p, "auto_merge_enabled", nil)
 	})
 }
 
@@ -120,7 +120,7 @@ func (r *Repository) EnableAutoMerge(login string, number int) {
 func (r *Repository) AutoMerge(number int) bool {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	return r.mustPull(number).auto != nil
+	return r.issues.mustPull(number).auto != nil
 }
 
 func inlineRoutes() []route {
@@ -146,13 +146,13 @@ func listInlines(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, m := range paged(c, list) {
-		out = append(out, c.repo.inlineJSON(m))
+		out = append(out, c.repo.shapes.inlineJSON(m))
 	}
 	return out, nil
 }
 
 func reactInline(c *call) (any, error) {
-	m := c.repo.inlineByID(c.number("id"))
+	m := c.repo.issues.inlineByID(c.number("id"))
 	if m == nil {
 		return nil, notFound()
 	}

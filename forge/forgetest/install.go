@@ -26,11 +26,11 @@ const suspendedMessage = "This installation has been suspended"
 // Install installs the App on an account, on the named repositories or on all,
 // and returns the installation's id. Until the first call, or the first App made
 // from a manifest, one installation covers every account.
-func (s *Server) Install(owner string, repositories ...string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.addUser(owner)
-	in := &installation{id: s.nextID(), account: u}
+func (s *App) Install(owner string, repositories ...string) int64 {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	u := s.server.addUser(owner)
+	in := &installation{id: s.server.nextID(), account: u}
 	for _, name := range repositories {
 		if in.only == nil {
 			in.only = map[string]bool{}
@@ -44,9 +44,9 @@ func (s *Server) Install(owner string, repositories ...string) int64 {
 }
 
 // Uninstall takes the App off an account.
-func (s *Server) Uninstall(owner string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) Uninstall(owner string) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	in, u := s.mustInstallation(owner)
 	s.installed(in, u, "installation", "deleted", nil)
 	maps.DeleteFunc(s.installs, func(_ string, other *installation) bool { return other == in })
@@ -54,30 +54,30 @@ func (s *Server) Uninstall(owner string) {
 
 // Suspend suspends the installation of an account, or ends that: its tokens are
 // refused, and no webhook is sent but the one that says so.
-func (s *Server) Suspend(owner string, on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) Suspend(owner string, on bool) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	in, u := s.mustInstallation(owner)
 	in.suspended = time.Time{}
 	action := "unsuspend"
 	if on {
-		in.suspended, action = s.now(), "suspend"
+		in.suspended, action = s.server.now(), "suspend"
 	}
 	s.installed(in, u, "installation", action, nil)
 }
 
 // AddToInstallation adds a repository to an installation on selected ones.
-func (s *Server) AddToInstallation(owner, name string) { s.choose(owner, name, true) }
+func (s *App) AddToInstallation(owner, name string) { s.choose(owner, name, true) }
 
 // RemoveFromInstallation takes a repository off an installation. One on all
 // repositories is then on all the others that there are.
-func (s *Server) RemoveFromInstallation(owner, name string) { s.choose(owner, name, false) }
+func (s *App) RemoveFromInstallation(owner, name string) { s.choose(owner, name, false) }
 
-func (s *Server) choose(owner, name string, yes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) choose(owner, name string, yes bool) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	in, u := s.mustInstallation(owner)
-	r := s.repos[strings.ToLower(owner+"/"+name)]
+	r := s.server.repos[strings.ToLower(owner+"/"+name)]
 	if r == nil {
 		panic("forgetest: there is no repository " + owner + "/" + name)
 	}
@@ -100,23 +100,23 @@ func (s *Server) choose(owner, name string, yes bool) {
 
 // mustInstallation returns the installation that covers an account, and the
 // account.
-func (s *Server) mustInstallation(owner string) (*installation, *user) {
+func (s *App) mustInstallation(owner string) (*installation, *user) {
 	in := s.installationOn(owner)
 	if in == nil {
 		panic("forgetest: the App is not installed on " + owner)
 	}
-	return in, s.mustUser(owner)
+	return in, s.server.mustUser(owner)
 }
 
 // installationOn returns the installation that covers an account, or nil. The
 // caller holds s.mu.
-func (s *Server) installationOn(owner string) *installation {
+func (s *App) installationOn(owner string) *installation {
 	return cmp.Or(s.installs[strings.ToLower(owner)], s.installs[everyAccount])
 }
 
 // installed sends a webhook about an installation on an account. The caller holds
 // s.mu.
-func (s *Server) installed(in *installation, account *user, event, action string, more obj) {
+func (s *App) installed(in *installation, account *user, event, action string, more obj) {
 	body := obj{"action": action, "installation": s.installationJSON(in, account), "sender": account.json()}
 	if event == "installation" {
 		list := []obj{}
@@ -125,8 +125,8 @@ func (s *Server) installed(in *installation, account *user, event, action string
 		}
 		body["repositories"] = list
 	}
-	s.queueHook(event, body.with(more), 0)
-	s.touch()
+	s.server.queueHook(event, body.with(more), 0)
+	s.server.touch()
 }
 
 // named is a repository as events about installations name it.
@@ -137,7 +137,7 @@ func (r *Repository) named() obj {
 // installation returns the one that reaches the repository, or nil. The caller
 // holds s.mu.
 func (r *Repository) installation() *installation {
-	in := r.s.installationOn(r.owner.login)
+	in := r.s.App.installationOn(r.owner.login)
 	if in == nil || in.only != nil && !in.only[r.key()] {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (r *Repository) installation() *installation {
 }
 
 // installationByID returns an installation, or nil. The caller holds s.mu.
-func (s *Server) installationByID(id int64) *installation {
+func (s *App) installationByID(id int64) *installation {
 	for _, in := range s.installs {
 		if in.id == id {
 			return in
@@ -155,7 +155,7 @@ func (s *Server) installationByID(id int64) *installation {
 }
 
 // admitted refuses an installation that is suspended. The caller holds s.mu.
-func (s *Server) admitted(id int64) error {
+func (s *App) admitted(id int64) error {
 	if in := s.installationByID(id); in != nil && !in.suspended.IsZero() {
 		return refused(suspendedMessage)
 	}
@@ -163,9 +163,9 @@ func (s *Server) admitted(id int64) error {
 }
 
 // reached lists an installation's repositories by name. The caller holds s.mu.
-func (s *Server) reached(in *installation) []*Repository {
+func (s *App) reached(in *installation) []*Repository {
 	var list []*Repository
-	for _, r := range s.repos {
+	for _, r := range s.server.repos {
 		if r.installation() == in {
 			list = append(list, r)
 		}
@@ -176,14 +176,14 @@ func (s *Server) reached(in *installation) []*Repository {
 
 // installationJSON is an installation on an account; where the account is not
 // known and it is on every one, that is the bot.
-func (s *Server) installationJSON(in *installation, account *user) obj {
-	account = cmp.Or(in.account, account, s.users[strings.ToLower(s.Bot())])
+func (s *App) installationJSON(in *installation, account *user) obj {
+	account = cmp.Or(in.account, account, s.server.users[strings.ToLower(s.server.Bot())])
 	body := obj{
-		"id": in.id, "account": account.json(), "app_id": appID, "app_slug": s.opts.Slug, "target_id": account.id, "target_type": "Organization",
-		"permissions": s.opts.Permissions, "events": s.subscribed(), "repository_selection": in.selection(),
-		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.url, in.id),
-		"repositories_url":  s.url + "/api/v3/installation/repositories",
-		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.url, in.id),
+		"id": in.id, "account": account.json(), "app_id": appID, "app_slug": s.server.opts.Slug, "target_id": account.id, "target_type": "Organization",
+		"permissions": s.server.opts.Permissions, "events": s.subscribed(), "repository_selection": in.selection(),
+		"access_tokens_url": fmt.Sprintf("%s/api/v3/app/installations/%d/access_tokens", s.server.url, in.id),
+		"repositories_url":  s.server.url + "/api/v3/installation/repositories",
+		"html_url":          fmt.Sprintf("%s/settings/installations/%d", s.server.url, in.id),
 		"single_file_name":  nil, "suspended_by": nil, "suspended_at": nil, "created_at": founded, "updated_at": founded,
 	}
 	if !in.suspended.IsZero() {
@@ -219,34 +219,34 @@ func getHookConfig(c *call) (any, error) {
 }
 
 func listInstallations(c *call) (any, error) {
-	all := slices.SortedFunc(maps.Values(c.s.installs), func(a, b *installation) int { return int(a.id - b.id) })
+	all := slices.SortedFunc(maps.Values(c.s.App.installs), func(a, b *installation) int { return int(a.id - b.id) })
 	list := []obj{}
 	for _, in := range all {
-		list = append(list, c.s.installationJSON(in, nil))
+		list = append(list, c.s.App.installationJSON(in, nil))
 	}
 	return paged(c, list), nil
 }
 
 func getInstallation(c *call) (any, error) {
-	in := c.s.installationByID(c.number("id"))
+	in := c.s.App.installationByID(c.number("id"))
 	if in == nil {
 		return nil, notFound()
 	}
-	return c.s.installationJSON(in, nil), nil
+	return c.s.App.installationJSON(in, nil), nil
 }
 
 func listInstallationRepositories(c *call) (any, error) {
 	if !c.who.installation() {
 		return nil, refused("You must authenticate with an installation access token in order to list repositories for an installation.")
 	}
-	in := c.s.installationByID(c.who.token.install)
+	in := c.s.App.installationByID(c.who.token.install)
 	if in == nil {
 		return nil, notFound()
 	}
 	list := []obj{}
-	for _, r := range c.s.reached(in) {
+	for _, r := range c.s.App.reached(in) {
 		if c.who.token.covers(r) {
-			list = append(list, r.json())
+			list = append(list, r.shapes.json())
 		}
 	}
 	return obj{"total_count": len(list), "repository_selection": in.selection(), "repositories": paged(c, list)}, nil
@@ -258,7 +258,7 @@ func repositoryInstallation(c *call) (any, error) {
 	if in == nil {
 		return nil, notFound()
 	}
-	return c.s.installationJSON(in, c.repo.owner), nil
+	return c.s.App.installationJSON(in, c.repo.owner), nil
 }
 
 // Grant is what an installation token may do.
@@ -269,11 +269,11 @@ type Grant struct {
 }
 
 // Grants lists the installation tokens that were made and not revoked.
-func (s *Server) Grants() []Grant {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) Grants() []Grant {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	var list []Grant
-	for _, t := range s.tokens {
+	for _, t := range s.server.tokens {
 		if t.permissions == nil {
 			continue
 		}

@@ -41,12 +41,12 @@ func routes() []route {
 }
 
 // judged shows the judge, if there is one, what is answered.
-func (s *Server) judged(w http.ResponseWriter, r *http.Request, rt route) (_ http.ResponseWriter, done func()) {
-	if s.opts.Judge == nil || rt.pattern == "" {
+func (s *web) judged(w http.ResponseWriter, r *http.Request, rt route) (_ http.ResponseWriter, done func()) {
+	if s.server.opts.Judge == nil || rt.pattern == "" {
 		return w, func() {}
 	}
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK, keep: true}
 	return rec, func() {
-		s.opts.Judge.Answer(rt.pattern, r, Answer{rec.status, rec.Header(), rec.body})
+		s.server.opts.Judge.Answer(rt.pattern, r, Answer{rec.status, rec.Header(), rec.body})
 	}
 }

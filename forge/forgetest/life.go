@@ -48,7 +48,7 @@ func (r *Repository) Rename(login, to string) error {
 	for _, t := range s.tokens {
 		moves(t.repos)
 	}
-	for _, in := range s.installs {
+	for _, in := range s.App.installs {
 		moves(in.only)
 	}
 	r.dir, r.name, r.owner = dir, name, s.addUser(owner)
@@ -58,7 +58,7 @@ func (r *Repository) Rename(login, to string) error {
 	if was != r.owner {
 		action, changes = "transferred", obj{"owner": obj{"from": obj{"user": was.json()}}}
 	}
-	r.emit(s.mustUser(login), "repository", obj{"action": action, "changes": changes})
+	r.shapes.emit(s.mustUser(login), "repository", obj{"action": action, "changes": changes})
 	s.touch()
 	return nil
 }
@@ -76,9 +76,9 @@ func (s *Server) movedTo(owner, name string) *Repository {
 }
 
 // redirect answers as GitHub does: the same path, of the repository by its id.
-func (s *Server) redirect(c *call, to *Repository) error {
+func (s *web) redirect(c *call, to *Repository) error {
 	parts := strings.SplitN(strings.TrimPrefix(c.r.URL.EscapedPath(), "/api/v3/repos/"), "/", 3)
-	target := fmt.Sprintf("%s/api/v3/repositories/%d", s.url, to.id)
+	target := fmt.Sprintf("%s/api/v3/repositories/%d", s.server.url, to.id)
 	if len(parts) == 3 {
 		target += "/" + parts[2]
 	}

@@ -12,40 +12,40 @@ const (
 )
 
 // RevokeKey takes the App's private key; AppKey is a new one.
-func (s *Server) RevokeKey() error {
+func (s *App) RevokeKey() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opts.Key = key
-	s.touch()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.opts.Key = key
+	s.server.touch()
 	return nil
 }
 
 // DeleteApp deletes the App, which is installed on an account: that its
 // installation is gone is the last that it hears, and its credentials are nobody's.
-func (s *Server) DeleteApp(account string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) DeleteApp(account string) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	in, u := s.mustInstallation(account)
 	s.installed(in, u, "installation", "deleted", nil)
 	s.deleted = true
-	for id, t := range s.tokens {
+	for id, t := range s.server.tokens {
 		if t.permissions != nil {
-			delete(s.tokens, id)
+			delete(s.server.tokens, id)
 		}
 	}
 }
 
 // MakeApp registers another App in the place of a deleted one, and installs it.
-func (s *Server) MakeApp(account string) error {
+func (s *App) MakeApp(account string) error {
 	if err := s.RevokeKey(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	s.deleted = false
 	in, u := s.mustInstallation(account)
 	s.installed(in, u, "installation", "created", nil)

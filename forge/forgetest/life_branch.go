@@ -10,20 +10,20 @@ import (
 func (r *Repository) RenameBranch(login, from, to string) error {
 	r.refs.Lock()
 	defer r.refs.Unlock()
-	tip := r.readRef("refs/heads/" + from)
-	if tip == "" || r.readRef("refs/heads/"+to) != "" {
+	tip := r.store.readRef("refs/heads/" + from)
+	if tip == "" || r.store.readRef("refs/heads/"+to) != "" {
 		return errors.New("no branch " + from + ", or " + to + " is there")
 	}
 	// Past push: GitHub's protection goes with the branch, and nothing is closed.
 	ctx := context.Background()
-	if _, err := r.git(ctx, nil, "update-ref", "refs/heads/"+to, tip); err != nil {
+	if _, err := r.store.git(ctx, nil, "update-ref", "refs/heads/"+to, tip); err != nil {
 		return err
 	}
-	if _, err := r.git(ctx, nil, "update-ref", "-d", "refs/heads/"+from); err != nil {
+	if _, err := r.store.git(ctx, nil, "update-ref", "-d", "refs/heads/"+from); err != nil {
 		return err
 	}
 	if r.main == from {
-		if _, err := r.git(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+to); err != nil {
+		if _, err := r.store.git(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+to); err != nil {
 			return err
 		}
 	}
@@ -43,15 +43,15 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	if wasMain {
 		r.main = to
 	}
-	r.emitPush(u, refMove{ref: "refs/heads/" + to, new: tip}, false, nil, nil)
-	r.emitPush(u, refMove{ref: "refs/heads/" + from, old: tip, new: zeroID}, false, nil, nil)
-	for _, p := range r.sorted() {
+	r.shapes.emitPush(u, refMove{ref: "refs/heads/" + to, new: tip}, false, nil, nil)
+	r.shapes.emitPush(u, refMove{ref: "refs/heads/" + from, old: tip, new: zeroID}, false, nil, nil)
+	for _, p := range r.issues.sorted() {
 		if p.open() && p.Base == from {
-			r.edit(u, p, p.Title, to)
+			r.issues.edit(u, p, p.Title, to)
 		}
 	}
 	if wasMain {
-		r.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
+		r.shapes.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
 	}
 	r.s.touch()
 	return nil
@@ -61,7 +61,7 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 // renamed, or is gone for good. The caller holds s.mu.
 func (r *Repository) branchNow(name string) string {
 	for range len(r.renamed) {
-		if name = r.renamed[name]; name == "" || r.readRef("refs/heads/"+name) != "" {
+		if name = r.renamed[name]; name == "" || r.store.readRef("refs/heads/"+name) != "" {
 			return name
 		}
 	}
@@ -76,14 +76,14 @@ func (r *Repository) RestoreBranch(login, branch, tip string) error {
 	r.s.mu.Lock()
 	who := identity{user: r.s.mustUser(login)}
 	r.s.mu.Unlock()
-	return r.push(context.Background(), who, []refMove{{ref: "refs/heads/" + branch, new: tip}}, pushOptions{}).err()
+	return r.store.push(context.Background(), who, []refMove{{ref: "refs/heads/" + branch, new: tip}}, pushOptions{}).err()
 }
 
 // SetDefaultBranch makes another branch the default one, which renames nothing.
 func (r *Repository) SetDefaultBranch(login, branch string) error {
 	r.refs.Lock()
 	defer r.refs.Unlock()
-	if r.readRef("refs/heads/"+branch) == "" {
+	if r.store.readRef("refs/heads/"+branch) == "" {
 		return errors.New("no branch " + branch)
 	}
 	r.s.mu.Lock()
@@ -91,7 +91,7 @@ func (r *Repository) SetDefaultBranch(login, branch string) error {
 	u := r.s.mustUser(login)
 	from := r.main
 	r.main = branch
-	r.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
+	r.shapes.emit(u, "repository", obj{"action": "edited", "changes": obj{"default_branch": obj{"from": from}}})
 	r.s.touch()
 	return nil
 }

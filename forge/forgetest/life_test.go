@@ -49,7 +49,7 @@ func TestSuspendedInstallation(t *testing.T) {
 		_, ok := git(t, ".", "Authorization: Bearer "+c.token, "ls-remote", r.CloneURL())
 		return ok
 	}
-	s.Suspend("o", true)
+	s.App.Suspend("o", true)
 	r.OpenIssue("o", "talk")
 	r.Comment("o", 1, "unheard")
 	c.want(403, "GET", "/repos/o/r", "")
@@ -60,7 +60,7 @@ func TestSuspendedInstallation(t *testing.T) {
 	if pull() {
 		t.Error("git takes its token")
 	}
-	s.Suspend("o", false)
+	s.App.Suspend("o", false)
 	c.want(200, "GET", "/repos/o/r", "")
 	if !pull() {
 		t.Error("git does not take its token")
@@ -80,7 +80,7 @@ func TestInstallationOnSelectedRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := installed(t, s, "null")
-	s.RemoveFromInstallation("o", "other")
+	s.App.RemoveFromInstallation("o", "other")
 	if err := r.Rename("o", "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestInstallationOnSelectedRepositories(t *testing.T) {
 	if list["total_count"] != 1.0 || list["repository_selection"] != "selected" {
 		t.Errorf("%v %v", list["total_count"], list["repository_selection"])
 	}
-	s.AddToInstallation("o", "other")
+	s.App.AddToInstallation("o", "other")
 	if list := c.want(200, "GET", "/installation/repositories", ""); list["total_count"] != 2.0 {
 		t.Errorf("%v", list["total_count"])
 	}

@@ -59,7 +59,7 @@ func (w identity) asker() string {
 
 // limit counts a request, unless it is free, and tells where the one who asks
 // stands in this hour. GraphQL is counted in points, REST in requests.
-func (s *Server) limit(h http.Header, who identity, resource string, most int, free bool) error {
+func (s *web) limit(h http.Header, who identity, resource string, most int, free bool) error {
 	hour := time.Now().Truncate(time.Hour)
 	if s.usage == nil || !s.hour.Equal(hour) {
 		s.usage, s.hour = map[string]int{}, hour
@@ -81,11 +81,11 @@ func (s *Server) limit(h http.Header, who identity, resource string, most int, f
 }
 
 // unspend takes back a request that was free after all.
-func (s *Server) unspend(who identity, resource string) { s.usage[resource+" "+who.asker()]-- }
+func (s *web) unspend(who identity, resource string) { s.usage[resource+" "+who.asker()]-- }
 
 // create refuses to create more than GitHub does, if that is switched on.
-func (s *Server) create(c *call, rt route) error {
-	if !s.opts.Secondary || !Creates(rt.pattern) {
+func (s *web) create(c *call, rt route) error {
+	if !s.server.opts.Secondary || !Creates(rt.pattern) {
 		return nil
 	}
 	if s.created == nil {
@@ -108,7 +108,7 @@ func (s *Server) create(c *call, rt route) error {
 func rateLimit(c *call) (any, error) {
 	stand := func(resource string, most int) obj {
 		h := http.Header{}
-		_ = c.s.limit(h, c.who, resource, most, true) // being over it is an answer
+		_ = c.s.web.limit(h, c.who, resource, most, true) // being over it is an answer
 		o := obj{}
 		for member, header := range map[string]string{"limit": "Limit", "used": "Used", "remaining": "Remaining", "reset": "Reset"} {
 			n, _ := strconv.ParseInt(h.Get("X-RateLimit-"+header), 10, 64) // set above

@@ -86,7 +86,7 @@ func (m manifest) judge() string {
 
 // manifestPages are the pages on which a person makes an App from a manifest:
 // whoever comes is logged in.
-func (s *Server) manifestPages(mux *http.ServeMux) {
+func (s *App) manifestPages(mux *http.ServeMux) {
 	mux.HandleFunc("POST /settings/apps/new", func(w http.ResponseWriter, r *http.Request) { s.newApp(w, r, "") })
 	mux.HandleFunc("POST /organizations/{org}/settings/apps/new", func(w http.ResponseWriter, r *http.Request) {
 		s.newApp(w, r, r.PathValue("org"))
@@ -98,7 +98,7 @@ var newAppPage = template.Must(template.New("").Parse(`<!doctype html><title>New
 <form method="post" action="/settings/apps/manifest"><input type="hidden" name="code" value="{{.Code}}">
 <p>{{.Name}}</p><button id="create">Create GitHub App{{with .Owner}} for {{.}}{{end}}</button></form>`))
 
-func (s *Server) newApp(w http.ResponseWriter, r *http.Request, org string) {
+func (s *App) newApp(w http.ResponseWriter, r *http.Request, org string) {
 	p := pending{owner: org, state: r.URL.Query().Get("state"), made: time.Now()}
 	dec := json.NewDecoder(strings.NewReader(r.PostFormValue("manifest")))
 	dec.DisallowUnknownFields()
@@ -112,23 +112,23 @@ func (s *Server) newApp(w http.ResponseWriter, r *http.Request, org string) {
 		http.Error(w, problem, http.StatusUnprocessableEntity)
 		return
 	}
-	s.mu.Lock()
-	code := fmt.Sprintf("%x", s.nextID()) + "c0de"
+	s.server.mu.Lock()
+	code := fmt.Sprintf("%x", s.server.nextID()) + "c0de"
 	if s.manifests == nil {
 		s.manifests = map[string]*pending{}
 	}
 	s.manifests[code] = &p
-	s.mu.Unlock()
+	s.server.mu.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	newAppPage.Execute(w, struct{ Code, Name, Owner string }{code, p.manifest.Name, org})
 }
 
 // createApp is the person's click: GitHub goes back to where the manifest says.
-func (s *Server) createApp(w http.ResponseWriter, r *http.Request) {
+func (s *App) createApp(w http.ResponseWriter, r *http.Request) {
 	code := r.PostFormValue("code")
-	s.mu.Lock()
+	s.server.mu.Lock()
 	p := s.manifests[code]
-	s.mu.Unlock()
+	s.server.mu.Unlock()
 	if p == nil {
 		http.NotFound(w, r)
 		return
@@ -148,9 +148,9 @@ func (s *Server) createApp(w http.ResponseWriter, r *http.Request) {
 }
 
 // ExpireManifests makes the codes that are under way too old.
-func (s *Server) ExpireManifests() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) ExpireManifests() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	for _, p := range s.manifests {
 		p.made = p.made.Add(-2 * manifestLife)
 	}
@@ -160,17 +160,17 @@ func (s *Server) ExpireManifests() {
 // manifest says. It is installed nowhere yet.
 func convertManifest(c *call) (any, error) {
 	code := c.r.PathValue("code")
-	p := c.s.manifests[code]
+	p := c.s.App.manifests[code]
 	if p == nil || time.Since(p.made) > manifestLife {
 		return nil, notFound()
 	}
-	delete(c.s.manifests, code)
+	delete(c.s.App.manifests, code)
 	s, m := c.s, p.manifest
 	secret := fmt.Sprintf("made-by-github-%d", s.nextID())
-	s.opts.Permissions, s.appEvents, s.appOwner = maps.Clone(m.Permissions), slices.Clone(m.Events), p.owner
+	s.opts.Permissions, s.App.appEvents, s.App.appOwner = maps.Clone(m.Permissions), slices.Clone(m.Events), p.owner
 	s.hooks.url, s.hooks.secret = m.HookAttributes.URL, secret
-	delete(s.installs, everyAccount)
-	body := s.appJSON()
+	delete(s.App.installs, everyAccount)
+	body := s.App.appJSON()
 	maps.Copy(body, obj{
 		"name": m.Name, "description": m.Description,
 		"external_url": m.URL, "created_at": stamp(s.now()), "updated_at": stamp(s.now()),
@@ -182,7 +182,7 @@ func convertManifest(c *call) (any, error) {
 
 // subscribed lists the events that the App is told of. All are sent, whatever
 // it says: that an App lacks one is for its doctor to find.
-func (s *Server) subscribed() []string {
+func (s *App) subscribed() []string {
 	if s.appEvents != nil {
 		return s.appEvents
 	}
@@ -190,14 +190,14 @@ func (s *Server) subscribed() []string {
 }
 
 // SetEvents changes what the App says it is subscribed to.
-func (s *Server) SetEvents(events ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *App) SetEvents(events ...string) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
 	s.appEvents = events
 }
 
-func (s *Server) appOwnerJSON() obj {
-	owner := &user{id: 3004, login: "owner", kind: "User", site: s.url}
+func (s *App) appOwnerJSON() obj {
+	owner := &user{id: 3004, login: "owner", kind: "User", site: s.server.url}
 	if s.appOwner != "" {
 		owner.login, owner.kind = s.appOwner, "Organization"
 	}

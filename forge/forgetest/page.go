@@ -26,8 +26,8 @@ type pages struct {
 	byName map[string]*template.Template
 }
 
-func (s *Server) pages() http.Handler {
-	p := &pages{s: s, byName: map[string]*template.Template{}}
+func (s *web) pages() http.Handler {
+	p := &pages{s: s.server, byName: map[string]*template.Template{}}
 	short := func(id string) string { return id[:min(len(id), 10)] }
 	for _, name := range []string{"repositories", "repository", "pull", "commit", "missing"} {
 		p.byName[name] = template.Must(template.New("").Funcs(template.FuncMap{"short": short}).
@@ -106,7 +106,7 @@ func (p *pages) repositories(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		v := row{Name: repo.fullName()}
-		for _, pr := range repo.sorted() {
+		for _, pr := range repo.issues.sorted() {
 			v.Pulls++
 			if pr.open() {
 				v.Open++
@@ -127,8 +127,8 @@ type pullRow struct {
 	State         string // "open", "closed" or "merged"
 }
 
-func (r *Repository) pullRow(p *pull) pullRow {
-	v := pullRow{r.fullName(), p.Number, p.Title, p.Author, p.State}
+func (r *shapes) pullRow(p *pull) pullRow {
+	v := pullRow{r.repo.fullName(), p.Number, p.Title, p.Author, p.State}
 	if p.Merged {
 		v.State = "merged"
 	}
@@ -143,16 +143,16 @@ func (p *pages) repository(w http.ResponseWriter, r *http.Request, repo *Reposit
 		More                int
 	}{Name: repo.fullName(), Branch: repo.main, Clone: repo.CloneURL()}
 	p.s.mu.Lock()
-	for _, pr := range slices.Backward(repo.sorted()) {
+	for _, pr := range slices.Backward(repo.issues.sorted()) {
 		if pr.open() {
-			body.Open = append(body.Open, repo.pullRow(pr))
+			body.Open = append(body.Open, repo.shapes.pullRow(pr))
 		} else {
-			body.Closed = append(body.Closed, repo.pullRow(pr))
+			body.Closed = append(body.Closed, repo.shapes.pullRow(pr))
 		}
 	}
 	p.s.mu.Unlock()
 	if head := repo.Head(repo.main); head != "" {
-		out, err := repo.git(r.Context(), nil, "log", "--first-parent", pageFormat, head)
+		out, err := repo.store.git(r.Context(), nil, "log", "--first-parent", pageFormat, head)
 		if err != nil {
 			p.s.log.Error("page", "err", err)
 		}
@@ -173,9 +173,9 @@ type pageCheck struct {
 	State string // its conclusion, or its status while it has none
 }
 
-func (r *Repository) pageChecks(head string) []pageCheck {
+func (r *shapes) pageChecks(head string) []pageCheck {
 	var list []pageCheck
-	for _, c := range r.checksOf(head) {
+	for _, c := range r.repo.CI.checksOf(head) {
 		state := c.Conclusion
 		if state == "" {
 			state = c.Status
@@ -209,13 +209,13 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		p.missing(w, "There is no such pull request.")
 		return
 	}
-	body.pullRow = repo.pullRow(pr)
+	body.pullRow = repo.shapes.pullRow(pr)
 	body.Branch, body.Base, body.Head, body.Merge = pr.Branch, pr.Base, pr.Head, pr.mergeCommit
 	if pr.Fork != "" {
 		body.Branch = pr.Fork + ":" + pr.Branch
 	}
 	body.Draft, body.Labels = pr.Draft, slices.Clone(pr.Labels)
-	body.Text, body.Checks = blocksOf(pr.Body), repo.pageChecks(pr.Head)
+	body.Text, body.Checks = blocksOf(pr.Body), repo.shapes.pageChecks(pr.Head)
 	for _, c := range repo.comments {
 		if c.Number != number {
 			continue
@@ -269,23 +269,23 @@ func (p *pages) commit(w http.ResponseWriter, r *http.Request, repo *Repository)
 	}{Repository: repo.fullName()}
 	id := r.PathValue("id")
 	p.s.mu.Lock()
-	known := repo.hasObject(id)
+	known := repo.store.hasObject(id)
 	if known {
-		body.Checks = repo.pageChecks(id)
+		body.Checks = repo.shapes.pageChecks(id)
 	}
 	p.s.mu.Unlock()
 	if !known {
 		p.missing(w, "There is no such commit in this repository. A trial merge that a bot has built, and not pushed, is not.")
 		return
 	}
-	out, err := repo.git(r.Context(), nil, "show", "--no-patch", pageFormat+"%n%b", id+"^{commit}")
+	out, err := repo.store.git(r.Context(), nil, "show", "--no-patch", pageFormat+"%n%b", id+"^{commit}")
 	if err != nil {
 		p.missing(w, "This is not a commit.")
 		return
 	}
 	head, rest, _ := strings.Cut(string(out), "\n")
 	body.pageCommit, body.Body = parsePageCommit(head), strings.TrimSpace(rest)
-	diff, err := repo.git(r.Context(), nil, "show", "--format=", "--diff-merges=first-parent", "--stat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", id)
+	diff, err := repo.store.git(r.Context(), nil, "show", "--format=", "--diff-merges=first-parent", "--stat", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", id)
 	if err != nil {
 		p.s.log.Error("page", "err", err)
 	}
@@ -299,7 +299,7 @@ func (p *pages) run(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	head := ""
 	p.s.mu.Lock()
-	for _, c := range repo.runs {
+	for _, c := range repo.CI.runs {
 		if err == nil && c.ID == id {
 			head = c.Head
 		}

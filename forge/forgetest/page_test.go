@@ -62,7 +62,7 @@ func TestPages(t *testing.T) {
 		"### ❌ Rejected: failed in `unit`", "", "Built as [`77aa`](" + s.URL() + "/o/r/commit/" + head + "), the merge.", "",
 		"**`unit`** failed:", "", "```text", "a.go:1: <b>no</b>", "```", "", "- one", "", "---", "[bad](javascript:alert(1))", "", "<!-- submitqueue:o/r@main -->",
 	}, "\n"))
-	run := r.SetCheck("ci", head, "unit", "failure")
+	run := r.CI.SetCheck("ci", head, "unit", "failure")
 
 	mustSay(t, s, "/", `<a href="/o/r">o/r</a>`, "1 open of 1")
 	mustSay(t, s, "/o/r", "Say hello", `href="/o/r/pull/1"`, r.CloneURL(), "first")
@@ -105,7 +105,7 @@ func TestPagesEscape(t *testing.T) {
 	for _, body := range []string{evil, "`" + evil + "`", "**" + evil + "**", "# " + evil, "- " + evil, "```\n" + evil, "[" + evil + "](https://x/?\"><script>)", "[x](https://x/%22onclick=)", "[`a`](data:text/html,x)"} {
 		r.Comment("eve", n, body)
 	}
-	r.SetCheck("ci", head, evil, "failure")
+	r.CI.SetCheck("ci", head, evil, "failure")
 	for _, path := range []string{"/", "/o/r", "/o/r/pull/1", "/o/r/commit/" + head} {
 		page := mustSay(t, s, path)
 		for _, text := range []string{"<script", "<img", "<b>", `href="data:`} {

@@ -23,12 +23,12 @@ func orNil(s string) any {
 	return s
 }
 
-func (r *Repository) api(format string, args ...any) string {
-	return r.s.url + "/api/v3/repos/" + r.fullName() + fmt.Sprintf(format, args...)
+func (r *shapes) api(format string, args ...any) string {
+	return r.repo.s.url + "/api/v3/repos/" + r.repo.fullName() + fmt.Sprintf(format, args...)
 }
 
-func (r *Repository) page(format string, args ...any) string {
-	return r.s.url + "/" + r.fullName() + fmt.Sprintf(format, args...)
+func (r *shapes) page(format string, args ...any) string {
+	return r.repo.s.url + "/" + r.repo.fullName() + fmt.Sprintf(format, args...)
 }
 
 func labelJSON(name string) obj {
@@ -46,12 +46,12 @@ func labelsJSON(names []string) []obj {
 	return list
 }
 
-func (r *Repository) pullID(p *pull) int64 { return int64(p.Number) + r.id*100_000 }
+func (r *shapes) pullID(p *pull) int64 { return int64(p.Number) + r.repo.id*100_000 }
 
-func (r *Repository) pullJSON(p *pull) obj {
-	from := r
+func (r *shapes) pullJSON(p *pull) obj {
+	from := r.repo
 	if p.Fork != "" {
-		from = r.s.repos[strings.ToLower(p.Fork+"/"+r.name)]
+		from = r.repo.s.repos[strings.ToLower(p.Fork+"/"+r.repo.name)]
 	}
 	side := func(r *Repository, branch, sha string) obj {
 		if r == nil { // the fork was deleted
@@ -59,7 +59,7 @@ func (r *Repository) pullJSON(p *pull) obj {
 		}
 		return obj{
 			"label": r.owner.login + ":" + branch, "ref": branch, "sha": sha,
-			"user": r.owner.json(), "repo": r.json(),
+			"user": r.owner.json(), "repo": r.shapes.json(),
 		}
 	}
 	body := obj{
@@ -69,7 +69,7 @@ func (r *Repository) pullJSON(p *pull) obj {
 		"state": p.State, "locked": false, "title": p.Title, "user": p.author.json(), "body": orNil(p.Body),
 		"labels": labelsJSON(p.Labels), "draft": p.Draft, "assignees": []obj{}, "requested_reviewers": []obj{},
 		"head":       side(from, p.Branch, p.Head),
-		"base":       side(r, p.Base, orZero(r.readRef("refs/heads/"+p.Base))),
+		"base":       side(r.repo, p.Base, orZero(r.repo.store.readRef("refs/heads/"+p.Base))),
 		"created_at": stamp(p.created), "updated_at": stamp(p.updated), "closed_at": stamp(p.closed),
 		"merged_at": nil, "merge_commit_sha": orNil(p.mergeCommit), "merged": p.Merged, "mergeable": nil,
 		"mergeable_state": "unknown", "merged_by": nil, "auto_merge": nil, "author_association": "CONTRIBUTOR",
@@ -83,7 +83,7 @@ func (r *Repository) pullJSON(p *pull) obj {
 	return body.with(r.pullURLs(p)).with(r.pullCounts(p))
 }
 
-func (r *Repository) issueJSON(p *pull) obj {
+func (r *shapes) issueJSON(p *pull) obj {
 	kind := "issues"
 	if !p.issue {
 		kind = "pull"
@@ -104,14 +104,14 @@ func (r *Repository) issueJSON(p *pull) obj {
 	return body.with(r.issueURLs(p))
 }
 
-func (r *Repository) commentJSON(c *comment) obj {
+func (r *shapes) commentJSON(c *comment) obj {
 	kind := "issues"
-	if p := r.pulls[c.Number]; !p.issue {
+	if p := r.repo.pulls[c.Number]; !p.issue {
 		kind = "pull"
 	}
 	var app any
 	if c.author.kind == "Bot" {
-		app = r.s.appJSON()
+		app = r.repo.s.App.appJSON()
 	}
 	return obj{
 		"id": c.ID, "node_id": fmt.Sprintf("IC_%d", c.ID), "url": r.api("/issues/comments/%d", c.ID),
@@ -122,7 +122,7 @@ func (r *Repository) commentJSON(c *comment) obj {
 	}
 }
 
-func (r *Repository) reviewJSON(p *pull, v *review) obj {
+func (r *shapes) reviewJSON(p *pull, v *review) obj {
 	return obj{
 		"id": v.id, "node_id": fmt.Sprintf("PRR_%d", v.id), "user": v.user.json(), "body": v.body,
 		"state": v.state, "commit_id": v.commit, "submitted_at": stamp(v.at),
@@ -134,29 +134,29 @@ func (r *Repository) reviewJSON(p *pull, v *review) obj {
 }
 
 // appJSON is our App.
-func (s *Server) appJSON() obj {
-	return s.someApp(appID, s.opts.Slug, s.appOwnerJSON(), s.opts.Permissions, s.subscribed())
+func (s *App) appJSON() obj {
+	return s.someApp(appID, s.server.opts.Slug, s.appOwnerJSON(), s.server.opts.Permissions, s.subscribed())
 }
 
-func (s *Server) someApp(id int64, slug string, owner obj, permissions map[string]string, events []string) obj {
-	page := s.url + "/apps/" + slug
+func (s *App) someApp(id int64, slug string, owner obj, permissions map[string]string, events []string) obj {
+	page := s.server.url + "/apps/" + slug
 	return obj{
 		"id": id, "slug": slug, "node_id": "A_" + slug, "name": slug, "owner": owner, "permissions": permissions, "events": events,
 		"description": "", "external_url": page, "html_url": page, "created_at": founded, "updated_at": founded,
 	}
 }
 
-func (r *Repository) emitPull(u *user, p *pull, action string, more obj) {
+func (r *shapes) emitPull(u *user, p *pull, action string, more obj) {
 	r.emit(u, "pull_request", obj{"action": action, "number": p.Number, "pull_request": r.pullJSON(p)}.with(more))
 }
 
-func (r *Repository) emitComment(u *user, c *comment, action string, more obj) {
-	r.emit(u, "issue_comment", obj{"action": action, "issue": r.issueJSON(r.pulls[c.Number]), "comment": r.commentJSON(c)}.with(more))
+func (r *shapes) emitComment(u *user, c *comment, action string, more obj) {
+	r.emit(u, "issue_comment", obj{"action": action, "issue": r.issueJSON(r.repo.pulls[c.Number]), "comment": r.commentJSON(c)}.with(more))
 }
 
 // emitReview sends a webhook about a review: there its state is in small letters,
 // and the pull request as in a list.
-func (r *Repository) emitReview(u *user, p *pull, v *review, action string, more obj) {
+func (r *shapes) emitReview(u *user, p *pull, v *review, action string, more obj) {
 	on := r.listedPull(p)
 	if action == "edited" { // the description of this event does not know all of a repository
 		for _, side := range []string{"base", "head"} {
@@ -169,7 +169,7 @@ func (r *Repository) emitReview(u *user, p *pull, v *review, action string, more
 	r.emit(u, "pull_request_review", obj{"action": action, "review": review, "pull_request": on}.with(more))
 }
 
-func (r *Repository) emitPush(u *user, m refMove, forced bool, commits []commitInfo, tip *commitInfo) {
+func (r *shapes) emitPush(u *user, m refMove, forced bool, commits []commitInfo, tip *commitInfo) {
 	list := []obj{}
 	for i := len(commits) - 1; i >= 0; i-- { // oldest first, at most 20 told apart
 		if len(list) < 20 {

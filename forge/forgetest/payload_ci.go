@@ -16,12 +16,12 @@ type suite struct {
 	slug         string // of the App
 }
 
-func (r *Repository) suiteOf(m *run) suite {
-	return suite{cmp.Or(m.suite, r.id*1000+m.app), m.branch, m.Head, m.app, m.App}
+func (r *CI) suiteOf(m *run) suite {
+	return suite{cmp.Or(m.suite, r.repo.id*1000+m.app), m.branch, m.Head, m.app, m.App}
 }
 
 // suiteJSON is a suite as webhooks about it have it.
-func (r *Repository) suiteJSON(of suite) obj {
+func (r *CI) suiteJSON(of suite) obj {
 	made, changed := time.Time{}, time.Time{}
 	var conclusions []string
 	pending := false
@@ -44,14 +44,14 @@ func (r *Repository) suiteJSON(of suite) obj {
 	if pending {
 		status, conclusion = "in_progress", nil
 	} else if len(conclusions) == 0 {
-		status, conclusion, made, changed = "queued", nil, r.s.now(), r.s.now()
+		status, conclusion, made, changed = "queued", nil, r.repo.s.now(), r.repo.s.now()
 	}
 	return obj{
 		"id": of.id, "node_id": fmt.Sprintf("CS_%d", of.id), "head_branch": orNil(of.branch), "head_sha": of.head,
-		"status": status, "conclusion": conclusion, "url": r.api("/check-suites/%d", of.id), "before": zeroID, "after": of.head,
+		"status": status, "conclusion": conclusion, "url": r.repo.shapes.api("/check-suites/%d", of.id), "before": zeroID, "after": of.head,
 		"pull_requests": r.pullsAt(of.branch, of.head), "app": r.appOf(of.app, of.slug),
 		"created_at": stamp(made), "updated_at": stamp(changed), "latest_check_runs_count": len(conclusions),
-		"check_runs_url": r.api("/check-suites/%d/check-runs", of.id), "head_commit": shortCommitJSON(of.head),
+		"check_runs_url": r.repo.shapes.api("/check-suites/%d/check-runs", of.id), "head_commit": shortCommitJSON(of.head),
 	}
 }
 
@@ -69,49 +69,49 @@ func conclude(jobs []string) string {
 // matches a check suite if they have the same head_sha and head_branch. When the
 // check suite's head_branch is in a forked repository it will be null and the
 // pull_requests array will be empty." (webhook check_suite)
-func (r *Repository) pullsAt(branch, head string) []obj {
+func (r *CI) pullsAt(branch, head string) []obj {
 	short := func(ref, sha string) obj {
-		return obj{"ref": ref, "sha": sha, "repo": obj{"id": r.id, "name": r.name, "url": r.api("")}}
+		return obj{"ref": ref, "sha": sha, "repo": obj{"id": r.repo.id, "name": r.repo.name, "url": r.repo.shapes.api("")}}
 	}
 	list := []obj{}
-	for _, p := range r.openFrom(branch) {
+	for _, p := range r.repo.issues.openFrom(branch) {
 		if p.Fork == "" && p.Head == head {
 			list = append(list, obj{
-				"id": r.pullID(p), "number": p.Number, "url": r.api("/pulls/%d", p.Number),
-				"head": short(p.Branch, p.Head), "base": short(p.Base, orZero(r.readRef("refs/heads/"+p.Base))),
+				"id": r.repo.shapes.pullID(p), "number": p.Number, "url": r.repo.shapes.api("/pulls/%d", p.Number),
+				"head": short(p.Branch, p.Head), "base": short(p.Base, orZero(r.repo.store.readRef("refs/heads/"+p.Base))),
 			})
 		}
 	}
 	return list
 }
 
-func (r *Repository) runJSON(c *run) obj {
+func (r *CI) runJSON(c *run) obj {
 	// "If the integrator does not provide this, then the homepage of the GitHub app
 	// is used." (REST, Create a check run)
-	details := cmp.Or(c.DetailsURL, r.s.url+"/apps/"+c.App)
+	details := cmp.Or(c.DetailsURL, r.repo.s.url+"/apps/"+c.App)
 	of := r.suiteOf(c)
 	return obj{
 		"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.Head,
 		"external_id": c.ExternalID, "status": c.Status, "conclusion": orNil(c.Conclusion),
 		"started_at": stamp(c.started), "completed_at": stamp(c.completed), "details_url": details,
-		"url": r.api("/check-runs/%d", c.ID), "html_url": r.page("/runs/%d", c.ID),
+		"url": r.repo.shapes.api("/check-runs/%d", c.ID), "html_url": r.repo.shapes.page("/runs/%d", c.ID),
 		"output": obj{
 			"title": orNil(c.Title), "summary": orNil(c.Summary), "text": orNil(c.Text),
-			"annotations_count": len(c.annotations), "annotations_url": r.api("/check-runs/%d/annotations", c.ID),
+			"annotations_count": len(c.annotations), "annotations_url": r.repo.shapes.api("/check-runs/%d/annotations", c.ID),
 		},
 		"check_suite": obj{"id": of.id}, "pull_requests": r.pullsAt(c.branch, c.Head), "app": r.appOf(c.app, c.App),
 	}
 }
 
 // emitRun sends a webhook about a check run: there its suite is told of in full.
-func (r *Repository) emitRun(u *user, c *run, action string, more obj) {
+func (r *CI) emitRun(u *user, c *run, action string, more obj) {
 	of := r.suiteJSON(r.suiteOf(c)).without("latest_check_runs_count", "check_runs_url", "head_commit")
-	r.emit(u, "check_run", obj{"action": action, "check_run": r.runJSON(c).with(obj{"check_suite": of})}.with(more))
+	r.repo.shapes.emit(u, "check_run", obj{"action": action, "check_run": r.runJSON(c).with(obj{"check_suite": of})}.with(more))
 }
 
 // appOf is an App that reports: ours or a CI's.
-func (r *Repository) appOf(id int64, slug string) obj {
-	return r.s.someApp(id, slug, r.owner.json(), map[string]string{"checks": "write"}, []string{})
+func (r *CI) appOf(id int64, slug string) obj {
+	return r.repo.s.App.someApp(id, slug, r.repo.owner.json(), map[string]string{"checks": "write"}, []string{})
 }
 
 // shortCommitJSON is GitHub's short form of a commit. Nobody here reads more than
@@ -121,36 +121,36 @@ func shortCommitJSON(head string) obj {
 	return obj{"id": head, "tree_id": head, "message": "", "timestamp": founded, "author": who, "committer": who}
 }
 
-func (r *Repository) workflowJSON(run *workflowRun) obj {
-	url := r.api("/actions/runs/%d", run.ID)
+func (r *CI) workflowJSON(run *workflowRun) obj {
+	url := r.repo.shapes.api("/actions/runs/%d", run.ID)
 	return obj{
 		"id": run.ID, "node_id": fmt.Sprintf("WFR_%d", run.ID), "name": "CI", "head_branch": run.Branch, "head_sha": run.Head,
 		"path": ".github/workflows/ci.yml", "run_number": 1, "run_attempt": run.Attempt, "event": "push", "display_title": "CI",
 		"status": run.Status, "conclusion": orNil(run.Conclusion), "workflow_id": 1,
-		"check_suite_id": run.suite, "check_suite_node_id": fmt.Sprintf("CS_%d", run.suite), "check_suite_url": r.api("/check-suites/%d", run.suite),
-		"url": url, "html_url": r.page("/actions/runs/%d", run.ID), "workflow_url": r.api("/actions/workflows/1"),
+		"check_suite_id": run.suite, "check_suite_node_id": fmt.Sprintf("CS_%d", run.suite), "check_suite_url": r.repo.shapes.api("/check-suites/%d", run.suite),
+		"url": url, "html_url": r.repo.shapes.page("/actions/runs/%d", run.ID), "workflow_url": r.repo.shapes.api("/actions/workflows/1"),
 		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "artifacts_url": url + "/artifacts",
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil,
 		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
-		"actor": r.owner.json(), "triggering_actor": r.owner.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
-		"repository": r.brief(), "head_repository": r.brief(), "head_commit": shortCommitJSON(run.Head),
+		"actor": r.repo.owner.json(), "triggering_actor": r.repo.owner.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
+		"repository": r.repo.shapes.brief(), "head_repository": r.repo.shapes.brief(), "head_commit": shortCommitJSON(run.Head),
 	}
 }
 
-func (r *Repository) emitWorkflow(run *workflowRun, action string) {
-	r.emit(r.s.appUser(actionsSlug), "workflow_run", obj{"action": action, "workflow_run": r.workflowJSON(run), "workflow": obj{
+func (r *CI) emitWorkflow(run *workflowRun, action string) {
+	r.repo.shapes.emit(r.repo.s.appUser(actionsSlug), "workflow_run", obj{"action": action, "workflow_run": r.workflowJSON(run), "workflow": obj{
 		"id": 1, "node_id": "W_1", "name": "CI", "path": ".github/workflows/ci.yml", "state": "active", "created_at": founded, "updated_at": founded,
-		"url": r.api("/actions/workflows/1"), "html_url": r.page("/blob/%s/.github/workflows/ci.yml", r.main), "badge_url": r.page("/workflows/CI/badge.svg"),
+		"url": r.repo.shapes.api("/actions/workflows/1"), "html_url": r.repo.shapes.page("/blob/%s/.github/workflows/ci.yml", r.repo.main), "badge_url": r.repo.shapes.page("/workflows/CI/badge.svg"),
 	}})
 }
 
-func (r *Repository) emitSuite(u *user, of suite, action string) {
-	r.emit(u, "check_suite", obj{"action": action, "check_suite": r.suiteJSON(of)})
+func (r *CI) emitSuite(u *user, of suite, action string) {
+	r.repo.shapes.emit(u, "check_suite", obj{"action": action, "check_suite": r.suiteJSON(of)})
 }
 
-func (r *Repository) emitStatus(u *user, st *status) {
-	r.emit(u, "status", obj{
-		"id": st.id, "sha": st.sha, "name": r.fullName(), "context": st.context, "state": st.state, "description": nil, "target_url": orNil(st.url),
-		"avatar_url": u.json()["avatar_url"], "branches": []obj{}, "created_at": stamp(st.at), "updated_at": stamp(st.at), "commit": r.commitJSON(st.sha),
+func (r *CI) emitStatus(u *user, st *status) {
+	r.repo.shapes.emit(u, "status", obj{
+		"id": st.id, "sha": st.sha, "name": r.repo.fullName(), "context": st.context, "state": st.state, "description": nil, "target_url": orNil(st.url),
+		"avatar_url": u.json()["avatar_url"], "branches": []obj{}, "created_at": stamp(st.at), "updated_at": stamp(st.at), "commit": r.repo.shapes.commitJSON(st.sha),
 	})
 }

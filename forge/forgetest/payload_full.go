@@ -71,9 +71,9 @@ var repositoryPaths = map[string]string{
 	"subscribers": "/subscribers", "subscription": "/subscription", "tags": "/tags", "teams": "/teams", "trees": "/git/trees{/sha}",
 }
 
-func (r *Repository) urls() obj {
+func (r *shapes) urls() obj {
 	return obj{
-		"ssh_url": r.CloneURL(), "svn_url": r.page(""), "mirror_url": nil, "homepage": nil, "language": nil, "license": nil,
+		"ssh_url": r.repo.CloneURL(), "svn_url": r.page(""), "mirror_url": nil, "homepage": nil, "language": nil, "license": nil,
 		"forks": 0, "forks_count": 0, "open_issues": 0, "watchers": 0, "watchers_count": 0, "stargazers_count": 0, "size": 0,
 		"has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": false,
 		"topics": []string{}, "is_template": false, "allow_forking": true, "has_discussions": false, "web_commit_signoff_required": false,
@@ -82,15 +82,15 @@ func (r *Repository) urls() obj {
 }
 
 // alone is the repository as GET of it has it.
-func (r *Repository) alone() obj {
+func (r *shapes) alone() obj {
 	return r.json().with(obj{"network_count": 0, "subscribers_count": 0})
 }
 
 // brief is the least that GitHub tells of a repository.
-func (r *Repository) brief() obj {
+func (r *shapes) brief() obj {
 	o := obj{
-		"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private, "owner": r.owner.json(),
-		"html_url": r.page(""), "description": nil, "fork": r.parent != nil, "url": r.api(""),
+		"id": r.repo.id, "node_id": "R_" + r.repo.fullName(), "name": r.repo.name, "full_name": r.repo.fullName(), "private": r.repo.private, "owner": r.repo.owner.json(),
+		"html_url": r.page(""), "description": nil, "fork": r.repo.parent != nil, "url": r.api(""),
 	}
 	for member, path := range repositoryPaths {
 		o[member+"_url"] = r.api("%s", path)
@@ -99,9 +99,9 @@ func (r *Repository) brief() obj {
 }
 
 // listedPull is a pull request without the members that only one alone has.
-func (r *Repository) listedPull(p *pull) obj { return r.pullJSON(p).without(onlyAlone...) }
+func (r *shapes) listedPull(p *pull) obj { return r.pullJSON(p).without(onlyAlone...) }
 
-func (r *Repository) pullURLs(p *pull) obj {
+func (r *shapes) pullURLs(p *pull) obj {
 	n := fmt.Sprint(p.Number)
 	links := obj{}
 	for name, url := range map[string]string{
@@ -120,7 +120,7 @@ func (r *Repository) pullURLs(p *pull) obj {
 	}
 }
 
-func (r *Repository) issueURLs(p *pull) obj {
+func (r *shapes) issueURLs(p *pull) obj {
 	n := fmt.Sprint(p.Number)
 	return obj{
 		"labels_url": r.api("/issues/%s/labels{/name}", n), "comments_url": r.api("/issues/%s/comments", n),
@@ -137,7 +137,7 @@ var onlyAlone = []string{
 
 // pullCounts are the counts that a pull request has when it is asked for alone.
 // Nobody here uses them.
-func (r *Repository) pullCounts(p *pull) obj {
+func (r *shapes) pullCounts(p *pull) obj {
 	return obj{
 		"comments": 0, "review_comments": 0, "commits": 1, "additions": 0, "deletions": 0, "changed_files": 1,
 		"maintainer_can_modify": false,
@@ -146,7 +146,7 @@ func (r *Repository) pullCounts(p *pull) obj {
 
 // commitJSON is a commit as GET /repos/{owner}/{repo}/commits/{ref} has it,
 // without its message and parents.
-func (r *Repository) commitJSON(head string) obj {
+func (r *shapes) commitJSON(head string) obj {
 	who := obj{"name": "", "email": "", "date": founded}
 	return obj{
 		"sha": head, "node_id": "C_" + head, "url": r.api("/commits/%s", head), "html_url": r.page("/commit/%s", head),
@@ -159,7 +159,7 @@ func (r *Repository) commitJSON(head string) obj {
 	}
 }
 
-func (r *Repository) contentURLs(path, ref, sha string) obj {
+func (r *shapes) contentURLs(path, ref, sha string) obj {
 	self, git, page := r.api("/contents/%s?ref=%s", path, ref), r.api("/git/blobs/%s", sha), r.page("/blob/%s/%s", ref, path)
 	return obj{
 		"url": self, "git_url": git, "html_url": page, "download_url": r.page("/raw/%s/%s", ref, path),

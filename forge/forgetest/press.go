@@ -24,15 +24,15 @@ type action = struct {
 
 // Buttons returns the labels of the buttons of the newest check run of a name on
 // a commit.
-func (r *Repository) Buttons(head, name string) (out []string) {
-	r.Look(func(v View) { out = v.Buttons(head, name) })
+func (r *CI) Buttons(head, name string) (out []string) {
+	r.repo.Look(func(v View) { out = v.Buttons(head, name) })
 	return out
 }
 
 // Buttons is Repository.Buttons.
 func (v View) Buttons(head, name string) []string {
 	var out []string
-	if c := v.r.lastRun(head, name); c != nil {
+	if c := v.r.CI.lastRun(head, name); c != nil {
 		for _, a := range c.actions {
 			out = append(out, a.(action).Label)
 		}
@@ -42,9 +42,9 @@ func (v View) Buttons(head, name string) []string {
 
 // Annotations returns the annotations of the newest check run of a name on a
 // commit. As at GitHub, each update adds its own.
-func (r *Repository) Annotations(head, name string) []Annotation {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) Annotations(head, name string) []Annotation {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	if c := r.lastRun(head, name); c != nil {
 		return slices.Clone(c.annotations)
 	}
@@ -52,9 +52,9 @@ func (r *Repository) Annotations(head, name string) []Annotation {
 }
 
 // Press presses the button of that label of a check run.
-func (r *Repository) Press(login, head, name, label string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) Press(login, head, name, label string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	c := r.lastRun(head, name)
 	if c == nil {
 		panic(fmt.Sprintf("forgetest: no check run %s on %s", name, head))
@@ -63,31 +63,31 @@ func (r *Repository) Press(login, head, name, label string) {
 	if i < 0 {
 		panic(fmt.Sprintf("forgetest: the check run %s has no button %s: %v", name, label, c.actions))
 	}
-	r.emitRun(r.s.mustUser(login), c, "requested_action", obj{"requested_action": obj{"identifier": c.actions[i].(action).Identifier}})
-	r.s.touch()
+	r.emitRun(r.repo.s.mustUser(login), c, "requested_action", obj{"requested_action": obj{"identifier": c.actions[i].(action).Identifier}})
+	r.repo.s.touch()
 }
 
 // Rerequest asks for a check run to run again.
-func (r *Repository) Rerequest(login, head, name string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) Rerequest(login, head, name string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	c := r.lastRun(head, name)
 	if c == nil {
 		panic(fmt.Sprintf("forgetest: no check run %s on %s", name, head))
 	}
-	r.emitRun(r.s.mustUser(login), c, "rerequested", nil)
-	r.s.touch()
+	r.emitRun(r.repo.s.mustUser(login), c, "rerequested", nil)
+	r.repo.s.touch()
 }
 
 // RerequestSuite asks for all check runs of the App on the head of a pull request
 // to run again.
-func (r *Repository) RerequestSuite(login string, number int) {
-	r.act(login, number, func(u *user, p *pull) {
+func (r *CI) RerequestSuite(login string, number int) {
+	r.repo.issues.act(login, number, func(u *user, p *pull) {
 		branch := p.Branch
 		if p.Fork != "" {
 			branch = ""
 		}
-		ours := &run{CheckRun: CheckRun{Head: p.Head, App: r.s.opts.Slug}, app: appID, branch: branch}
+		ours := &run{CheckRun: CheckRun{Head: p.Head, App: r.repo.s.opts.Slug}, app: appID, branch: branch}
 		r.emitSuite(u, r.suiteOf(ours), "rerequested")
 	})
 }

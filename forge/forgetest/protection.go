@@ -64,20 +64,20 @@ type refusal struct {
 }
 
 // judge says why who may not make this move, or nil. The caller holds r.refs.
-func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusal {
+func (r *rules) judge(ctx context.Context, who identity, m refMove) *refusal {
 	if !validRef(m.ref) {
 		return &refusal{reason: "funny refname"}
 	}
 	if strings.HasPrefix(m.ref, "refs/pull/") || strings.HasPrefix(m.ref, "refs/forgetest/") {
 		return &refusal{reason: "deny updating a hidden ref"}
 	}
-	if no := r.screened(ctx, who, m); no != nil {
+	if no := r.repo.store.screened(ctx, who, m); no != nil {
 		return no
 	}
 	branch, isBranch := strings.CutPrefix(m.ref, "refs/heads/")
-	r.s.mu.Lock()
-	guard, guarded := r.guards[branch]
-	r.s.mu.Unlock()
+	r.repo.s.mu.Lock()
+	guard, guarded := r.repo.guards[branch]
+	r.repo.s.mu.Unlock()
 	if !isBranch || !guarded {
 		return nil
 	}
@@ -85,14 +85,14 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 		return guard.refuse(m.ref, "Cannot delete this branch")
 	}
 	if m.old != "" && !guard.AllowForce {
-		if _, err := r.git(ctx, nil, "merge-base", "--is-ancestor", m.old, m.new); err != nil {
+		if _, err := r.repo.store.git(ctx, nil, "merge-base", "--is-ancestor", m.old, m.new); err != nil {
 			return guard.refuse(m.ref, "Cannot force-push to this branch")
 		}
 	}
 	broken := r.unruly(ctx, guard, m)
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	name := r.s.pusherName(who)
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	name := r.repo.s.pusherName(who)
 	if len(guard.AllowPushers) > 0 && !slices.Contains(guard.AllowPushers, name) {
 		return guard.refuse(m.ref, "You're not authorized to push to this branch. Visit "+
 			"https://docs.github.com/articles/about-protected-branches/ for more information.")
@@ -112,10 +112,10 @@ func (r *Repository) judge(ctx context.Context, who identity, m refMove) *refusa
 	return nil
 }
 
-func (r *Repository) unmetChecks(p Protection, head string) string {
+func (r *rules) unmetChecks(p Protection, head string) string {
 	var missing, failing []string
 	for _, name := range p.RequiredChecks {
-		switch run := r.lastRun(head, name); {
+		switch run := r.repo.CI.lastRun(head, name); {
 		case run == nil:
 			missing = append(missing, name)
 		case run.Status != "completed":

@@ -57,18 +57,18 @@ type review struct {
 	at     time.Time
 }
 
-func (r *Repository) mustPull(number int) *pull {
-	p := r.pulls[number]
+func (r *issues) mustPull(number int) *pull {
+	p := r.repo.pulls[number]
 	if p == nil {
-		panic(fmt.Sprintf("forgetest: no pull request %d in %s", number, r.fullName()))
+		panic(fmt.Sprintf("forgetest: no pull request %d in %s", number, r.repo.fullName()))
 	}
 	return p
 }
 
 // openFrom lists the open pull requests whose head branch has this name.
-func (r *Repository) openFrom(branch string) []*pull {
+func (r *issues) openFrom(branch string) []*pull {
 	var list []*pull
-	for _, p := range r.pulls {
+	for _, p := range r.repo.pulls {
 		if p.open() && p.Branch == branch {
 			list = append(list, p)
 		}
@@ -107,10 +107,10 @@ func (r *Repository) Open(p Pull) (int, error) {
 			return 0, fmt.Errorf("no fork %s/%s", owner, r.name)
 		}
 	}
-	if p.Head = from.readRef("refs/heads/" + p.Branch); p.Head == "" {
+	if p.Head = from.store.readRef("refs/heads/" + p.Branch); p.Head == "" {
 		return 0, fmt.Errorf("no branch %s in %s", p.Branch, from.fullName())
 	}
-	if r.readRef("refs/heads/"+p.Base) == "" {
+	if r.store.readRef("refs/heads/"+p.Base) == "" {
 		return 0, fmt.Errorf("no branch %s in %s", p.Base, r.fullName())
 	}
 	r.s.mu.Lock()
@@ -120,9 +120,9 @@ func (r *Repository) Open(p Pull) (int, error) {
 
 	var err error
 	if from == r {
-		err = r.writeRef(pullRef(p.Number), p.Head)
+		err = r.store.writeRef(pullRef(p.Number), p.Head)
 	} else {
-		err = r.take(context.Background(), p.Number, from.dir, p.Head)
+		err = r.store.take(context.Background(), p.Number, from.dir, p.Head)
 	}
 	if err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (r *Repository) Open(p Pull) (int, error) {
 	now := r.s.now()
 	np := &pull{Pull: p, pusher: p.Author, author: r.s.mustUser(p.Author), created: now, updated: now}
 	r.pulls[p.Number] = np
-	r.emitPull(np.author, np, "opened", nil)
+	r.shapes.emitPull(np.author, np, "opened", nil)
 	r.s.touch()
 	return p.Number, nil
 }
@@ -150,115 +150,117 @@ func (r *Repository) OpenIssue(author, title string) int {
 }
 
 // act runs one verb on a pull request under the lock.
-func (r *Repository) act(login string, number int, f func(u *user, p *pull)) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *issues) act(login string, number int, f func(u *user, p *pull)) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	p := r.mustPull(number)
-	p.updated = r.s.now()
-	f(r.s.mustUser(login), p)
-	r.s.touch()
+	p.updated = r.repo.s.now()
+	f(r.repo.s.mustUser(login), p)
+	r.repo.s.touch()
 }
 
 // ClosePull closes a pull request without merging it.
-func (r *Repository) ClosePull(login string, number int) { r.act(login, number, r.closePull) }
+func (r *Repository) ClosePull(login string, number int) {
+	r.issues.act(login, number, r.issues.closePull)
+}
 
-func (r *Repository) closePull(u *user, p *pull) {
+func (r *issues) closePull(u *user, p *pull) {
 	if p.State == "closed" {
 		return
 	}
-	p.State, p.closed = "closed", r.s.now()
+	p.State, p.closed = "closed", r.repo.s.now()
 	p.updated = p.closed
-	r.emitPull(u, p, "closed", nil)
+	r.repo.shapes.emitPull(u, p, "closed", nil)
 }
 
 // Reopen opens a closed pull request again.
-func (r *Repository) Reopen(login string, number int) { r.act(login, number, r.reopen) }
+func (r *Repository) Reopen(login string, number int) { r.issues.act(login, number, r.issues.reopen) }
 
-func (r *Repository) reopen(u *user, p *pull) {
+func (r *issues) reopen(u *user, p *pull) {
 	if p.State == "open" || p.Merged {
 		return
 	}
 	p.State, p.closed = "open", time.Time{}
-	r.emitPull(u, p, "reopened", nil)
+	r.repo.shapes.emitPull(u, p, "reopened", nil)
 }
 
 // Retarget changes the base branch of a pull request.
 func (r *Repository) Retarget(login string, number int, base string) {
-	r.act(login, number, func(u *user, p *pull) { r.edit(u, p, p.Title, base) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, p.Title, base) })
 }
 
 // Retitle changes the title of a pull request.
 func (r *Repository) Retitle(login string, number int, title string) {
-	r.act(login, number, func(u *user, p *pull) { r.edit(u, p, title, p.Base) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, title, p.Base) })
 }
 
-func (r *Repository) edit(u *user, p *pull, title, base string) {
+func (r *issues) edit(u *user, p *pull, title, base string) {
 	changes := obj{}
 	if title != p.Title {
 		changes["title"] = obj{"from": p.Title}
 	}
 	if base != p.Base {
 		changes["base"] = obj{
-			"ref": obj{"from": p.Base}, "sha": obj{"from": orZero(r.readRef("refs/heads/" + p.Base))},
+			"ref": obj{"from": p.Base}, "sha": obj{"from": orZero(r.repo.store.readRef("refs/heads/" + p.Base))},
 		}
 	}
 	if len(changes) == 0 {
 		return
 	}
 	p.Title, p.Base = title, base
-	r.emitPull(u, p, "edited", obj{"changes": changes})
+	r.repo.shapes.emitPull(u, p, "edited", obj{"changes": changes})
 }
 
 // SetDraft makes a pull request a draft, or ready for review.
 func (r *Repository) SetDraft(login string, number int, draft bool) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		if p.Draft == draft {
 			return
 		}
 		p.Draft = draft
-		r.emitPull(u, p, map[bool]string{true: "converted_to_draft", false: "ready_for_review"}[draft], nil)
+		r.shapes.emitPull(u, p, map[bool]string{true: "converted_to_draft", false: "ready_for_review"}[draft], nil)
 	})
 }
 
 // Label puts a label on a pull request.
 func (r *Repository) Label(login string, number int, label string) {
-	r.act(login, number, func(u *user, p *pull) { r.label(u, p, label) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.label(u, p, label) })
 }
 
-func (r *Repository) label(u *user, p *pull, label string) {
+func (r *issues) label(u *user, p *pull, label string) {
 	if slices.Contains(p.Labels, label) {
 		return
 	}
 	p.Labels = append(p.Labels, label)
-	r.emitPull(u, p, "labeled", obj{"label": labelJSON(label)})
+	r.repo.shapes.emitPull(u, p, "labeled", obj{"label": labelJSON(label)})
 }
 
 // Unlabel takes a label off a pull request.
 func (r *Repository) Unlabel(login string, number int, label string) {
-	r.act(login, number, func(u *user, p *pull) { r.unlabel(u, p, label) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.unlabel(u, p, label) })
 }
 
-func (r *Repository) unlabel(u *user, p *pull, label string) bool {
+func (r *issues) unlabel(u *user, p *pull, label string) bool {
 	i := slices.Index(p.Labels, label)
 	if i < 0 {
 		return false
 	}
 	p.Labels = slices.Delete(p.Labels, i, i+1)
-	r.emitPull(u, p, "unlabeled", obj{"label": labelJSON(label)})
+	r.repo.shapes.emitPull(u, p, "unlabeled", obj{"label": labelJSON(label)})
 	return true
 }
 
 // Review submits a review of a commit ("" is the present head): state is
 // "APPROVED", "CHANGES_REQUESTED" or "COMMENTED".
 func (r *Repository) Review(login string, number int, state, commit, body string) (id int64) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		if commit == "" {
 			commit = p.Head
 		}
 		v := &review{id: r.s.nextID(), user: u, state: state, commit: commit, body: body, at: r.s.now()}
 		p.reviews = append(p.reviews, v)
 		id = v.id
-		r.emitReview(u, p, v, "submitted", nil)
+		r.shapes.emitReview(u, p, v, "submitted", nil)
 	})
 	return id
 }

@@ -40,11 +40,11 @@ func (p pushResult) err() error {
 // push is the one door through which branches and tags move: protection, the
 // transaction in git, then what follows from it for pull requests and webhooks.
 // The caller holds r.refs and has the objects in place.
-func (r *Repository) push(ctx context.Context, who identity, moves []refMove, o pushOptions) pushResult {
+func (r *store) push(ctx context.Context, who identity, moves []refMove, o pushOptions) pushResult {
 	res := pushResult{moves: moves, reason: make([]string, len(moves))}
 	refused := false
 	for i, m := range moves {
-		if no := r.judge(ctx, who, m); no != nil {
+		if no := r.repo.law.judge(ctx, who, m); no != nil {
 			res.reason[i], refused = no.reason, true
 			res.lines = append(res.lines, no.lines...)
 		} else if now := r.readRef(m.ref); now != m.old {
@@ -88,7 +88,7 @@ func orZero(id string) string {
 
 // transact moves the refs that were not refused, and the heads of the pull
 // requests that follow them, in one git transaction.
-func (r *Repository) transact(ctx context.Context, res *pushResult, cleanup string) error {
+func (r *store) transact(ctx context.Context, res *pushResult, cleanup string) error {
 	var in bytes.Buffer
 	in.WriteString(cleanup)
 	for i, m := range res.moves {
@@ -100,13 +100,13 @@ func (r *Repository) transact(ctx context.Context, res *pushResult, cleanup stri
 		if !ok || m.new == zeroID {
 			continue
 		}
-		r.s.mu.Lock()
-		for _, p := range r.openFrom(branch) {
+		r.repo.s.mu.Lock()
+		for _, p := range r.repo.issues.openFrom(branch) {
 			if p.Fork == "" {
 				fmt.Fprintf(&in, "update %s %s\n", p.headRef(), m.new)
 			}
 		}
-		r.s.mu.Unlock()
+		r.repo.s.mu.Unlock()
 	}
 	if in.Len() == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (r *Repository) transact(ctx context.Context, res *pushResult, cleanup stri
 }
 
 // pushed folds moves that happened into pull requests and webhooks.
-func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) {
+func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 	type told struct {
 		refMove
 		commits []commitInfo // new ones, newest first
@@ -130,7 +130,7 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 		if m.old != "" && m.new != zeroID {
 			out, err := r.git(ctx, nil, "log", "--left-right", "--name-status", "--no-renames", infoFormat, m.old+"..."+m.new)
 			if err != nil {
-				r.s.log.Error("read what was pushed", "err", err)
+				r.repo.s.log.Error("read what was pushed", "err", err)
 			}
 			for _, c := range parseInfo(out) {
 				if c.side == "<" {
@@ -148,7 +148,7 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 	if len(tips) > 0 {
 		out, err := r.git(ctx, strings.NewReader(strings.Join(tips, "\n")+"\n"), "log", "--no-walk", "--stdin", infoFormat)
 		if err != nil {
-			r.s.log.Error("read what was pushed", "err", err)
+			r.repo.s.log.Error("read what was pushed", "err", err)
 		}
 		infos := parseInfo(out)
 		for i := range all {
@@ -158,13 +158,13 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 		}
 	}
 
-	r.s.mu.Lock()
-	actor := r.s.actor(who)
+	r.repo.s.mu.Lock()
+	actor := r.repo.s.actor(who)
 	for _, t := range all {
 		if t.tip == nil && len(t.commits) > 0 {
 			t.tip = &t.commits[0]
 		}
-		r.emitPush(actor, t.refMove, t.forced, t.commits, t.tip)
+		r.repo.shapes.emitPush(actor, t.refMove, t.forced, t.commits, t.tip)
 		branch, ok := strings.CutPrefix(t.ref, "refs/heads/")
 		if !ok {
 			continue
@@ -173,7 +173,7 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 			r.branchGone(actor, branch)
 			continue
 		}
-		for _, p := range r.openFrom(branch) {
+		for _, p := range r.repo.issues.openFrom(branch) {
 			if p.Fork == "" {
 				r.synchronize(actor, p, t.new)
 			}
@@ -181,53 +181,53 @@ func (r *Repository) pushed(ctx context.Context, who identity, moves []refMove) 
 	}
 	// Last, because a squash moves the default branch and the head together.
 	for _, t := range all {
-		if t.ref == "refs/heads/"+r.main && t.old != "" {
+		if t.ref == "refs/heads/"+r.repo.main && t.old != "" {
 			r.mergeReached(actor, t.new, t.commits)
 		}
 	}
 	followers := r.forkPulls()
-	r.s.touch()
-	r.s.mu.Unlock()
+	r.repo.s.touch()
+	r.repo.s.mu.Unlock()
 	for _, t := range all {
 		for _, f := range followers {
 			if "refs/heads/"+f.branch == t.ref && t.new != zeroID {
-				f.base.follow(ctx, actor, f.number, r.dir, t.new)
+				f.base.store.follow(ctx, actor, f.number, r.repo.dir, t.new)
 			}
 		}
 	}
-	r.pushedCI(moves)
+	r.repo.CI.pushedCI(moves)
 }
 
 // mergeReached marks as merged the open pull requests into the default branch
 // whose head is among the commits that were pushed to it.
-func (r *Repository) mergeReached(actor *user, tip string, commits []commitInfo) {
+func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) {
 	reached := make(map[string]bool, len(commits))
 	for _, c := range commits {
 		reached[c.id] = true
 	}
-	for _, p := range r.sorted() {
-		if p.open() && p.Base == r.main && reached[p.Head] {
+	for _, p := range r.repo.issues.sorted() {
+		if p.open() && p.Base == r.repo.main && reached[p.Head] {
 			p.Merged, p.mergeCommit, p.mergedBy = true, tip, actor
-			r.closePull(actor, p)
+			r.repo.issues.closePull(actor, p)
 		}
 	}
 }
 
 // branchGone closes the open pull requests from and into a deleted branch.
-func (r *Repository) branchGone(actor *user, branch string) {
-	for _, p := range r.sorted() {
+func (r *store) branchGone(actor *user, branch string) {
+	for _, p := range r.repo.issues.sorted() {
 		if p.open() && (p.Branch == branch && p.Fork == "" || p.Base == branch) {
-			r.closePull(actor, p)
+			r.repo.issues.closePull(actor, p)
 		}
 	}
 }
 
-func (r *Repository) synchronize(actor *user, p *pull, head string) {
+func (r *store) synchronize(actor *user, p *pull, head string) {
 	before := p.Head
 	if before == head {
 		return
 	}
-	p.Head, p.updated, p.pusher = head, r.s.now(), actor.login
-	r.emitPull(actor, p, "synchronize", obj{"before": before, "after": head})
-	r.dismissStale(actor, p)
+	p.Head, p.updated, p.pusher = head, r.repo.s.now(), actor.login
+	r.repo.shapes.emitPull(actor, p, "synchronize", obj{"before": before, "after": head})
+	r.repo.issues.dismissStale(actor, p)
 }

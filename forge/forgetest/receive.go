@@ -19,7 +19,7 @@ const receiveCapabilities = "report-status delete-refs side-band-64k quiet atomi
 const unpackLimit = 100
 
 // advertise tells a pushing git which refs there are.
-func (r *Repository) advertise(w http.ResponseWriter, req *http.Request) {
+func (r *store) advertise(w http.ResponseWriter, req *http.Request) {
 	out, err := r.git(req.Context(), nil, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
 		http.Error(w, "cannot list refs", http.StatusInternalServerError)
@@ -42,7 +42,7 @@ func (r *Repository) advertise(w http.ResponseWriter, req *http.Request) {
 
 // receive takes a push: the commands, the pack, and then the one door that verbs
 // go through as well.
-func (r *Repository) receive(w http.ResponseWriter, req *http.Request, who identity, body io.Reader) {
+func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, body io.Reader) {
 	in := bufio.NewReader(body)
 	moves, caps, err := readCommands(in)
 	if err != nil {
@@ -52,8 +52,8 @@ func (r *Repository) receive(w http.ResponseWriter, req *http.Request, who ident
 	if len(moves) == 0 {
 		return // git's probe before a large push
 	}
-	r.refs.Lock()
-	defer r.refs.Unlock()
+	r.repo.refs.Lock()
+	defer r.repo.refs.Unlock()
 	ctx := context.WithoutCancel(req.Context()) // a push that arrived is carried out
 	var res pushResult
 	unpack := "ok"
@@ -122,7 +122,7 @@ func readCommands(in io.Reader) ([]refMove, map[string]bool, error) {
 }
 
 // unpack stores the pack that follows the commands, unless all of them delete.
-func (r *Repository) unpack(ctx context.Context, in *bufio.Reader, moves []refMove) error {
+func (r *store) unpack(ctx context.Context, in *bufio.Reader, moves []refMove) error {
 	wanted := false
 	for _, m := range moves {
 		wanted = wanted || m.new != zeroID

@@ -8,8 +8,16 @@ import (
 	"sync"
 )
 
-// Repository is a repository of a Server. Its methods are what people do there.
+// Repository is a repository of a Server. Its methods are what people do there; what its
+// CI does and what checks say is its CI's.
 type Repository struct {
+	CI *CI // what tests commits, and what is said of them
+
+	issues *issues // pull requests, comments and reviews
+	store  *store  // git
+	law    *rules  // who may do what
+	shapes *shapes // what goes over the wire
+
 	s      *Server
 	id     int64
 	owner  *user
@@ -33,9 +41,6 @@ type Repository struct {
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation
 	inlines   []*inline
-	runs      []*run
-	ci        *ci
-	statuses  []*status // in order of creation
 	writes    []Write
 	known     map[string]bool // commits that are there
 }
@@ -59,9 +64,9 @@ func (r *Repository) fullName() string { return r.owner.login + "/" + r.name }
 func (r *Repository) key() string { return strings.ToLower(r.fullName()) }
 
 // sorted lists pull requests, without issues, by number.
-func (r *Repository) sorted() []*pull {
+func (r *issues) sorted() []*pull {
 	var list []*pull
-	for _, p := range r.pulls {
+	for _, p := range r.repo.pulls {
 		if !p.issue {
 			list = append(list, p)
 		}
@@ -77,16 +82,16 @@ func byNumber(a, b *pull) int { return cmp.Compare(a.Number, b.Number) }
 type View struct{ r *Repository }
 
 // Pull returns a pull request.
-func (v View) Pull(number int) Pull { return v.r.mustPull(number).Pull.clone() }
+func (v View) Pull(number int) Pull { return v.r.issues.mustPull(number).Pull.clone() }
 
 // Comments returns a pull request's comments, oldest first.
-func (v View) Comments(number int) []Comment { return v.r.commentsOf(number) }
+func (v View) Comments(number int) []Comment { return v.r.issues.commentsOf(number) }
 
 // Checks returns the check runs on a commit, oldest first.
-func (v View) Checks(head string) []CheckRun { return v.r.checksOf(head) }
+func (v View) Checks(head string) []CheckRun { return v.r.CI.checksOf(head) }
 
 // Head returns where a branch is.
-func (v View) Head(branch string) string { return v.r.readRef("refs/heads/" + branch) }
+func (v View) Head(branch string) string { return v.r.store.readRef("refs/heads/" + branch) }
 
 // WaitFor returns as soon as ok says so; ok is called again after each change on
 // the server. The error is the context's.
@@ -122,10 +127,10 @@ func (r *Repository) wrote(u *user, w Write) {
 	}
 }
 
-func (r *Repository) json() obj {
+func (r *shapes) json() obj {
 	return r.brief().with(obj{
-		"default_branch": r.main, "clone_url": r.CloneURL(), "git_url": r.CloneURL(), "archived": false, "disabled": false,
-		"visibility":             map[bool]string{false: "public", true: "private"}[r.private],
-		"delete_branch_on_merge": r.tidies, "has_issues": true, "open_issues_count": 0,
+		"default_branch": r.repo.main, "clone_url": r.repo.CloneURL(), "git_url": r.repo.CloneURL(), "archived": false, "disabled": false,
+		"visibility":             map[bool]string{false: "public", true: "private"}[r.repo.private],
+		"delete_branch_on_merge": r.repo.tidies, "has_issues": true, "open_issues_count": 0,
 	}).with(r.urls())
 }

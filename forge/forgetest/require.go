@@ -34,26 +34,26 @@ type thread struct {
 
 // DismissReview takes a review back.
 func (r *Repository) DismissReview(login string, number int, id int64) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		i := slices.IndexFunc(p.reviews, func(v *review) bool { return v.id == id })
 		if i < 0 {
 			panic(fmt.Sprintf("forgetest: no review %d of #%d", id, number))
 		}
-		r.dismiss(u, p, p.reviews[i])
+		r.issues.dismiss(u, p, p.reviews[i])
 	})
 }
 
-func (r *Repository) dismiss(u *user, p *pull, v *review) {
+func (r *issues) dismiss(u *user, p *pull, v *review) {
 	if v.state == "DISMISSED" {
 		return
 	}
 	v.state = "DISMISSED"
-	r.emitReview(u, p, v, "dismissed", nil)
+	r.repo.shapes.emitReview(u, p, v, "dismissed", nil)
 }
 
 // dismissStale follows a push to a pull request whose base has it so.
-func (r *Repository) dismissStale(u *user, p *pull) {
-	if !r.guards[p.Base].Reviews.Stale {
+func (r *issues) dismissStale(u *user, p *pull) {
+	if !r.repo.guards[p.Base].Reviews.Stale {
 		return
 	}
 	for _, v := range p.reviews {
@@ -65,8 +65,8 @@ func (r *Repository) dismissStale(u *user, p *pull) {
 
 // StartThread begins a conversation on a file of a pull request.
 func (r *Repository) StartThread(login string, number int, path string) (id int64) {
-	r.act(login, number, func(u *user, p *pull) {
-		t := &thread{id: r.s.nextID(), first: r.inline(u, p, path, "Is this right?")}
+	r.issues.act(login, number, func(u *user, p *pull) {
+		t := &thread{id: r.s.nextID(), first: r.issues.inline(u, p, path, "Is this right?")}
 		p.threads, id = append(p.threads, t), t.id
 	})
 	return id
@@ -74,13 +74,13 @@ func (r *Repository) StartThread(login string, number int, path string) (id int6
 
 // ResolveThread resolves a conversation, or opens it again.
 func (r *Repository) ResolveThread(login string, number int, id int64, resolved bool) {
-	r.act(login, number, func(u *user, p *pull) {
+	r.issues.act(login, number, func(u *user, p *pull) {
 		for _, t := range p.threads {
 			if t.id == id && t.resolved != resolved {
 				t.resolved = resolved
-				r.emit(u, "pull_request_review_thread", obj{
-					"action": map[bool]string{true: "resolved", false: "unresolved"}[resolved], "pull_request": r.listedPull(p),
-					"thread": obj{"node_id": fmt.Sprintf("PRRT_%d", t.id), "comments": []obj{r.inlineJSON(t.first)}},
+				r.shapes.emit(u, "pull_request_review_thread", obj{
+					"action": map[bool]string{true: "resolved", false: "unresolved"}[resolved], "pull_request": r.shapes.listedPull(p),
+					"thread": obj{"node_id": fmt.Sprintf("PRRT_%d", t.id), "comments": []obj{r.shapes.inlineJSON(t.first)}},
 				})
 			}
 		}
@@ -88,10 +88,10 @@ func (r *Repository) ResolveThread(login string, number int, id int64, resolved 
 }
 
 // opinions are the last reviews that say something, of people who may write.
-func (r *Repository) opinions(p *pull) []*review {
+func (r *issues) opinions(p *pull) []*review {
 	last := map[string]*review{}
 	for _, v := range p.reviews {
-		if v.state != "COMMENTED" && level(r.role(v.user)) >= level("write") {
+		if v.state != "COMMENTED" && level(r.repo.law.role(v.user)) >= level("write") {
 			last[v.user.login] = v
 		}
 	}
@@ -106,8 +106,8 @@ func (r *Repository) opinions(p *pull) []*review {
 
 // decision is GitHub's on the reviews of a pull request: "" where none are asked
 // for. owners are those of each of its files that has any.
-func (r *Repository) decision(p *pull, owners [][]string) string {
-	want := r.guards[p.Base].Reviews
+func (r *issues) decision(p *pull, owners [][]string) string {
+	want := r.repo.guards[p.Base].Reviews
 	if want.Count == 0 && !want.CodeOwners && !want.LastPush {
 		return ""
 	}
@@ -138,10 +138,10 @@ func (r *Repository) decision(p *pull, owners [][]string) string {
 // owners reads who owns the files that a pull request changes, by the first
 // CODEOWNERS of the base; of each pattern's language what tests need. It runs git,
 // without locks.
-func (r *Repository) owners(ctx context.Context, base, head string) ([][]string, error) {
+func (r *issues) owners(ctx context.Context, base, head string) ([][]string, error) {
 	var file []byte
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
-		if out, err := r.git(ctx, nil, "cat-file", "blob", "refs/heads/"+base+":"+name); err == nil {
+		if out, err := r.repo.store.git(ctx, nil, "cat-file", "blob", "refs/heads/"+base+":"+name); err == nil {
 			file = out
 			break
 		}
@@ -165,7 +165,7 @@ func (r *Repository) owners(ctx context.Context, base, head string) ([][]string,
 		}
 		rules = append(rules, x)
 	}
-	out, err := r.git(ctx, nil, "diff", "--name-only", "-z", "--no-renames", "refs/heads/"+base+"..."+head)
+	out, err := r.repo.store.git(ctx, nil, "diff", "--name-only", "-z", "--no-renames", "refs/heads/"+base+"..."+head)
 	if err != nil {
 		return nil, err
 	}

@@ -49,18 +49,18 @@ func refused(message string) error { return &problem{status: 403, message: messa
 // endpoint answers a request with s.mu held, unless the route is slow.
 type endpoint func(*call) (any, error)
 
-func (s *Server) handler() http.Handler {
+func (s *web) handler() http.Handler {
 	rt := newRouter(routes())
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v3/", func(w http.ResponseWriter, r *http.Request) {
-		s.byName(r)
+		s.server.byName(r)
 		s.rest(w, r, rt.find(r))
 	})
 	mux.HandleFunc("/api/graphql", s.graphQL)
 	mux.HandleFunc("GET /_logs/{owner}/{name}/{id}", s.serveLog)
 	repositories, pages := http.NewServeMux(), s.pages()
 	repositories.HandleFunc("/{owner}/{name}/{rest...}", s.serveGit)
-	s.manifestPages(mux)
+	s.server.App.manifestPages(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if part := strings.SplitN(r.URL.Path, "/", 4); len(part) == 4 && strings.HasSuffix(part[2], ".git") {
 			repositories.ServeHTTP(w, r)
@@ -75,18 +75,18 @@ func (s *Server) handler() http.Handler {
 const keptRequests = 100_000
 
 // withFaults applies injected faults and keeps the list of requests.
-func (s *Server) withFaults(next http.Handler) http.Handler {
+func (s *web) withFaults(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/api/v3")
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
+		s.server.mu.Lock()
+		if s.server.closed {
+			s.server.mu.Unlock()
 			panic(http.ErrAbortHandler)
 		}
-		s.active.Add(1)
-		defer s.active.Done()
+		s.server.active.Add(1)
+		defer s.server.active.Done()
 		f := s.fault(r.Method, path)
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 		// Listed before it is answered: whoever has the answer finds it in the list.
 		rec := &recorder{ResponseWriter: w, status: 200}
 		list := sync.OnceFunc(func() { s.list(Request{r.Method, path, rec.status}) })
@@ -99,17 +99,17 @@ func (s *Server) withFaults(next http.Handler) http.Handler {
 			failWith(w, r, next, f)
 		}
 		list()
-		s.log.Debug("request", "method", r.Method, "path", path, "status", rec.status)
+		s.server.log.Debug("request", "method", r.Method, "path", path, "status", rec.status)
 	})
 }
 
-func (s *Server) list(r Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.requests) == keptRequests {
-		s.requests = append(s.requests[:0], s.requests[keptRequests/2:]...)
+func (s *web) list(r Request) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if len(s.server.requests) == keptRequests {
+		s.server.requests = append(s.server.requests[:0], s.server.requests[keptRequests/2:]...)
 	}
-	s.requests = append(s.requests, r)
+	s.server.requests = append(s.server.requests, r)
 }
 
 func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Fault) {
@@ -198,7 +198,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) WriteHeader(int)             {}
 
 // rest answers one request of the REST interface.
-func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *web) rest(w http.ResponseWriter, r *http.Request, rt route) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 10<<20))
 	if err != nil {
 		return
@@ -206,30 +206,30 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w, done := s.judged(w, r, rt)
 	defer done()
-	c := &call{s: s, r: r, next: w.Header()}
-	s.mu.Lock()
+	c := &call{s: s.server, r: r, next: w.Header()}
+	s.server.mu.Lock()
 	result, err := s.admit(c, rt)
-	if err == nil && s.opts.Judge != nil && rt.pattern != "" {
-		s.mu.Unlock()
-		if wrong := s.opts.Judge.Request(rt.pattern, r, body); wrong != nil {
+	if err == nil && s.server.opts.Judge != nil && rt.pattern != "" {
+		s.server.mu.Unlock()
+		if wrong := s.server.opts.Judge.Request(rt.pattern, r, body); wrong != nil {
 			err = invalid(obj{"resource": "Request", "code": "custom", "message": wrong.Error()})
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.mu.Lock()
+		s.server.mu.Lock()
 	}
 	if err == nil {
 		if rt.slow {
-			s.mu.Unlock()
+			s.server.mu.Unlock()
 			result, err = rt.f(c)
-			s.mu.Lock()
+			s.server.mu.Lock()
 		} else {
 			result, err = rt.f(c)
 		}
 	}
 	if err == nil && r.Method != http.MethodGet {
-		s.touch()
+		s.server.touch()
 	}
-	s.mu.Unlock()
+	s.server.mu.Unlock()
 
 	var p *problem
 	if errors.As(err, &p) {
@@ -244,38 +244,38 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, rt route) {
 		status, result = a.status, a.body
 	}
 	if writeJSON(w, r, status, result) == http.StatusNotModified {
-		s.mu.Lock()
+		s.server.mu.Lock()
 		s.unspend(c.who, "core") // such an answer is free
-		s.mu.Unlock()
+		s.server.mu.Unlock()
 	}
 }
 
 // admit checks credentials, the rate limit and permissions.
-func (s *Server) admit(c *call, rt route) (any, error) {
+func (s *web) admit(c *call, rt route) (any, error) {
 	var ok bool
-	c.who, ok = s.identify(c.r.Header)
+	c.who, ok = s.server.identify(c.r.Header)
 	jwt := c.who.app && strings.Count(c.r.Header.Get("Authorization"), ".") == 2
 	switch {
-	case jwt && s.deleted:
+	case jwt && s.server.App.deleted:
 		return nil, &problem{status: 404, message: noIntegration}
 	case jwt && !ok:
 		return nil, &problem{status: 401, message: noJWT}
 	case !ok:
 		return nil, &problem{status: 401, message: "Bad credentials"}
 	}
-	if err := s.limit(c.next, c.who, "core", s.opts.RateLimit, strings.HasSuffix(c.r.URL.Path, "/rate_limit")); err != nil {
+	if err := s.limit(c.next, c.who, "core", s.server.opts.RateLimit, strings.HasSuffix(c.r.URL.Path, "/rate_limit")); err != nil {
 		return nil, err
 	}
 	if owner := c.r.PathValue("owner"); owner != "" {
-		c.repo = s.repos[strings.ToLower(owner+"/"+c.r.PathValue("repo"))]
+		c.repo = s.server.repos[strings.ToLower(owner+"/"+c.r.PathValue("repo"))]
 		if c.repo == nil {
-			if to := s.movedTo(owner, c.r.PathValue("repo")); to != nil {
+			if to := s.server.movedTo(owner, c.r.PathValue("repo")); to != nil {
 				return nil, s.redirect(c, to)
 			}
 			return nil, notFound()
 		}
 	}
-	if err := s.admitted(c.who.installed()); err != nil {
+	if err := s.server.App.admitted(c.who.installed()); err != nil {
 		return nil, err
 	}
 	switch {
@@ -286,11 +286,11 @@ func (s *Server) admit(c *call, rt route) (any, error) {
 		}
 	case c.who.app:
 		return nil, &problem{status: 401, message: "This endpoint requires an installation token"}
-	case !s.may(c.who, c.repo, "metadata:read"):
+	case !s.server.may(c.who, c.repo, "metadata:read"):
 		return nil, notFound()
 	case c.who.user == nil && !strings.HasSuffix(rt.need, ":read"):
 		return nil, &problem{status: 401, message: "Requires authentication"}
-	case !s.may(c.who, c.repo, rt.need):
+	case !s.server.may(c.who, c.repo, rt.need):
 		if c.who.installation() {
 			c.next.Set("X-Accepted-GitHub-Permissions", strings.NewReplacer(":", "=", "|", "; ").Replace(rt.need))
 			return nil, refused("Resource not accessible by integration")

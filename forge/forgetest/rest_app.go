@@ -11,7 +11,7 @@ import (
 
 func appRoutes() []route {
 	return []route{
-		{pattern: "GET /app", need: "app", f: func(c *call) (any, error) { return c.s.appJSON(), nil }},
+		{pattern: "GET /app", need: "app", f: func(c *call) (any, error) { return c.s.App.appJSON(), nil }},
 		{pattern: "POST /app/installations/{id}/access_tokens", need: "app", f: createToken},
 		{pattern: "GET /app/hook/deliveries", need: "app", f: listDeliveries},
 		{pattern: "GET /app/hook/deliveries/{id}", need: "app", f: getDelivery},
@@ -22,11 +22,11 @@ func appRoutes() []route {
 }
 
 func createToken(c *call) (any, error) {
-	from := c.s.installationByID(c.number("id"))
+	from := c.s.App.installationByID(c.number("id"))
 	if from == nil {
 		return nil, notFound()
 	}
-	if err := c.s.admitted(from.id); err != nil {
+	if err := c.s.App.admitted(from.id); err != nil {
 		return nil, err
 	}
 	var in struct {
@@ -68,9 +68,9 @@ func createToken(c *call) (any, error) {
 	}
 	if t.repos != nil {
 		list := []obj{}
-		for _, r := range c.s.reached(from) {
+		for _, r := range c.s.App.reached(from) {
 			if t.covers(r) {
-				list = append(list, r.json())
+				list = append(list, r.shapes.json())
 			}
 		}
 		body["repositories"], body["repository_selection"] = list, "selected"

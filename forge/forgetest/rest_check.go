@@ -165,7 +165,7 @@ func createRun(c *call) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if !c.repo.hasObject(*in.HeadSHA) {
+	if !c.repo.store.hasObject(*in.HeadSHA) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + *in.HeadSHA}
 	}
 	now := c.s.now()
@@ -174,10 +174,10 @@ func createRun(c *call) (any, error) {
 		app:      appID, started: now,
 	}
 	in.apply(m, now)
-	c.repo.runs = append(c.repo.runs, m)
+	c.repo.CI.runs = append(c.repo.CI.runs, m)
 	c.repo.wrote(c.who.user, m.write("check run"))
-	c.repo.tellRun(c.who.user, m)
-	return answer{http.StatusCreated, c.repo.runJSON(m)}, nil
+	c.repo.CI.tellRun(c.who.user, m)
+	return answer{http.StatusCreated, c.repo.CI.runJSON(m)}, nil
 }
 
 func updateRun(c *call) (any, error) {
@@ -203,13 +203,13 @@ func updateRun(c *call) (any, error) {
 	m.Updates++
 	c.repo.wrote(c.who.user, m.write("check run update"))
 	if m.Status == "completed" && was != "completed" {
-		c.repo.tellRun(c.who.user, m)
+		c.repo.CI.tellRun(c.who.user, m)
 	}
-	return c.repo.runJSON(m), nil
+	return c.repo.CI.runJSON(m), nil
 }
 
 func (c *call) run() (*run, error) {
-	for _, m := range c.repo.runs {
+	for _, m := range c.repo.CI.runs {
 		if m.ID == c.number("id") {
 			return m, nil
 		}
@@ -222,20 +222,20 @@ func getRun(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.repo.runJSON(m), nil
+	return c.repo.CI.runJSON(m), nil
 }
 
 // listRuns lists newest first; filter=latest (the default) keeps the newest run
 // of each name and App.
 func listRuns(c *call) (any, error) {
 	q := c.r.URL.Query()
-	head := c.repo.resolve(c.r.PathValue("ref"))
-	if !c.repo.hasObject(head) {
+	head := c.repo.store.resolve(c.r.PathValue("ref"))
+	if !c.repo.store.hasObject(head) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + head}
 	}
 	seen := map[string]bool{}
 	var list []*run
-	for _, m := range slices.Backward(c.repo.runs) {
+	for _, m := range slices.Backward(c.repo.CI.runs) {
 		key := fmt.Sprint(m.app, m.App, m.Name)
 		if m.Head != head || q.Get("check_name") != "" && m.Name != q.Get("check_name") ||
 			q.Get("app_id") != "" && q.Get("app_id") != fmt.Sprint(m.app) ||
@@ -248,7 +248,7 @@ func listRuns(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, m := range paged(c, list) {
-		out = append(out, c.repo.runJSON(m))
+		out = append(out, c.repo.CI.runJSON(m))
 	}
 	return obj{"total_count": len(list), "check_runs": out}, nil
 }

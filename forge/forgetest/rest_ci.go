@@ -23,31 +23,31 @@ func ciRoutes() []route {
 // listSuites lists the suites of a commit: one for each run of a workflow, one
 // for each other App.
 func listSuites(c *call) (any, error) {
-	head := c.repo.resolve(c.r.PathValue("ref"))
-	if !c.repo.hasObject(head) {
+	head := c.repo.store.resolve(c.r.PathValue("ref"))
+	if !c.repo.store.hasObject(head) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + head}
 	}
 	seen := map[int64]bool{}
 	list := []obj{}
-	for _, m := range c.repo.runs {
-		if of := c.repo.suiteOf(m); m.Head == head && !seen[of.id] {
+	for _, m := range c.repo.CI.runs {
+		if of := c.repo.CI.suiteOf(m); m.Head == head && !seen[of.id] {
 			seen[of.id] = true
-			list = append(list, c.repo.suiteJSON(of).with(obj{"repository": c.repo.json()}))
+			list = append(list, c.repo.CI.suiteJSON(of).with(obj{"repository": c.repo.shapes.json()}))
 		}
 	}
 	return obj{"total_count": len(list), "check_suites": paged(c, list)}, nil
 }
 
 func combinedStatus(c *call) (any, error) {
-	head := c.repo.resolve(c.r.PathValue("ref"))
-	if !c.repo.hasObject(head) {
+	head := c.repo.store.resolve(c.r.PathValue("ref"))
+	if !c.repo.store.hasObject(head) {
 		return nil, &problem{status: 422, message: "No commit found for SHA: " + head}
 	}
 	list, state := []obj{}, "success"
-	for _, st := range c.repo.statusesOf(head) {
+	for _, st := range c.repo.CI.statusesOf(head) {
 		list = append(list, obj{
 			"id": st.id, "node_id": "SC_1", "state": st.state, "context": st.context, "description": nil, "target_url": orNil(st.url),
-			"avatar_url": "", "url": c.repo.api("/statuses/%s", head), "created_at": stamp(st.at), "updated_at": stamp(st.at),
+			"avatar_url": "", "url": c.repo.shapes.api("/statuses/%s", head), "created_at": stamp(st.at), "updated_at": stamp(st.at),
 		})
 		switch {
 		case st.state == "failure", st.state == "error":
@@ -59,16 +59,16 @@ func combinedStatus(c *call) (any, error) {
 	if len(list) == 0 {
 		state = "pending"
 	}
-	return obj{"state": state, "sha": head, "total_count": len(list), "statuses": paged(c, list), "repository": c.repo.json(),
-		"url": c.repo.api("/commits/%s/status", head), "commit_url": c.repo.api("/commits/%s", head)}, nil
+	return obj{"state": state, "sha": head, "total_count": len(list), "statuses": paged(c, list), "repository": c.repo.shapes.json(),
+		"url": c.repo.shapes.api("/commits/%s/status", head), "commit_url": c.repo.shapes.api("/commits/%s", head)}, nil
 }
 
 // listWorkflowRuns lists the newest first.
 func listWorkflowRuns(c *call) (any, error) {
 	q := c.r.URL.Query()
 	var list []*workflowRun
-	if c.repo.ci != nil {
-		for _, run := range slices.Backward(c.repo.ci.runs) {
+	if c.repo.CI.ci != nil {
+		for _, run := range slices.Backward(c.repo.CI.ci.runs) {
 			if (q.Get("branch") == "" || q.Get("branch") == run.Branch) && (q.Get("head_sha") == "" || q.Get("head_sha") == run.Head) {
 				list = append(list, run)
 			}
@@ -76,7 +76,7 @@ func listWorkflowRuns(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, run := range paged(c, list) {
-		out = append(out, c.repo.workflowJSON(run))
+		out = append(out, c.repo.CI.workflowJSON(run))
 	}
 	return obj{"total_count": len(list), "workflow_runs": out}, nil
 }
@@ -92,21 +92,21 @@ func jobLog(c *call) (any, error) {
 }
 
 // serveLog is the store of logs, elsewhere: it takes no credentials.
-func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
+func (s *web) serveLog(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
 		http.Error(w, "credentials for somebody else", http.StatusBadRequest)
 		return
 	}
 	log, found := "", false
-	s.mu.Lock()
-	if repo := s.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
-		for _, m := range repo.runs {
+	s.server.mu.Lock()
+	if repo := s.server.repos[strings.ToLower(r.PathValue("owner")+"/"+r.PathValue("name"))]; repo != nil {
+		for _, m := range repo.CI.runs {
 			if fmt.Sprint(m.ID) == r.PathValue("id") {
 				log, found = m.log, true
 			}
 		}
 	}
-	s.mu.Unlock() // before the answer, which is taken down under it
+	s.server.mu.Unlock() // before the answer, which is taken down under it
 	if !found {
 		http.NotFound(w, r)
 		return
@@ -115,8 +115,8 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *call) workflowRun() (*workflowRun, error) {
-	if c.repo.ci != nil {
-		for _, run := range c.repo.ci.runs {
+	if c.repo.CI.ci != nil {
+		for _, run := range c.repo.CI.ci.runs {
 			if run.ID == c.number("id") {
 				return run, nil
 			}
@@ -128,7 +128,7 @@ func (c *call) workflowRun() (*workflowRun, error) {
 func cancelWorkflowRun(c *call) (any, error) {
 	run, err := c.workflowRun()
 	if err == nil {
-		err = c.repo.cancelRun(run)
+		err = c.repo.CI.cancelRun(run)
 	}
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func cancelWorkflowRun(c *call) (any, error) {
 func rerunFailedJobs(c *call) (any, error) {
 	run, err := c.workflowRun()
 	if err == nil {
-		err = c.repo.rerunFailed(run)
+		err = c.repo.CI.rerunFailed(run)
 	}
 	if err != nil {
 		return nil, err

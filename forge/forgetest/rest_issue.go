@@ -39,7 +39,7 @@ func (c *call) thread() (*pull, error) {
 }
 
 func (c *call) comment() (*comment, error) {
-	if m := c.repo.commentByID(c.number("id")); m != nil {
+	if m := c.repo.issues.commentByID(c.number("id")); m != nil {
 		return m, nil
 	}
 	return nil, notFound()
@@ -77,7 +77,7 @@ func listComments(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, m := range paged(c, list) {
-		out = append(out, c.repo.commentJSON(m))
+		out = append(out, c.repo.shapes.commentJSON(m))
 	}
 	return out, nil
 }
@@ -111,7 +111,7 @@ func createComment(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer{http.StatusCreated, c.repo.commentJSON(c.repo.comment(c.s.actor(c.who), p, body))}, nil
+	return answer{http.StatusCreated, c.repo.shapes.commentJSON(c.repo.issues.comment(c.s.actor(c.who), p, body))}, nil
 }
 
 func getComment(c *call) (any, error) {
@@ -119,13 +119,13 @@ func getComment(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.repo.commentJSON(m), nil
+	return c.repo.shapes.commentJSON(m), nil
 }
 
 // own says whether the one who asks may alter a comment.
 func (c *call) own(m *comment) error {
 	u := c.s.actor(c.who)
-	if m.author != u && level(c.repo.role(u)) < level("write") {
+	if m.author != u && level(c.repo.law.role(u)) < level("write") {
 		return refused("Resource not accessible by integration")
 	}
 	return nil
@@ -143,8 +143,8 @@ func patchComment(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.repo.editComment(c.s.actor(c.who), m, body)
-	return c.repo.commentJSON(m), nil
+	c.repo.issues.editComment(c.s.actor(c.who), m, body)
+	return c.repo.shapes.commentJSON(m), nil
 }
 
 func deleteComment(c *call) (any, error) {
@@ -155,7 +155,7 @@ func deleteComment(c *call) (any, error) {
 	if err := c.own(m); err != nil {
 		return nil, err
 	}
-	c.repo.deleteComment(c.s.actor(c.who), m)
+	c.repo.issues.deleteComment(c.s.actor(c.who), m)
 	return answer{status: http.StatusNoContent}, nil
 }
 
@@ -183,7 +183,7 @@ func createReaction(c *call) (any, error) {
 		return nil, err
 	}
 	u := c.s.actor(c.who)
-	id, added := c.repo.react(u, m, content)
+	id, added := c.repo.issues.react(u, m, content)
 	status := http.StatusOK
 	if added {
 		status = http.StatusCreated
@@ -256,7 +256,7 @@ func addLabels(c *call) (any, error) {
 	names := in.Labels
 	u := c.s.actor(c.who)
 	for _, name := range names {
-		c.repo.label(u, p, name)
+		c.repo.issues.label(u, p, name)
 		c.repo.wrote(u, Write{Kind: "label", Number: p.Number, Text: "+" + name})
 	}
 	return labelsJSON(p.Labels), nil
@@ -268,7 +268,7 @@ func removeLabel(c *call) (any, error) {
 		return nil, err
 	}
 	u, name := c.s.actor(c.who), c.r.PathValue("label")
-	if !c.repo.unlabel(u, p, name) {
+	if !c.repo.issues.unlabel(u, p, name) {
 		return nil, &problem{status: 404, message: "Label does not exist"}
 	}
 	c.repo.wrote(u, Write{Kind: "label", Number: p.Number, Text: "-" + name})

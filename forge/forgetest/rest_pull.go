@@ -37,7 +37,7 @@ func listPulls(c *call) (any, error) {
 		return nil, invalid(obj{"resource": "PullRequest", "field": "state", "code": "invalid"})
 	}
 	head := q.Get("head")
-	list := slices.DeleteFunc(c.repo.sorted(), func(p *pull) bool {
+	list := slices.DeleteFunc(c.repo.issues.sorted(), func(p *pull) bool {
 		owner := cmp.Or(p.Fork, c.repo.owner.login)
 		return state != "all" && p.State != state || q.Get("base") != "" && p.Base != q.Get("base") ||
 			head != "" && head != owner+":"+p.Branch
@@ -52,7 +52,7 @@ func listPulls(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, p := range paged(c, list) {
-		out = append(out, c.repo.listedPull(p))
+		out = append(out, c.repo.shapes.listedPull(p))
 	}
 	return out, nil
 }
@@ -73,11 +73,11 @@ func createPull(c *call) (any, error) {
 	branch := strings.TrimPrefix(in.Head, c.repo.owner.login+":")
 	c.s.mu.Lock()
 	u, taken := c.s.actor(c.who), false
-	for _, p := range c.repo.openFrom(branch) {
+	for _, p := range c.repo.issues.openFrom(branch) {
 		taken = taken || p.Fork == "" && p.Base == in.Base
 	}
 	c.s.mu.Unlock()
-	head, base := c.repo.readRef("refs/heads/"+branch), c.repo.readRef("refs/heads/"+in.Base)
+	head, base := c.repo.store.readRef("refs/heads/"+branch), c.repo.store.readRef("refs/heads/"+in.Base)
 	switch {
 	case in.Title == "":
 		return nil, invalid(obj{"resource": "Issue", "field": "title", "code": "missing_field"})
@@ -100,7 +100,7 @@ func createPull(c *call) (any, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.repo.wrote(u, Write{Kind: "pull request", Number: n, Text: in.Title})
-	return answer{http.StatusCreated, c.repo.pullJSON(c.repo.pulls[n])}, nil
+	return answer{http.StatusCreated, c.repo.shapes.pullJSON(c.repo.pulls[n])}, nil
 }
 
 func getPull(c *call) (any, error) {
@@ -108,7 +108,7 @@ func getPull(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.repo.pullJSON(p), nil
+	return c.repo.shapes.pullJSON(p), nil
 }
 
 func patchPull(c *call) (any, error) {
@@ -132,7 +132,7 @@ func patchPull(c *call) (any, error) {
 		title = *in.Title
 	}
 	if in.Base != nil {
-		if base = *in.Base; c.repo.readRef("refs/heads/"+base) == "" {
+		if base = *in.Base; c.repo.store.readRef("refs/heads/"+base) == "" {
 			return nil, invalid(obj{"resource": "PullRequest", "field": "base", "code": "invalid"})
 		}
 	}
@@ -140,19 +140,19 @@ func patchPull(c *call) (any, error) {
 		p.Body = *in.Body
 	}
 	p.updated = c.s.now()
-	c.repo.edit(u, p, title, base)
+	c.repo.issues.edit(u, p, title, base)
 	c.repo.wrote(u, Write{Kind: "pull request", Number: p.Number, Text: title})
 	if in.State != nil {
 		switch {
 		case *in.State == "closed":
-			c.repo.closePull(u, p)
+			c.repo.issues.closePull(u, p)
 		case *in.State == "open" && !p.Merged:
-			c.repo.reopen(u, p)
+			c.repo.issues.reopen(u, p)
 		default:
 			return nil, invalid(obj{"resource": "PullRequest", "field": "state", "code": "invalid"})
 		}
 	}
-	return c.repo.pullJSON(p), nil
+	return c.repo.shapes.pullJSON(p), nil
 }
 
 func listReviews(c *call) (any, error) {
@@ -162,7 +162,7 @@ func listReviews(c *call) (any, error) {
 	}
 	out := []obj{}
 	for _, v := range paged(c, p.reviews) {
-		out = append(out, c.repo.reviewJSON(p, v))
+		out = append(out, c.repo.shapes.reviewJSON(p, v))
 	}
 	return out, nil
 }
@@ -179,7 +179,7 @@ func listFiles(c *call) (any, error) {
 		return nil, err
 	}
 	ctx := context.WithoutCancel(c.r.Context())
-	out, err := c.repo.git(ctx, nil, "diff", "--raw", "--numstat", "-z", "--no-renames", "--abbrev=40", "refs/heads/"+base+"..."+head)
+	out, err := c.repo.store.git(ctx, nil, "diff", "--raw", "--numstat", "-z", "--no-renames", "--abbrev=40", "refs/heads/"+base+"..."+head)
 	if err != nil {
 		return nil, fmt.Errorf("files of #%d: %w", p.Number, err)
 	}
@@ -191,8 +191,8 @@ func listFiles(c *call) (any, error) {
 		if meta, ok := strings.CutPrefix(fields[i], ":"); ok && i+1 < len(fields) {
 			f := strings.Fields(meta)
 			o := obj{"filename": fields[i+1], "sha": f[3], "status": status[f[4][:1]], "additions": 0, "deletions": 0, "changes": 0,
-				"blob_url": c.repo.page("/blob/%s/%s", head, fields[i+1]), "raw_url": c.repo.page("/raw/%s/%s", head, fields[i+1]),
-				"contents_url": c.repo.api("/contents/%s?ref=%s", fields[i+1], head)}
+				"blob_url": c.repo.shapes.page("/blob/%s/%s", head, fields[i+1]), "raw_url": c.repo.shapes.page("/raw/%s/%s", head, fields[i+1]),
+				"contents_url": c.repo.shapes.api("/contents/%s?ref=%s", fields[i+1], head)}
 			files, byName[fields[i+1]] = append(files, o), o
 			i++
 		} else if f := strings.SplitN(fields[i], "\t", 3); len(f) == 3 {

@@ -12,7 +12,7 @@ import (
 func repoRoutes() []route {
 	const base = "/repos/{owner}/{repo}"
 	return []route{
-		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.alone(), nil }},
+		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.shapes.alone(), nil }},
 		{pattern: "GET " + base + "/collaborators/{user}/permission", need: "metadata:read", f: getPermission},
 		{pattern: "GET " + base + "/branches/{branch}", need: "contents:read", f: getBranch},
 		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
@@ -28,7 +28,7 @@ func getPermission(c *call) (any, error) {
 	if u == nil {
 		return nil, notFound()
 	}
-	role := c.repo.role(u)
+	role := c.repo.law.role(u)
 	body := u.json()
 	body["role_name"] = role
 	body["permissions"] = obj{
@@ -44,9 +44,9 @@ func getPermission(c *call) (any, error) {
 
 func getBranch(c *call) (any, error) {
 	name := c.r.PathValue("branch")
-	head := c.repo.readRef("refs/heads/" + name)
+	head := c.repo.store.readRef("refs/heads/" + name)
 	if now := c.repo.branchNow(name); head == "" && now != "" { // as documented: 301
-		to := c.repo.api("/branches/%s", url.PathEscape(now))
+		to := c.repo.shapes.api("/branches/%s", url.PathEscape(now))
 		c.next.Set("Location", to)
 		return nil, &problem{status: 301, message: "Moved Permanently", url: to}
 	}
@@ -59,13 +59,13 @@ func getBranch(c *call) (any, error) {
 		checks = append(checks, guard.RequiredChecks...)
 	}
 	return obj{
-		"name": name, "commit": c.repo.commitJSON(head), "protected": guarded,
+		"name": name, "commit": c.repo.shapes.commitJSON(head), "protected": guarded,
 		"protection": obj{
 			"enabled":                guarded && !guard.Ruleset,
 			"required_status_checks": obj{"enforcement_level": "everyone", "contexts": checks, "checks": statusChecks(checks)},
 		},
-		"protection_url": c.repo.api("/branches/%s/protection", name),
-		"_links":         obj{"self": c.repo.api("/branches/%s", name), "html": c.repo.page("/tree/%s", name)},
+		"protection_url": c.repo.shapes.api("/branches/%s/protection", name),
+		"_links":         obj{"self": c.repo.shapes.api("/branches/%s", name), "html": c.repo.shapes.page("/tree/%s", name)},
 	}, nil
 }
 
@@ -76,7 +76,7 @@ func (c *call) actors(names []string) obj {
 		if u := c.s.users[strings.ToLower(name)]; u != nil {
 			users = append(users, u.json())
 		} else {
-			apps = append(apps, c.s.someApp(appID, name, c.s.appOwnerJSON(), map[string]string{}, []string{}))
+			apps = append(apps, c.s.App.someApp(appID, name, c.s.App.appOwnerJSON(), map[string]string{}, []string{}))
 		}
 	}
 	return obj{"users": users, "teams": []obj{}, "apps": apps}
@@ -89,8 +89,8 @@ func getProtection(c *call) (any, error) {
 		return nil, &problem{status: 404, message: "Branch not protected"}
 	}
 	body := obj{
-		"url":                     c.repo.api("/branches/%s/protection", name),
-		"enforce_admins":          obj{"enabled": true, "url": c.repo.api("/branches/%s/protection/enforce_admins", name)},
+		"url":                     c.repo.shapes.api("/branches/%s/protection", name),
+		"enforce_admins":          obj{"enabled": true, "url": c.repo.shapes.api("/branches/%s/protection/enforce_admins", name)},
 		"allow_force_pushes":      obj{"enabled": p.AllowForce},
 		"allow_deletions":         obj{"enabled": false},
 		"required_linear_history": obj{"enabled": false},
@@ -131,16 +131,16 @@ var parameters = map[string]obj{
 	},
 }
 
-func (r *Repository) rules(branch string) []obj {
+func (r *rules) rules(branch string) []obj {
 	list := []obj{}
-	p, ok := r.guards[branch]
+	p, ok := r.repo.guards[branch]
 	if !ok {
 		return list
 	}
 	add := func(kind string, parameters obj) {
 		rule := obj{
-			"type": kind, "ruleset_id": r.rulesetID, "ruleset_source_type": "Repository",
-			"ruleset_source": r.fullName(),
+			"type": kind, "ruleset_id": r.repo.rulesetID, "ruleset_source_type": "Repository",
+			"ruleset_source": r.repo.fullName(),
 		}
 		if parameters != nil {
 			rule["parameters"] = parameters
@@ -176,7 +176,7 @@ func (r *Repository) rules(branch string) []obj {
 	return list
 }
 
-func getRules(c *call) (any, error) { return c.repo.rules(c.r.PathValue("branch")), nil }
+func getRules(c *call) (any, error) { return c.repo.law.rules(c.r.PathValue("branch")), nil }
 
 // getRuleset answers for the ruleset of the branch that was protected last.
 func getRuleset(c *call) (any, error) {
@@ -200,14 +200,14 @@ func getRef(c *call) (any, error) {
 	ref := "refs/" + c.r.PathValue("ref")
 	id := ""
 	if validRef(ref) {
-		id = c.repo.readRef(ref)
+		id = c.repo.store.readRef(ref)
 	}
 	if id == "" {
 		return nil, notFound()
 	}
 	return obj{
-		"ref": ref, "node_id": "REF_" + ref, "url": c.repo.api("/git/%s", ref),
-		"object": obj{"type": "commit", "sha": id, "url": c.repo.api("/git/commits/%s", id)},
+		"ref": ref, "node_id": "REF_" + ref, "url": c.repo.shapes.api("/git/%s", ref),
+		"object": obj{"type": "commit", "sha": id, "url": c.repo.shapes.api("/git/commits/%s", id)},
 	}, nil
 }
 
@@ -216,7 +216,7 @@ func getContents(c *call) (any, error) {
 	if ref == "" {
 		ref = c.repo.main
 	}
-	id := c.repo.readRef("refs/heads/" + ref)
+	id := c.repo.store.readRef("refs/heads/" + ref)
 	if id == "" {
 		id = ref
 	}
@@ -225,24 +225,24 @@ func getContents(c *call) (any, error) {
 		return nil, notFound()
 	}
 	ctx := context.WithoutCancel(c.r.Context())
-	blob, err := c.repo.git(ctx, nil, "rev-parse", "--verify", "--quiet", id+":"+name)
+	blob, err := c.repo.store.git(ctx, nil, "rev-parse", "--verify", "--quiet", id+":"+name)
 	if err != nil {
 		return nil, notFound()
 	}
 	sha := strings.TrimSpace(string(blob))
-	data, err := c.repo.git(ctx, nil, "cat-file", "blob", sha)
+	data, err := c.repo.store.git(ctx, nil, "cat-file", "blob", sha)
 	if err != nil {
 		return c.folder(ctx, name, ref, sha)
 	}
 	return obj{
 		"type": "file", "encoding": "base64", "size": len(data), "name": path.Base(name), "path": name,
 		"content": base64.StdEncoding.EncodeToString(data), "sha": sha,
-	}.with(c.repo.contentURLs(name, ref, sha)), nil
+	}.with(c.repo.shapes.contentURLs(name, ref, sha)), nil
 }
 
 // folder lists a tree the way GitHub lists a folder: names without contents.
 func (c *call) folder(ctx context.Context, name, ref, sha string) (any, error) {
-	out, err := c.repo.git(ctx, nil, "ls-tree", "-z", sha)
+	out, err := c.repo.store.git(ctx, nil, "ls-tree", "-z", sha)
 	if err != nil {
 		return nil, notFound()
 	}
@@ -252,7 +252,7 @@ func (c *call) folder(ctx context.Context, name, ref, sha string) (any, error) {
 		if f := strings.Fields(meta); ok && len(f) == 3 {
 			kind := map[string]string{"tree": "dir", "blob": "file", "commit": "submodule"}[f[1]]
 			p := path.Join(name, base)
-			list = append(list, obj{"type": kind, "name": base, "path": p, "sha": f[2], "size": 0}.with(c.repo.contentURLs(p, ref, f[2])))
+			list = append(list, obj{"type": kind, "name": base, "path": p, "sha": f[2], "size": 0}.with(c.repo.shapes.contentURLs(p, ref, f[2])))
 		}
 	}
 	return list, nil

@@ -61,6 +61,9 @@ type Options struct {
 
 // Server is a simulated GitHub. Make one with New; Close it.
 type Server struct {
+	App *App // the App of the queue, and where it is installed
+	web *web // HTTP
+
 	opts   Options
 	url    string
 	http   *http.Server
@@ -82,16 +85,7 @@ type Server struct {
 	faults   []*Fault
 	requests []Request
 	hooks    hooks
-	hour     time.Time            // to which usage belongs
-	usage    map[string]int       // counted against the limits, by what is asked and who asks
-	created  map[string]*Creation // by who asks
-
-	installs  map[string]*installation // by account in lower case, or everyAccount
-	former    map[string]int64         // former full names in lower case → repository
-	deleted   bool                     // the App is
-	manifests map[string]*pending      // by code
-	appEvents []string                 // of an App made from a manifest
-	appOwner  string
+	former   map[string]int64 // former full names in lower case → repository
 }
 
 const (
@@ -137,9 +131,10 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, log: o.Logger, changed: make(chan struct{}), lastID: 10_000,
 		users: map[string]*user{}, repos: map[string]*Repository{},
-		tokens:   map[string]*token{},
-		installs: map[string]*installation{everyAccount: {id: installationID}},
+		tokens: map[string]*token{},
 	}
+	s.App = &App{server: s, installs: map[string]*installation{everyAccount: {id: installationID}}}
+	s.web = &web{server: s}
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "forgetest-")
 		if err != nil {
@@ -158,7 +153,7 @@ func New(o Options) (*Server, error) {
 	s.stop = cancel
 	s.hooks.url, s.hooks.secret = o.WebhookURL, o.WebhookSecret
 	s.hooks.wake = make(chan struct{}, 1)
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: s.web.handler(), ReadHeaderTimeout: 10 * time.Second}
 	s.done.Go(func() {
 		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("serve", "err", err)
@@ -218,13 +213,13 @@ func (s *Server) AddRepository(owner, name, defaultBranch string) (*Repository, 
 }
 
 func (s *Server) addRepository(owner, name, defaultBranch, dir string) *Repository {
-	r := &Repository{
+	r := (&Repository{
 		s: s, id: s.nextID(), owner: s.addUser(owner), name: name, dir: dir, main: defaultBranch,
 		roles:  map[string]string{strings.ToLower(owner): "admin"},
 		pulls:  map[int]*pull{},
 		guards: map[string]Protection{},
 		known:  map[string]bool{},
-	}
+	}).assemble()
 	s.repos[strings.ToLower(owner+"/"+name)] = r
 	s.touch()
 	return r

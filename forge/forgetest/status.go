@@ -15,22 +15,22 @@ type status struct {
 
 // PostStatus posts a commit status, as another CI does: "pending", "success",
 // "failure" or "error".
-func (r *Repository) PostStatus(head, name, state string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (r *CI) PostStatus(head, name, state string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
 	r.postStatus(head, name, state)
-	r.s.touch()
+	r.repo.s.touch()
 }
 
-func (r *Repository) postStatus(head, name, state string) {
-	st := &status{id: r.s.nextID(), context: name, state: state, sha: head, at: r.s.now(), url: r.page("/ci/%s", head)}
+func (r *CI) postStatus(head, name, state string) {
+	st := &status{id: r.repo.s.nextID(), context: name, state: state, sha: head, at: r.repo.s.now(), url: r.repo.shapes.page("/ci/%s", head)}
 	r.statuses = append(r.statuses, st)
-	r.emitStatus(r.s.appUser("other-ci"), st)
+	r.emitStatus(r.repo.s.appUser("other-ci"), st)
 }
 
 // statusesOf lists the newest status of each context of a commit, newest first.
 // Contexts are told apart whatever their letters' case (REST, commit statuses).
-func (r *Repository) statusesOf(head string) []*status {
+func (r *CI) statusesOf(head string) []*status {
 	var list []*status
 	seen := map[string]bool{}
 	for _, st := range slices.Backward(r.statuses) {

@@ -144,7 +144,7 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 			role = "read"
 		}
 		if who.user != nil {
-			role = r.role(who.user)
+			role = r.law.role(who.user)
 		}
 		min := map[string]string{"read": "read", "write": "write"}[access]
 		if name == "issues" {

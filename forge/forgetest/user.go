@@ -71,11 +71,11 @@ func (r *Repository) SetPrivate() {
 }
 
 // role is what a user may do: everybody may read a public repository.
-func (r *Repository) role(u *user) string {
-	if role, ok := r.roles[strings.ToLower(u.login)]; ok {
+func (r *rules) role(u *user) string {
+	if role, ok := r.repo.roles[strings.ToLower(u.login)]; ok {
 		return role
 	}
-	if r.private {
+	if r.repo.private {
 		return "none"
 	}
 	return "read"

@@ -112,21 +112,21 @@ func (s *Server) WaitDelivered(ctx context.Context) error {
 }
 
 // emit queues a webhook about the repository. The caller holds s.mu.
-func (r *Repository) emit(u *user, event string, body obj) {
-	if r.s.hooks.url == "" {
+func (r *shapes) emit(u *user, event string, body obj) {
+	if r.repo.s.hooks.url == "" {
 		return
 	}
-	in := r.installation()
+	in := r.repo.installation()
 	if in == nil || !in.suspended.IsZero() {
 		return
 	}
 	body["repository"], body["sender"] = r.json(), u.json()
 	body["installation"] = obj{"id": in.id, "node_id": "MDIz"}
-	r.s.queueHook(event, body, r.id)
+	r.repo.s.queueHook(event, body, r.repo.id)
 }
 
 func (s *Server) queueHook(event string, body obj, repo int64) {
-	if s.hooks.url == "" || s.deleted {
+	if s.hooks.url == "" || s.App.deleted {
 		return
 	}
 	payload, err := json.Marshal(body)

@@ -57,23 +57,23 @@ func TestEveryWebhookFits(t *testing.T) {
 	r.Retitle("ann", gift, "Of somebody who is gone")
 
 	head := r.Head("topic")
-	r.SetCheck("ci", head, "lint", "")
-	r.SetCheck("ci", head, "lint", "failure")
-	r.PostStatus(head, "build", "pending")
-	r.PostStatus(head, "manual", "success")
+	r.CI.SetCheck("ci", head, "lint", "")
+	r.CI.SetCheck("ci", head, "lint", "failure")
+	r.CI.PostStatus(head, "build", "pending")
+	r.CI.PostStatus(head, "manual", "success")
 	c := installed(t, s, "null")
 	c.want(201, "POST", "/repos/o/r/check-runs", `{"name":"q","head_sha":"`+head+`","actions":[{"label":"l","description":"d","identifier":"i"}]}`)
-	r.Press("ann", head, "q", "l")
-	r.Rerequest("ann", head, "q")
-	r.RerequestSuite("ann", n)
-	r.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	r.CI.Press("ann", head, "q", "l")
+	r.CI.Rerequest("ann", head, "q")
+	r.CI.RerequestSuite("ann", n)
+	r.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		return []forgetest.CIJob{{Name: "unit", Conclusion: "failure"}, {Name: "slow"}, {Name: "wait", Queued: true},
 			{Name: "theirs", App: "other", Conclusion: "success"}, {Name: "old", Status: true, Conclusion: "error"}}
 	})
 	mustCommit(t, r, "ann", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "3"}})
-	r.FinishCI("topic", "slow", "success")
-	r.FinishCI("topic", "wait", "success")
-	r.SetCI(t, nil)
+	r.CI.FinishCI("topic", "slow", "success")
+	r.CI.FinishCI("topic", "wait", "success")
+	r.CI.SetCI(t, nil)
 
 	if err := r.DeleteBranch("ann", "other"); err != nil {
 		t.Fatal(err)
@@ -87,15 +87,15 @@ func TestEveryWebhookFits(t *testing.T) {
 	if err := r.Rename("o", "p/s"); err != nil {
 		t.Fatal(err)
 	}
-	s.Install("p", "s", "t")
+	s.App.Install("p", "s", "t")
 	if _, err := s.AddRepository("p", "t", "main"); err != nil {
 		t.Fatal(err)
 	}
-	s.RemoveFromInstallation("p", "t")
-	s.AddToInstallation("p", "t")
-	s.Suspend("p", true)
-	s.Suspend("p", false)
-	s.Uninstall("p")
+	s.App.RemoveFromInstallation("p", "t")
+	s.App.AddToInstallation("p", "t")
+	s.App.Suspend("p", true)
+	s.App.Suspend("p", false)
+	s.App.Uninstall("p")
 
 	h.take(t, s)
 	var got []string

@@ -21,7 +21,11 @@ type checkKey struct {
 func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	key := checkKey{c.Name, c.ExternalID, c.Head}
 	defer f.lock(fmt.Sprint("check ", key))()
-	return failure(ctx, fmt.Sprintf("report check %q on %.12s", c.Name, c.Head), f.check(ctx, key, c))
+	doing, err := fmt.Sprintf("report check %q on %.12s", c.Name, c.Head), f.check(ctx, key, c)
+	if unknownCommit(err) {
+		return fmt.Errorf("github: %s: %w: %w", doing, forge.ErrNotFound, err)
+	}
+	return failure(ctx, doing, err)
 }
 
 func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {

@@ -29,7 +29,7 @@ type object = map[string]any
 
 func TestCIResults(t *testing.T) {
 	w := newWorld(t, forgetest.Options{})
-	w.repo.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	w.repo.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		if !strings.HasPrefix(p.Branch, "submitqueue/") {
 			return nil
 		}
@@ -78,7 +78,7 @@ func TestCIResults(t *testing.T) {
 	}
 
 	for i := range 120 {
-		w.repo.PostStatus(head, fmt.Sprint("status ", i), "success")
+		w.repo.CI.PostStatus(head, fmt.Sprint("status ", i), "success")
 	}
 	if got, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil || len(got.List) != 124 {
 		t.Errorf("%d results, %v", len(got.List), err)
@@ -92,7 +92,7 @@ func TestCIResults(t *testing.T) {
 
 func TestCIRuns(t *testing.T) {
 	w := newWorld(t, forgetest.Options{})
-	w.repo.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+	w.repo.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
 		return []forgetest.CIJob{{Name: "test", Again: "success"}}
 	})
 	w.commit("a", "main")
@@ -122,9 +122,9 @@ func TestCIRuns(t *testing.T) {
 	if runs, _ := w.forge.CIRuns(w.ctx, "a"); !runs[0].Done || runs[0].Word != "success" || runs[0].Attempt != 2 {
 		t.Errorf("%+v", runs)
 	}
-	for _, r := range w.repo.CIRuns() {
+	for _, r := range w.repo.CI.CIRuns() {
 		if r.Status != "completed" {
-			w.repo.FinishCI(r.Branch, "test", "success")
+			w.repo.CI.FinishCI(r.Branch, "test", "success")
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestCheckIsOneRun(t *testing.T) {
 	n := w.pull("topic")
 	p, err := w.forge.PullRequest(w.ctx, n)
 	w.must(err)
-	w.repo.SetCheck("ci", string(p.Head), "submitqueue", "failure") // another App's of the same name
+	w.repo.CI.SetCheck("ci", string(p.Head), "submitqueue", "failure") // another App's of the same name
 	c := forge.Check{Name: "submitqueue", Head: p.Head, ExternalID: "1.a", State: forge.CheckQueued, Title: "Third of 5"}
 	w.must(w.forge.Check(w.ctx, c))
 	c.State = forge.CheckRunning
@@ -134,7 +134,7 @@ func TestCheckIsOneRun(t *testing.T) {
 	w.must(w.forge.Check(w.ctx, c))
 	c.State, c.Title = forge.CheckPassed, "Landed"
 	w.must(w.forge.Check(w.ctx, c))
-	runs := w.repo.Checks(string(p.Head))
+	runs := w.repo.CI.Checks(string(p.Head))
 	if len(runs) != 2 {
 		t.Fatalf("%d runs", len(runs))
 	}
@@ -145,7 +145,7 @@ func TestCheckIsOneRun(t *testing.T) {
 	}
 	c.ExternalID = "1.b"
 	w.must(w.forge.Check(w.ctx, c))
-	if runs := w.repo.Checks(string(p.Head)); len(runs) != 3 {
+	if runs := w.repo.CI.Checks(string(p.Head)); len(runs) != 3 {
 		t.Errorf("another external id is another run: %d", len(runs))
 	}
 	c.Head = "0123456789012345678901234567890123456789"
@@ -168,7 +168,7 @@ func TestCheckWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
 		t.Fatalf("502: %v", err)
 	}
 	w.must(w.forge.Check(w.ctx, c))
-	if runs := w.repo.Checks(string(c.Head)); len(runs) != 1 {
+	if runs := w.repo.CI.Checks(string(c.Head)); len(runs) != 1 {
 		t.Errorf("%d runs", len(runs))
 	}
 }

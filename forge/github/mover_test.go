@@ -136,11 +136,11 @@ func TestNobodyWaitsForAnInstallationThatIsLookedFor(t *testing.T) {
 // one has its name by now, which the App reaches as well.
 func TestTakenNameIsNotTheRepository(t *testing.T) {
 	w := newWorld(t, forgetest.Options{})
-	w.server.Install("o")
+	w.server.App.Install("o")
 	place, err := w.forge.Locate(w.ctx, 0)
 	w.must(err)
 	w.must(w.repo.Rename("o", "globex/r"))
-	w.server.Install("globex")
+	w.server.App.Install("globex")
 	if _, err := w.server.AddRepository("o", "r", "main"); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func allNeeds() map[string]string {
 // grantsOf describes tokens as "repositories: permissions".
 func grantsOf(s *forgetest.Server) map[string]int {
 	seen := map[string]int{}
-	for _, g := range s.Grants() {
+	for _, g := range s.App.Grants() {
 		seen[fmt.Sprint(g.Repositories, " ", g.Permissions)]++
 	}
 	return seen
@@ -90,7 +90,7 @@ func TestAppListsWhatItReaches(t *testing.T) {
 	if _, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{".submitqueue.yml": "version: 1\n"}}); err != nil {
 		t.Fatal(err)
 	}
-	one, two := w.server.Install("o"), w.server.Install("acme", "idle")
+	one, two := w.server.App.Install("o"), w.server.App.Install("acme", "idle")
 	app, err := github.NewApp(github.AppOptions{BaseURL: w.server.APIURL(), AppID: w.server.AppID(), PrivateKey: w.server.AppKey()})
 	w.must(err)
 	list, err := app.Installations(w.ctx)
@@ -110,7 +110,7 @@ func TestAppListsWhatItReaches(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	w.server.Suspend("acme", true)
+	w.server.App.Suspend("acme", true)
 	w.server.ExpireTokens()
 	if _, err := app.Repositories(w.ctx, list[1]); !errors.Is(err, forge.ErrForbidden) {
 		t.Errorf("a suspended installation: %v", err)

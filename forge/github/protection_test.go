@@ -89,9 +89,9 @@ func TestProtectionRefusesPushesInGitHubsWords(t *testing.T) {
 		t.Fatal(out)
 	}
 	head, _ := w.git(dir, remote, "rev-parse", "HEAD")
-	w.repo.SetCheck("submitqueue", head, "submitqueue", "failure")
+	w.repo.CI.SetCheck("submitqueue", head, "submitqueue", "failure")
 	refused(`Required status check "submitqueue" is failing.`, "HEAD:main")
-	w.repo.SetCheck("submitqueue", head, "submitqueue", "success")
+	w.repo.CI.SetCheck("submitqueue", head, "submitqueue", "success")
 	if out, err := w.git(dir, remote, "push", "-q", "origin", "HEAD:main"); err != nil {
 		t.Fatal(out)
 	}

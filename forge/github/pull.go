@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/google/go-github/v60/github"
@@ -84,8 +85,15 @@ func (f *Forge) approvals(ctx context.Context, number int, head queue.CommitID) 
 	return slices.Sorted(maps.Keys(approved)), nil
 }
 
+// login is what GitHub gives as a name to users, Apps and organizations; nothing else is
+// put into an address.
+var login = regexp.MustCompile(`^[A-Za-z0-9_-]+(\[bot\])?$`)
+
 // Permission reads what a user may do with the repository.
 func (f *Forge) Permission(ctx context.Context, user string) (forge.Permission, error) {
+	if !login.MatchString(user) {
+		return forge.PermissionNone, nil
+	}
 	level, _, err := f.client.Repositories.GetPermissionLevel(ctx, f.o.Owner, f.o.Name, user)
 	if err != nil {
 		err = failure(ctx, "read the permission of "+user, err)

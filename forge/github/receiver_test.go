@@ -132,9 +132,9 @@ func TestEachUsedEvent(t *testing.T) {
 			func() {
 				w.must(w.forge.Check(w.ctx, forge.Check{Name: "submitqueue", Head: queue.CommitID(w.repo.Pull(n).Head), ExternalID: fmt.Sprint(n, ".0123abcd"),
 					State: forge.CheckQueued, Buttons: []forge.Button{{ID: forge.ButtonCancel, Label: "Cancel", Hint: "x"}}}))
-				w.repo.Press("ann", w.repo.Pull(n).Head, "submitqueue", "Cancel")
-				w.repo.Rerequest("o", w.repo.Pull(n).Head, "submitqueue")
-				w.repo.RerequestSuite("o", n)
+				w.repo.CI.Press("ann", w.repo.Pull(n).Head, "submitqueue", "Cancel")
+				w.repo.CI.Rerequest("o", w.repo.Pull(n).Head, "submitqueue")
+				w.repo.CI.RerequestSuite("o", n)
 			},
 			func() []queue.Body {
 				head := queue.CommitID(w.repo.Pull(n).Head)
@@ -146,8 +146,8 @@ func TestEachUsedEvent(t *testing.T) {
 			},
 		},
 		"button of another": {func() {
-			w.repo.SetCheck("ci", w.repo.Pull(n).Head, "build", "failure")
-			w.repo.Rerequest("o", w.repo.Pull(n).Head, "build")
+			w.repo.CI.SetCheck("ci", w.repo.Pull(n).Head, "build", "failure")
+			w.repo.CI.Rerequest("o", w.repo.Pull(n).Head, "build")
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Pull(n).Head)}} }}, // for it has failed
 		"comment in a review without": {func() { w.repo.ReviewComment("ann", n, "hm") }, nil},
 		"review with a command": {
@@ -167,8 +167,8 @@ func TestEachUsedEvent(t *testing.T) {
 			w.repo.ResolveThread("o", n, id, false)
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Number: n}, queue.Stirred{Number: n}} }},
 		"status": {func() {
-			w.repo.PostStatus(w.repo.Head("release"), "ci/old", "pending")
-			w.repo.PostStatus(w.repo.Head("release"), "ci/old", "failure")
+			w.repo.CI.PostStatus(w.repo.Head("release"), "ci/old", "pending")
+			w.repo.CI.PostStatus(w.repo.Head("release"), "ci/old", "failure")
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Head("release"))}} }},
 		"label": {func() { w.repo.Label("ann", n, "queue"); w.repo.Unlabel("o", n, "queue") }, func() []queue.Body {
 			return []queue.Body{
@@ -193,9 +193,9 @@ func TestEachUsedEvent(t *testing.T) {
 			return []queue.Body{queue.Closed{Number: n}, queue.Retargeted{Number: n}}
 		}},
 		"check run": {func() {
-			w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "")
-			w.repo.SetCheck("ci", w.repo.Head("topic"), "unit", "success")
-			w.repo.SetCheck("ci", w.repo.Head("topic"), "submitqueue", "success")
+			w.repo.CI.SetCheck("ci", w.repo.Head("topic"), "unit", "")
+			w.repo.CI.SetCheck("ci", w.repo.Head("topic"), "unit", "success")
+			w.repo.CI.SetCheck("ci", w.repo.Head("topic"), "submitqueue", "success")
 		}, func() []queue.Body { return []queue.Body{queue.Stirred{Head: queue.CommitID(w.repo.Head("topic"))}} }},
 	} {
 		c.do()

@@ -55,10 +55,10 @@ func TestUnmet(t *testing.T) {
 		"a check that was left": {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "skipped"), ""},
 		"one of two of its name": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
 			check("ci", "success")(w, n)
-			w.repo.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
+			w.repo.CI.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
 		}, "checks-failed ci"},
-		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.PostStatus(w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
-		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.PostStatus(w.repo.Pull(n).Head, "CI", "success") }, ""},
+		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.CI.PostStatus(w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
+		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.CI.PostStatus(w.repo.Pull(n).Head, "CI", "success") }, ""},
 		"many checks": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
 			check("ci", "success")(w, n)
 			for i := range 150 { // the newest come first
@@ -107,7 +107,7 @@ func approve(users ...string) func(w *world, n int) {
 }
 
 func check(name, conclusion string) func(w *world, n int) {
-	return func(w *world, n int) { w.repo.SetCheck("ci", w.repo.Pull(n).Head, name, conclusion) }
+	return func(w *world, n int) { w.repo.CI.SetCheck("ci", w.repo.Pull(n).Head, name, conclusion) }
 }
 
 func (w *world) unmet(n int, r forge.Requirements) string {

@@ -10,6 +10,9 @@ import (
 // permission members: read.
 func (f *Forge) InTeam(ctx context.Context, team, user string) (bool, error) {
 	org, slug, _ := strings.Cut(team, "/")
+	if !login.MatchString(org) || !login.MatchString(slug) || !login.MatchString(user) {
+		return false, nil // nobody has such a name
+	}
 	m, _, err := f.client.Teams.GetTeamMembershipBySlug(ctx, org, slug, user)
 	if isNotFound(err) {
 		return false, nil

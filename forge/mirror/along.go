@@ -21,17 +21,17 @@ type Move struct {
 // main may move to where they do not descend from. Errors and outcomes as in Push;
 // Refused may be for one of the others, or because one of them is somewhere else by
 // now, which Push tells.
-func (m *Mirror) PushAlong(ctx context.Context, r forge.Remote, main Move, others []Move) (PushOutcome, error) {
+func (m *Remotes) PushAlong(ctx context.Context, r forge.Remote, main Move, others []Move) (PushOutcome, error) {
 	ref, err := branchRef(main.Branch)
 	if err != nil {
 		return PushOutcome{}, err
 	}
-	descends, err := m.descends(ctx, main.To, main.From)
+	descends, err := m.history.descends(ctx, main.To, main.From)
 	if err == nil && !descends {
 		err = fmt.Errorf("%s does not descend from %s, and updates are never forced", main.To, main.From)
 	}
 	if err == nil {
-		err = m.Flush(ctx)
+		err = m.objects.Flush(ctx)
 	}
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
@@ -47,7 +47,7 @@ func (m *Mirror) PushAlong(ctx context.Context, r forge.Remote, main Move, other
 		specs = append(specs, string(o.To)+":"+other)
 	}
 	args = append(append(args, "--", r.URL), specs...)
-	out, stderr, err := m.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	out, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
 	outcome, answered := readPush(string(out), string(stderr), ref)
 	switch {
 	case answered && outcome.Moved && err != nil:
@@ -71,12 +71,12 @@ func (m *Mirror) PushAlong(ctx context.Context, r forge.Remote, main Move, other
 
 // Delete deletes a branch at the remote that is where it is expected. One that is
 // gone, or somewhere else, is left as it is. ErrForbidden where it is protected.
-func (m *Mirror) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
+func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
 	ref, err := branchRef(branch)
 	if err != nil || !isID(string(expected)) {
 		return nil // the forge's name for a branch that we do not know
 	}
-	out, stderr, err := m.run(ctx, invocation{
+	out, stderr, err := m.repo.run(ctx, invocation{
 		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, ":" + ref},
 		header: r.Header,

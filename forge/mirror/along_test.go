@@ -18,13 +18,13 @@ func TestPushAlong(t *testing.T) {
 	m := r.fetched("topic")
 	squash := pick(base, topic)
 	squash.Squash = true
-	landed := must(m.MergeWave(t.Context(), []mirror.Pick{squash}))(t)[0].Commit
+	landed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{squash}))(t)[0].Commit
 	head := func(branch string) queue.CommitID {
 		return queue.CommitID(strings.TrimSpace(r.run("", "rev-parse", branch)))
 	}
 	push := func(main mirror.Move, others ...mirror.Move) mirror.PushOutcome {
 		t.Helper()
-		return must(m.PushAlong(t.Context(), r.remote(), main, others))(t)
+		return must(m.Remotes.PushAlong(t.Context(), r.remote(), main, others))(t)
 	}
 	main := mirror.Move{Branch: "main", From: base, To: landed}
 	for name, other := range map[string]mirror.Move{

@@ -40,7 +40,7 @@ type ancestries struct {
 }
 
 // base is mergeBase where ours stands on a branch that is known.
-func (a *ancestries) base(ctx context.Context, m *Mirror, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
+func (a *ancestries) base(ctx context.Context, m *History, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	line, under, chain, err := a.below(ctx, m, ours)
@@ -58,7 +58,7 @@ func (a *ancestries) base(ctx context.Context, m *Mirror, ours, theirs queue.Com
 
 // below follows first parents down to a line, and returns the commit of the line that it
 // comes to and those above it, newest first. No line: there is none near.
-func (a *ancestries) below(ctx context.Context, m *Mirror, ours queue.CommitID) (line *ancestry, under queue.CommitID, chain []queue.CommitID, err error) {
+func (a *ancestries) below(ctx context.Context, m *History, ours queue.CommitID) (line *ancestry, under queue.CommitID, chain []queue.CommitID, err error) {
 	tips := m.branchTips()
 	for at := ours; len(chain) <= ancestryChain; {
 		for _, l := range a.by {
@@ -70,7 +70,7 @@ func (a *ancestries) below(ctx context.Context, m *Mirror, ours queue.CommitID) 
 			l, err := a.grown(ctx, m, name, at)
 			return l, at, chain, err
 		}
-		info, err := m.info(ctx, at)
+		info, err := m.objects.info(ctx, at)
 		if err != nil || len(info.parents) == 0 {
 			return nil, "", nil, err
 		}
@@ -87,7 +87,7 @@ func (l *ancestry) on(id queue.CommitID) bool {
 }
 
 // grown returns the ancestry of a branch with all that its tip has.
-func (a *ancestries) grown(ctx context.Context, m *Mirror, name string, tip queue.CommitID) (*ancestry, error) {
+func (a *ancestries) grown(ctx context.Context, m *History, name string, tip queue.CommitID) (*ancestry, error) {
 	l := a.by[name]
 	if l != nil && len(l.since) <= ancestryMost {
 		ok, err := l.grow(ctx, m, tip)
@@ -111,11 +111,11 @@ func (a *ancestries) grown(ctx context.Context, m *Mirror, name string, tip queu
 
 // readAncestry begins an ancestry that ends with a tip: with the whole history, unless
 // that is long. Where it begins in between cannot be left to git, which goes by dates.
-func readAncestry(ctx context.Context, m *Mirror, tip queue.CommitID) (*ancestry, error) {
-	if err := m.Flush(ctx); err != nil {
+func readAncestry(ctx context.Context, m *History, tip queue.CommitID) (*ancestry, error) {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err
 	}
-	out, err := m.git(ctx, "rev-list", "--parents", "--max-count="+strconv.Itoa(ancestryMost+1), string(tip))
+	out, err := m.repo.git(ctx, "rev-list", "--parents", "--max-count="+strconv.Itoa(ancestryMost+1), string(tip))
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +153,11 @@ func readAncestry(ctx context.Context, m *Mirror, tip queue.CommitID) (*ancestry
 
 // grow adds what a tip has that stands on the line. Not ok: it does not, as far as can
 // be told.
-func (l *ancestry) grow(ctx context.Context, m *Mirror, tip queue.CommitID) (ok bool, err error) {
+func (l *ancestry) grow(ctx context.Context, m *History, tip queue.CommitID) (ok bool, err error) {
 	var chain []queue.CommitID
 	last := l.line[len(l.line)-1]
 	for at := tip; at != last; {
-		info, err := m.info(ctx, at)
+		info, err := m.objects.info(ctx, at)
 		if err != nil || len(info.parents) == 0 || len(chain) == ancestryChain {
 			return false, err
 		}
@@ -179,7 +179,7 @@ func (l *ancestry) grow(ctx context.Context, m *Mirror, tip queue.CommitID) (ok 
 
 // search goes through what a line and a chain above it do not have.
 type search struct {
-	m     *Mirror
+	m     *History
 	line  *ancestry
 	under int                    // place on the line that the chain stands on
 	chain []queue.CommitID       // the oldest first
@@ -187,7 +187,7 @@ type search struct {
 	err   error                  // why something could not be read
 }
 
-func newSearch(m *Mirror, line *ancestry, under int) *search {
+func newSearch(m *History, line *ancestry, under int) *search {
 	return &search{m: m, line: line, under: under, above: map[queue.CommitID]int{}}
 }
 
@@ -202,7 +202,7 @@ func (s *search) place(id queue.CommitID) (int, bool) {
 // add takes the next commit of the chain with what it brings. Not ok: that is much, or
 // leads below the line.
 func (s *search) add(ctx context.Context, id queue.CommitID) bool {
-	info, err := s.m.info(ctx, id)
+	info, err := s.m.objects.info(ctx, id)
 	if err != nil {
 		s.err = err
 		return false
@@ -234,7 +234,7 @@ func (s *search) own(ctx context.Context, tip queue.CommitID) (own, met []queue.
 			continue
 		}
 		own = append(own, at)
-		info, err := s.m.info(ctx, at)
+		info, err := s.m.objects.info(ctx, at)
 		if err != nil {
 			s.err = err
 			return nil, nil, false

@@ -108,14 +108,14 @@ func TestAncestryFindsGitsMergeBase(t *testing.T) {
 			ids[n+1] = queue.CommitID(id)
 		}
 		for i, tip := range known {
-			m.noteBranch("main", ids[tip])
+			m.History.noteBranch("main", ids[tip])
 			if i == 0 { // what came before is not read, as of a long history
-				first, err := m.info(ctx, ids[tip])
+				first, err := m.Objects.info(ctx, ids[tip])
 				if err != nil {
 					t.Fatal(err)
 				}
 				if pick(2, "long") == 0 {
-					m.ancestries.by["main"] = &ancestry{line: []queue.CommitID{ids[tip]}, since: map[queue.CommitID]int{ids[tip]: 0}, whole: len(first.parents) == 0}
+					m.History.ancestries.by["main"] = &ancestry{line: []queue.CommitID{ids[tip]}, since: map[queue.CommitID]int{ids[tip]: 0}, whole: len(first.parents) == 0}
 				}
 			}
 			for range 10 {
@@ -124,14 +124,14 @@ func TestAncestryFindsGitsMergeBase(t *testing.T) {
 					ours = ids[tip]
 				}
 				want := strings.Fields(h.git(t, "", "merge-base", "--all", string(ours), string(theirs)))
-				base, ok, err := m.ancestries.base(ctx, m, ours, theirs)
+				base, ok, err := m.History.ancestries.base(ctx, m.History, ours, theirs)
 				if err != nil || ok && (len(want) != 1 || want[0] != string(base)) {
 					t.Fatalf("the base of %s and %s is %s, %v; git says %v", ours, theirs, base, err, want)
 				}
 				if ok {
 					found++
 				}
-				if base, ok, err := m.mergeBase(ctx, ours, theirs); err != nil || ok && (len(want) != 1 || want[0] != string(base)) {
+				if base, ok, err := m.History.mergeBase(ctx, ours, theirs); err != nil || ok && (len(want) != 1 || want[0] != string(base)) {
 					t.Fatalf("the base of %s and %s is %s, %v, %v; git says %v", ours, theirs, base, ok, err, want)
 				}
 			}

@@ -30,7 +30,7 @@ func (e *AttributeError) Error() string {
 // attributeLineLimit is where git stops reading a line of attributes.
 const attributeLineLimit = 2048
 
-func (m *Mirror) attributesPath() string { return filepath.Join(m.dir, "info", "attributes") }
+func (m *Merges) attributesPath() string { return filepath.Join(m.repo.dir, "info", "attributes") }
 
 // WriteAttributes makes the mirror merge by the .gitattributes files of a tree,
 // the target branch's: git 2.39 does not read them in a bare repository. Only
@@ -39,8 +39,8 @@ func (m *Mirror) attributesPath() string { return filepath.Join(m.dir, "info", "
 // the files are merged as text, as git does where it does not know a driver. So
 // merges follow from the tree alone, whatever the mirror went by before. Merges
 // made before are made again when asked for.
-func (m *Mirror) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
-	files, err := m.files(ctx, tree)
+func (m *Merges) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
+	files, err := m.objects.files(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (m *Mirror) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
 	})
 	var text strings.Builder
 	macros := map[string][]string{"binary": {"-merge"}}
-	t := &Tree{m, tree}
+	t := &Tree{m.objects, tree}
 	var bad error // the first
 	for _, f := range found {
 		content, err := t.Blob(ctx, f.OID)
@@ -73,7 +73,7 @@ func (m *Mirror) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
 	return bad
 }
 
-func (m *Mirror) setAttributes(text string) error {
+func (m *Merges) setAttributes(text string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if text == m.attributes {
@@ -94,7 +94,7 @@ func (m *Mirror) setAttributes(text string) error {
 }
 
 // rules returns the number of the attributes that merges are made by now.
-func (m *Mirror) rules() int {
+func (m *Merges) rules() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ruled

@@ -23,7 +23,7 @@ const (
 // is none, or there are several, or they are far away; git is to be asked. Where ours
 // does not stand on a branch whose ancestry is known, it goes about it as git does: by
 // date, from both sides, until all that is left are ancestors of what was found.
-func (m *Mirror) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
+func (m *History) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	if ours == theirs {
 		return ours, true, nil
 	}
@@ -34,7 +34,7 @@ func (m *Mirror) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (ba
 }
 
 // baseByDate is mergeBase of any two commits.
-func (m *Mirror) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
+func (m *History) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	flags := map[queue.CommitID]int{}
 	q := &walk{flags: flags}
 	add := func(id queue.CommitID, flag int) error {
@@ -42,7 +42,7 @@ func (m *Mirror) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (b
 		if was|flag == was {
 			return nil
 		}
-		info, err := m.info(ctx, id)
+		info, err := m.objects.info(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (m *Mirror) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (b
 		heap.Push(q, visit{id, info.date, q.seen})
 		return nil
 	}
-	if _, err := m.infos(ctx, []queue.CommitID{ours, theirs}); err != nil {
+	if _, err := m.objects.infos(ctx, []queue.CommitID{ours, theirs}); err != nil {
 		return "", false, err
 	}
 	if err := add(ours, fromOurs); err != nil {
@@ -74,7 +74,7 @@ func (m *Mirror) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (b
 			}
 			pass |= stale
 		}
-		info, err := m.info(ctx, at)
+		info, err := m.objects.info(ctx, at)
 		if err != nil {
 			return "", false, err
 		}

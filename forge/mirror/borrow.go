@@ -27,7 +27,7 @@ func Borrow(ctx context.Context, dir, objects string) (*Mirror, error) {
 	if strings.HasPrefix(line, `"`) || strings.HasPrefix(line, "#") || strings.ContainsRune(line, '\n') {
 		line = strconv.Quote(line)
 	}
-	info := filepath.Join(m.dir, "objects", "info")
+	info := filepath.Join(m.repo.dir, "objects", "info")
 	err = os.MkdirAll(info, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(line+"\n"), 0o644)

@@ -18,12 +18,12 @@ func TestBorrowMergesAndWritesNothing(t *testing.T) {
 	}
 	before := listing(t, moved)
 	m := must(mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(moved, "objects")))(t)
-	want := must(fetched.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b), pick("", c)}))(t)
-	got := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b), pick("", c)}))(t)
+	want := must(fetched.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b), pick("", c)}))(t)
+	got := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b), pick("", c)}))(t)
 	if len(got) != 3 || got[0].Commit != want[0].Commit || got[1].Commit != want[1].Commit || !slices.Equal(got[2].Conflicts, want[2].Conflicts) {
 		t.Errorf("%+v\n%+v", want, got)
 	}
-	tree := must(m.Tree(t.Context(), got[1].Commit))(t)
+	tree := must(m.Objects.Tree(t.Context(), got[1].Commit))(t)
 	if files := must(tree.Files(t.Context()))(t); len(files) != 4 {
 		t.Errorf("%d files", len(files))
 	}

@@ -12,8 +12,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/submitqueue/submitqueue/forge/lfs"
 	"github.com/submitqueue/submitqueue/queue"
 )
+
+// Worktrees are directories in which commits are checked out, with submodules and files
+// of LFS where they are wanted.
+type Worktrees struct {
+	repo    *repository
+	objects *Objects
+	lfs     *lfs.Store
+
+	mu        sync.Mutex
+	checkouts map[string]bool          // directories in use
+	modules   map[string]chan struct{} // whose turn it is with a submodule's cache
+}
 
 // Checkout makes dir hold exactly the files of a commit, for a build. A
 // directory that an earlier Checkout of this mirror filled costs only what
@@ -26,18 +39,18 @@ import (
 // the next Checkout. Taking a directory that is in use is an error.
 func (m *Mirror) Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
 	err = m.mending(ctx, func() error {
-		release, err = m.checkout(ctx, commit, dir)
+		release, err = m.Worktrees.checkout(ctx, commit, dir)
 		return err
 	}, commit)
 	return release, err
 }
 
-func (m *Mirror) checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
-	info, err := m.info(ctx, commit)
+func (m *Worktrees) checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error) {
+	info, err := m.objects.info(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
@@ -64,7 +77,7 @@ func (m *Mirror) checkout(ctx context.Context, commit queue.CommitID, dir string
 	return release, nil
 }
 
-func (m *Mirror) take(dir string) bool {
+func (m *Worktrees) take(dir string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.checkouts[dir] {
@@ -76,7 +89,7 @@ func (m *Mirror) take(dir string) bool {
 
 // fill brings the files of a tree into dir. What goes wrong with a directory
 // that was used before is tried once more with an empty one.
-func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error {
+func (m *Worktrees) fill(ctx context.Context, tree queue.TreeID, dir string) error {
 	index := m.indexOf(dir)
 	if err := os.MkdirAll(filepath.Dir(index), 0o755); err != nil {
 		return err
@@ -100,14 +113,14 @@ func (m *Mirror) fill(ctx context.Context, tree queue.TreeID, dir string) error 
 }
 
 // indexOf is where git's index of a checkout is.
-func (m *Mirror) indexOf(dir string) string {
+func (m *Worktrees) indexOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(m.dir, "checkouts", hex.EncodeToString(sum[:8]))
+	return filepath.Join(m.repo.dir, "checkouts", hex.EncodeToString(sum[:8]))
 }
 
 // refill first removes what the index does not name, so that nothing a build
 // left, be it a symbolic link in the place of a directory, is in git's way.
-func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index string) error {
+func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index string) error {
 	env := []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir}
 	clean := []string{"clean", "-ffdxq"}
 	steps := [][]string{clean, {"read-tree", "--reset", "-u", "--no-recurse-submodules", string(tree)}}
@@ -118,11 +131,11 @@ func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index strin
 		steps = append(steps, clean)
 	}
 	for _, args := range steps {
-		if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
+		if _, _, err := m.repo.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
 			return contentError(err)
 		}
 	}
-	files, err := m.files(ctx, tree)
+	files, err := m.objects.files(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -142,8 +155,8 @@ func (m *Mirror) refill(ctx context.Context, tree queue.TreeID, dir, index strin
 // Restore makes the files of a commit that a directory was checked out for what they are
 // in the commit, and leaves all others. It returns the names of those that were not. A
 // file that looks as it did when it was written, to its inode and times, is not read again.
-func (m *Mirror) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
-	info, err := m.info(ctx, commit)
+func (m *Worktrees) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
+	info, err := m.objects.info(ctx, commit)
 	if err == nil {
 		if dir, err = filepath.Abs(dir); err == nil {
 			dir, err = filepath.EvalSymlinks(dir)
@@ -157,7 +170,7 @@ func (m *Mirror) Restore(ctx context.Context, commit queue.CommitID, dir string)
 		return nil, err
 	}
 	args := []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", string(info.tree)}
-	if _, _, err := m.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
+	if _, _, err := m.repo.run(ctx, invocation{args: args, env: env, dir: dir}); err != nil {
 		return nil, fmt.Errorf("restoring %s: %w", commit, err)
 	}
 	left, err := m.differs(ctx, dir, env)
@@ -169,8 +182,8 @@ func (m *Mirror) Restore(ctx context.Context, commit queue.CommitID, dir string)
 
 // differs returns the files in dir that are not those of its index, whose content is read
 // where anything about the file is not as the index has it.
-func (m *Mirror) differs(ctx context.Context, dir string, env []string) ([]string, error) {
-	out, _, err := m.run(ctx, invocation{args: []string{"update-index", "--ignore-submodules", "--really-refresh"}, env: env, dir: dir})
+func (m *Worktrees) differs(ctx context.Context, dir string, env []string) ([]string, error) {
+	out, _, err := m.repo.run(ctx, invocation{args: []string{"update-index", "--ignore-submodules", "--really-refresh"}, env: env, dir: dir})
 	var failed *GitError
 	if err == nil || !errors.As(err, &failed) || failed.ExitCode != 1 {
 		return nil, err

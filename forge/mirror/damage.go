@@ -62,7 +62,7 @@ func (m *Mirror) Suspect(err error) bool {
 	var lacks *absent
 	var failed *GitError
 	died := errors.As(err, &failed) && !failed.abroad() && failed.ExitCode >= 128
-	return died || errors.As(err, &lacks) || errors.Is(err, errReplaced) || m.says(err) || m.ruined() != ""
+	return died || errors.As(err, &lacks) || errors.Is(err, errReplaced) || m.says(err) || m.repo.ruined() != ""
 }
 
 // abroad reports whether it has talked to a remote, whose words it repeats.
@@ -90,11 +90,11 @@ func (m *Mirror) Examine(ctx context.Context, err error, made ...queue.CommitID)
 	defer m.maintaining.Unlock()
 	damage = m.examine(ctx, err, made)
 	if damage == "" && ctx.Err() == nil {
-		for _, h := range []*helper{m.reader, m.refs, m.merger.helper} {
+		for _, h := range []*helper{m.Objects.reader, m.Refs.refs, m.Merges.merger.helper} {
 			h.stop()
 		}
-		m.keeping.Lock()
-		defer m.keeping.Unlock()
+		m.Refs.keeping.Lock()
+		defer m.Refs.keeping.Unlock()
 		m.forgetAll()
 	}
 	return damage
@@ -102,37 +102,37 @@ func (m *Mirror) Examine(ctx context.Context, err error, made ...queue.CommitID)
 
 // forgetAll empties all that is known of what the mirror holds. The caller has keeping.
 func (m *Mirror) forgetAll() {
-	for _, id := range m.kept.keys() {
-		m.kept.put(id, named, 1)
+	for _, id := range m.Refs.kept.keys() {
+		m.Refs.kept.put(id, named, 1)
 	}
 	m.Forget()
-	m.generation.Add(1)
+	m.repo.generation.Add(1)
 }
 
 func (m *Mirror) examine(ctx context.Context, err error, made []queue.CommitID) (why string) {
-	if why := m.unsound(ctx); why != "" {
+	if why := m.repo.unsound(ctx); why != "" {
 		return why
 	}
 	var failed *GitError
 	if m.says(err) && errors.As(err, &failed) {
-		if strings.Contains(failed.Stderr, m.dir+string(filepath.Separator)) || !failed.abroad() && !strings.Contains(failed.Stderr, "cannot lock ref") &&
+		if strings.Contains(failed.Stderr, m.repo.dir+string(filepath.Separator)) || !failed.abroad() && !strings.Contains(failed.Stderr, "cannot lock ref") &&
 			!strings.Contains(failed.Stderr, "unable to write") && !strings.Contains(failed.Stderr, "unable to create") {
 			return failed.Error()
 		}
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.Objects.Flush(ctx); err != nil {
 		return err.Error()
 	}
-	tips, err := m.tips(ctx)
+	tips, err := m.repo.tips(ctx)
 	if err != nil {
 		return err.Error()
 	}
-	for _, id := range m.kept.keys() {
-		if there, _ := m.kept.get(id); there == inMirror {
+	for _, id := range m.Refs.kept.keys() {
+		if there, _ := m.Refs.kept.get(id); there == inMirror {
 			tips = append(tips, string(id))
 		}
 	}
-	found, err := m.has(ctx, made)
+	found, err := m.Objects.has(ctx, made)
 	if err != nil {
 		return err.Error()
 	}
@@ -143,7 +143,7 @@ func (m *Mirror) examine(ctx context.Context, err error, made []queue.CommitID) 
 	}
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	_, _, err = m.run(probe, invocation{stdin: []byte(strings.Join(tips, "\n") + "\n"),
+	_, _, err = m.repo.run(probe, invocation{stdin: []byte(strings.Join(tips, "\n") + "\n"),
 		env: noGraph, args: []string{"rev-list", "--objects", "--quiet", "--stdin"}})
 	switch {
 	case ctx.Err() != nil || err == nil:
@@ -156,7 +156,7 @@ func (m *Mirror) examine(ctx context.Context, err error, made []queue.CommitID) 
 
 // ruined reports what the folder lacks to be a repository, as far as a glance
 // tells, or "".
-func (m *Mirror) ruined() string {
+func (m *repository) ruined() string {
 	head, err := os.ReadFile(filepath.Join(m.dir, "HEAD"))
 	if err != nil {
 		return "HEAD is missing"
@@ -173,7 +173,7 @@ func (m *Mirror) ruined() string {
 }
 
 // connected returns an error unless the mirror has all commits that two reach.
-func (m *Mirror) connected(ctx context.Context, at pair) error {
+func (m *repository) connected(ctx context.Context, at pair) error {
 	_, _, err := m.run(ctx, invocation{env: noGraph, args: []string{"rev-list", "--quiet", string(at.ours), string(at.theirs)}})
 	return err
 }
@@ -181,7 +181,7 @@ func (m *Mirror) connected(ctx context.Context, at pair) error {
 // unsound is what a glance at a mirror that nobody has open tells of damage: refs
 // that git cannot read or that lead nowhere, and packs that are not those of their
 // indexes. The objects themselves are not read, of which there may be millions.
-func (m *Mirror) unsound(ctx context.Context) string {
+func (m *repository) unsound(ctx context.Context) string {
 	if why := m.ruined(); why != "" {
 		return why
 	}
@@ -202,7 +202,7 @@ func (m *Mirror) unsound(ctx context.Context) string {
 }
 
 // tips returns what the refs say. git itself passes over refs that lead nowhere.
-func (m *Mirror) tips(ctx context.Context) ([]string, error) {
+func (m *repository) tips(ctx context.Context) ([]string, error) {
 	out, said, err := m.run(ctx, invocation{args: []string{"for-each-ref", "--format=%(objectname)"}})
 	if err == nil && strings.Contains(string(said), "ignoring broken ref") {
 		err = &GitError{Command: "for-each-ref", Stderr: strings.TrimSpace(string(said))}
@@ -236,7 +236,7 @@ func wholePack(path string) bool {
 // clearAway empties the mirror of all that git keeps there. What it keeps beside
 // that can be used with any repository: submodules, files of LFS, and the indexes of
 // checkouts.
-func (m *Mirror) clearAway() error {
+func (m *repository) clearAway() error {
 	entries, err := os.ReadDir(m.dir)
 	for _, e := range entries {
 		if !slices.Contains(beside, e.Name()) && e.Name() != ownerFile {

@@ -104,7 +104,7 @@ func TestDiffIsGits(t *testing.T) {
 	for range 4 {
 		workers.Go(func() {
 			for p, deltas := range want {
-				got, err := m.Diff(t.Context(), p.from, p.to)
+				got, err := m.Objects.Diff(t.Context(), p.from, p.to)
 				if d := cmp.Diff(deltas, got); d != "" || err != nil {
 					t.Errorf("%s %s: %v\n%s", p.from, p.to, err, d)
 				}
@@ -128,16 +128,16 @@ func TestDiffOfWhatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range []queue.TreeID{missing, two} {
-		if _, err := m.Diff(t.Context(), one, to); !errors.Is(err, forge.ErrNotFound) {
+		if _, err := m.Objects.Diff(t.Context(), one, to); !errors.Is(err, forge.ErrNotFound) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
 	for _, to := range []queue.TreeID{"HEAD", "", "--help", queue.TreeID(blob)} {
-		if d, err := m.Diff(t.Context(), one, to); err == nil {
+		if d, err := m.Objects.Diff(t.Context(), one, to); err == nil {
 			t.Errorf("%q: %v", to, d)
 		}
 	}
-	if d, err := m.Diff(t.Context(), one, one); len(d) > 0 || err != nil {
+	if d, err := m.Objects.Diff(t.Context(), one, one); len(d) > 0 || err != nil {
 		t.Errorf("%v %v", d, err)
 	}
 }
@@ -146,7 +146,7 @@ func TestBlobsAreRead(t *testing.T) {
 	r := newRepo(t)
 	commit := r.commit("main", "m", files{"one": "1", "two": "2\x00\n", "empty": ""})
 	m := r.fetched()
-	tree := must(m.Tree(t.Context(), commit))(t)
+	tree := must(m.Objects.Tree(t.Context(), commit))(t)
 	var oids []string
 	for _, f := range must(tree.Files(t.Context()))(t) {
 		oids = append(oids, f.OID)
@@ -184,11 +184,11 @@ func TestDiffOfOddModes(t *testing.T) {
 	m := must(mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(r.dir, "objects")))(t)
 	defer m.Close()
 	plain := of("100644")
-	if d := must(m.Diff(t.Context(), plain, of("100664")))(t); len(d) > 0 {
+	if d := must(m.Objects.Diff(t.Context(), plain, of("100664")))(t); len(d) > 0 {
 		t.Errorf("%v", d)
 	}
 	want := []mirror.Delta{{Path: "f", Old: blob, OldMode: "100644", New: blob, Mode: "100755"}}
-	if d := cmp.Diff(want, must(m.Diff(t.Context(), plain, of("100775")))(t)); d != "" {
+	if d := cmp.Diff(want, must(m.Objects.Diff(t.Context(), plain, of("100775")))(t)); d != "" {
 		t.Error(d)
 	}
 }
@@ -196,10 +196,10 @@ func TestDiffOfOddModes(t *testing.T) {
 // What the mirror has merged is compared before git has seen it.
 func TestDiffOfAMerge(t *testing.T) {
 	r, m, base, a, _, _ := world(t)
-	merged := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)
-	from := must(m.Tree(t.Context(), base))(t)
-	to := must(m.Tree(t.Context(), merged[0].Commit))(t)
-	got := must(m.Diff(t.Context(), from.ID(), to.ID()))(t)
+	merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)
+	from := must(m.Objects.Tree(t.Context(), base))(t)
+	to := must(m.Objects.Tree(t.Context(), merged[0].Commit))(t)
+	got := must(m.Objects.Diff(t.Context(), from.ID(), to.ID()))(t)
 	flush(t, m)
 	if d := cmp.Diff((&repo{r.t, m.Dir()}).gitDiff(from.ID(), to.ID()), got); d != "" || len(got) == 0 {
 		t.Errorf("%d: %s", len(got), d)
@@ -222,7 +222,7 @@ func TestDiffOfTooMuch(t *testing.T) {
 	}
 	m := must(mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(r.dir, "objects")))(t)
 	defer m.Close()
-	if d, err := m.Diff(t.Context(), one, queue.TreeID(id)); err == nil || !strings.Contains(err.Error(), "differ in too many files") {
+	if d, err := m.Objects.Diff(t.Context(), one, queue.TreeID(id)); err == nil || !strings.Contains(err.Error(), "differ in too many files") {
 		t.Errorf("%d files, %v", len(d), err)
 	}
 }

@@ -25,7 +25,7 @@ func TestEndedPushLeavesNoLock(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := m.Push(ctx, r.remote(), "main", base, next)
+		_, err := m.Remotes.Push(ctx, r.remote(), "main", base, next)
 		ended <- err
 	}()
 	awaitLock(t, locked, ended)
@@ -34,7 +34,7 @@ func TestEndedPushLeavesNoLock(t *testing.T) {
 		t.Error(err)
 	}
 	unhook()
-	if outcome, err := m.Push(t.Context(), r.remote(), "main", base, next); err != nil || !outcome.Moved {
+	if outcome, err := m.Remotes.Push(t.Context(), r.remote(), "main", base, next); err != nil || !outcome.Moved {
 		t.Errorf("%+v %v", outcome, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestLockThatNobodyHoldsIsTakenAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		var transient *forge.Transient
-		outcome, err := m.Push(t.Context(), r.remote(), "main", base, next)
+		outcome, err := m.Remotes.Push(t.Context(), r.remote(), "main", base, next)
 		if !errors.As(err, &transient) || !strings.Contains(fmt.Sprint(err), "File exists") {
 			t.Errorf("%s: a new lock: %+v %v", name, outcome, err)
 		}
@@ -97,10 +97,10 @@ func TestLockThatNobodyHoldsIsTakenAway(t *testing.T) {
 		if err := os.Chtimes(lock, old, old); err != nil {
 			t.Fatal(err)
 		}
-		if outcome, err = m.Push(t.Context(), r.remote(), "main", base, next); !errors.As(err, &transient) || !strings.Contains(fmt.Sprint(err), "nobody held "+lock) {
+		if outcome, err = m.Remotes.Push(t.Context(), r.remote(), "main", base, next); !errors.As(err, &transient) || !strings.Contains(fmt.Sprint(err), "nobody held "+lock) {
 			t.Errorf("%s: a stale lock: %+v %v", name, outcome, err)
 		}
-		if outcome, err = m.Push(t.Context(), r.remote(), "main", base, next); err != nil || !outcome.Moved {
+		if outcome, err = m.Remotes.Push(t.Context(), r.remote(), "main", base, next); err != nil || !outcome.Moved {
 			t.Errorf("%s: after it: %+v %v", name, outcome, err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestHeldLockStays(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := m.Push(ctx, r.remote(), "main", base, next)
+		_, err := m.Remotes.Push(ctx, r.remote(), "main", base, next)
 		ended <- err
 	}()
 	defer func() { cancel(); <-ended }()
@@ -129,7 +129,7 @@ func TestHeldLockStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var transient *forge.Transient
-	if outcome, err := m.Push(t.Context(), r.remote(), "main", base, next); !errors.As(err, &transient) {
+	if outcome, err := m.Remotes.Push(t.Context(), r.remote(), "main", base, next); !errors.As(err, &transient) {
 		t.Errorf("%+v %v", outcome, err)
 	}
 	if _, err := os.Stat(lock); err != nil {

@@ -41,7 +41,7 @@ func byKey(a, b treeEntry) int {
 
 // directories returns what tree objects list, of "" nothing, in one exchange.
 // The slices are shared: do not change them.
-func (m *Mirror) directories(ctx context.Context, ids ...string) ([][]treeEntry, error) {
+func (m *Objects) directories(ctx context.Context, ids ...string) ([][]treeEntry, error) {
 	out := make([][]treeEntry, len(ids))
 	var missing []string
 	at := map[string][]int{} // where the missing ones go: one may be asked for many times
@@ -99,7 +99,7 @@ func parseTree(data []byte) ([]treeEntry, error) {
 }
 
 // makeTree makes a directory of entries in git's order.
-func (m *Mirror) makeTree(entries []treeEntry) (string, error) {
+func (m *Objects) makeTree(entries []treeEntry) (string, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
 		id, err := hex.DecodeString(e.id)
@@ -173,7 +173,7 @@ func compare(from, to []treeEntry) []step {
 // rename can change that. A renamed file or directory is gone at its old place,
 // and so matters only where the other side has changed the old place too, or
 // has something at the new one; both are entries that both sides have changed.
-func (m *Mirror) mergeTrees(ctx context.Context, base, ours, theirs string) (id string, ok bool, err error) {
+func (m *Merges) mergeTrees(ctx context.Context, base, ours, theirs string) (id string, ok bool, err error) {
 	switch {
 	case ours == theirs:
 		return ours, base == ours, nil
@@ -182,7 +182,7 @@ func (m *Mirror) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 	case base == theirs:
 		return ours, true, nil
 	}
-	dirs, err := m.directories(ctx, base, ours, theirs)
+	dirs, err := m.objects.directories(ctx, base, ours, theirs)
 	if err != nil {
 		return "", false, err
 	}
@@ -225,7 +225,7 @@ func (m *Mirror) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 	if len(merged) == 0 {
 		return "", false, nil
 	}
-	id, err = m.makeTree(merged)
+	id, err = m.objects.makeTree(merged)
 	return id, err == nil, err
 }
 
@@ -234,7 +234,7 @@ func (m *Mirror) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 const maxDiff = 256 << 20
 
 // diffTrees returns what differs between two trees, files only, in no order.
-func (m *Mirror) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
+func (m *Objects) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	type pair struct{ path, from, to string }
 	var deltas []Delta
 	size := 0

@@ -132,7 +132,7 @@ func TestMergesHereAreGits(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v", out, err)
 	}
-	out, err := m.git(t.Context(), "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)")
+	out, err := m.repo.git(t.Context(), "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,21 +148,21 @@ func TestMergesHereAreGits(t *testing.T) {
 	made := make([]merged, n)
 	done := make([]bool, n)
 	for i, p := range pairs {
-		infos, err := m.infos(t.Context(), []queue.CommitID{p.ours, p.theirs})
+		infos, err := m.Objects.infos(t.Context(), []queue.CommitID{p.ours, p.theirs})
 		if err == nil {
-			made[i], done[i], err = m.mergeHere(t.Context(), p, infos[p.ours], infos[p.theirs])
+			made[i], done[i], err = m.Merges.mergeHere(t.Context(), p, infos[p.ours], infos[p.theirs])
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := m.Flush(t.Context()); err != nil {
+	if err := m.Objects.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("git", "--git-dir="+m.Dir(), "fsck", "--strict", "--no-dangling", "--no-progress").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	want, err := m.merger.merge(t.Context(), pairs)
+	want, err := m.Merges.merger.merge(t.Context(), pairs)
 	if err != nil {
 		t.Fatal(err)
 	}

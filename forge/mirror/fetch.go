@@ -9,47 +9,63 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// Remotes exchange commits with other repositories: they fetch branches and heads, and
+// push main, branches beside it, and branches of our own.
+type Remotes struct {
+	repo    *repository
+	objects *Objects
+	history *History
+	merges  *Merges
+	names   *Refs
+	fetches chan struct{} // one fetch at a time
+
+	mu        sync.Mutex
+	exchanges map[string]*exchange // fetches of heads that can still be joined
+	sources   map[string]*helper   // cat-file of repositories on this machine, by directory
+}
+
 // FetchBranch brings a branch and all it reaches into the mirror and returns
 // its tip. Of a repository on this machine it costs a file read when the mirror
 // has the tip already. ErrNotFound: there is no such branch.
-func (m *Mirror) FetchBranch(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
+func (m *Remotes) FetchBranch(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
 	ref, err := branchRef(branch)
 	if err != nil {
 		return "", err
 	}
 	if tip, ok := localTip(r.URL, ref); ok {
-		if m.branch(branch) == tip {
+		if m.history.branch(branch) == tip {
 			return tip, nil
 		}
-		if found, err := m.has(ctx, []queue.CommitID{tip}); err == nil && found[0] {
+		if found, err := m.objects.has(ctx, []queue.CommitID{tip}); err == nil && found[0] {
 			return tip, m.setBranch(ctx, branch, tip)
 		}
 	}
 	if err := m.fetch(ctx, r, []string{"+" + ref + ":" + remoteRefs + branch}); err != nil {
 		return "", fmt.Errorf("fetching branch %s: %w", branch, err)
 	}
-	out, err := m.git(ctx, "rev-parse", "--verify", "--quiet", remoteRefs+branch+"^{commit}")
+	out, err := m.repo.git(ctx, "rev-parse", "--verify", "--quiet", remoteRefs+branch+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("fetching branch %s: %w", branch, err)
 	}
 	tip := queue.CommitID(strings.TrimSpace(string(out)))
-	m.noteBranch(branch, tip)
+	m.history.noteBranch(branch, tip)
 	return tip, nil
 }
 
 // TipAt asks the remote where a branch is, and nobody else: what a mirror remembers may be
 // damaged. ErrNotFound: it has no such branch.
-func (m *Mirror) TipAt(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
+func (m *Remotes) TipAt(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
 	ref, err := branchRef(branch)
 	if err != nil {
 		return "", err
 	}
-	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, ref}, header: r.Header, alone: true})
+	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, ref}, header: r.Header, alone: true})
 	if err != nil {
 		return "", fmt.Errorf("asking for branch %s: %w", branch, remoteError(err))
 	}
@@ -72,7 +88,7 @@ func (e *missingRef) Unwrap() error { return forge.ErrNotFound }
 var missingRefLine = regexp.MustCompile(`(?m)^fatal: couldn't find remote ref (.+)$`)
 
 // fetch runs one git fetch when no other runs.
-func (m *Mirror) fetch(ctx context.Context, r forge.Remote, refspecs []string) error {
+func (m *Remotes) fetch(ctx context.Context, r forge.Remote, refspecs []string) error {
 	select {
 	case m.fetches <- struct{}{}:
 		defer func() { <-m.fetches }()
@@ -84,15 +100,15 @@ func (m *Mirror) fetch(ctx context.Context, r forge.Remote, refspecs []string) e
 
 // fetchNow runs one git fetch. The refspecs go through standard input, where
 // neither their number nor how they begin matters.
-func (m *Mirror) fetchNow(ctx context.Context, r forge.Remote, refspecs []string) error {
-	_, stderr, err := m.run(ctx, invocation{
+func (m *Remotes) fetchNow(ctx context.Context, r forge.Remote, refspecs []string) error {
+	_, stderr, err := m.repo.run(ctx, invocation{
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
 			"--no-recurse-submodules", "--no-show-forced-updates", "--stdin", "--", r.URL},
 		stdin:  []byte(strings.Join(refspecs, "\n") + "\n"),
 		header: r.Header,
 	})
 	if err == nil {
-		m.wrote(1, 0)
+		m.objects.wrote(1, 0)
 		return nil
 	}
 	if found := missingRefLine.FindSubmatch(stderr); found != nil {
@@ -149,14 +165,14 @@ func localTip(url, ref string) (queue.CommitID, bool) {
 	return queue.CommitID(id), isID(id)
 }
 
-func (m *Mirror) branch(name string) queue.CommitID {
+func (m *History) branch(name string) queue.CommitID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.branches[name]
 }
 
 // branchTips returns the branches that are known, by where they are.
-func (m *Mirror) branchTips() map[queue.CommitID]string {
+func (m *History) branchTips() map[queue.CommitID]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	tips := make(map[queue.CommitID]string, len(m.branches))
@@ -166,16 +182,16 @@ func (m *Mirror) branchTips() map[queue.CommitID]string {
 	return tips
 }
 
-func (m *Mirror) noteBranch(name string, tip queue.CommitID) {
+func (m *History) noteBranch(name string, tip queue.CommitID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.branches[name] = tip
 }
 
-func (m *Mirror) setBranch(ctx context.Context, name string, tip queue.CommitID) error {
-	if err := m.transact(ctx, []byte("update "+remoteRefs+name+"\x00"+string(tip)+"\x00\x00")); err != nil {
+func (m *Remotes) setBranch(ctx context.Context, name string, tip queue.CommitID) error {
+	if err := m.names.transact(ctx, []byte("update "+remoteRefs+name+"\x00"+string(tip)+"\x00\x00")); err != nil {
 		return err
 	}
-	m.noteBranch(name, tip)
+	m.history.noteBranch(name, tip)
 	return nil
 }

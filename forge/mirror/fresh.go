@@ -92,7 +92,7 @@ func (f *fresh) full() bool {
 
 // Flush has git see all that was made before the call. Those who call it at
 // the same time share one pack.
-func (m *Mirror) Flush(ctx context.Context) error {
+func (m *Objects) Flush(ctx context.Context) error {
 	f := m.fresh
 	f.mu.Lock()
 	n := len(f.order)
@@ -136,14 +136,14 @@ func (m *Mirror) Flush(ctx context.Context) error {
 }
 
 // write stores objects in as few files as it takes: a pack is two.
-func (m *Mirror) write(ids []string, objects []object) error {
+func (m *Objects) write(ids []string, objects []object) error {
 	if len(ids) > looseMost {
 		m.wrote(1, 0)
 		return m.writePack(ids, objects)
 	}
 	m.wrote(0, len(ids))
 	for _, o := range objects {
-		if _, err := m.writeObject(o.kind, o.data); err != nil {
+		if _, err := m.repo.writeObject(o.kind, o.data); err != nil {
 			return err
 		}
 	}

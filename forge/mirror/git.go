@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,14 @@ func (e *GitError) Error() string {
 // Unwrap returns why git could not be started.
 func (e *GitError) Unwrap() error { return e.Err }
 
+// repository is a git repository on this machine, in which git runs.
+type repository struct {
+	dir        string
+	lock       atomic.Pointer[os.File] // says that it is in use; nil: nobody keeps others out
+	durable    bool                    // objects are on the disk before a ref names them
+	generation atomic.Int64            // how often what was known of it has become void
+}
+
 // invocation is one git process to run to its end.
 type invocation struct {
 	args   []string
@@ -49,7 +58,7 @@ func (inv invocation) pushes() bool { return inv.args[0] == "push" }
 
 // run runs git and returns its standard output and standard error. A failure is
 // a *GitError, or the context's error when that ended it.
-func (m *Mirror) run(ctx context.Context, inv invocation) (stdout, stderr []byte, err error) {
+func (m *repository) run(ctx context.Context, inv invocation) (stdout, stderr []byte, err error) {
 	cmd := m.command(ctx, inv)
 	var out bytes.Buffer
 	errs := &tail{limit: 16 << 10}
@@ -82,12 +91,12 @@ func endGroup(group int, gently bool) {
 }
 
 // git runs a git command on the mirror and returns its standard output.
-func (m *Mirror) git(ctx context.Context, args ...string) ([]byte, error) {
+func (m *repository) git(ctx context.Context, args ...string) ([]byte, error) {
 	out, _, err := m.run(ctx, invocation{args: args})
 	return out, err
 }
 
-func (m *Mirror) command(ctx context.Context, inv invocation) *exec.Cmd {
+func (m *repository) command(ctx context.Context, inv invocation) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", inv.args...)
 	cmd.Dir = m.dir
 	if inv.dir != "" {

@@ -20,7 +20,7 @@ type HeadRef struct {
 // FetchHead brings a pull request's head into the mirror, unless it is there,
 // and keeps it. ErrHeadMoved: the ref does not lead to want any more;
 // ErrNotFound: there is no such ref.
-func (m *Mirror) FetchHead(ctx context.Context, r forge.Remote, ref string, want queue.CommitID) error {
+func (m *Remotes) FetchHead(ctx context.Context, r forge.Remote, ref string, want queue.CommitID) error {
 	results, err := m.FetchHeads(ctx, r, []HeadRef{{ref, want}})
 	if err != nil {
 		return err
@@ -31,8 +31,8 @@ func (m *Mirror) FetchHead(ctx context.Context, r forge.Remote, ref string, want
 // FetchHeads is FetchHead for many in one exchange with the remote: one result
 // for each, nil, ErrHeadMoved or ErrNotFound. The error beside them is of the
 // exchange as a whole.
-func (m *Mirror) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef) ([]error, error) {
-	generation := m.Generation()
+func (m *Remotes) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef) ([]error, error) {
+	generation := m.repo.generation.Load()
 	wants := make([]queue.CommitID, len(heads))
 	for i, h := range heads {
 		if err := checkRef(h.Ref); err != nil {
@@ -43,7 +43,7 @@ func (m *Mirror) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef
 	if m.holds(wants) {
 		return make([]error, len(heads)), nil
 	}
-	found, err := m.has(ctx, wants)
+	found, err := m.objects.has(ctx, wants)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (m *Mirror) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef
 		}
 	}
 	if len(missing) > 0 && m.copyHeads(ctx, r, missing) {
-		if found, err = m.has(ctx, wants); err != nil {
+		if found, err = m.objects.has(ctx, wants); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (m *Mirror) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef
 		if gone, err = m.fetchTogether(ctx, r, refs); err != nil {
 			return nil, fmt.Errorf("fetching %d heads: %w", len(refs), err)
 		}
-		if found, err = m.has(ctx, wants); err != nil {
+		if found, err = m.objects.has(ctx, wants); err != nil {
 			return nil, err
 		}
 	}
@@ -85,24 +85,24 @@ func (m *Mirror) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef
 			results[i] = fmt.Errorf("%w: %s does not lead to %s", ErrHeadMoved, h.Ref, h.Want)
 		}
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err
 	}
-	m.keeping.Lock()
-	defer m.keeping.Unlock()
-	if m.Generation() != generation {
+	m.names.keeping.Lock()
+	defer m.names.keeping.Unlock()
+	if m.repo.generation.Load() != generation {
 		return nil, &forge.Transient{Err: errReplaced}
 	}
 	for _, id := range keep {
-		m.kept.put(id, inMirror, 1)
+		m.names.kept.put(id, inMirror, 1)
 	}
 	return results, nil
 }
 
 // holds reports whether all of these heads were fetched before and are kept.
-func (m *Mirror) holds(heads []queue.CommitID) bool {
+func (m *Remotes) holds(heads []queue.CommitID) bool {
 	for _, id := range heads {
-		if there, _ := m.kept.get(id); there != inMirror {
+		if there, _ := m.names.kept.get(id); there != inMirror {
 			return false
 		}
 	}
@@ -120,7 +120,7 @@ type exchange struct {
 }
 
 // fetchTogether fetches refs and returns those that the remote does not have.
-func (m *Mirror) fetchTogether(ctx context.Context, r forge.Remote, refs []string) (gone map[string]bool, err error) {
+func (m *Remotes) fetchTogether(ctx context.Context, r forge.Remote, refs []string) (gone map[string]bool, err error) {
 	key := strings.Join(append([]string{r.URL}, r.Header...), "\x00")
 	for {
 		m.mu.Lock()
@@ -149,7 +149,7 @@ func (m *Mirror) fetchTogether(ctx context.Context, r forge.Remote, refs []strin
 }
 
 // lead carries out an exchange once it is the mirror's turn to fetch.
-func (m *Mirror) lead(ctx context.Context, r forge.Remote, key string, e *exchange) {
+func (m *Remotes) lead(ctx context.Context, r forge.Remote, key string, e *exchange) {
 	defer close(e.done)
 	select {
 	case m.fetches <- struct{}{}:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -30,7 +31,7 @@ func (m *Mirror) Generation() int64 {
 	if m == nil {
 		return 0
 	}
-	return m.generation.Load()
+	return m.repo.generation.Load()
 }
 
 // Heal makes the mirror again beside the damaged one, from a remote, and puts it in
@@ -42,13 +43,13 @@ func (m *Mirror) Generation() int64 {
 func (m *Mirror) Heal(ctx context.Context, r forge.Remote, branches []string, heads []HeadRef) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()
-	if err := m.owned(); err != nil {
+	if err := m.repo.owned(); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(m.dir + newSuffix); err != nil {
+	if err := os.RemoveAll(m.repo.dir + newSuffix); err != nil {
 		return fmt.Errorf("healing the mirror: %w", err)
 	}
-	next, err := openAlone(ctx, m.dir+newSuffix)
+	next, err := openAlone(ctx, m.repo.dir+newSuffix)
 	if err != nil {
 		return fmt.Errorf("healing the mirror: %w", err)
 	}
@@ -57,30 +58,30 @@ func (m *Mirror) Heal(ctx context.Context, r forge.Remote, branches []string, he
 		err = m.replace(ctx, next)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("healing the mirror: %w", err), next.Close(), os.RemoveAll(next.dir))
+		return errors.Join(fmt.Errorf("healing the mirror: %w", err), next.Close(), os.RemoveAll(next.repo.dir))
 	}
-	_ = os.RemoveAll(m.dir + damagedSuffix) // what is left of it goes at the next start
+	_ = os.RemoveAll(m.repo.dir + damagedSuffix) // what is left of it goes at the next start
 	return nil
 }
 
 // fillAnew fetches what is there of branches and heads.
 func (m *Mirror) fillAnew(ctx context.Context, r forge.Remote, branches []string, heads []HeadRef) error {
 	for _, b := range branches {
-		if _, err := m.FetchBranch(ctx, r, b); err != nil && !errors.Is(err, forge.ErrNotFound) {
+		if _, err := m.Remotes.FetchBranch(ctx, r, b); err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return err
 		}
 	}
 	if len(heads) > 0 {
-		if _, err := m.FetchHeads(ctx, r, heads); err != nil {
+		if _, err := m.Remotes.FetchHeads(ctx, r, heads); err != nil {
 			return err
 		}
 	}
-	return m.Flush(ctx)
+	return m.Objects.Flush(ctx)
 }
 
 // owned reports whether nobody else has made a mirror in the place of ours, after
 // our folder was taken away.
-func (m *Mirror) owned() error {
+func (m *repository) owned() error {
 	there, err := os.Stat(filepath.Join(m.dir, ownerFile))
 	if err != nil {
 		return nil
@@ -94,13 +95,13 @@ func (m *Mirror) owned() error {
 // replace puts another mirror in this one's place, and forgets what was known of the
 // old one.
 func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
-	for _, h := range append(slices.Collect(maps.Values(next.sources)), next.reader, next.refs, next.merger.helper) {
+	for _, h := range append(slices.Collect(maps.Values(next.Remotes.sources)), next.Objects.reader, next.Refs.refs, next.Merges.merger.helper) {
 		h.stop()
 	}
-	defer m.quiet(ctx)()
-	m.keeping.Lock()
-	defer m.keeping.Unlock()
-	for _, turn := range []chan struct{}{m.fresh.flushing, m.reader.turn, m.refs.turn, m.merger.helper.turn} {
+	defer m.Merges.quiet(ctx)()
+	m.Refs.keeping.Lock()
+	defer m.Refs.keeping.Unlock()
+	for _, turn := range []chan struct{}{m.Objects.fresh.flushing, m.Objects.reader.turn, m.Refs.refs.turn, m.Merges.merger.helper.turn} {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
@@ -108,21 +109,23 @@ func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
 			return ctx.Err()
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := writeInfo(next.attributesPath(), m.attributes); err != nil {
+	for _, mu := range []*sync.Mutex{&m.mu, &m.Merges.mu, &m.History.mu} {
+		mu.Lock()
+		defer mu.Unlock()
+	}
+	if err := writeInfo(next.Merges.attributesPath(), m.Merges.attributes); err != nil {
 		return err
 	}
-	if err := swapFolders(m.dir, next.dir); err != nil {
+	if err := swapFolders(m.repo.dir, next.repo.dir); err != nil {
 		return err
 	}
-	for _, h := range []*helper{m.reader, m.refs, m.merger.helper} {
+	for _, h := range []*helper{m.Objects.reader, m.Refs.refs, m.Merges.merger.helper} {
 		h.end()
 	}
-	m.former = append(m.former, m.lock.Swap(next.lock.Load())) // a git that is just being started inherits it
-	m.branches = next.branches
-	m.named = nil
-	m.fresh.clear()
+	m.former = append(m.former, m.repo.lock.Swap(next.repo.lock.Load())) // a git that is just being started inherits it
+	m.History.branches = next.History.branches
+	m.Refs.named = nil
+	m.Objects.fresh.clear()
 	m.forgetAll()
 	m.prunedAt = time.Now()
 	return nil
@@ -131,7 +134,7 @@ func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
 // quiet waits until nobody is in the middle of merges, and lets nobody begin one
 // before done is called. It gives up after a while: what is in memory of a merge then
 // may name what the new mirror lacks, which is one more damage to heal.
-func (m *Mirror) quiet(ctx context.Context) (done func()) {
+func (m *Merges) quiet(ctx context.Context) (done func()) {
 	wait, cancel := context.WithTimeout(ctx, quietTime)
 	defer cancel()
 	poll := time.NewTicker(2 * time.Millisecond)

@@ -57,11 +57,11 @@ func (a *ailing) sound(what string, do func() error) {
 func (a *ailing) merges() (made []queue.CommitID) {
 	a.t.Helper()
 	a.sound("merging", func() error {
-		base, err := a.mirror.FetchBranch(a.t.Context(), a.repo.remote(), "main")
+		base, err := a.mirror.Remotes.FetchBranch(a.t.Context(), a.repo.remote(), "main")
 		if err != nil {
 			return err
 		}
-		each, err := a.mirror.FetchHeads(a.t.Context(), a.repo.remote(), a.heads)
+		each, err := a.mirror.Remotes.FetchHeads(a.t.Context(), a.repo.remote(), a.heads)
 		if err = errors.Join(append(each, err)...); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (a *ailing) merges() (made []queue.CommitID) {
 		for _, h := range a.heads {
 			picks = append(picks, mirror.Pick{Head: h.Want, Message: "Merge " + h.Ref})
 		}
-		merged, err := a.mirror.MergeChain(a.t.Context(), base, picks)
+		merged, err := a.mirror.Merges.MergeChain(a.t.Context(), base, picks)
 		made = nil
 		for _, m := range merged {
 			if !m.Clean() {
@@ -86,7 +86,7 @@ func (a *ailing) merges() (made []queue.CommitID) {
 func (a *ailing) checkout(commit queue.CommitID, dir string) {
 	a.t.Helper()
 	a.sound("checking out", func() error {
-		if _, err := a.mirror.Tree(a.t.Context(), commit); err != nil {
+		if _, err := a.mirror.Objects.Tree(a.t.Context(), commit); err != nil {
 			a.merges() // a healing loses what only the mirror had
 		}
 		release, err := a.mirror.Checkout(a.t.Context(), commit, dir)
@@ -180,7 +180,7 @@ func TestSoundMirrorIsFoundSound(t *testing.T) {
 	r := newRepo(t)
 	r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
-	_, err := m.Tree(t.Context(), queue.CommitID(strings.Repeat("1", 40)))
+	_, err := m.Objects.Tree(t.Context(), queue.CommitID(strings.Repeat("1", 40)))
 	if !m.Suspect(err) {
 		t.Fatalf("not suspected: %v", err)
 	}
@@ -254,7 +254,7 @@ func TestMissingAncestorIsNoRefusal(t *testing.T) {
 	if err := forgetest.Damages["the first commit is missing"](m.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	merged, err := m.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: topic, Message: "m"}})
+	merged, err := m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: topic, Message: "m"}})
 	if err == nil {
 		t.Errorf("%+v", merged)
 	} else if !m.Suspect(err) {

@@ -13,8 +13,8 @@ import (
 // started when first asked, and again after it has died, answered out of order
 // or been left in the middle of an answer by a cancelled caller.
 type helper struct {
-	mirror *Mirror
-	args   []string
+	repo *repository
+	args []string
 	// begin, where set, brings a fresh process to where it can be asked.
 	begin func(p *process) error
 	turn  chan struct{} // holds a token while a caller talks to the process
@@ -31,8 +31,8 @@ type process struct {
 	owed int // answers still to come that nobody waits for
 }
 
-func (m *Mirror) helper(args ...string) *helper {
-	return &helper{mirror: m, args: args, turn: make(chan struct{}, 1)}
+func (m *repository) helper(args ...string) *helper {
+	return &helper{repo: m, args: args, turn: make(chan struct{}, 1)}
 }
 
 // call lets ask talk to the process. When ask fails on a process that had
@@ -99,7 +99,7 @@ func (h *helper) once(ctx context.Context, ask func(p *process) error) error {
 }
 
 func (h *helper) start() (*process, error) {
-	cmd := h.mirror.command(context.Background(), invocation{args: h.args})
+	cmd := h.repo.command(context.Background(), invocation{args: h.args})
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -25,18 +25,18 @@ func TestLandedHeadsOfLongAgo(t *testing.T) {
 	}
 	r.run(b.String(), "fast-import", "--quiet", "--force")
 	m := r.fetched("topic")
-	own := must(m.Own(t.Context(), r.tip("main"), high))(t)
+	own := must(m.History.Own(t.Context(), r.tip("main"), high))(t)
 	if len(own) != 2 {
 		t.Fatalf("%+v", own)
 	}
-	line := must(m.LandedHeads(t.Context(), r.tip("main"), own[:1]))(t)
+	line := must(m.History.LandedHeads(t.Context(), r.tip("main"), own[:1]))(t)
 	if len(line) != 1 || line[0].Commit != landed || line[0].Head != low || line[0].Change != "1.aa" {
 		t.Errorf("landed long ago, and found as %+v", line)
 	}
-	if line := must(m.LandedHeads(t.Context(), r.tip("main"), own[1:]))(t); len(line) != 0 {
+	if line := must(m.History.LandedHeads(t.Context(), r.tip("main"), own[1:]))(t); len(line) != 0 {
 		t.Errorf("%+v", line)
 	}
-	if line := must(m.LandedHeads(t.Context(), queue.CommitID("--all"), own))(t); len(line) != 0 {
+	if line := must(m.History.LandedHeads(t.Context(), queue.CommitID("--all"), own))(t); len(line) != 0 {
 		t.Errorf("%+v", line)
 	}
 }

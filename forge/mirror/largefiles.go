@@ -56,8 +56,8 @@ func (f *moduleFiller) lfs(ctx context.Context, h holder) error {
 
 // largeFiles lists the files of a commit that have filter=lfs and are pointers, and
 // returns the address of the LFS server that .lfsconfig names, if it does.
-func (m *Mirror) largeFiles(ctx context.Context, h holder) (files []largeFile, address string, err error) {
-	out, err := m.inModule(ctx, h.git, nil, "ls-tree", "-r", "-z", "-l", h.commit)
+func (m *Worktrees) largeFiles(ctx context.Context, h holder) (files []largeFile, address string, err error) {
+	out, err := m.repo.inModule(ctx, h.git, nil, "ls-tree", "-r", "-z", "-l", h.commit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,7 +82,7 @@ func (m *Mirror) largeFiles(ctx context.Context, h holder) (files []largeFile, a
 	if !attributes || len(small) == 0 {
 		return nil, "", nil
 	}
-	filters, _, err := m.run(ctx, invocation{args: []string{"check-attr", "--cached", "--stdin", "-z", "filter"}, dir: h.dir, stdin: asked.Bytes(),
+	filters, _, err := m.repo.run(ctx, invocation{args: []string{"check-attr", "--cached", "--stdin", "-z", "filter"}, dir: h.dir, stdin: asked.Bytes(),
 		env: []string{"GIT_DIR=" + h.git, "GIT_INDEX_FILE=" + h.index, "GIT_WORK_TREE=" + h.dir}})
 	if err != nil {
 		return nil, "", err
@@ -116,8 +116,8 @@ func (m *Mirror) largeFiles(ctx context.Context, h holder) (files []largeFile, a
 }
 
 // lfsAddress reads lfs.url of a .lfsconfig; "": it has none.
-func (m *Mirror) lfsAddress(ctx context.Context, h holder, blob string) (string, error) {
-	out, err := m.inModule(ctx, h.git, nil, "config", "--no-includes", "--blob", blob, "-z", "--list")
+func (m *Worktrees) lfsAddress(ctx context.Context, h holder, blob string) (string, error) {
+	out, err := m.repo.inModule(ctx, h.git, nil, "config", "--no-includes", "--blob", blob, "-z", "--list")
 	if err != nil {
 		return "", fmt.Errorf(".lfsconfig cannot be read: %w", err)
 	}
@@ -175,7 +175,7 @@ func (f *moduleFiller) fetchLarge(ctx context.Context, h holder, address string,
 
 // placeLarge writes contents into the place of their pointers. The next checkout in the
 // folder takes them away: git sees that the files are not what its index says.
-func (m *Mirror) placeLarge(ctx context.Context, dir string, files []largeFile) error {
+func (m *Worktrees) placeLarge(ctx context.Context, dir string, files []largeFile) error {
 	root, err := os.OpenRoot(dir) // so that no symbolic link leads out of it
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (m *Mirror) placeLarge(ctx context.Context, dir string, files []largeFile) 
 	return nil
 }
 
-func (m *Mirror) placeOne(root *os.Root, file largeFile) error {
+func (m *Worktrees) placeOne(root *os.Root, file largeFile) error {
 	name, mode := filepath.FromSlash(file.path), fs.FileMode(0o644)
 	if file.executable {
 		mode = 0o755

@@ -78,10 +78,10 @@ func TestLargeFilesMerge(t *testing.T) {
 	b := r.commit("b", "b", files{"x.bin": pointer("b")}, base)
 	c := r.commit("c", "c", files{"y.bin": pointer("c")}, base)
 	m := r.fetched("main", "a", "b", "c")
-	if err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), base))(t).ID()); err != nil {
+	if err := m.Merges.WriteAttributes(t.Context(), must(m.Objects.Tree(t.Context(), base))(t).ID()); err != nil {
 		t.Fatal(err)
 	}
-	got := must(m.MergeWave(t.Context(), []mirror.Pick{pick(a, b), pick(a, c)}))(t)
+	got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(a, b), pick(a, c)}))(t)
 	if fmt.Sprint(got[0].Conflicts) != "[x.bin]" || len(got[1].Conflicts) != 0 {
 		t.Errorf("%q and %q", got[0].Conflicts, got[1].Conflicts)
 	}

@@ -26,12 +26,12 @@ type LineCommit struct {
 // does not contain, oldest first. Forced says that from is not an ancestor of
 // to, or is unknown to the mirror: the branch was rewritten. From "" asks for
 // the commit to alone; an unknown from gets it too.
-func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (line []LineCommit, forced bool, err error) {
+func (m *History) FirstParents(ctx context.Context, from, to queue.CommitID) (line []LineCommit, forced bool, err error) {
 	if from == "" {
 		line, err = m.line(ctx, []queue.CommitID{to})
 		return line, false, err
 	}
-	found, err := m.has(ctx, []queue.CommitID{from, to})
+	found, err := m.objects.has(ctx, []queue.CommitID{from, to})
 	if err != nil {
 		return nil, false, err
 	}
@@ -47,10 +47,10 @@ func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (lin
 		return nil, false, err
 	}
 	if !ok {
-		if err := m.Flush(ctx); err != nil {
+		if err := m.objects.Flush(ctx); err != nil {
 			return nil, false, err
 		}
-		out, err := m.git(ctx, "rev-list", "--first-parent", string(to), "^"+string(from))
+		out, err := m.repo.git(ctx, "rev-list", "--first-parent", string(to), "^"+string(from))
 		if err != nil {
 			return nil, false, err
 		}
@@ -70,14 +70,14 @@ func (m *Mirror) FirstParents(ctx context.Context, from, to queue.CommitID) (lin
 
 // between walks first parents from to down to from, newest first. Not ok: from
 // is not near, or not on the line.
-func (m *Mirror) between(ctx context.Context, from, to queue.CommitID) (ids []queue.CommitID, ok bool, err error) {
+func (m *History) between(ctx context.Context, from, to queue.CommitID) (ids []queue.CommitID, ok bool, err error) {
 	at := to
 	for range 500 {
 		if at == from {
 			return ids, true, nil
 		}
 		ids = append(ids, at)
-		info, err := m.info(ctx, at)
+		info, err := m.objects.info(ctx, at)
 		if err != nil {
 			return nil, false, err
 		}
@@ -90,8 +90,8 @@ func (m *Mirror) between(ctx context.Context, from, to queue.CommitID) (ids []qu
 }
 
 // line reads commits given newest first and returns them oldest first.
-func (m *Mirror) line(ctx context.Context, ids []queue.CommitID) ([]LineCommit, error) {
-	infos, err := m.infos(ctx, ids)
+func (m *History) line(ctx context.Context, ids []queue.CommitID) ([]LineCommit, error) {
+	infos, err := m.objects.infos(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,12 @@ const pruneEach = 24 * time.Hour
 
 // Forget empties what the mirror holds in memory. Its results do not change.
 func (m *Mirror) Forget() {
-	m.merges.clear()
-	m.commits.clear()
-	m.trees.clear()
-	m.listings.clear()
-	m.fresh.written.clear()
-	m.nearby.clear()
+	m.Merges.merges.clear()
+	m.Objects.commits.clear()
+	m.Objects.trees.clear()
+	m.Objects.listings.clear()
+	m.Objects.fresh.written.clear()
+	m.Objects.nearby.clear()
 }
 
 // What there may be since the last Pack until Crowded asks for the next.
@@ -32,13 +32,10 @@ const (
 )
 
 // Crowded is sent to when packs and loose objects have become many: Pack is due.
-func (m *Mirror) Crowded() <-chan struct{} { return m.crowded }
+func (m *Mirror) Crowded() <-chan struct{} { return m.Objects.crowded }
 
 // wrote counts what was added to the mirror's files.
-func (m *Mirror) wrote(packs, loose int) {
-	if m.crowded == nil { // of a Store
-		return
-	}
+func (m *Objects) wrote(packs, loose int) {
 	if m.newPacks.Add(int64(packs)) < packsCrowd && m.newLoose.Add(int64(loose)) < looseCrowd {
 		return
 	}
@@ -55,9 +52,9 @@ func (m *Mirror) wrote(packs, loose int) {
 func (m *Mirror) Pack(ctx context.Context) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()
-	m.newPacks.Store(0)
-	m.newLoose.Store(0)
-	if _, err := m.git(ctx, geometric...); err != nil {
+	m.Objects.newPacks.Store(0)
+	m.Objects.newLoose.Store(0)
+	if _, err := m.repo.git(ctx, geometric...); err != nil {
 		return fmt.Errorf("packing the mirror: %w", err)
 	}
 	return nil
@@ -74,7 +71,7 @@ var geometric = []string{"repack", "--geometric=2", "-d", "-l", "-n", "-q"}
 func (m *Mirror) Maintain(ctx context.Context) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()
-	loose, packs, err := m.count()
+	loose, packs, err := m.repo.count()
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
 	}
@@ -86,12 +83,12 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	if whole {
 		repack = []string{"repack", "--cruft", "--cruft-expiration=2.days.ago", "-d", "-l", "-q"}
 	}
-	m.newPacks.Store(0)
-	m.newLoose.Store(0)
-	if err := m.Flush(ctx); err != nil {
+	m.Objects.newPacks.Store(0)
+	m.Objects.newLoose.Store(0)
+	if err := m.Objects.Flush(ctx); err != nil {
 		return err
 	}
-	if err := m.name(ctx); err != nil {
+	if err := m.Refs.name(ctx); err != nil {
 		return fmt.Errorf("naming what is kept: %w", err)
 	}
 	for _, args := range [][]string{
@@ -100,7 +97,7 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 		{"prune", "--expire=2.days.ago"},
 		{"commit-graph", "write", "--reachable", "--no-progress"},
 	} {
-		if _, err := m.git(ctx, args...); err != nil {
+		if _, err := m.repo.git(ctx, args...); err != nil {
 			return fmt.Errorf("packing the mirror: %w", err)
 		}
 	}
@@ -112,7 +109,7 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	return nil
 }
 
-func (m *Mirror) count() (loose, packs int, err error) {
+func (m *repository) count() (loose, packs int, err error) {
 	dirs, err := os.ReadDir(filepath.Join(m.dir, "objects"))
 	if err != nil {
 		return 0, 0, err

@@ -19,19 +19,19 @@ func TestMemoryIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for i := range 40 {
 		info := commitInfo{message: long, parents: []queue.CommitID{"p"}}
-		m.commits.put(queue.CommitID(fmt.Sprint(i)), info, info.size())
+		m.Objects.commits.put(queue.CommitID(fmt.Sprint(i)), info, info.size())
 		conflict := merged{conflicts: []string{long, long}}
-		m.merges.put(mergeKey{rules: i}, conflict, conflict.size())
+		m.Merges.merges.put(mergeKey{rules: i}, conflict, conflict.size())
 		entries := []treeEntry{{name: long}}
-		m.trees.put(fmt.Sprint(i), entries, treeSize(entries))
+		m.Objects.trees.put(fmt.Sprint(i), entries, treeSize(entries))
 		files := make([]File, 100_000)
-		m.listings.put(queue.TreeID(fmt.Sprint(i)), files, listingSize(files))
+		m.Objects.listings.put(queue.TreeID(fmt.Sprint(i)), files, listingSize(files))
 	}
 	for what, n := range map[string][2]int{
-		"commits":  {len(m.commits.keys()), 11},
-		"merges":   {len(m.merges.keys()), 3},
-		"trees":    {len(m.trees.keys()), 15},
-		"listings": {len(m.listings.keys()), 4},
+		"commits":  {len(m.Objects.commits.keys()), 11},
+		"merges":   {len(m.Merges.merges.keys()), 3},
+		"trees":    {len(m.Objects.trees.keys()), 15},
+		"listings": {len(m.Objects.listings.keys()), 4},
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%d %s are kept, want %d", n[0], what, n[1])

@@ -7,9 +7,31 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
+
+// Merges make commits: merges, squashes, replays and reverts of heads on a parent.
+type Merges struct {
+	// Identity is who makes the commits. Set it before the first merge; whoever shall
+	// make the same commits has the same Identity.
+	Identity Identity
+	// Signer signs the commits, where it is not nil. The same holds for it.
+	Signer Signer
+
+	repo    *repository
+	objects *Objects
+	history *History
+	merger  *merger
+	merges  *lru[mergeKey, merged]
+	signed  *lru[string, string] // commits with their signatures, by the id that they would have without
+	merging sync.RWMutex         // read by whoever adds to what is in memory only
+
+	mu         sync.Mutex
+	attributes string // what info/attributes says
+	ruled      int    // how often attributes has changed
+}
 
 // Pick is one merge to make: Head into Parent.
 type Pick struct {
@@ -60,14 +82,14 @@ func (m Merged) Clean() bool { return m.Commit != "" }
 // MergeWave makes independent merges, all at once, and returns one result for
 // each. The same picks have the same commit ids in every mirror with the same
 // Identity and merge attributes. ErrNotFound: a commit is not in the mirror.
-func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) {
+func (m *Merges) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) {
 	m.merging.RLock()
 	defer m.merging.RUnlock()
 	ids := make([]queue.CommitID, 0, 2*len(picks))
 	for _, p := range picks {
 		ids = append(ids, p.Parent, p.Head)
 	}
-	infos, err := m.infos(ctx, ids)
+	infos, err := m.objects.infos(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -94,15 +116,15 @@ func (m *Mirror) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 		known[at] = result
 		m.merges.put(mergeKey{at, rules}, result, result.size())
 	}
-	if hard || m.fresh.full() {
-		err = m.Flush(ctx) // the attributes that git merged by may change
+	if hard || m.objects.fresh.full() {
+		err = m.objects.Flush(ctx) // the attributes that git merged by may change
 	}
 	return made, err
 }
 
 // contents merges the heads of picks into their parents, other than those to skip,
 // and says between which commits each merge is. hard: git was asked.
-func (m *Mirror) contents(ctx context.Context, infos map[queue.CommitID]commitInfo, picks []Pick, skip func(int) bool) (known map[pair]merged, pairs []pair, hard bool, err error) {
+func (m *Merges) contents(ctx context.Context, infos map[queue.CommitID]commitInfo, picks []Pick, skip func(int) bool) (known map[pair]merged, pairs []pair, hard bool, err error) {
 	rules := m.rules()
 	known = make(map[pair]merged, len(picks))
 	var unknown []pair
@@ -142,7 +164,7 @@ func (m *Mirror) contents(ctx context.Context, infos map[queue.CommitID]commitIn
 		known[at] = result
 	}
 	if len(difficult) > 0 {
-		if err := m.Flush(ctx); err != nil {
+		if err := m.objects.Flush(ctx); err != nil {
 			return nil, nil, false, err
 		}
 		results, err := m.merger.merge(ctx, difficult)
@@ -160,12 +182,12 @@ func (m *Mirror) contents(ctx context.Context, infos map[queue.CommitID]commitIn
 // before made, the first into base; the Parent of the picks is not read. It
 // stops at the first that does not merge, whose result is then the last one.
 // An empty merge makes no commit, and the chain goes on from its parent.
-func (m *Mirror) MergeChain(ctx context.Context, base queue.CommitID, picks []Pick) ([]Merged, error) {
+func (m *Merges) MergeChain(ctx context.Context, base queue.CommitID, picks []Pick) ([]Merged, error) {
 	ids := []queue.CommitID{base}
 	for _, p := range picks {
 		ids = append(ids, p.Head)
 	}
-	if _, err := m.infos(ctx, ids); err != nil {
+	if _, err := m.objects.infos(ctx, ids); err != nil {
 		return nil, err
 	}
 	made := make([]Merged, 0, len(picks))
@@ -205,8 +227,8 @@ func contains(ids []queue.CommitID, id queue.CommitID) bool {
 }
 
 // mergeHere merges what can be merged without a look into files.
-func (m *Mirror) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
-	id, ok, err := m.mergeBase(ctx, at.ours, at.theirs)
+func (m *Merges) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
+	id, ok, err := m.history.mergeBase(ctx, at.ours, at.theirs)
 	if err != nil || !ok {
 		return merged{}, false, err
 	}
@@ -216,7 +238,7 @@ func (m *Mirror) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo
 	case at.ours:
 		return merged{tree: theirs.tree}, true, nil
 	}
-	base, err := m.info(ctx, id)
+	base, err := m.objects.info(ctx, id)
 	if err != nil {
 		return merged{}, false, err
 	}
@@ -225,13 +247,13 @@ func (m *Mirror) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo
 }
 
 // finish makes the commit of a merged tree.
-func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *merged) (Merged, error) {
+func (m *Merges) finish(ctx context.Context, p Pick, parent commitInfo, result *merged) (Merged, error) {
 	if result.refused != "" || len(result.conflicts) > 0 {
 		return Merged{Conflicts: result.conflicts, Refused: result.refused}, nil
 	}
 	if result.tree == parent.tree {
 		if !result.contained {
-			contained, err := m.IsAncestor(ctx, p.Head, p.Parent)
+			contained, err := m.history.IsAncestor(ctx, p.Head, p.Parent)
 			if err != nil {
 				return Merged{}, err
 			}
@@ -253,18 +275,18 @@ func (m *Mirror) finish(ctx context.Context, p Pick, parent commitInfo, result *
 }
 
 // made writes a commit whose tree is like that of its parent but for what it changes.
-func (m *Mirror) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
+func (m *Merges) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
 	id, err := m.commit(ctx, info, m.body(info))
 	if err != nil {
 		return Merged{}, err
 	}
 	commit := queue.CommitID(id)
-	m.commits.put(commit, info, info.size())
-	m.nearby.put(info.tree, parent, 1)
+	m.objects.commits.put(commit, info, info.size())
+	m.objects.nearby.put(info.tree, parent, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
 }
 
-func (m *Mirror) body(c commitInfo) []byte {
+func (m *Merges) body(c commitInfo) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", c.tree)
 	for _, p := range c.parents {
@@ -287,17 +309,17 @@ func plain(s string) string {
 }
 
 // IsAncestor reports whether old is next or an ancestor of it.
-func (m *Mirror) IsAncestor(ctx context.Context, old, next queue.CommitID) (bool, error) {
+func (m *History) IsAncestor(ctx context.Context, old, next queue.CommitID) (bool, error) {
 	if !isID(string(old)) || !isID(string(next)) {
 		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
 	}
 	if base, ok, err := m.mergeBase(ctx, old, next); err == nil && ok {
 		return base == old, nil
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return false, err
 	}
-	_, err := m.git(ctx, "merge-base", "--is-ancestor", string(old), string(next))
+	_, err := m.repo.git(ctx, "merge-base", "--is-ancestor", string(old), string(next))
 	var failed *GitError
 	if errors.As(err, &failed) && failed.ExitCode == 1 {
 		return false, nil

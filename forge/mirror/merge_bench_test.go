@@ -40,7 +40,7 @@ func large(b *testing.B, n int) (*repo, *mirror.Mirror, queue.CommitID, []queue.
 	write("done\n")
 	r.run(s.String(), "fast-import", "--quiet", "--done")
 	m := openMirror(b)
-	base := must(m.FetchBranch(b.Context(), r.remote(), "main"))(b)
+	base := must(m.Remotes.FetchBranch(b.Context(), r.remote(), "main"))(b)
 	heads := make([]queue.CommitID, n)
 	refs := make([]mirror.HeadRef, n)
 	for h, line := range strings.Split(r.run("", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/h*"), "\n") {
@@ -48,7 +48,7 @@ func large(b *testing.B, n int) (*repo, *mirror.Mirror, queue.CommitID, []queue.
 		refs[h] = mirror.HeadRef{Ref: name, Want: queue.CommitID(id)}
 		heads[h] = queue.CommitID(id)
 	}
-	for _, err := range must(m.FetchHeads(b.Context(), r.remote(), refs))(b) {
+	for _, err := range must(m.Remotes.FetchHeads(b.Context(), r.remote(), refs))(b) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func BenchmarkWave500(b *testing.B) {
 	_, m, base, heads := large(b, 500)
 	measure(b, m, 500, func(i int) {
 		m.Forget()
-		for _, r := range must(m.MergeWave(b.Context(), picks(base, heads, i)))(b) {
+		for _, r := range must(m.Merges.MergeWave(b.Context(), picks(base, heads, i)))(b) {
 			if !r.Clean() || r.Empty {
 				b.Fatalf("%+v", r)
 			}
@@ -106,7 +106,7 @@ func BenchmarkWave500(b *testing.B) {
 func BenchmarkChain100(b *testing.B) {
 	_, m, base, heads := large(b, 100)
 	measure(b, m, 100, func(i int) {
-		if rs := must(m.MergeChain(b.Context(), base, picks(base, heads, i)))(b); len(rs) != 100 || !rs[99].Clean() {
+		if rs := must(m.Merges.MergeChain(b.Context(), base, picks(base, heads, i)))(b); len(rs) != 100 || !rs[99].Clean() {
 			b.Fatalf("%+v", rs[len(rs)-1])
 		}
 	})
@@ -114,11 +114,11 @@ func BenchmarkChain100(b *testing.B) {
 
 func BenchmarkListing(b *testing.B) {
 	_, m, base, heads := large(b, 100)
-	rs := must(m.MergeChain(b.Context(), base, picks(base, heads, 0)))(b)
+	rs := must(m.Merges.MergeChain(b.Context(), base, picks(base, heads, 0)))(b)
 	measure(b, m, 100, func(i int) {
 		m.Forget()
 		for _, r := range rs {
-			tree := must(m.Tree(b.Context(), r.Commit))(b)
+			tree := must(m.Objects.Tree(b.Context(), r.Commit))(b)
 			if files := must(tree.Files(b.Context()))(b); len(files) != 10_000 {
 				b.Fatal(len(files))
 			}
@@ -129,9 +129,9 @@ func BenchmarkListing(b *testing.B) {
 func BenchmarkPush(b *testing.B) {
 	r, m, base, heads := large(b, 1)
 	measure(b, m, 1, func(i int) {
-		rs := must(m.MergeWave(b.Context(), picks(base, heads, i)))(b)
+		rs := must(m.Merges.MergeWave(b.Context(), picks(base, heads, i)))(b)
 		r.point("main", base)
-		if o := must(m.Push(b.Context(), r.remote(), "main", base, rs[0].Commit))(b); !o.Moved {
+		if o := must(m.Remotes.Push(b.Context(), r.remote(), "main", base, rs[0].Commit))(b); !o.Moved {
 			b.Fatalf("%+v", o)
 		}
 	})
@@ -141,7 +141,7 @@ func BenchmarkFetchHead(b *testing.B) {
 	r, m, base, _ := large(b, 1)
 	measure(b, m, 1, func(i int) {
 		head := r.commit("x", fmt.Sprint(i), files{"d00/new": fmt.Sprint(i)}, base)
-		if err := m.FetchHead(b.Context(), r.remote(), "refs/heads/x", head); err != nil {
+		if err := m.Remotes.FetchHead(b.Context(), r.remote(), "refs/heads/x", head); err != nil {
 			b.Fatal(err)
 		}
 	})
@@ -159,12 +159,12 @@ func BenchmarkFetchHeads50(b *testing.B) {
 		ref := fmt.Sprintf("refs/heads/y%d", i)
 		heads[i/50] = append(heads[i/50], mirror.HeadRef{Ref: ref, Want: r.tip(ref[len("refs/heads/"):])})
 	}
-	measure(b, m, 50, func(i int) { must(m.FetchHeads(b.Context(), r.remote(), heads[i]))(b) })
+	measure(b, m, 50, func(i int) { must(m.Remotes.FetchHeads(b.Context(), r.remote(), heads[i]))(b) })
 }
 
 func BenchmarkCheckoutNear(b *testing.B) {
 	_, m, base, heads := large(b, 20)
-	rs := must(m.MergeWave(b.Context(), picks(base, heads, 0)))(b)
+	rs := must(m.Merges.MergeWave(b.Context(), picks(base, heads, 0)))(b)
 	dir := b.TempDir()
 	must(m.Checkout(b.Context(), base, dir))(b)()
 	measure(b, m, 1, func(i int) {
@@ -176,5 +176,5 @@ func BenchmarkCheckoutNear(b *testing.B) {
 
 func BenchmarkFetchBranchUnmoved(b *testing.B) {
 	r, m, _, _ := large(b, 1)
-	measure(b, m, 1, func(int) { must(m.FetchBranch(b.Context(), r.remote(), "main"))(b) })
+	measure(b, m, 1, func(int) { must(m.Remotes.FetchBranch(b.Context(), r.remote(), "main"))(b) })
 }

@@ -38,12 +38,12 @@ func pick(parent, head queue.CommitID) mirror.Pick {
 func TestMergeIsTheSameEverywhere(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
 	other := r.fetched("a", "b")
-	want := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
-	got := must(other.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	want := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	got := must(other.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	if len(want) != 2 || want[1].Commit == "" || fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Fatalf("%+v\n%+v", want, got)
 	}
-	wave := must(other.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(want[0].Commit, b)}))
+	wave := must(other.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(want[0].Commit, b)}))
 	if w := wave(t); fmt.Sprint(w) != fmt.Sprint(want) {
 		t.Fatalf("wave %+v\nchain %+v", w, want)
 	}
@@ -63,7 +63,7 @@ func TestMergeDateIsNotBeforeTheParent(t *testing.T) {
 	_, m, base, a, b, _ := world(t)
 	early := pick("", b)
 	early.Date = 1000
-	rs := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), early}))(t)
+	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), early}))(t)
 	raw := (&repo{t, m.Dir()}).run("", "cat-file", "commit", string(rs[1].Commit))
 	if !strings.Contains(raw, "> 1800000000 +0000") {
 		t.Fatal(raw)
@@ -72,7 +72,7 @@ func TestMergeDateIsNotBeforeTheParent(t *testing.T) {
 
 func TestConflictsNamePaths(t *testing.T) {
 	_, m, base, a, b, c := world(t)
-	rs := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", c), pick("", b)}))(t)
+	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", c), pick("", b)}))(t)
 	if len(rs) != 2 || rs[1].Clean() || fmt.Sprint(rs[1].Conflicts) != "[f]" {
 		t.Fatalf("%+v", rs)
 	}
@@ -83,8 +83,8 @@ func TestWaveGoesOnAfterConflictsAndForeignHistories(t *testing.T) {
 	r.run("commit refs/heads/orphan\ncommitter A <a@x> 1 +0000\ndata 1\no\nM 644 inline x\ndata 1\nx\n", "fast-import", "--quiet")
 	r.fetch(m, "orphan")
 	orphan := r.tip("orphan")
-	onA := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
-	rs := must(m.MergeWave(t.Context(), []mirror.Pick{
+	onA := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
+	rs := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{
 		pick(onA, c), pick(base, orphan), pick(base, b), pick(a, orphan), pick(base, a), pick(base, b),
 	}))(t)
 	if rs[0].Clean() || rs[1].Refused == "" || !rs[2].Clean() || rs[3].Refused == "" || rs[4].Commit != onA || rs[5].Commit != rs[2].Commit {
@@ -94,7 +94,7 @@ func TestWaveGoesOnAfterConflictsAndForeignHistories(t *testing.T) {
 
 func TestNothingToLand(t *testing.T) {
 	r, m, base, a, _, _ := world(t)
-	landed := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
+	landed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
 	flush(t, m)
 	r.run("", "fetch", "--quiet", m.Dir(), string(landed)+":refs/heads/main")
 	reverted := r.commit("main", "revert", files{"f": lines(50, nil)})
@@ -109,7 +109,7 @@ func TestNothingToLand(t *testing.T) {
 		"itself":                      {pick(a, a), true},
 		"the same from somebody else": {pick(landed, same), false},
 	} {
-		got := must(m.MergeWave(t.Context(), []mirror.Pick{c.pick}))(t)[0]
+		got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{c.pick}))(t)[0]
 		if !got.Empty || got.Contained != c.contained || got.Commit != c.pick.Parent {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -121,7 +121,7 @@ func TestFastForwardableHeadGetsAMergeCommit(t *testing.T) {
 	base := r.commit("main", "base", files{"f": "1"})
 	head := r.commit("x", "x", files{"f": "2"}, base)
 	m := r.fetched("x")
-	got := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, head)}))(t)[0]
+	got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, head)}))(t)[0]
 	if got.Commit == head || got.Commit == "" || got.Empty {
 		t.Fatalf("%+v", got)
 	}
@@ -130,11 +130,11 @@ func TestFastForwardableHeadGetsAMergeCommit(t *testing.T) {
 func TestUnknownAndImpossibleCommits(t *testing.T) {
 	_, m, base, a, _, _ := world(t)
 	gone := queue.CommitID(strings.Repeat("1", 40))
-	if _, err := m.MergeWave(t.Context(), []mirror.Pick{pick(base, gone)}); !errors.Is(err, forge.ErrNotFound) || !strings.Contains(err.Error(), "fetch it first") {
+	if _, err := m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, gone)}); !errors.Is(err, forge.ErrNotFound) || !strings.Contains(err.Error(), "fetch it first") {
 		t.Error(err)
 	}
 	for _, bad := range []queue.CommitID{"", "HEAD", "--all", a + "\n" + a} {
-		if _, err := m.MergeWave(t.Context(), []mirror.Pick{pick(base, bad)}); err == nil {
+		if _, err := m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, bad)}); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
@@ -153,12 +153,12 @@ func TestUnionMergeByAttributes(t *testing.T) {
 	b := r.commit("b", "b", change("b\n"), base)
 	m := r.fetched("a", "b")
 	chain := []mirror.Pick{pick("", a), pick("", b)}
-	before := must(m.MergeChain(t.Context(), base, chain))(t)
-	tree := must(m.Tree(t.Context(), base))(t)
-	if err := m.WriteAttributes(t.Context(), tree.ID()); err != nil {
+	before := must(m.Merges.MergeChain(t.Context(), base, chain))(t)
+	tree := must(m.Objects.Tree(t.Context(), base))(t)
+	if err := m.Merges.WriteAttributes(t.Context(), tree.ID()); err != nil {
 		t.Fatal(err)
 	}
-	after := must(m.MergeChain(t.Context(), base, chain))(t)
+	after := must(m.Merges.MergeChain(t.Context(), base, chain))(t)
 	if len(before[1].Conflicts) != 3 || fmt.Sprint(after[1].Conflicts) != "[x.log]" {
 		t.Fatalf("before %q, after %q", before[1].Conflicts, after[1].Conflicts)
 	}
@@ -178,16 +178,16 @@ func TestCustomMergeDriverIsNamed(t *testing.T) {
 	for _, before := range []queue.CommitID{"", union} {
 		m := r.fetched("union", "a", "b")
 		if before != "" {
-			if err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), before))(t).ID()); err != nil {
+			if err := m.Merges.WriteAttributes(t.Context(), must(m.Objects.Tree(t.Context(), before))(t).ID()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		err := m.WriteAttributes(t.Context(), must(m.Tree(t.Context(), base))(t).ID())
+		err := m.Merges.WriteAttributes(t.Context(), must(m.Objects.Tree(t.Context(), base))(t).ID())
 		var bad *mirror.AttributeError
 		if !errors.As(err, &bad) || bad.Path != "d/.gitattributes" || bad.Line != 2 || !strings.Contains(err.Error(), "*.lock merge=npm -diff") {
 			t.Fatal(err)
 		}
-		got := must(m.MergeWave(t.Context(), []mirror.Pick{pick(a, b)}))(t)[0]
+		got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(a, b)}))(t)[0]
 		if fmt.Sprint(got.Conflicts) != "[d/x.lock]" {
 			t.Errorf("after the attributes of %q: conflicts %q, want d/x.lock alone", before, got.Conflicts)
 		}
@@ -220,11 +220,11 @@ func TestKilledProcessesAreReplaced(t *testing.T) {
 	r.point("turned", a)
 	ask := func() string {
 		m.Forget()
-		rs := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
-		if err := m.Keep(t.Context(), []queue.CommitID{rs[1].Commit}); err != nil {
+		rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+		if err := m.Refs.Keep(t.Context(), []queue.CommitID{rs[1].Commit}); err != nil {
 			t.Fatal(err)
 		}
-		paths := must(m.ChangedPaths(t.Context(), base, rs[1].Commit))(t)
+		paths := must(m.Objects.ChangedPaths(t.Context(), base, rs[1].Commit))(t)
 		r.point("turned", map[bool]queue.CommitID{true: a, false: b}[r.tip("turned") == b])
 		r.fetch(m, "turned")
 		return fmt.Sprint(rs, paths)
@@ -248,7 +248,7 @@ func TestKilledProcessesAreReplaced(t *testing.T) {
 
 func TestCancelledCallersLeaveNothingBehind(t *testing.T) {
 	_, m, base, a, b, _ := world(t)
-	want := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	want := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
@@ -258,7 +258,7 @@ func TestCancelledCallersLeaveNothingBehind(t *testing.T) {
 			}
 			defer cancel()
 			m.Forget()
-			got, err := m.MergeChain(ctx, base, []mirror.Pick{pick("", a), pick("", b)})
+			got, err := m.Merges.MergeChain(ctx, base, []mirror.Pick{pick("", a), pick("", b)})
 			switch {
 			case i%2 == 0 && errors.Is(err, context.Canceled):
 			case err != nil:
@@ -285,7 +285,7 @@ func TestTreesNearEachOther(t *testing.T) {
 			want.WriteString(f + "\n")
 		}
 		var got strings.Builder
-		for _, f := range must(must(m.Tree(t.Context(), id))(t).Files(t.Context()))(t) {
+		for _, f := range must(must(m.Objects.Tree(t.Context(), id))(t).Files(t.Context()))(t) {
 			kind := map[bool]string{true: "blob"}[f.Mode != "160000"]
 			fmt.Fprintf(&got, "%s %s %s\t%s\n", f.Mode, kind, f.OID, f.Path)
 		}
@@ -293,7 +293,7 @@ func TestTreesNearEachOther(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", rev, got.String(), want.String())
 		}
 	}
-	tree := must(m.Tree(t.Context(), r.tip("main")))(t)
+	tree := must(m.Objects.Tree(t.Context(), r.tip("main")))(t)
 	for _, f := range must(tree.Files(t.Context()))(t) {
 		if f.Path == "b/c" && string(must(tree.Blob(t.Context(), f.OID))(t)) != "again" {
 			t.Error(f)

@@ -43,7 +43,7 @@ type merged struct {
 // before it out of the process. Whether that works is tried when a process
 // starts, never assumed; where it does not, each batch has its own process.
 type merger struct {
-	mirror *Mirror
+	repo   *repository
 	helper *helper
 	single atomic.Bool // the pad does not flush: one process for each batch
 	pad    string      // the request for the pad
@@ -59,8 +59,8 @@ const (
 
 var mergeArgs = []string{"merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages"}
 
-func newMerger(m *Mirror) *merger {
-	g := &merger{mirror: m, helper: m.helper(mergeArgs...)}
+func newMerger(m *repository) *merger {
+	g := &merger{repo: m, helper: m.helper(mergeArgs...)}
 	g.helper.begin = g.begin
 	return g
 }
@@ -80,7 +80,7 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 		case errors.As(err, &failed) && strings.Contains(failed.Stderr, "unrelated histories"):
 			// git ends at such a pair and leaves the rest unanswered. It says the same
 			// where an ancestor is missing.
-			if err := g.mirror.connected(ctx, pairs[len(results)]); err != nil {
+			if err := g.repo.connected(ctx, pairs[len(results)]); err != nil {
 				return nil, fmt.Errorf("merging: %w", err)
 			}
 			results = append(results, merged{refused: "it has no history in common with the branch"})
@@ -146,7 +146,7 @@ func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 }
 
 func (g *merger) askOnce(ctx context.Context, pairs []pair) ([]merged, error) {
-	out, _, failed := g.mirror.run(ctx, invocation{args: mergeArgs, stdin: []byte(requests(pairs))})
+	out, _, failed := g.repo.run(ctx, invocation{args: mergeArgs, stdin: []byte(requests(pairs))})
 	answers := make([]merged, 0, len(pairs))
 	r := bufio.NewReader(bytes.NewReader(out))
 	for range pairs {
@@ -223,7 +223,7 @@ func (g *merger) begin(p *process) error {
 // makePad writes two commits of which one changes and one removes a file with
 // a very long name.
 func (g *merger) makePad() (string, error) {
-	m := g.mirror
+	m := g.repo
 	commit := func(parent, content string) (string, error) {
 		var tree []byte
 		if content != "" {

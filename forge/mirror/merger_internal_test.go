@@ -49,7 +49,7 @@ func TestOneProcessForEachBatchAnswersTheSame(t *testing.T) {
 	}
 	ids := map[string]queue.CommitID{}
 	for _, name := range []string{"base", "ours", "theirs", "apart"} {
-		out, err := m.git(t.Context(), "rev-parse", "refs/heads/"+name)
+		out, err := m.repo.git(t.Context(), "rev-parse", "refs/heads/"+name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func TestOneProcessForEachBatchAnswersTheSame(t *testing.T) {
 	}
 	var answers [2]string
 	for i, single := range []bool{false, true} {
-		m.merger.single.Store(single)
-		got, err := m.merger.merge(t.Context(), pairs)
+		m.Merges.merger.single.Store(single)
+		got, err := m.Merges.merger.merge(t.Context(), pairs)
 		if err != nil {
 			t.Fatal(err)
 		}

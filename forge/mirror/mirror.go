@@ -2,6 +2,28 @@
 // heads of pull requests are fetched, all merging is done, commits are checked out for
 // builds, and from which main is pushed.
 //
+// A Mirror is opened, looked after and healed as a whole; what it does is in its parts,
+// each of which knows only those before it:
+//
+//	repository  git.go       runs git in a folder; helpers that stay (helper.go)
+//	Objects     object.go    reads commits, trees and files; adds what is made (fresh.go, pack.go)
+//	History     history.go   what follows from what: ancestors, lines, own commits of a head
+//	Merges      merge.go     makes commits: merge, squash, replay, revert, rollup; signs them
+//	Worktrees   checkout.go  checks commits out, with submodules and files of LFS
+//	Refs        ref.go       says what is kept
+//	Remotes     fetch.go     fetches branches and heads (head.go), pushes (push.go, along.go, own.go)
+//	Mirror      mirror.go    is packed (maintain.go), suspected, examined (damage.go) and healed (heal.go)
+//
+// # A worked example
+//
+// A pull request's head is fetched with those that others wait for (Remotes.FetchHeads),
+// from a repository on this machine without git's help (near.go). It is merged into main
+// (Merges.MergeWave): their common past is found in memory (History, ancestry.go), and the
+// trees are merged in memory where each entry was changed by one side only (entry.go); for
+// all else git is asked, by one process that stays (merger.go). What is made stays in memory
+// until git is to see it, since most merges are speculative (fresh.go), and becomes one pack
+// then. Builds check it out (Mirror.Checkout); main moves to it (Remotes.Push).
+//
 // A mirror can be lost: all of it is fetched, or follows from what is fetched. Damage is
 // suspected by what git says (Suspect), looked into (Examine), and mended by a new mirror
 // in the place of the old one (Heal).
@@ -16,7 +38,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/lfs"
@@ -42,61 +63,28 @@ type Identity struct {
 //
 // What it makes is a function of its inputs alone: the same picks have the same
 // commit ids in every mirror. Commits that must outlive the next Maintain are
-// named by Keep or reachable from a fetched branch.
+// named by Refs.Keep or reachable from a fetched branch.
+//
+// Its parts read (Objects, History), make (Merges), check out (Worktrees), exchange with
+// remotes (Remotes) and keep (Refs); the Mirror itself is opened, looked after and healed.
 type Mirror struct {
-	// Identity is who makes the commits. Set it before the first merge; whoever shall
-	// make the same commits has the same Identity.
-	Identity Identity
-	// Signer signs the commits, where it is not nil. The same holds for it.
-	Signer Signer
+	Objects   *Objects
+	History   *History
+	Merges    *Merges
+	Worktrees *Worktrees
+	Remotes   *Remotes
+	Refs      *Refs
 	// LooseLimit is the number of loose objects from which Maintain packs.
 	LooseLimit int
 
-	dir     string
-	lock    atomic.Pointer[os.File]
-	durable bool // objects are on the disk before a ref names them
-
-	reader  *helper // cat-file
-	refs    *helper // update-ref
-	merger  *merger
-	fetches chan struct{} // one fetch at a time
-
-	commits  *lru[queue.CommitID, commitInfo]
-	merges   *lru[mergeKey, merged]
-	trees    *lru[string, []treeEntry]
-	fresh    *fresh
-	signed   *lru[string, string] // commits with their signatures, by the id that they would have without
-	listings *lru[queue.TreeID, []File]
-	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
-
-	ancestries ancestries
-
-	kept    *lru[queue.CommitID, keptness]
-	keeping sync.Mutex              // held while refs that keep commits move
-	named   map[queue.CommitID]bool // which of kept have such a ref
-
-	generation atomic.Int64
-	crowded    chan struct{}
-	newPacks   atomic.Int64 // since the last repack, and
-	newLoose   atomic.Int64
-	merging    sync.RWMutex // read by whoever adds to what is in memory only
-
+	repo        *repository
 	maintaining sync.Mutex
 	prunedAt    time.Time // guarded by maintaining
+	remade      string
 
-	mu         sync.Mutex
-	branches   map[string]queue.CommitID // refs/submitqueue/remote/ as far as known
-	checkouts  map[string]bool           // directories in use
-	exchanges  map[string]*exchange      // fetches of heads that can still be joined
-	sources    map[string]*helper        // cat-file of repositories on this machine, by directory
-	attributes string                    // what info/attributes says
-	modules    map[string]chan struct{}  // whose turn it is with a submodule's cache
-	ruled      int                       // how often attributes has changed
-	former     []*os.File                // locks of mirrors that were replaced
-	mend       func(context.Context, int64, error, []queue.CommitID) bool
-
-	lfs    *lfs.Store
-	remade string
+	mu     sync.Mutex
+	former []*os.File // locks of mirrors that were replaced
+	mend   func(context.Context, int64, error, []queue.CommitID) bool
 }
 
 // Open opens the bare mirror in dir and makes it if there is none. What a
@@ -123,95 +111,89 @@ func Open(ctx context.Context, dir string) (*Mirror, error) {
 
 // openAlone opens the mirror in dir and looks at nothing beside it.
 func openAlone(ctx context.Context, dir string) (*Mirror, error) {
-	m := &Mirror{
-		Identity:   Identity{Name: "SubmitQueue", Email: "submitqueue@localhost"},
-		LooseLimit: 6000,
-		dir:        dir,
-		fetches:    make(chan struct{}, 1),
-		crowded:    make(chan struct{}, 1),
-		commits:    newLRU[queue.CommitID, commitInfo](commitBytes),
-		merges:     newLRU[mergeKey, merged](mergeBytes),
-		trees:      newLRU[string, []treeEntry](treeBytes),
-		fresh:      newFresh(),
-		signed:     newLRU[string, string](signedBytes),
-		listings:   newLRU[queue.TreeID, []File](listingBytes),
-		nearby:     newLRU[queue.TreeID, queue.TreeID](20_000),
-		kept:       newLRU[queue.CommitID, keptness](50_000),
-		branches:   map[string]queue.CommitID{},
-		checkouts:  map[string]bool{},
-		exchanges:  map[string]*exchange{},
-		sources:    map[string]*helper{},
-		modules:    map[string]chan struct{}{},
-		ancestries: ancestries{by: map[string]*ancestry{}},
-		lfs:        lfs.NewStore(filepath.Join(dir, "lfs")),
-	}
+	m := newMirror(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)
 	}
-	if err := checkVersion(ctx, m); err != nil {
+	if err := checkVersion(ctx, m.repo); err != nil {
 		return nil, err
 	}
 	lock, err := lockMirror(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	m.lock.Store(lock)
+	m.repo.lock.Store(lock)
 	if err := m.prepare(ctx); err != nil {
 		lock.Close()
 		return nil, err
 	}
-	m.reader = m.helper("cat-file", "--batch-command")
-	m.refs = m.helper("update-ref", "-z", "--stdin")
-	m.merger = newMerger(m)
 	return m, nil
 }
 
+// newMirror is a mirror of which nothing was looked at.
+func newMirror(dir string) *Mirror {
+	repo := &repository{dir: dir}
+	objects := newObjects(repo)
+	history := &History{repo: repo, objects: objects, branches: map[string]queue.CommitID{}, ancestries: ancestries{by: map[string]*ancestry{}}}
+	merges := &Merges{
+		Identity: Identity{Name: "SubmitQueue", Email: "submitqueue@localhost"},
+		repo:     repo, objects: objects, history: history, merger: newMerger(repo),
+		merges: newLRU[mergeKey, merged](mergeBytes), signed: newLRU[string, string](signedBytes),
+	}
+	names := newRefs(repo, objects)
+	return &Mirror{
+		LooseLimit: 6000,
+		repo:       repo, Objects: objects, History: history, Merges: merges, Refs: names,
+		Worktrees: &Worktrees{repo: repo, objects: objects, checkouts: map[string]bool{}, modules: map[string]chan struct{}{}, lfs: lfs.NewStore(filepath.Join(dir, "lfs"))},
+		Remotes: &Remotes{repo: repo, objects: objects, history: history, merges: merges, names: names,
+			fetches: make(chan struct{}, 1), exchanges: map[string]*exchange{}, sources: map[string]*helper{}},
+	}
+}
+
 func (m *Mirror) prepare(ctx context.Context) error {
-	if err := sweep(m.dir); err != nil {
+	if err := sweep(m.repo.dir); err != nil {
 		return err
 	}
-	_, err := os.Stat(filepath.Join(m.dir, "objects"))
-	_, err2 := os.Stat(filepath.Join(m.dir, "HEAD"))
+	_, err := os.Stat(filepath.Join(m.repo.dir, "objects"))
+	_, err2 := os.Stat(filepath.Join(m.repo.dir, "HEAD"))
 	empty := errors.Is(err, os.ErrNotExist) && errors.Is(err2, os.ErrNotExist)
 	if !empty {
-		m.remade = m.unsound(ctx)
+		m.remade = m.repo.unsound(ctx)
 	}
 	if m.remade != "" {
-		if err := m.clearAway(); err != nil {
+		if err := m.repo.clearAway(); err != nil {
 			return fmt.Errorf("removing a damaged mirror (%s): %w", m.remade, err)
 		}
 	}
 	if empty || m.remade != "" {
-		if _, err := m.git(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", m.dir); err != nil {
+		if _, err := m.repo.git(ctx, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", m.repo.dir); err != nil {
 			return fmt.Errorf("making the mirror: %w", err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(m.dir, "info"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(m.repo.dir, "info"), 0o755); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(m.attributesPath())
+	text, err := os.ReadFile(m.Merges.attributesPath())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	m.attributes = string(text)
+	m.Merges.attributes = string(text)
 	return nil
 }
 
 // Close ends the mirror's git processes and gives up the mirror.
 func (m *Mirror) Close() error {
-	flushed := m.Flush(context.Background())
-	m.reader.stop()
-	m.refs.stop()
-	m.merger.stop()
+	flushed := m.Objects.Flush(context.Background())
+	m.Objects.reader.stop()
+	m.Refs.refs.stop()
+	m.Merges.merger.stop()
+	m.Remotes.stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, h := range m.sources {
-		h.stop()
-	}
 	for _, f := range m.former {
 		f.Close()
 	}
-	return errors.Join(flushed, m.lock.Load().Close())
+	return errors.Join(flushed, m.repo.lock.Load().Close())
 }
 
 // Remade says what of the mirror was damaged when it was opened, so that it was begun
@@ -219,11 +201,11 @@ func (m *Mirror) Close() error {
 func (m *Mirror) Remade() string { return m.remade }
 
 // Dir returns the directory of the bare repository.
-func (m *Mirror) Dir() string { return m.dir }
+func (m *Mirror) Dir() string { return m.repo.dir }
 
 // checkVersion refuses a git that lacks what the mirror stands on.
-func checkVersion(ctx context.Context, m *Mirror) error {
-	out, err := m.git(ctx, "version")
+func checkVersion(ctx context.Context, repo *repository) error {
+	out, err := repo.git(ctx, "version")
 	if err != nil {
 		return fmt.Errorf("git 2.38 or newer must be on the PATH: %w", err)
 	}

@@ -41,10 +41,10 @@ func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
 	}
 	defer m.Close()
 	next := r.commit("main", "next", files{"f": "2"})
-	if got := must(m.FetchBranch(t.Context(), r.remote(), "main"))(t); got != next {
+	if got := must(m.Remotes.FetchBranch(t.Context(), r.remote(), "main"))(t); got != next {
 		t.Error(got)
 	}
-	if err := m.Keep(t.Context(), []queue.CommitID{base}); err != nil {
+	if err := m.Refs.Keep(t.Context(), []queue.CommitID{base}); err != nil {
 		t.Error(err)
 	}
 	(&repo{t, dir}).run("", "fsck")
@@ -52,8 +52,8 @@ func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
 
 func TestMaintainKeepsWhatIsKept(t *testing.T) {
 	_, m, base, a, b, _ := world(t)
-	rs := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(base, b)}))(t)
-	if err := m.Keep(t.Context(), []queue.CommitID{rs[0].Commit, rs[0].Commit}); err != nil {
+	rs := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(base, b)}))(t)
+	if err := m.Refs.Keep(t.Context(), []queue.CommitID{rs[0].Commit, rs[0].Commit}); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, m)
@@ -71,13 +71,13 @@ func TestMaintainKeepsWhatIsKept(t *testing.T) {
 	if !has(rs[0].Commit) || has(rs[1].Commit) {
 		t.Errorf("kept: %v, not kept: %v", has(rs[0].Commit), has(rs[1].Commit))
 	}
-	again := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(base, b)}))(t)
+	again := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(base, b)}))(t)
 	flush(t, m)
 	if fmt.Sprint(again) != fmt.Sprint(rs) || !has(rs[1].Commit) {
 		t.Errorf("%+v, before %+v", again, rs)
 	}
 	for range 2 {
-		if err := m.Release(t.Context(), []queue.CommitID{rs[0].Commit}); err != nil {
+		if err := m.Refs.Release(t.Context(), []queue.CommitID{rs[0].Commit}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -28,7 +28,7 @@ const moduleAge = 30 * 24 * time.Hour
 
 // moduleCache returns the repository in which the commits of an address are kept, for the
 // caller alone until unlock.
-func (m *Mirror) moduleCache(ctx context.Context, address string) (dir string, unlock func(), err error) {
+func (m *Worktrees) moduleCache(ctx context.Context, address string) (dir string, unlock func(), err error) {
 	sum := sha256.Sum256([]byte(address))
 	name := hex.EncodeToString(sum[:16])
 	turn := m.turn(name)
@@ -37,7 +37,7 @@ func (m *Mirror) moduleCache(ctx context.Context, address string) (dir string, u
 	case <-ctx.Done():
 		return "", nil, ctx.Err()
 	}
-	dir = filepath.Join(m.dir, "submodules", name)
+	dir = filepath.Join(m.repo.dir, "submodules", name)
 	if err := m.openCache(ctx, dir); err != nil {
 		<-turn
 		return "", nil, fmt.Errorf("its cache: %w", err)
@@ -46,7 +46,7 @@ func (m *Mirror) moduleCache(ctx context.Context, address string) (dir string, u
 }
 
 // turn returns what is held by whoever uses a cache.
-func (m *Mirror) turn(name string) chan struct{} {
+func (m *Worktrees) turn(name string) chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.modules[name] == nil {
@@ -56,8 +56,8 @@ func (m *Mirror) turn(name string) chan struct{} {
 }
 
 // dropUnused removes the caches that no build has used for long.
-func (m *Mirror) dropUnused() error {
-	dir := filepath.Join(m.dir, "submodules")
+func (m *Worktrees) dropUnused() error {
+	dir := filepath.Join(m.repo.dir, "submodules")
 	caches, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (m *Mirror) dropUnused() error {
 }
 
 // openCache makes the cache if there is none, and anew if it has become large.
-func (m *Mirror) openCache(ctx context.Context, dir string) error {
+func (m *Worktrees) openCache(ctx context.Context, dir string) error {
 	kept, err := os.ReadDir(filepath.Join(dir, filepath.Dir(moduleRef)))
 	if err == nil && len(kept) >= maxModuleRefs {
 		if err := os.RemoveAll(dir); err != nil {
@@ -95,24 +95,24 @@ func (m *Mirror) openCache(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if _, err := m.inModule(ctx, dir, nil, "init", "--quiet", "--bare", "--template="); err != nil {
+	if _, err := m.repo.inModule(ctx, dir, nil, "init", "--quiet", "--bare", "--template="); err != nil {
 		return err
 	}
 	return m.dropUnused()
 }
 
 // inModule runs git on a cache, or on the mirror, and returns its standard output.
-func (m *Mirror) inModule(ctx context.Context, git string, header []string, args ...string) ([]byte, error) {
+func (m *repository) inModule(ctx context.Context, git string, header []string, args ...string) ([]byte, error) {
 	out, _, err := m.run(ctx, invocation{args: args, dir: git, env: []string{"GIT_DIR=" + git}, header: header})
 	return out, err
 }
 
 // fetchModule fetches one commit without what came before it, or, of a host that does not
 // give that, all branches and tags. ErrNotFound: the host has no such commit.
-func (m *Mirror) fetchModule(ctx context.Context, cache, address, commit string, header []string) error {
+func (m *Worktrees) fetchModule(ctx context.Context, cache, address, commit string, header []string) error {
 	fetch := func(args ...string) error {
 		args = append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}, args...)
-		_, err := m.inModule(ctx, cache, header, args...)
+		_, err := m.repo.inModule(ctx, cache, header, args...)
 		return err
 	}
 	err := fetch("--depth=1", "--", address, "+"+commit+":"+moduleRef+commit)
@@ -125,7 +125,7 @@ func (m *Mirror) fetchModule(ctx context.Context, cache, address, commit string,
 		if err := fetch("--", address, "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"); err != nil {
 			return remoteError(err)
 		}
-		if _, err := m.inModule(ctx, cache, nil, "update-ref", moduleRef+commit, commit); err == nil {
+		if _, err := m.repo.inModule(ctx, cache, nil, "update-ref", moduleRef+commit, commit); err == nil {
 			return nil
 		}
 	case !strings.Contains(said, "not our ref"):
@@ -154,11 +154,11 @@ func stderrOf(err error) string {
 }
 
 // placeModule writes the files of a commit into its empty folder.
-func (m *Mirror) placeModule(ctx context.Context, h holder) error {
+func (m *Worktrees) placeModule(ctx context.Context, h holder) error {
 	if err := os.Remove(h.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_, _, err := m.run(ctx, invocation{args: []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", h.commit}, dir: h.dir,
+	_, _, err := m.repo.run(ctx, invocation{args: []string{"read-tree", "--reset", "-u", "--no-recurse-submodules", h.commit}, dir: h.dir,
 		env: []string{"GIT_DIR=" + h.git, "GIT_INDEX_FILE=" + h.index, "GIT_WORK_TREE=" + h.dir}})
 	return err
 }
@@ -170,8 +170,8 @@ type link struct {
 }
 
 // links returns the submodules of a commit, in the order of its tree.
-func (m *Mirror) links(ctx context.Context, h holder) ([]link, error) {
-	out, err := m.inModule(ctx, h.git, nil, "ls-tree", "-r", "-z", "-l", h.commit)
+func (m *Worktrees) links(ctx context.Context, h holder) ([]link, error) {
+	out, err := m.repo.inModule(ctx, h.git, nil, "ls-tree", "-r", "-z", "-l", h.commit)
 	if err != nil {
 		return nil, err
 	}
@@ -205,11 +205,11 @@ func (m *Mirror) links(ctx context.Context, h holder) ([]link, error) {
 
 // modulesFile reads a .gitmodules; entry is its mode, kind, id and size. It is a file: git
 // checks out no commit where it is a symbolic link.
-func (m *Mirror) modulesFile(ctx context.Context, h holder, entry []string) (string, error) {
+func (m *Worktrees) modulesFile(ctx context.Context, h holder, entry []string) (string, error) {
 	if size, err := strconv.Atoi(entry[3]); err != nil || size > maxModuleFile {
 		return "", fmt.Errorf(".gitmodules has %s bytes, and may have %d", entry[3], maxModuleFile)
 	}
-	text, err := m.inModule(ctx, h.git, nil, "config", "--no-includes", "--blob", entry[2], "-z", "--list")
+	text, err := m.repo.inModule(ctx, h.git, nil, "config", "--no-includes", "--blob", entry[2], "-z", "--list")
 	if err != nil {
 		return "", fmt.Errorf(".gitmodules cannot be read: %w", err)
 	}

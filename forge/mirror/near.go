@@ -26,7 +26,7 @@ var errNotNear = errors.New("forge: not to be copied")
 // copyHeads brings heads from a repository on this machine into the mirror, as
 // far as that is simple, and reports whether it tried. It is silent about what it
 // did not bring: git is asked for that.
-func (m *Mirror) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef) bool {
+func (m *Remotes) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef) bool {
 	var wants []string
 	dir := ""
 	for _, h := range heads {
@@ -38,8 +38,8 @@ func (m *Mirror) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef)
 	if len(wants) == 0 {
 		return false
 	}
-	m.merging.RLock()
-	defer m.merging.RUnlock()
+	m.merges.merging.RLock()
+	defer m.merges.merging.RUnlock()
 	source := m.source(dir)
 	for _, want := range wants {
 		if m.copyObjects(ctx, source, want) != nil {
@@ -50,15 +50,24 @@ func (m *Mirror) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef)
 }
 
 // source returns the reader of another repository.
-func (m *Mirror) source(dir string) *helper {
+func (m *Remotes) source(dir string) *helper {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.sources[dir]
 	if h == nil {
-		h = (&Mirror{dir: dir}).helper("cat-file", "--batch-command")
+		h = (&repository{dir: dir}).helper("cat-file", "--batch-command")
 		m.sources[dir] = h
 	}
 	return h
+}
+
+// stop ends the readers of other repositories.
+func (m *Remotes) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range m.sources {
+		h.stop()
+	}
 }
 
 // copied is an object on its way into the mirror.
@@ -70,11 +79,11 @@ type copied struct {
 
 // copyObjects writes a commit with all that the mirror lacks of what it
 // reaches.
-func (m *Mirror) copyObjects(ctx context.Context, source *helper, want string) error {
+func (m *Remotes) copyObjects(ctx context.Context, source *helper, want string) error {
 	found := map[string]*copied{}
 	size := 0
 	for level := []string{want}; len(level) > 0; {
-		there, err := m.stat(ctx, level)
+		there, err := m.objects.stat(ctx, level)
 		if err != nil {
 			return err
 		}
@@ -117,7 +126,7 @@ func (m *Mirror) copyObjects(ctx context.Context, source *helper, want string) e
 
 // writeCopied writes an object after those that it names, so that whatever the
 // mirror has, it has wholly, even after a crash in between.
-func (m *Mirror) writeCopied(found map[string]*copied, id string) error {
+func (m *Remotes) writeCopied(found map[string]*copied, id string) error {
 	o := found[id]
 	if o == nil || o.written {
 		return nil
@@ -131,7 +140,7 @@ func (m *Mirror) writeCopied(found map[string]*copied, id string) error {
 	if idOf(o.kind, o.data) != id {
 		return fmt.Errorf("object %s is damaged where it comes from", id)
 	}
-	m.fresh.put(id, o.object)
+	m.objects.fresh.put(id, o.object)
 	return nil
 }
 
@@ -200,7 +209,7 @@ func stat(ctx context.Context, reader *helper, ids []string) ([]sized, error) {
 }
 
 // stat asks the mirror for objects.
-func (m *Mirror) stat(ctx context.Context, ids []string) ([]sized, error) {
+func (m *Objects) stat(ctx context.Context, ids []string) ([]sized, error) {
 	out := make([]sized, len(ids))
 	var missing []string
 	var at []int

@@ -35,13 +35,13 @@ func TestHeadsOfARepositoryNearBy(t *testing.T) {
 	side := r.commit("side", "s", files{"b/z": "side"}, base)
 	merge := r.commit("both", "m", files{"c": "c"}, head, side)
 	refs := []mirror.HeadRef{{Ref: "refs/heads/both", Want: merge}, {Ref: "refs/heads/one", Want: head}, {Ref: "refs/heads/one", Want: first}}
-	for i, err := range must(m.FetchHeads(t.Context(), r.remote(), refs))(t) {
+	for i, err := range must(m.Remotes.FetchHeads(t.Context(), r.remote(), refs))(t) {
 		if err != nil {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
 	whole(t, m, merge)
-	if merged := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: merge, Message: "m"}}))(t); !merged[0].Clean() {
+	if merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: merge, Message: "m"}}))(t); !merged[0].Clean() {
 		t.Errorf("%+v", merged[0])
 	}
 }
@@ -53,7 +53,7 @@ func TestHeadNearByThatHasMoved(t *testing.T) {
 	old := r.commit("x", "1", files{"a": "2"}, base)
 	r.commit("x", "2", files{"a": "3"}, base)
 	refs := []mirror.HeadRef{{Ref: "refs/heads/x", Want: old}, {Ref: "refs/heads/none", Want: old}}
-	errs := must(m.FetchHeads(t.Context(), r.remote(), refs))(t)
+	errs := must(m.Remotes.FetchHeads(t.Context(), r.remote(), refs))(t)
 	if !errors.Is(errs[0], mirror.ErrHeadMoved) || !errors.Is(errs[1], forge.ErrNotFound) {
 		t.Errorf("%v", errs)
 	}
@@ -75,7 +75,7 @@ func TestHeadNearByThatIsLarge(t *testing.T) {
 			base := r.commit("main", "first", files{"a": "1"})
 			m := r.fetched()
 			head := r.commit("x", "1", change, base)
-			if err := m.FetchHead(t.Context(), r.remote(), "refs/heads/x", head); err != nil {
+			if err := m.Remotes.FetchHead(t.Context(), r.remote(), "refs/heads/x", head); err != nil {
 				t.Fatal(err)
 			}
 			whole(t, m, head)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -22,6 +23,31 @@ import (
 
 // maxObject bounds what is read into memory of one object.
 const maxObject = 64 << 20
+
+// Objects are what a repository holds: it reads commits, trees and files, with what was
+// made and is not yet written (fresh), and adds to them. What was read is remembered.
+type Objects struct {
+	repo   *repository
+	reader *helper // cat-file
+	fresh  *fresh
+
+	commits  *lru[queue.CommitID, commitInfo]
+	trees    *lru[string, []treeEntry]
+	listings *lru[queue.TreeID, []File]
+	nearby   *lru[queue.TreeID, queue.TreeID] // a tree from which a merged tree differs little
+
+	crowded  chan struct{}
+	newPacks atomic.Int64 // since the last repack, and
+	newLoose atomic.Int64
+}
+
+func newObjects(repo *repository) *Objects {
+	return &Objects{
+		repo: repo, reader: repo.helper("cat-file", "--batch-command"), fresh: newFresh(), crowded: make(chan struct{}, 1),
+		commits: newLRU[queue.CommitID, commitInfo](commitBytes), trees: newLRU[string, []treeEntry](treeBytes),
+		listings: newLRU[queue.TreeID, []File](listingBytes), nearby: newLRU[queue.TreeID, queue.TreeID](20_000),
+	}
+}
 
 // object is what cat-file says of one id.
 type object struct {
@@ -39,7 +65,7 @@ type commitInfo struct {
 }
 
 // read reads objects, those that are not in memory in one exchange.
-func (m *Mirror) read(ctx context.Context, ids ...string) ([]object, error) {
+func (m *Objects) read(ctx context.Context, ids ...string) ([]object, error) {
 	objects := make([]object, len(ids))
 	var missing []string
 	var at []int
@@ -125,7 +151,7 @@ func parseHead(line, id string) (kind string, size int, err error) {
 }
 
 // has reports which commits the mirror has.
-func (m *Mirror) has(ctx context.Context, ids []queue.CommitID) ([]bool, error) {
+func (m *Objects) has(ctx context.Context, ids []queue.CommitID) ([]bool, error) {
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		if !isID(string(id)) {
@@ -142,7 +168,7 @@ func (m *Mirror) has(ctx context.Context, ids []queue.CommitID) ([]bool, error) 
 }
 
 // infos reads commits, those not known yet in one exchange.
-func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.CommitID]commitInfo, error) {
+func (m *Objects) infos(ctx context.Context, ids []queue.CommitID) (map[queue.CommitID]commitInfo, error) {
 	infos := make(map[queue.CommitID]commitInfo, len(ids))
 	var missing []string
 	for _, id := range ids {
@@ -177,7 +203,7 @@ func (m *Mirror) infos(ctx context.Context, ids []queue.CommitID) (map[queue.Com
 	return infos, nil
 }
 
-func (m *Mirror) info(ctx context.Context, id queue.CommitID) (commitInfo, error) {
+func (m *Objects) info(ctx context.Context, id queue.CommitID) (commitInfo, error) {
 	if info, ok := m.commits.get(id); ok {
 		return info, nil
 	}
@@ -215,7 +241,7 @@ func parseCommit(o object) (commitInfo, error) {
 // writeObject stores an object and returns its id. It is written here and not
 // by git because a process for each, or a file for each that hash-object is
 // told of, costs many times as much.
-func (m *Mirror) writeObject(kind string, body []byte) (string, error) {
+func (m *repository) writeObject(kind string, body []byte) (string, error) {
 	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
 	sum := sha1.Sum(data)
 	id := hex.EncodeToString(sum[:])

@@ -39,7 +39,7 @@ func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each 
 		}
 	}
 	err = o.Mirror.mending(ctx, func() error {
-		fresh, each, err = o.Mirror.stageAll(ctx, r, moves)
+		fresh, each, err = o.Mirror.Remotes.stageAll(ctx, r, moves)
 		return err
 	}, commits...)
 	return fresh, each, err
@@ -55,7 +55,7 @@ func (o OwnRefs) List(ctx context.Context, prefix string) (map[string]queue.Comm
 	if err != nil {
 		return nil, err
 	}
-	out, _, err := o.Mirror.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, "refs/heads/" + prefix + "*"}, header: r.Header, alone: true})
+	out, _, err := o.Mirror.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, "refs/heads/" + prefix + "*"}, header: r.Header, alone: true})
 	if err != nil {
 		return nil, fmt.Errorf("listing %s*: %w", prefix, remoteError(err))
 	}
@@ -75,25 +75,25 @@ func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.Commit
 		return "", fmt.Errorf("%q is not the name of a file", name)
 	}
 	m := o.Mirror
-	blob, err := m.writeObject("blob", data)
+	blob, err := m.repo.writeObject("blob", data)
 	if err != nil {
 		return "", err
 	}
-	tree, err := m.makeTree([]treeEntry{{"100644", name, blob}})
+	tree, err := m.Objects.makeTree([]treeEntry{{"100644", name, blob}})
 	if err != nil {
 		return "", err
 	}
-	commit, err := m.writeObject("commit", m.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"}))
+	commit, err := m.repo.writeObject("commit", m.Merges.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"}))
 	return queue.CommitID(commit), err
 }
 
 // Message returns what a commit's author has written of it; hostile text.
 func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, error) {
-	info, err := o.Mirror.info(ctx, commit)
+	info, err := o.Mirror.Objects.info(ctx, commit)
 	return info.message, err
 }
 
-func (m *Mirror) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
+func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
 	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
 	specs := 0
@@ -115,10 +115,10 @@ func (m *Mirror) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) 
 	if specs == 0 {
 		return fresh, each, nil
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, nil, err
 	}
-	stdout, stderr, err := m.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	stdout, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
 	told := map[string][2]string{} // flag and summary by ref
 	for line := range strings.SplitSeq(string(stdout), "\n") {
 		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {

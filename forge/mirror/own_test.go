@@ -30,7 +30,7 @@ func TestOwnRefs(t *testing.T) {
 	}
 	defer m.Close()
 	own := mirror.OwnRefs{Mirror: m, Forge: at{remote: r.remote()}}
-	if _, err := m.FetchBranch(t.Context(), r.remote(), "main"); err != nil {
+	if _, err := m.Remotes.FetchBranch(t.Context(), r.remote(), "main"); err != nil {
 		t.Fatal(err)
 	}
 	side, err := own.File(t.Context(), "targets.json", []byte("{}\n"))

@@ -55,7 +55,7 @@ var ErrTooMany = errors.New("forge: too many commits")
 // Own returns the commits that a head has and a base has not, the oldest first,
 // each after its parents; not says whose commits are not counted either. More than
 // OwnMost: the latest of them, and ErrTooMany.
-func (m *Mirror) Own(ctx context.Context, base, head queue.CommitID, not ...queue.CommitID) ([]OwnCommit, error) {
+func (m *History) Own(ctx context.Context, base, head queue.CommitID, not ...queue.CommitID) ([]OwnCommit, error) {
 	args := []string{"rev-list", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", OwnMost+1), string(head), "^" + string(base)}
 	for _, id := range append([]queue.CommitID{base, head}, not...) {
 		if !isID(string(id)) {
@@ -65,10 +65,10 @@ func (m *Mirror) Own(ctx context.Context, base, head queue.CommitID, not ...queu
 	for _, id := range not {
 		args = append(args, "^"+string(id))
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err
 	}
-	out, err := m.git(ctx, args...)
+	out, err := m.repo.git(ctx, args...)
 	if err != nil {
 		return nil, fmt.Errorf("listing the commits of %s: %w", head, err)
 	}
@@ -77,7 +77,7 @@ func (m *Mirror) Own(ctx context.Context, base, head queue.CommitID, not ...queu
 	if len(ids) > OwnMost {
 		ids, many = ids[len(ids)-OwnMost:], fmt.Errorf("%w: %s brings more than %d", ErrTooMany, head, OwnMost)
 	}
-	objects, err := m.read(ctx, ids...)
+	objects, err := m.objects.read(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (m *Mirror) Own(ctx context.Context, base, head queue.CommitID, not ...queu
 }
 
 // Held returns those of some commits that the mirror has.
-func (m *Mirror) Held(ctx context.Context, ids []queue.CommitID) ([]queue.CommitID, error) {
+func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.CommitID, error) {
 	found, err := m.has(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (m *Mirror) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commit
 // as Own returns them, that the heads are of: what has landed one of them is on the
 // line behind all that they stand on, however long ago that was. Anybody can write
 // trailers.
-func (m *Mirror) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
+func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
 	if len(own) == 0 || !isID(string(tip)) {
 		return nil, nil
 	}
@@ -142,12 +142,12 @@ func (m *Mirror) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnC
 			}
 		}
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err
 	}
 	args = append(args, string(tip))
 	if len(forks) > 1 { // what is behind all of them
-		out, err := m.git(ctx, append([]string{"merge-base", "--octopus"}, forks...)...)
+		out, err := m.repo.git(ctx, append([]string{"merge-base", "--octopus"}, forks...)...)
 		var failed *GitError
 		if err != nil && !(errors.As(err, &failed) && failed.ExitCode == 1) {
 			return nil, fmt.Errorf("finding where %s begins: %w", own[len(own)-1].Commit, err)
@@ -157,7 +157,7 @@ func (m *Mirror) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnC
 	for _, f := range forks {
 		args = append(args, "^"+f)
 	}
-	out, err := m.git(ctx, args...)
+	out, err := m.repo.git(ctx, args...)
 	if err != nil {
 		return nil, fmt.Errorf("looking for landings on %s: %w", tip, err)
 	}

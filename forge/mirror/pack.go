@@ -103,12 +103,12 @@ func deflate(b *bytes.Buffer, o object) {
 
 // writePack makes objects part of the mirror in two files, whatever their
 // number: the pack is on the disk before the index makes it one.
-func (m *Mirror) writePack(ids []string, objects []object) error {
+func (m *Objects) writePack(ids []string, objects []object) error {
 	pack, index, name, err := encodePack(ids, objects)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(m.dir, "objects", "pack", name)
+	path := filepath.Join(m.repo.dir, "objects", "pack", name)
 	if _, err := os.Stat(path + ".idx"); err == nil {
 		return nil
 	}

@@ -31,10 +31,10 @@ func TestManyPacksBecomeFew(t *testing.T) {
 	var made []queue.CommitID
 	for i := range 110 {
 		picks := []mirror.Pick{{Head: heads[0], Message: fmt.Sprintf("x %d", i)}, {Head: heads[1], Message: fmt.Sprintf("y %d", i)}}
-		for _, one := range must(m.MergeChain(t.Context(), base, append(picks, picks...)))(t) {
+		for _, one := range must(m.Merges.MergeChain(t.Context(), base, append(picks, picks...)))(t) {
 			made = append(made, one.Commit)
 		}
-		if _, err := m.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: heads[1], Message: fmt.Sprintf("z %d", i)}}); err != nil {
+		if _, err := m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: heads[1], Message: fmt.Sprintf("z %d", i)}}); err != nil {
 			t.Fatal(err)
 		}
 		flush(t, m)
@@ -57,7 +57,7 @@ func TestManyPacksBecomeFew(t *testing.T) {
 	}
 	m.Forget()
 	for _, id := range made {
-		if _, err := m.Tree(t.Context(), id); err != nil {
+		if _, err := m.Objects.Tree(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,8 +150,8 @@ func TestPushHidesDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := r.fetched("x")
-	merged := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: head, Message: "m"}}))(t)
-	out := must(m.Push(t.Context(), r.remote(), "main", base, merged[0].Commit))(t)
+	merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: head, Message: "m"}}))(t)
+	out := must(m.Remotes.Push(t.Context(), r.remote(), "main", base, merged[0].Commit))(t)
 	hidden, err := os.ReadFile(filepath.Join(r.dir, "hidden"))
 	if err != nil || !out.Moved || string(hidden) != "refs/submitqueue/\n" {
 		t.Errorf("%+v, hidden %q, %v", out, hidden, err)
@@ -169,12 +169,12 @@ func TestPushStartsNoGC(t *testing.T) {
 		r.run("", "config", c[0], c[1])
 	}
 	m := r.fetched("x")
-	merged := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: head, Message: "m"}}))(t)
+	merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: base, Head: head, Message: "m"}}))(t)
 	before := packsOf(t, r.dir)
 	if before < 2 {
 		t.Fatalf("%d packs: nothing for a gc to do", before)
 	}
-	out := must(m.Push(t.Context(), r.remote(), "main", base, merged[0].Commit))(t)
+	out := must(m.Remotes.Push(t.Context(), r.remote(), "main", base, merged[0].Commit))(t)
 	if !out.Moved || packsOf(t, r.dir) < before {
 		t.Errorf("%+v, %d packs, and %d before", out, packsOf(t, r.dir), before)
 	}

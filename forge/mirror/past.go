@@ -15,13 +15,13 @@ type PastCommit struct {
 
 // Past returns up to most commits of the first-parent line that ends at a commit,
 // newest first. whole says that the last of them is the first that there is.
-func (m *Mirror) Past(ctx context.Context, tip queue.CommitID, most int) (line []PastCommit, whole bool, err error) {
+func (m *History) Past(ctx context.Context, tip queue.CommitID, most int) (line []PastCommit, whole bool, err error) {
 	for at := tip; at != "" && len(line) < most; {
 		found, err := m.line(ctx, []queue.CommitID{at})
 		if err != nil {
 			return nil, false, err
 		}
-		objects, err := m.read(ctx, string(at))
+		objects, err := m.objects.read(ctx, string(at))
 		if err != nil {
 			return nil, false, err
 		}

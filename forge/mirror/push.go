@@ -25,22 +25,22 @@ type PushOutcome struct {
 // is Moved when the first try had arrived. Errors: *Transient when it is not
 // known whether the branch moved or the remote could not be asked; fetch, then
 // push again. Any other error is a mistake of the caller.
-func (m *Mirror) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
+func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
 	ref, err := branchRef(branch)
 	if err != nil {
 		return PushOutcome{}, err
 	}
-	descends, err := m.descends(ctx, next, expected)
+	descends, err := m.history.descends(ctx, next, expected)
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
 	if !descends {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %s does not descend from %s, and updates are never forced", branch, next, expected)
 	}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
-	out, stderr, err := m.run(ctx, invocation{
+	out, stderr, err := m.repo.run(ctx, invocation{
 		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
 			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},
 		header: r.Header,
@@ -138,11 +138,11 @@ func remoteWords(stderr string) string {
 // Words such as "cannot lock ref" may be a race, a full disk or a lock that somebody who
 // was killed has left; the branch tells. Where it is where it was expected, nobody else
 // has moved it, and the same push may go through later: a *Transient.
-func (m *Mirror) settled(ctx context.Context, r forge.Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
+func (m *Remotes) settled(ctx context.Context, r forge.Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
 	if !outcome.Lost {
 		return outcome, nil
 	}
-	out, _, err := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, move.Branch}, header: r.Header, alone: true})
+	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, move.Branch}, header: r.Header, alone: true})
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, remoteError(err))
 	}
@@ -165,7 +165,7 @@ func (m *Mirror) settled(ctx context.Context, r forge.Remote, move Move, outcome
 
 // descends reports whether old is on the way down from next. Mostly it is a
 // few links away, which needs no process.
-func (m *Mirror) descends(ctx context.Context, next, old queue.CommitID) (bool, error) {
+func (m *History) descends(ctx context.Context, next, old queue.CommitID) (bool, error) {
 	if !isID(string(old)) || !isID(string(next)) {
 		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
 	}
@@ -174,7 +174,7 @@ func (m *Mirror) descends(ctx context.Context, next, old queue.CommitID) (bool, 
 		if at == old {
 			return true, nil
 		}
-		info, err := m.info(ctx, at)
+		info, err := m.objects.info(ctx, at)
 		if err != nil {
 			return false, err
 		}

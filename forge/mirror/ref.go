@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -23,10 +24,25 @@ const (
 	inMirror                     // it was found here, with all that it reaches
 )
 
+// Refs are the repository's own refs, which say what of it is kept.
+type Refs struct {
+	repo    *repository
+	objects *Objects
+	refs    *helper // update-ref
+
+	kept    *lru[queue.CommitID, keptness]
+	keeping sync.Mutex              // held while refs that keep commits move
+	named   map[queue.CommitID]bool // which of kept have such a ref
+}
+
+func newRefs(repo *repository, objects *Objects) *Refs {
+	return &Refs{repo: repo, objects: objects, refs: repo.helper("update-ref", "-z", "--stdin"), kept: newLRU[queue.CommitID, keptness](50_000)}
+}
+
 // Keep protects commits, and all they reach, from Maintain until Release, or
 // until the mirror is closed. It costs nothing until there is something to
 // protect them from.
-func (m *Mirror) Keep(_ context.Context, commits []queue.CommitID) error {
+func (m *Refs) Keep(_ context.Context, commits []queue.CommitID) error {
 	for _, id := range commits {
 		if !isID(string(id)) {
 			return fmt.Errorf("%q is not a commit id", id)
@@ -39,7 +55,7 @@ func (m *Mirror) Keep(_ context.Context, commits []queue.CommitID) error {
 }
 
 // Release ends what Keep began. Commits that are not kept are left alone.
-func (m *Mirror) Release(ctx context.Context, commits []queue.CommitID) error {
+func (m *Refs) Release(ctx context.Context, commits []queue.CommitID) error {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
 	var named []queue.CommitID
@@ -57,15 +73,15 @@ func (m *Mirror) Release(ctx context.Context, commits []queue.CommitID) error {
 
 // name gives refs to the commits that are kept, as far as the mirror has them,
 // and takes them from all others: git knows no other way to be told.
-func (m *Mirror) name(ctx context.Context) error {
+func (m *Refs) name(ctx context.Context) error {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
 	kept := m.kept.keys()
-	found, err := m.has(ctx, kept)
+	found, err := m.objects.has(ctx, kept)
 	if err != nil {
 		return err
 	}
-	out, err := m.git(ctx, "for-each-ref", "--format=%(refname)", keepRefs)
+	out, err := m.repo.git(ctx, "for-each-ref", "--format=%(refname)", keepRefs)
 	if err != nil {
 		return err
 	}
@@ -102,7 +118,7 @@ func (m *Mirror) name(ctx context.Context) error {
 	return err
 }
 
-func (m *Mirror) updateRefs(ctx context.Context, commits []queue.CommitID, write func(*bytes.Buffer, string)) error {
+func (m *Refs) updateRefs(ctx context.Context, commits []queue.CommitID, write func(*bytes.Buffer, string)) error {
 	var b bytes.Buffer
 	seen := make(map[queue.CommitID]bool, len(commits))
 	for _, id := range commits {
@@ -118,7 +134,7 @@ func (m *Mirror) updateRefs(ctx context.Context, commits []queue.CommitID, write
 }
 
 // transact carries out `update-ref -z --stdin` commands, all or none.
-func (m *Mirror) transact(ctx context.Context, commands []byte) error {
+func (m *Refs) transact(ctx context.Context, commands []byte) error {
 	if len(commands) == 0 {
 		return nil
 	}

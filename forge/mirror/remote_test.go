@@ -22,22 +22,22 @@ func TestFetchBranchWithHostileNames(t *testing.T) {
 	for _, name := range []string{"-x", "--upload-pack=touch", "a;b", "$(id)", "naïve/ветка", `q"q`, "+plus"} {
 		r.point(name, base)
 		for range 2 {
-			if got, err := m.FetchBranch(t.Context(), r.remote(), name); err != nil || got != base {
+			if got, err := m.Remotes.FetchBranch(t.Context(), r.remote(), name); err != nil || got != base {
 				t.Errorf("%q: %s %v", name, got, err)
 			}
 		}
 		next := r.commit("tmp", name, files{"g": name}, base)
 		r.point(name, next)
-		if got, err := m.FetchBranch(t.Context(), r.remote(), name); err != nil || got != next {
+		if got, err := m.Remotes.FetchBranch(t.Context(), r.remote(), name); err != nil || got != next {
 			t.Errorf("%q: %s %v", name, got, err)
 		}
 	}
 	for _, name := range []string{"", "*", "a..b", "a b", "a:b", "x.lock", "a\nb", "a//b", "@{u}", "/x"} {
-		if _, err := m.FetchBranch(t.Context(), r.remote(), name); err == nil {
+		if _, err := m.Remotes.FetchBranch(t.Context(), r.remote(), name); err == nil {
 			t.Errorf("%q was taken", name)
 		}
 	}
-	if _, err := m.FetchBranch(t.Context(), r.remote(), "none"); !errors.Is(err, forge.ErrNotFound) {
+	if _, err := m.Remotes.FetchBranch(t.Context(), r.remote(), "none"); !errors.Is(err, forge.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -49,7 +49,7 @@ func TestFetchBranchFollowsPackedAndForced(t *testing.T) {
 	r.run("", "pack-refs", "--all")
 	m := r.fetched()
 	r.point("main", base)
-	if got := must(m.FetchBranch(t.Context(), r.remote(), "main"))(t); got != base {
+	if got := must(m.Remotes.FetchBranch(t.Context(), r.remote(), "main"))(t); got != base {
 		t.Errorf("%s, want %s", got, base)
 	}
 	if got := (&repo{t, m.Dir()}).run("", "rev-parse", "refs/submitqueue/remote/main"); got != string(base) {
@@ -61,7 +61,7 @@ func TestRemotesThatRunCommandsAreRefused(t *testing.T) {
 	m := openMirror(t)
 	mark := filepath.Join(t.TempDir(), "mark")
 	for _, url := range []string{"ext::touch " + mark, "--upload-pack=touch " + mark, filepath.Join(t.TempDir(), "none")} {
-		_, err := m.FetchBranch(t.Context(), forge.Remote{URL: url}, "main")
+		_, err := m.Remotes.FetchBranch(t.Context(), forge.Remote{URL: url}, "main")
 		var transient *forge.Transient
 		if !errors.As(err, &transient) {
 			t.Errorf("%s: %v", url, err)
@@ -87,7 +87,7 @@ func TestFetchHeads(t *testing.T) {
 	r.run("", "update-ref", "-d", heads[4].Ref)
 	r.run("", "update-ref", "-d", heads[5].Ref)
 	m := r.fetched()
-	errs := must(m.FetchHeads(t.Context(), r.remote(), heads))(t)
+	errs := must(m.Remotes.FetchHeads(t.Context(), r.remote(), heads))(t)
 	m.LooseLimit = 0
 	if err := m.Maintain(t.Context()); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestFetchHeads(t *testing.T) {
 		}
 	}
 	r.run("", "update-ref", "-d", heads[0].Ref)
-	if err := m.FetchHead(t.Context(), r.remote(), heads[0].Ref, heads[0].Want); err != nil {
+	if err := m.Remotes.FetchHead(t.Context(), r.remote(), heads[0].Ref, heads[0].Want); err != nil {
 		t.Errorf("a head that is there was asked for: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestFetchHeadsAtOnce(t *testing.T) {
 				ref, want = "none", forge.ErrNotFound
 				head = queue.CommitID(strings.Repeat("7", 40))
 			}
-			if err := m.FetchHead(t.Context(), r.remote(), "refs/heads/"+ref, head); !errors.Is(err, want) {
+			if err := m.Remotes.FetchHead(t.Context(), r.remote(), "refs/heads/"+ref, head); !errors.Is(err, want) {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
@@ -143,9 +143,9 @@ func (r *repo) hook(name, script string) {
 
 func TestPushOutcomes(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
-	rs := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	push := func(expected, next queue.CommitID) (mirror.PushOutcome, error) {
-		return m.Push(t.Context(), r.remote(), "main", expected, next)
+		return m.Remotes.Push(t.Context(), r.remote(), "main", expected, next)
 	}
 
 	r.hook("pre-receive", "echo 'error: GH006: Protected branch update failed' >&2; exit 1\n")
@@ -159,7 +159,7 @@ func TestPushOutcomes(t *testing.T) {
 	if o := must(push(base, rs[1].Commit))(t); o != (mirror.PushOutcome{Moved: true}) {
 		t.Errorf("again: %+v", o)
 	}
-	other := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, b)}))(t)[0].Commit
+	other := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, b)}))(t)[0].Commit
 	if o := must(push(base, other))(t); o != (mirror.PushOutcome{Lost: true}) || r.tip("main") != rs[1].Commit {
 		t.Errorf("lost: %+v", o)
 	}
@@ -176,7 +176,7 @@ func TestPushOutcomes(t *testing.T) {
 	if _, err := push("", base); err == nil {
 		t.Error("an empty expectation was taken")
 	}
-	_, err := m.Push(t.Context(), forge.Remote{URL: filepath.Join(t.TempDir(), "gone")}, "main", base, other)
+	_, err := m.Remotes.Push(t.Context(), forge.Remote{URL: filepath.Join(t.TempDir(), "gone")}, "main", base, other)
 	var transient *forge.Transient
 	if !errors.As(err, &transient) {
 		t.Errorf("unreachable: %v", err)
@@ -185,10 +185,10 @@ func TestPushOutcomes(t *testing.T) {
 
 func TestPushHostileBranch(t *testing.T) {
 	r, m, base, a, _, _ := world(t)
-	next := must(m.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
+	next := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
 	for _, name := range []string{"-x", "a;b", "ветка"} {
 		r.point(name, base)
-		if o := must(m.Push(t.Context(), r.remote(), name, base, next))(t); !o.Moved || r.tip(name) != next {
+		if o := must(m.Remotes.Push(t.Context(), r.remote(), name, base, next))(t); !o.Moved || r.tip(name) != next {
 			t.Errorf("%q: %+v", name, o)
 		}
 	}
@@ -196,15 +196,15 @@ func TestPushHostileBranch(t *testing.T) {
 
 func TestFirstParents(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
-	rs := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
-	if o := must(m.Push(t.Context(), r.remote(), "main", base, rs[1].Commit))(t); !o.Moved {
+	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	if o := must(m.Remotes.Push(t.Context(), r.remote(), "main", base, rs[1].Commit))(t); !o.Moved {
 		t.Fatal(o)
 	}
 	tip := r.commit("main", "by hand\n\nno trailer: here", files{"x": "1"})
 	r.fetch(m, "main")
 	show := func(from, to queue.CommitID) string {
 		t.Helper()
-		line, forced, err := m.FirstParents(t.Context(), from, to)
+		line, forced, err := m.History.FirstParents(t.Context(), from, to)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 const ReplayMost = 50
 
 // lines makes the results of the picks that land commit by commit, by place.
-func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error) {
+func (m *Merges) lines(ctx context.Context, picks []Pick) (map[int]Merged, error) {
 	out := map[int]Merged{}
 	for i, p := range picks {
 		land := m.replay
@@ -44,12 +44,12 @@ func (m *Mirror) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 //
 // What is made holds what the merge of the head holds, or it is refused: a merge
 // commit may have content of its own, which is in none of the others.
-func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
+func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	var not []queue.CommitID
 	if p.Below != "" {
 		not = append(not, p.Below)
 	}
-	own, err := m.Own(ctx, p.Parent, p.Head, not...)
+	own, err := m.history.Own(ctx, p.Parent, p.Head, not...)
 	all := len(own)
 	own = slices.DeleteFunc(own, func(c OwnCommit) bool { return len(c.Parents) != 1 })
 	linear := len(own) == all
@@ -59,7 +59,7 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 	case err != nil:
 		return Merged{}, err
 	}
-	parent, err := m.info(ctx, p.Parent)
+	parent, err := m.objects.info(ctx, p.Parent)
 	if err != nil {
 		return Merged{}, err
 	}
@@ -70,7 +70,7 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 	at := parent.tree
 	var steps []step
 	for _, c := range own {
-		before, err := m.info(ctx, c.Parents[0])
+		before, err := m.objects.info(ctx, c.Parents[0])
 		if err != nil {
 			return Merged{}, err
 		}
@@ -89,7 +89,7 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 		return loss, err
 	}
 	if len(steps) == 0 || at == parent.tree {
-		contained, err := m.IsAncestor(ctx, p.Head, p.Parent)
+		contained, err := m.history.IsAncestor(ctx, p.Head, p.Parent)
 		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: contained}, err
 	}
 	out := Merged{}
@@ -106,13 +106,13 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 			return Merged{}, err
 		}
 		id := queue.CommitID(made)
-		m.commits.put(id, info, info.size())
+		m.objects.commits.put(id, info, info.size())
 		if i < len(steps)-1 {
 			out.Between = append(out.Between, id)
 		}
 		out.Commit, out.Tree, on = id, s.tree, id
 	}
-	m.nearby.put(out.Tree, parent.tree, 1)
+	m.objects.nearby.put(out.Tree, parent.tree, 1)
 	return out, nil
 }
 
@@ -123,7 +123,7 @@ func (m *Mirror) replay(ctx context.Context, p Pick) (Merged, error) {
 // Where that merge has conflicts, a head without merge commits stands as it was
 // replayed: of a commit that is on Parent already in another commit, the replay
 // knows and the merge does not.
-func (m *Mirror) unlike(ctx context.Context, p Pick, linear bool, replayed Merged) (Merged, error) {
+func (m *Merges) unlike(ctx context.Context, p Pick, linear bool, replayed Merged) (Merged, error) {
 	whole, err := m.whole(ctx, p)
 	if err != nil {
 		return Merged{}, err
@@ -137,7 +137,7 @@ func (m *Mirror) unlike(ctx context.Context, p Pick, linear bool, replayed Merge
 	case replayed.Tree == "":
 		return Merged{Refused: unsafe("its commits do not apply one by one, because a merge commit of the branch settles their conflicts", replayed.Conflicts)}, nil
 	}
-	paths, _, err := m.Touched(ctx, replayed.Tree, whole.tree)
+	paths, _, err := m.objects.Touched(ctx, replayed.Tree, whole.tree)
 	if err != nil {
 		return Merged{}, err
 	}
@@ -161,8 +161,8 @@ func unsafe(why string, paths []string) string {
 }
 
 // whole merges all that a head brings onto Parent, or what it adds to Below.
-func (m *Mirror) whole(ctx context.Context, p Pick) (merged, error) {
-	infos, err := m.infos(ctx, []queue.CommitID{p.Parent, p.Head})
+func (m *Merges) whole(ctx context.Context, p Pick) (merged, error) {
+	infos, err := m.objects.infos(ctx, []queue.CommitID{p.Parent, p.Head})
 	if err != nil {
 		return merged{}, err
 	}
@@ -210,7 +210,7 @@ func allTrailers(paragraph string) bool {
 }
 
 // mergeContents merges trees.
-func (m *Mirror) mergeContents(ctx context.Context, base, ours, theirs queue.TreeID) (merged, error) {
+func (m *Merges) mergeContents(ctx context.Context, base, ours, theirs queue.TreeID) (merged, error) {
 	switch {
 	case base == theirs || ours == theirs:
 		return merged{tree: ours}, nil
@@ -223,11 +223,11 @@ func (m *Mirror) mergeContents(ctx context.Context, base, ours, theirs queue.Tre
 	// git merges commits: these have the one past that it is to see.
 	commit := func(tree queue.TreeID, parents ...queue.CommitID) queue.CommitID {
 		info := commitInfo{tree: tree, parents: parents, message: "replay\n"}
-		return queue.CommitID(m.fresh.add("commit", m.body(info)))
+		return queue.CommitID(m.objects.fresh.add("commit", m.body(info)))
 	}
 	root := commit(base)
 	at := pair{commit(ours, root), commit(theirs, root)}
-	if err := m.Flush(ctx); err != nil {
+	if err := m.objects.Flush(ctx); err != nil {
 		return merged{}, err
 	}
 	results, err := m.merger.merge(ctx, []pair{at})
@@ -238,13 +238,13 @@ func (m *Mirror) mergeContents(ctx context.Context, base, ours, theirs queue.Tre
 }
 
 // fastForward takes a head as it is, where Parent is on its first-parent line.
-func (m *Mirror) fastForward(ctx context.Context, p Pick) (Merged, error) {
-	head, err := m.info(ctx, p.Head)
+func (m *Merges) fastForward(ctx context.Context, p Pick) (Merged, error) {
+	head, err := m.objects.info(ctx, p.Head)
 	if err != nil {
 		return Merged{}, err
 	}
-	if contained, err := m.IsAncestor(ctx, p.Head, p.Parent); err != nil || contained {
-		parent, err2 := m.info(ctx, p.Parent)
+	if contained, err := m.history.IsAncestor(ctx, p.Head, p.Parent); err != nil || contained {
+		parent, err2 := m.objects.info(ctx, p.Parent)
 		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: true}, errors.Join(err, err2)
 	}
 	out := Merged{Commit: p.Head, Tree: head.tree}
@@ -257,14 +257,14 @@ func (m *Mirror) fastForward(ctx context.Context, p Pick) (Merged, error) {
 			return out, nil
 		}
 		out.Between = append(out.Between, at.parents[0])
-		if at, err = m.info(ctx, at.parents[0]); err != nil {
+		if at, err = m.objects.info(ctx, at.parents[0]); err != nil {
 			return Merged{}, err
 		}
 	}
 }
 
 // bodyBy is body for a commit whose author line is another's.
-func (m *Mirror) bodyBy(c commitInfo, author string) []byte {
+func (m *Merges) bodyBy(c commitInfo, author string) []byte {
 	body := m.body(c)
 	if author == "" {
 		return body

@@ -227,7 +227,7 @@ func TestNothingIsLost(t *testing.T) {
 		want := h.whole(main, head)
 		for name, p := range map[string]mirror.Pick{"merge": {}, "squash": {Squash: true}, "rebase": {Rebase: true}, "fast-forward": {FastForward: true}} {
 			p.Parent, p.Head, p.Message = main, head, "land\n\nChange: 1.aa\nHead: "+string(head)+"\n"
-			got := must(m.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
+			got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
 			switch {
 			case got.Clean() && string(got.Tree) == want:
 				tally[name+" lands"]++
@@ -264,7 +264,7 @@ func TestNothingIsLostOfAStack(t *testing.T) {
 		}
 		h.run("update refs/heads/high "+string(head)+"\n", "update-ref", "--stdin")
 		r.fetch(m, "main", "topic", "high")
-		landed := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: low, Squash: true, Message: "low\n"}}))(t)[0]
+		landed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: low, Squash: true, Message: "low\n"}}))(t)[0]
 		if !landed.Clean() || landed.Empty {
 			return
 		}
@@ -275,7 +275,7 @@ func TestNothingIsLostOfAStack(t *testing.T) {
 		linear := here.run("", "rev-list", "--min-parents=2", string(head), "^"+string(main), "^"+string(low)) == ""
 		for name, p := range map[string]mirror.Pick{"squash": {Squash: true}, "rebase": {Rebase: true}} {
 			p.Parent, p.Head, p.Below, p.Message = landed.Commit, head, low, "land\n"
-			got := must(m.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
+			got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
 			switch {
 			case got.Clean() && string(got.Tree) == want:
 				tally[name+" lands"]++

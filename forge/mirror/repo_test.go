@@ -101,7 +101,7 @@ func openMirror(t testing.TB) *mirror.Mirror {
 // flush lets other processes see what the mirror has made.
 func flush(t testing.TB, m *mirror.Mirror) {
 	t.Helper()
-	if err := m.Flush(t.Context()); err != nil {
+	if err := m.Objects.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +117,7 @@ func (r *repo) fetched(branches ...string) *mirror.Mirror {
 func (r *repo) fetch(m *mirror.Mirror, branches ...string) {
 	r.t.Helper()
 	for _, b := range branches {
-		if _, err := m.FetchBranch(r.t.Context(), r.remote(), b); err != nil {
+		if _, err := m.Remotes.FetchBranch(r.t.Context(), r.remote(), b); err != nil {
 			r.t.Fatal(err)
 		}
 	}

@@ -18,14 +18,14 @@ func TestRestorePutsBackTheCommitsFiles(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	release := must(m.Checkout(t.Context(), one, dir))(t)
 	fresh := contents(t, dir)
-	if changed, err := m.Restore(t.Context(), one, dir); err != nil || len(changed) > 0 {
+	if changed, err := m.Worktrees.Restore(t.Context(), one, dir); err != nil || len(changed) > 0 {
 		t.Fatalf("nothing was changed, but %q %v", changed, err)
 	}
 	script := `cd "$0" && touch same && chmod 644 run && rm link && mkdir link && echo new >link/x && rm -r d && ln -s "$1" d && printf 2 >kept && echo o >x.o`
 	if out, err := exec.Command("sh", "-c", script, dir, outside).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v", out, err)
 	}
-	changed, err := m.Restore(t.Context(), one, dir)
+	changed, err := m.Worktrees.Restore(t.Context(), one, dir)
 	slices.Sort(changed)
 	if want := "d/a d/b kept link run"; err != nil || strings.Join(changed, " ") != want {
 		t.Errorf("%q %v, want %s", changed, err, want)
@@ -47,7 +47,7 @@ func TestRestorePutsBackTheCommitsFiles(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", script, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v", out, err)
 	}
-	if changed, err := m.Restore(t.Context(), one, dir); err != nil || !slices.Equal(changed, []string{"kept"}) {
+	if changed, err := m.Worktrees.Restore(t.Context(), one, dir); err != nil || !slices.Equal(changed, []string{"kept"}) {
 		t.Errorf("%q %v", changed, err)
 	}
 	if err := release(); err != nil {

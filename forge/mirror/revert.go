@@ -10,19 +10,19 @@ import (
 // revert makes the commit that takes Revert back on Parent: the three-way merge of
 // Parent with what was there before Revert, from Revert. The same pick on the same
 // parent makes the same commit.
-func (m *Mirror) revert(ctx context.Context, p Pick) (Merged, error) {
-	parent, err := m.info(ctx, p.Parent)
+func (m *Merges) revert(ctx context.Context, p Pick) (Merged, error) {
+	parent, err := m.objects.info(ctx, p.Parent)
 	if err != nil {
 		return Merged{}, err
 	}
-	culprit, err := m.info(ctx, p.Revert)
+	culprit, err := m.objects.info(ctx, p.Revert)
 	if err != nil {
 		return Merged{}, err
 	}
 	if len(culprit.parents) == 0 {
 		return Merged{Refused: fmt.Sprintf("commit %s is the first that there is: it cannot be reverted", p.Revert)}, nil
 	}
-	before, err := m.info(ctx, culprit.parents[0])
+	before, err := m.objects.info(ctx, culprit.parents[0])
 	if err != nil {
 		return Merged{}, err
 	}

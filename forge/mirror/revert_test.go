@@ -20,25 +20,25 @@ func TestRevertTakesBackWhatOneCommitDid(t *testing.T) {
 
 	take := mirror.Pick{Head: culprit, Revert: culprit, Message: "Revert \"culprit\"\n\nThis reverts it.\n", Date: queue.Instant(1)}
 	take.Parent = later
-	got := must(m.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]
+	got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]
 	wanted := r.commit("want", "want", files{"f": lines(20, map[int]string{15: "later"}), "g": "h\n", "new": "-"}, later)
 	want := queue.TreeID(strings.TrimSpace(r.run("", "rev-parse", string(wanted)+"^{tree}")))
 	if want != got.Tree || !got.Clean() {
 		t.Errorf("%+v, want the tree %s", got, want)
 	}
-	if again := must(m.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; again.Commit != got.Commit {
+	if again := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; again.Commit != got.Commit {
 		t.Errorf("made twice: %s and %s", got.Commit, again.Commit)
 	}
 	take.Parent = over
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; got.Clean() || !slices.Equal(got.Conflicts, []string{"f"}) {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; got.Clean() || !slices.Equal(got.Conflicts, []string{"f"}) {
 		t.Errorf("over a later edit of the same line: %+v", got)
 	}
 	take.Parent = gone
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; !got.Empty {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; !got.Empty {
 		t.Errorf("where it is gone already: %+v", got)
 	}
 	take.Parent, take.Revert = later, base
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; got.Refused == "" {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{take}))(t)[0]; got.Refused == "" {
 		t.Errorf("of the first commit: %+v", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestPast(t *testing.T) {
 
 func past(t *testing.T, m *mirror.Mirror, tip queue.CommitID, most int) (ids []queue.CommitID, whole bool) {
 	t.Helper()
-	line, whole, err := m.Past(t.Context(), tip, most)
+	line, whole, err := m.History.Past(t.Context(), tip, most)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 //
 // Where one of them does not merge, or is empty, there is no commit: the result
 // has the Conflicts or Refused of that one, or is Empty without a commit.
-func (m *Mirror) MergeTogether(ctx context.Context, base queue.CommitID, picks []Pick, message string) (Merged, error) {
+func (m *Merges) MergeTogether(ctx context.Context, base queue.CommitID, picks []Pick, message string) (Merged, error) {
 	if strings.TrimSpace(message) == "" || strings.ContainsRune(message, 0) {
 		return Merged{}, errors.New("merging: the message of a merge must be text")
 	}
@@ -32,7 +32,7 @@ func (m *Mirror) MergeTogether(ctx context.Context, base queue.CommitID, picks [
 			return Merged{Empty: true, Contained: one.Contained}, nil
 		}
 	}
-	parent, err := m.info(ctx, base)
+	parent, err := m.objects.info(ctx, base)
 	if err != nil {
 		return Merged{}, err
 	}

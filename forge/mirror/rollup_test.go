@@ -23,15 +23,15 @@ func together(heads ...queue.CommitID) (picks []mirror.Pick, message string) {
 func TestMergeTogether(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
 	picks, message := together(a, b)
-	got := must(m.MergeTogether(t.Context(), base, picks, message))(t)
-	if other := must(r.fetched("a", "b").MergeTogether(t.Context(), base, picks, message))(t); other.Commit != got.Commit {
+	got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t)
+	if other := must(r.fetched("a", "b").Merges.MergeTogether(t.Context(), base, picks, message))(t); other.Commit != got.Commit {
 		t.Errorf("another mirror makes %+v, not %+v", other, got)
 	}
-	chain := must(m.MergeChain(t.Context(), base, picks))(t)
+	chain := must(m.Merges.MergeChain(t.Context(), base, picks))(t)
 	if got.Tree != chain[1].Tree || got.Tree == "" {
 		t.Errorf("the tree is %s, one after the other %s", got.Tree, chain[1].Tree)
 	}
-	if err := m.Flush(t.Context()); err != nil {
+	if err := m.Objects.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	shown := &repo{t, m.Dir()}
@@ -39,7 +39,7 @@ func TestMergeTogether(t *testing.T) {
 	if parents := shown.run("", "log", "-1", "--format=%P", string(got.Commit)); parents != fmt.Sprintf("%s %s %s", base, a, b) {
 		t.Errorf("parents %s", parents)
 	}
-	line, forced, err := m.FirstParents(t.Context(), base, got.Commit)
+	line, forced, err := m.History.FirstParents(t.Context(), base, got.Commit)
 	if err != nil || forced || len(line) != 1 {
 		t.Fatalf("line %+v, forced %t, %v", line, forced, err)
 	}
@@ -54,16 +54,16 @@ func TestMergeTogether(t *testing.T) {
 func TestMergeOntoAMergeTogether(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
 	picks, message := together(a, b)
-	got := must(m.MergeTogether(t.Context(), base, picks, message))(t)
+	got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t)
 	r.commit("d", "d", files{"new": "more\n"}, b)
 	later := r.fetched("a", "b", "d")
-	again := must(later.MergeTogether(t.Context(), base, picks, message))(t)
+	again := must(later.Merges.MergeTogether(t.Context(), base, picks, message))(t)
 	d := queue.CommitID(r.run("", "rev-parse", "d"))
-	next := must(later.MergeChain(t.Context(), again.Commit, []mirror.Pick{pick("", d)}))(t)
+	next := must(later.Merges.MergeChain(t.Context(), again.Commit, []mirror.Pick{pick("", d)}))(t)
 	if again.Commit != got.Commit || !next[0].Clean() || next[0].Empty {
 		t.Fatalf("on %s: %+v", got.Commit, next)
 	}
-	if contained := must(later.MergeChain(t.Context(), again.Commit, []mirror.Pick{pick("", b)}))(t); !contained[0].Empty || !contained[0].Contained {
+	if contained := must(later.Merges.MergeChain(t.Context(), again.Commit, []mirror.Pick{pick("", b)}))(t); !contained[0].Empty || !contained[0].Contained {
 		t.Errorf("what has landed with it: %+v", contained)
 	}
 }
@@ -71,14 +71,14 @@ func TestMergeOntoAMergeTogether(t *testing.T) {
 func TestMergeTogetherThatDoesNotMerge(t *testing.T) {
 	_, m, base, a, b, c := world(t)
 	picks, message := together(a, c)
-	if got := must(m.MergeTogether(t.Context(), base, picks, message))(t); got.Clean() || strings.Join(got.Conflicts, " ") != "f" {
+	if got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t); got.Clean() || strings.Join(got.Conflicts, " ") != "f" {
 		t.Errorf("in conflict: %+v", got)
 	}
 	picks, message = together(a, b, a)
-	if got := must(m.MergeTogether(t.Context(), base, picks, message))(t); got.Clean() || !got.Empty {
+	if got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t); got.Clean() || !got.Empty {
 		t.Errorf("one twice: %+v", got)
 	}
-	if _, err := m.MergeTogether(t.Context(), base, picks, " "); err == nil {
+	if _, err := m.Merges.MergeTogether(t.Context(), base, picks, " "); err == nil {
 		t.Error("no message was taken")
 	}
 }

@@ -115,9 +115,9 @@ func (s gpgSigner) sign(ctx context.Context, payload []byte, more ...string) (st
 }
 
 // commit adds a commit that others will see: signed, where commits are.
-func (m *Mirror) commit(ctx context.Context, c commitInfo, body []byte) (string, error) {
+func (m *Merges) commit(ctx context.Context, c commitInfo, body []byte) (string, error) {
 	if m.Signer == nil {
-		return m.fresh.add("commit", body), nil
+		return m.objects.fresh.add("commit", body), nil
 	}
 	name := idOf("commit", body)
 	signed, ok := m.signed.get(name)
@@ -131,5 +131,5 @@ func (m *Mirror) commit(ctx context.Context, c commitInfo, body []byte) (string,
 		signed = string(body[:at]) + header + string(body[at:])
 		m.signed.put(name, signed, len(signed))
 	}
-	return m.fresh.add("commit", []byte(signed)), nil
+	return m.objects.fresh.add("commit", []byte(signed)), nil
 }

@@ -31,12 +31,12 @@ func TestCommitsAreSignedBySSH(t *testing.T) {
 			r, m, base, a, b, _ := world(t)
 			private := sshKey(t, kind)
 			signer := must(mirror.SSHSigner(must(os.ReadFile(private))(t)))(t)
-			m.Signer = signer
+			m.Merges.Signer = signer
 			squash := pick("", b)
 			squash.Squash, squash.Author = true, "Ann <ann@x>"
 			picks := []mirror.Pick{pick("", a), squash}
-			made := must(m.MergeChain(t.Context(), base, picks))(t)
-			replayed := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: made[0].Commit, Head: b, Rebase: true, Message: "Change: 1.aa\n"}}))(t)
+			made := must(m.Merges.MergeChain(t.Context(), base, picks))(t)
+			replayed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: made[0].Commit, Head: b, Rebase: true, Message: "Change: 1.aa\n"}}))(t)
 			flush(t, m)
 			public := strings.TrimSpace(string(must(os.ReadFile(private + ".pub"))(t)))
 			allowed := filepath.Join(t.TempDir(), "allowed")
@@ -51,8 +51,8 @@ func TestCommitsAreSignedBySSH(t *testing.T) {
 				(&repo{t, m.Dir()}).run("", "fsck", "--strict", string(id))
 			}
 			other := r.fetched("a", "b")
-			other.Signer = signer
-			if again := must(other.MergeChain(t.Context(), base, picks))(t); again[1].Commit != made[1].Commit {
+			other.Merges.Signer = signer
+			if again := must(other.Merges.MergeChain(t.Context(), base, picks))(t); again[1].Commit != made[1].Commit {
 				t.Errorf("once %s, once %s", made[1].Commit, again[1].Commit)
 			}
 		})
@@ -94,15 +94,15 @@ func TestCommitsAreSignedByGPG(t *testing.T) {
 	}
 	r, m, base, a, _, _ := world(t)
 	signer := must(mirror.GPGSigner(t.Context(), "submitqueue@localhost"))(t)
-	m.Signer = signer
-	made := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a)}))(t)
+	m.Merges.Signer = signer
+	made := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a)}))(t)
 	flush(t, m)
 	if out, err := exec.Command("git", "--git-dir="+m.Dir(), "verify-commit", string(made[0].Commit)).CombinedOutput(); err != nil || !strings.Contains(string(out), "Good signature") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	other := r.fetched("a")
-	other.Signer = signer
-	if again := must(other.MergeChain(t.Context(), base, []mirror.Pick{pick("", a)}))(t); again[0].Commit != made[0].Commit {
+	other.Merges.Signer = signer
+	if again := must(other.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a)}))(t); again[0].Commit != made[0].Commit {
 		t.Errorf("once %s, once %s", made[0].Commit, again[0].Commit)
 	}
 	if out, err := exec.Command("gpg", "--batch", "--quiet", "--pinentry-mode=loopback", "--passphrase", "secret", "--quick-generate-key", "Locked <locked@localhost>", "ed25519", "sign", "never").CombinedOutput(); err != nil {

@@ -19,14 +19,14 @@ func (p Pick) parents() []queue.CommitID {
 // git takes for the common past of Parent and Head is right then although Parent
 // holds Below's content in other commits only, as it does where that was squashed.
 // Nobody ever sees a shadow.
-func (m *Mirror) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo, p Pick) (queue.CommitID, error) {
-	if _, err := m.info(ctx, p.Below); err != nil {
+func (m *Merges) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo, p Pick) (queue.CommitID, error) {
+	if _, err := m.objects.info(ctx, p.Below); err != nil {
 		return "", err
 	}
 	parent := infos[p.Parent]
 	info := commitInfo{tree: parent.tree, parents: []queue.CommitID{p.Parent, p.Below}, date: parent.date, message: "shadow\n"}
-	id := queue.CommitID(m.fresh.add("commit", m.body(info)))
-	m.commits.put(id, info, info.size())
+	id := queue.CommitID(m.objects.fresh.add("commit", m.body(info)))
+	m.objects.commits.put(id, info, info.size())
 	infos[id] = info
 	return id, nil
 }

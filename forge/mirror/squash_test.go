@@ -11,11 +11,11 @@ import (
 
 func TestSquashHasTheMergesTreeAndOneParent(t *testing.T) {
 	_, m, base, a, b, _ := world(t)
-	merge := must(m.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
+	merge := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	first, second := pick("", a), pick("", b)
 	first.Squash, second.Squash = true, true
 	first.Author = mirror.AuthorOf("Ann <x>\n", "ann@example.org")
-	squash := must(m.MergeChain(t.Context(), base, []mirror.Pick{first, second}))(t)
+	squash := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{first, second}))(t)
 	flush(t, m)
 	at := base
 	for i, s := range squash {
@@ -34,7 +34,7 @@ func TestSquashHasTheMergesTreeAndOneParent(t *testing.T) {
 	}
 	again := first
 	again.Parent = squash[0].Commit
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{again}))(t); !got[0].Empty || got[0].Contained {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{again}))(t); !got[0].Empty || got[0].Contained {
 		t.Errorf("squashed once more: %+v", got[0])
 	}
 }
@@ -49,14 +49,14 @@ func TestOnTopOfWhatWasSquashed(t *testing.T) {
 	m := r.fetched("low", "high")
 	first := pick(base, low)
 	first.Squash = true
-	landed := must(m.MergeWave(t.Context(), []mirror.Pick{first}))(t)[0].Commit
+	landed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{first}))(t)[0].Commit
 
 	plain := pick(landed, high)
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{plain}))(t); got[0].Clean() {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{plain}))(t); got[0].Clean() {
 		t.Fatal("git merges it, so that this tests nothing")
 	}
 	plain.Below, plain.Squash = low, true
-	got := must(m.MergeWave(t.Context(), []mirror.Pick{plain}))(t)[0]
+	got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{plain}))(t)[0]
 	if want := r.run("", "rev-parse", string(high)+"^{tree}"); string(got.Tree) != strings.TrimSpace(want) {
 		t.Errorf("%+v, want the tree of %s", got, high)
 	}
@@ -68,14 +68,14 @@ func TestOwnCommits(t *testing.T) {
 	one := r.commit("topic", "one\n\nSigned-off-by: A <a@x>\nCo-authored-by: B <b@x>", files{"g": "1\n"}, base)
 	two := r.commit("topic", "two", files{"g": "2\n"}, one)
 	m := r.fetched("topic")
-	own := must(m.Own(t.Context(), base, two))(t)
+	own := must(m.History.Own(t.Context(), base, two))(t)
 	if len(own) != 2 || own[0].Commit != one || own[1].Subject() != "two" || own[0].Trailers("co-authored-by")[0] != "B <b@x>" || own[0].Address == "" {
 		t.Errorf("%+v", own)
 	}
-	if own := must(m.Own(t.Context(), base, two, one))(t); len(own) != 1 || own[0].Commit != two {
+	if own := must(m.History.Own(t.Context(), base, two, one))(t); len(own) != 1 || own[0].Commit != two {
 		t.Errorf("%+v", own)
 	}
-	if _, err := m.Own(t.Context(), base, queue.CommitID("--all")); err == nil || errors.Is(err, mirror.ErrTooMany) {
+	if _, err := m.History.Own(t.Context(), base, queue.CommitID("--all")); err == nil || errors.Is(err, mirror.ErrTooMany) {
 		t.Error(err)
 	}
 }
@@ -89,8 +89,8 @@ func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
 	main := r.commit("main", "moved", files{"f": lines(50, map[int]string{45: "main"}), "g": "G\n"}, base)
 	m := r.fetched("topic")
 	p := mirror.Pick{Parent: main, Head: two, Rebase: true, Message: "Change: 1.aa\nHead: " + string(two) + "\n", Date: 1_800_000_000_000}
-	got := must(m.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
-	plain := must(m.MergeWave(t.Context(), []mirror.Pick{pick(main, two)}))(t)[0]
+	got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
+	plain := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(main, two)}))(t)[0]
 	if got.Tree != plain.Tree || len(got.Between) != 1 {
 		t.Fatalf("%+v, want the tree of %+v and one commit before", got, plain)
 	}
@@ -108,16 +108,16 @@ func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
 		t.Errorf("the author is %s, and was %s", now, own)
 	}
 	shown.run("", "fsck", "--strict", string(got.Commit))
-	if again := must(r.fetched("topic").MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; again.Commit != got.Commit {
+	if again := must(r.fetched("topic").Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; again.Commit != got.Commit {
 		t.Errorf("once %s, once %s", got.Commit, again.Commit)
 	}
 	p.Parent = got.Commit
-	if again := must(m.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; !again.Empty {
+	if again := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; !again.Empty {
 		t.Errorf("once more: %+v", again)
 	}
 	clash := r.commit("clash", "clash", files{"f": lines(50, map[int]string{45: "clash"})}, base)
 	r.fetch(m, "clash")
-	if got := must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: clash, Rebase: true, Message: "x"}}))(t)[0]; got.Clean() || len(got.Conflicts) != 1 {
+	if got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: main, Head: clash, Rebase: true, Message: "x"}}))(t)[0]; got.Clean() || len(got.Conflicts) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -131,7 +131,7 @@ func TestFastForward(t *testing.T) {
 	side := r.commit("side", "main merged into it", files{"g": "2\n", "h": "h\n"}, two, moved)
 	m := r.fetched("topic", "side")
 	at := func(parent, head queue.CommitID) mirror.Merged {
-		return must(m.MergeWave(t.Context(), []mirror.Pick{{Parent: parent, Head: head, FastForward: true, Message: "x"}}))(t)[0]
+		return must(m.Merges.MergeWave(t.Context(), []mirror.Pick{{Parent: parent, Head: head, FastForward: true, Message: "x"}}))(t)[0]
 	}
 	if got := at(base, two); got.Commit != two || len(got.Between) != 1 || got.Between[0] != one {
 		t.Errorf("%+v", got)

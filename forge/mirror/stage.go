@@ -11,12 +11,12 @@ import (
 // Stage makes a branch of our own at the remote point at a commit, wherever it
 // pointed before, so that the forge knows the commit and checks can be set on
 // it. It is for branches that only the queue writes. *Transient as in Push.
-func (m *Mirror) Stage(ctx context.Context, r forge.Remote, branch string, commit queue.CommitID) error {
+func (m *Remotes) Stage(ctx context.Context, r forge.Remote, branch string, commit queue.CommitID) error {
 	return m.stage(ctx, r, RefMove{Branch: branch, Commit: commit})
 }
 
 // Unstage deletes branches that Stage made. One that is gone is no error.
-func (m *Mirror) Unstage(ctx context.Context, r forge.Remote, branches ...string) error {
+func (m *Remotes) Unstage(ctx context.Context, r forge.Remote, branches ...string) error {
 	moves := make([]RefMove, len(branches))
 	for i, b := range branches {
 		moves[i].Branch = b
@@ -24,7 +24,7 @@ func (m *Mirror) Unstage(ctx context.Context, r forge.Remote, branches ...string
 	return m.stage(ctx, r, moves...)
 }
 
-func (m *Mirror) stage(ctx context.Context, r forge.Remote, moves ...RefMove) error {
+func (m *Remotes) stage(ctx context.Context, r forge.Remote, moves ...RefMove) error {
 	_, each, err := m.stageAll(ctx, r, moves)
 	return errors.Join(append(each, err)...)
 }

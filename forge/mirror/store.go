@@ -17,7 +17,11 @@ var ErrChanged = errors.New("forge: changed by somebody else")
 // Store keeps small documents in a git repository, each a blob under a ref of
 // its own, beside whoever else uses the repository. It may be used from
 // several goroutines and processes.
-type Store struct{ m *Mirror }
+type Store struct {
+	repo   *repository
+	reader *helper // cat-file
+	names  *Refs
+}
 
 // OpenStore opens the repository at dir, bare or not.
 func OpenStore(ctx context.Context, dir string) (*Store, error) {
@@ -25,7 +29,7 @@ func OpenStore(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	probe := &Mirror{dir: dir}
+	probe := &repository{dir: dir}
 	out, _, err := probe.run(ctx, invocation{
 		args: []string{"-C", dir, "rev-parse", "--absolute-git-dir", "--show-object-format"}, free: true, alone: true,
 	})
@@ -36,21 +40,19 @@ func OpenStore(ctx context.Context, dir string) (*Store, error) {
 	if format != "sha1" {
 		return nil, fmt.Errorf("%s has the object format %s; only sha1 is known", dir, format)
 	}
-	m := &Mirror{dir: gitDir, durable: true, fresh: newFresh()}
-	m.reader = m.helper("cat-file", "--batch-command")
-	m.refs = m.helper("update-ref", "-z", "--stdin")
-	return &Store{m}, nil
+	repo := &repository{dir: gitDir, durable: true}
+	return &Store{repo: repo, reader: repo.helper("cat-file", "--batch-command"), names: newRefs(repo, nil)}, nil
 }
 
 // Close ends the store's git processes.
 func (s *Store) Close() error {
-	s.m.reader.stop()
-	s.m.refs.stop()
+	s.reader.stop()
+	s.names.refs.stop()
 	return nil
 }
 
 // Dir returns the repository's git directory.
-func (s *Store) Dir() string { return s.m.dir }
+func (s *Store) Dir() string { return s.repo.dir }
 
 // Get reads the document at ref and the version to replace it by.
 // ErrNotFound: there is none.
@@ -72,14 +74,14 @@ func (s *Store) Put(ctx context.Context, ref string, data []byte, version string
 	if err := checkRef(ref); err != nil {
 		return "", err
 	}
-	id, err := s.m.writeObject("blob", data)
+	id, err := s.repo.writeObject("blob", data)
 	if err != nil {
 		return "", err
 	}
 	if version == "" {
 		version = strings.Repeat("0", len(id))
 	}
-	err = s.m.transact(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
+	err = s.names.transact(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
 	var failed *GitError
 	if errors.As(err, &failed) && strings.Contains(failed.Stderr, "cannot lock ref") {
 		return "", fmt.Errorf("%w: %s", ErrChanged, ref)
@@ -105,7 +107,7 @@ func (s *Store) Commit(ctx context.Context, ref string) (id queue.CommitID, subj
 // Refs returns the versions of all documents below a prefix that ends in a
 // slash, by the full names of their refs.
 func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, error) {
-	out, err := s.m.git(ctx, "for-each-ref", "--format=%(refname) %(objectname)", prefix)
+	out, err := s.repo.git(ctx, "for-each-ref", "--format=%(refname) %(objectname)", prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +121,13 @@ func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, err
 
 // Head returns the name of the repository's default branch.
 func (s *Store) Head(ctx context.Context) (string, error) {
-	out, err := s.m.git(ctx, "symbolic-ref", "--short", "HEAD")
+	out, err := s.repo.git(ctx, "symbolic-ref", "--short", "HEAD")
 	return strings.TrimSpace(string(out)), err
 }
 
 // Bare reports whether the repository has no work tree.
 func (s *Store) Bare(ctx context.Context) (bool, error) {
-	out, err := s.m.git(ctx, "rev-parse", "--is-bare-repository")
+	out, err := s.repo.git(ctx, "rev-parse", "--is-bare-repository")
 	return strings.TrimSpace(string(out)) == "true", err
 }
 
@@ -136,7 +138,7 @@ func (s *Store) object(ctx context.Context, ref string) (object, string, error) 
 	}
 	var o object
 	var id string
-	err := s.m.reader.call(ctx, func(p *process) error {
+	err := s.reader.call(ctx, func(p *process) error {
 		sent := p.send([]byte("contents " + ref + "\n"))
 		line, err := p.field('\n')
 		if err != nil {

@@ -39,7 +39,7 @@ func (c Checkouts) Checkout(ctx context.Context, commit queue.CommitID, dir stri
 
 // Restore is Mirror.Restore.
 func (c Checkouts) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
-	return c.Mirror.Restore(ctx, commit, dir)
+	return c.Mirror.Worktrees.Restore(ctx, commit, dir)
 }
 
 // Fill puts into a checkout what git does not have in the commit: submodules, and files
@@ -59,7 +59,7 @@ func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 	}
 	r, err := c.Forge.Remote(ctx)
 	if err == nil {
-		err = c.Mirror.mending(ctx, func() error { return c.Mirror.fillMore(ctx, r, commit, dir, want) }, commit)
+		err = c.Mirror.mending(ctx, func() error { return c.Mirror.Worktrees.fillMore(ctx, r, commit, dir, want) }, commit)
 	}
 	if err != nil {
 		return fmt.Errorf("filling the checkout: %w", err)
@@ -67,7 +67,7 @@ func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 	return nil
 }
 
-func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want config.Checkout) error {
+func (m *Worktrees) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want config.Checkout) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -78,7 +78,7 @@ func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.Comm
 	if !isID(string(commit)) {
 		return fmt.Errorf("%q is not a commit id", commit)
 	}
-	h := holder{git: m.dir, index: m.indexOf(dir), commit: string(commit), url: r.URL, dir: dir}
+	h := holder{git: m.repo.dir, index: m.indexOf(dir), commit: string(commit), url: r.URL, dir: dir}
 	f := moduleFiller{m: m, own: r, want: want, left: maxModules}
 	if want.LFS.On() {
 		if err := f.lfs(ctx, h); err != nil {
@@ -99,7 +99,7 @@ func (m *Mirror) fillMore(ctx context.Context, r forge.Remote, commit queue.Comm
 }
 
 // filledMark is a file that is there while submodules of a checkout may be filled.
-func (m *Mirror) filledMark(dir string) string { return m.indexOf(dir) + ".filled" }
+func (m *Worktrees) filledMark(dir string) string { return m.indexOf(dir) + ".filled" }
 
 // holder is a commit, checked out, that may have submodules.
 type holder struct {
@@ -112,7 +112,7 @@ type holder struct {
 }
 
 type moduleFiller struct {
-	m    *Mirror
+	m    *Worktrees
 	own  forge.Remote
 	want config.Checkout
 	left int // how many more submodules are fetched
@@ -197,7 +197,7 @@ func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder,
 // fetch brings a commit into a cache: with our credentials where they may be shown, and
 // without them where those do not serve.
 func (f *moduleFiller) fetch(ctx context.Context, cache, address, commit string) error {
-	if _, err := f.m.inModule(ctx, cache, nil, "rev-parse", "--verify", "--quiet", moduleRef+commit); err == nil || ctx.Err() != nil {
+	if _, err := f.m.repo.inModule(ctx, cache, nil, "rev-parse", "--verify", "--quiet", moduleRef+commit); err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var err error

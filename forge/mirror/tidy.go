@@ -23,27 +23,27 @@ const (
 // packed, too, for the owner's next gc to decide. Where gc.auto is 0, the owner does it
 // all.
 func (s *Store) Tidy(ctx context.Context) error {
-	loose, packs, err := s.m.count()
+	loose, packs, err := s.repo.count()
 	if err != nil {
 		return err
 	}
 	many := loose >= tidyLoose || packs >= tidyPacks
-	scattered := looseRefs(s.m.dir, tidyRefs) >= tidyRefs
+	scattered := looseRefs(s.repo.dir, tidyRefs) >= tidyRefs
 	if !many && !scattered {
 		return nil
 	}
-	auto, _, err := s.m.run(ctx, invocation{args: []string{"config", "--file", filepath.Join(s.m.dir, "config"), "--default", "1", "--get", "gc.auto"}})
+	auto, _, err := s.repo.run(ctx, invocation{args: []string{"config", "--file", filepath.Join(s.repo.dir, "config"), "--default", "1", "--get", "gc.auto"}})
 	if err != nil || strings.TrimSpace(string(auto)) == "0" {
 		return err
 	}
 	if scattered {
-		if _, err := s.m.git(ctx, "pack-refs", "--all"); err != nil {
-			return fmt.Errorf("packing the refs of %s: %w", s.m.dir, err)
+		if _, err := s.repo.git(ctx, "pack-refs", "--all"); err != nil {
+			return fmt.Errorf("packing the refs of %s: %w", s.repo.dir, err)
 		}
 	}
 	if many {
-		if _, err := s.m.git(ctx, geometric...); err != nil {
-			return fmt.Errorf("packing %s: %w", s.m.dir, err)
+		if _, err := s.repo.git(ctx, geometric...); err != nil {
+			return fmt.Errorf("packing %s: %w", s.repo.dir, err)
 		}
 	}
 	return nil

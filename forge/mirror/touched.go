@@ -10,7 +10,7 @@ import (
 
 // Touched returns the paths that differ between two trees, and the topmost
 // directories that the first has and the second has not, both in byte order.
-func (m *Mirror) Touched(ctx context.Context, from, to queue.TreeID) (paths, gone []string, err error) {
+func (m *Objects) Touched(ctx context.Context, from, to queue.TreeID) (paths, gone []string, err error) {
 	deltas, err := m.Diff(ctx, from, to)
 	if err != nil {
 		return nil, nil, err
@@ -48,7 +48,7 @@ func (m *Mirror) Touched(ctx context.Context, from, to queue.TreeID) (paths, gon
 }
 
 // directoryIn returns the tree of a directory of a tree, "" where there is none.
-func (m *Mirror) directoryIn(ctx context.Context, tree, name string) (string, error) {
+func (m *Objects) directoryIn(ctx context.Context, tree, name string) (string, error) {
 	listed, err := m.directories(ctx, tree)
 	if err != nil {
 		return "", err

@@ -26,14 +26,14 @@ func TestTouched(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tip := r.commit("b", c.name, c.change, base)
 			m := r.fetched("main", "b")
-			from, to := must(m.Tree(t.Context(), base))(t), must(m.Tree(t.Context(), tip))(t)
-			paths, gone, err := m.Touched(t.Context(), from.ID(), to.ID())
+			from, to := must(m.Objects.Tree(t.Context(), base))(t), must(m.Objects.Tree(t.Context(), tip))(t)
+			paths, gone, err := m.Objects.Touched(t.Context(), from.ID(), to.ID())
 			if err != nil || !slices.Equal(paths, c.paths) || !slices.Equal(gone, c.gone) {
 				t.Errorf("%q, gone %q, %v; want %q, gone %q", paths, gone, err, c.paths, c.gone)
 			}
 		})
 	}
-	if _, _, err := r.fetched("main").Touched(t.Context(), "x", queue.TreeID(base)); err == nil {
+	if _, _, err := r.fetched("main").Objects.Touched(t.Context(), "x", queue.TreeID(base)); err == nil {
 		t.Error("no tree has no differences")
 	}
 }

@@ -19,12 +19,12 @@ type File struct {
 
 // Tree is the tree of a commit.
 type Tree struct {
-	mirror *Mirror
-	id     queue.TreeID
+	objects *Objects
+	id      queue.TreeID
 }
 
 // Tree returns the tree of a commit.
-func (m *Mirror) Tree(ctx context.Context, commit queue.CommitID) (*Tree, error) {
+func (m *Objects) Tree(ctx context.Context, commit queue.CommitID) (*Tree, error) {
 	info, err := m.info(ctx, commit)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (t *Tree) ID() queue.TreeID { return t.id }
 
 // Files returns all files of the tree by path in byte order. The slice is
 // shared with other callers: do not change it.
-func (t *Tree) Files(ctx context.Context) ([]File, error) { return t.mirror.files(ctx, t.id) }
+func (t *Tree) Files(ctx context.Context) ([]File, error) { return t.objects.files(ctx, t.id) }
 
 // Blob returns the content of a file by its OID. ErrNotFound: the mirror has no
 // such object.
@@ -52,7 +52,7 @@ func (t *Tree) Blob(ctx context.Context, oid string) ([]byte, error) {
 // Blobs is Blob of many at once, in order: one exchange with git. All of them
 // are in memory at the same time.
 func (t *Tree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
-	objects, err := t.mirror.read(ctx, oids...)
+	objects, err := t.objects.read(ctx, oids...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (o object) blob(oid string) ([]byte, error) {
 
 // files lists a tree: from memory, or by what differs from a tree that is in
 // memory, or as a whole.
-func (m *Mirror) files(ctx context.Context, id queue.TreeID) ([]File, error) {
+func (m *Objects) files(ctx context.Context, id queue.TreeID) ([]File, error) {
 	if files, ok := m.listings.get(id); ok {
 		return files, nil
 	}
@@ -100,7 +100,7 @@ func (m *Mirror) files(ctx context.Context, id queue.TreeID) ([]File, error) {
 }
 
 // near returns a listed tree that differs little from id, as far as can be told.
-func (m *Mirror) near(id queue.TreeID) (near queue.TreeID, files []File, ok bool) {
+func (m *Objects) near(id queue.TreeID) (near queue.TreeID, files []File, ok bool) {
 	at := id
 	for range 100 {
 		next, known := m.nearby.get(at)
@@ -115,7 +115,7 @@ func (m *Mirror) near(id queue.TreeID) (near queue.TreeID, files []File, ok bool
 	return m.listings.newest()
 }
 
-func (m *Mirror) patched(ctx context.Context, near queue.TreeID, base []File, id queue.TreeID) ([]File, error) {
+func (m *Objects) patched(ctx context.Context, near queue.TreeID, base []File, id queue.TreeID) ([]File, error) {
 	changes, err := m.Diff(ctx, near, id)
 	if err != nil {
 		return nil, err
@@ -134,11 +134,11 @@ func (m *Mirror) patched(ctx context.Context, near queue.TreeID, base []File, id
 	return append(files, base...), nil
 }
 
-func (m *Mirror) list(ctx context.Context, id queue.TreeID) ([]File, error) {
+func (m *Objects) list(ctx context.Context, id queue.TreeID) ([]File, error) {
 	if err := m.Flush(ctx); err != nil {
 		return nil, err
 	}
-	out, err := m.git(ctx, "ls-tree", "-r", "-z", "--full-tree", string(id))
+	out, err := m.repo.git(ctx, "ls-tree", "-r", "-z", "--full-tree", string(id))
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ type Delta struct {
 // directories that differ are read, each once, by the process that reads all
 // objects, and what the mirror has merged is read from memory. ErrNotFound:
 // the mirror lacks one of the trees or a part of it.
-func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
+func (m *Objects) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	if !isID(string(from)) || !isID(string(to)) {
 		return nil, fmt.Errorf("%q or %q is not a tree id", from, to)
 	}
@@ -184,7 +184,7 @@ func (m *Mirror) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, erro
 }
 
 // ChangedPaths returns the paths that differ between two commits, in byte order.
-func (m *Mirror) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]string, error) {
+func (m *Objects) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]string, error) {
 	deltas, err := m.Changed(ctx, from, to)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (m *Mirror) ChangedPaths(ctx context.Context, from, to queue.CommitID) ([]s
 }
 
 // Changed is Diff of the trees of two commits.
-func (m *Mirror) Changed(ctx context.Context, from, to queue.CommitID) ([]Delta, error) {
+func (m *Objects) Changed(ctx context.Context, from, to queue.CommitID) ([]Delta, error) {
 	infos, err := m.infos(ctx, []queue.CommitID{from, to})
 	if err != nil {
 		return nil, err

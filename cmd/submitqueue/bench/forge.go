@@ -102,7 +102,7 @@ func (f *benchHub) fill(ctx context.Context, from *benchRepo, asks bool) (err er
 		}
 		if f.pulls[name] = n; asks {
 			f.repo.Review(benchReviewer, n, "APPROVED", "", "")
-			f.repo.SetCheck("actions", f.repo.Pull(n).Head, benchCheck, "success")
+			f.repo.CI.SetCheck("actions", f.repo.Pull(n).Head, benchCheck, "success")
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (r *goRound) run(ctx context.Context, dir string) (err error) {
 	defer func() { err = errors.Join(err, m.Close()) }()
 	trees := make([]*mirror.Tree, len(r.commits))
 	for i, c := range r.commits {
-		if trees[i], err = m.Tree(ctx, c); err != nil {
+		if trees[i], err = m.Objects.Tree(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (r *goRound) follow(ctx context.Context, m *mirror.Mirror, a conflict.Analy
 	var all, diffs []time.Duration
 	for i, t := range trees[1:] {
 		begun := time.Now()
-		deltas, err := m.Diff(ctx, trees[i].ID(), t.ID())
+		deltas, err := m.Objects.Diff(ctx, trees[i].ID(), t.ID())
 		if err != nil {
 			return nil, err
 		}

@@ -67,12 +67,12 @@ func (b *benchMerges) Run(ctx context.Context) error {
 	fmt.Printf("speculative merges into main of %d files; %s\n", b.Size, f.Machine)
 	var waves, chains []mergeFigure
 	for i := range b.Rounds {
-		wave, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("wave-%d", i)), b.Wave, (*mirror.Mirror).MergeWave)
+		wave, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("wave-%d", i)), b.Wave, (*mirror.Merges).MergeWave)
 		if err != nil {
 			return err
 		}
 		chain, err := repo.merges(ctx, filepath.Join(dir, fmt.Sprintf("chain-%d", i)), b.Chain,
-			func(m *mirror.Mirror, ctx context.Context, picks []mirror.Pick) ([]mirror.Merged, error) {
+			func(m *mirror.Merges, ctx context.Context, picks []mirror.Pick) ([]mirror.Merged, error) {
 				return m.MergeChain(ctx, picks[0].Parent, picks)
 			})
 		if err != nil {
@@ -91,7 +91,7 @@ func medianMerge(all []mergeFigure) mergeFigure {
 
 // merges measures n merges in a new mirror that has main and the heads.
 func (r *benchRepo) merges(ctx context.Context, dir string, n int,
-	merge func(*mirror.Mirror, context.Context, []mirror.Pick) ([]mirror.Merged, error)) (f mergeFigure, err error) {
+	merge func(*mirror.Merges, context.Context, []mirror.Pick) ([]mirror.Merged, error)) (f mergeFigure, err error) {
 	m, err := mirror.Open(ctx, dir)
 	if err != nil {
 		return f, err
@@ -103,7 +103,7 @@ func (r *benchRepo) merges(ctx context.Context, dir string, n int,
 		}
 	}()
 	remote := forge.Remote{URL: r.dir}
-	main, err := m.FetchBranch(ctx, remote, "main")
+	main, err := m.Remotes.FetchBranch(ctx, remote, "main")
 	if err != nil {
 		return f, err
 	}
@@ -113,12 +113,12 @@ func (r *benchRepo) merges(ctx context.Context, dir string, n int,
 		refs[i] = mirror.HeadRef{Ref: "refs/heads/" + name, Want: head}
 		picks[i] = mirror.Pick{Parent: main, Head: head, Message: "Merge " + name, Date: 1_800_000_000_000}
 	}
-	fetched, err := m.FetchHeads(ctx, remote, refs)
+	fetched, err := m.Remotes.FetchHeads(ctx, remote, refs)
 	if err = errors.Join(append(fetched, err)...); err != nil {
 		return f, err
 	}
 	before, begun := usedCPU(), time.Now()
-	made, err := merge(m, ctx, picks)
+	made, err := merge(m.Merges, ctx, picks)
 	took := time.Since(begun)
 	closed = true
 	if err := errors.Join(err, m.Close()); err != nil { // its git processes count once they have ended

@@ -63,7 +63,7 @@ func (h *hub) grant() {
 		events = append(events, n.Name)
 	}
 	h.server.SetPermissions(permissions)
-	h.server.SetEvents(events...)
+	h.server.App.SetEvents(events...)
 }
 
 // doctor runs the command and returns its report, and whether it says that
@@ -188,20 +188,20 @@ func TestDoctorFindsTheOtherQueue(t *testing.T) {
 
 func TestDoctorBeforeAnything(t *testing.T) {
 	h := newHub(t, map[string]string{"README.md": "hello"})
-	h.server.Install("someone") // from now on, only there
+	h.server.App.Install("someone") // from now on, only there
 	r, ok := h.doctor()
 	if ok || !r.has(doctor.Blocks, "app", "not installed on acme/shop") {
 		t.Errorf("%+v", r)
 	}
-	h.server.Install("acme", "other")
+	h.server.App.Install("acme", "other")
 	if r, _ := h.doctor(); !r.has(doctor.Blocks, "app", "not installed on acme/shop") {
 		t.Errorf("%+v", r)
 	}
-	h.server.AddToInstallation("acme", "shop")
+	h.server.App.AddToInstallation("acme", "shop")
 	if r, _ := h.doctor(); !r.has(doctor.Fine, "app", "is installed") {
 		t.Errorf("%+v", r)
 	}
-	h.server.Suspend("acme", true)
+	h.server.App.Suspend("acme", true)
 	if r, _ := h.doctor(); !r.has(doctor.Blocks, "app", "suspended") {
 		t.Errorf("%+v", r)
 	}

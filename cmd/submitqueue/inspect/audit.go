@@ -245,7 +245,7 @@ type auditor struct {
 func newAuditor(ctx context.Context, in *inspection, tracer audit.Tracer) (*auditor, error) {
 	a := &auditor{in: in, tracer: tracer, dir: filepath.Join(in.clone.temp, "audit"),
 		tree: audit.Tree{Description: in.base.Description, Settings: in.base.Config.Analysis, Without: in.base.Without}}
-	tree, err := in.clone.mirror.Tree(ctx, in.commit)
+	tree, err := in.clone.mirror.Objects.Tree(ctx, in.commit)
 	if err != nil {
 		return nil, err
 	}

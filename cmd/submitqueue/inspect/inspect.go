@@ -99,7 +99,7 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 	name := f.Analyzer
 	in.rules = "none, with --analyzer " + name
 	if name == "" {
-		tree, err := in.clone.mirror.Tree(ctx, in.commit)
+		tree, err := in.clone.mirror.Objects.Tree(ctx, in.commit)
 		if err != nil {
 			return nil, err
 		}

@@ -183,7 +183,7 @@ func (c *Targets) filter(ctx context.Context, in *inspection, r *targetsReport) 
 	if c.Filter == "" {
 		return nil
 	}
-	tree, err := in.clone.mirror.Tree(ctx, in.commit)
+	tree, err := in.clone.mirror.Objects.Tree(ctx, in.commit)
 	if err != nil {
 		return err
 	}

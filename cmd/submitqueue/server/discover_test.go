@@ -45,14 +45,14 @@ func TestManyRepositories(t *testing.T) {
 	store := addRepository(t, hub, "Umbrella", "Store", map[string]string{".submitqueue.yml": passConfig})
 	idle := addRepository(t, hub, "acme", "idle", map[string]string{"README.md": "hello"})
 	addRepository(t, hub, "mallory", "miner", map[string]string{".submitqueue.yml": passConfig})
-	hub.Install("acme", "shop", "idle")
-	hub.Install("mallory")
+	hub.App.Install("acme", "shop", "idle")
+	hub.App.Install("mallory")
 	s := startFound(t, hub, "acme", "umbrella")
 	s.serves("acme/shop@main")
 
-	umbrella := itoa(hub.Install("Umbrella"))
+	umbrella := itoa(hub.App.Install("Umbrella"))
 	s.serves("Umbrella/Store@main", "acme/shop@main")
-	for _, g := range hub.Grants() {
+	for _, g := range hub.App.Grants() {
 		if g.Repositories == nil && (len(g.Permissions) != 2 || g.Permissions["contents"] != "read") {
 			t.Errorf("a token for all repositories may do too much: %+v", g)
 		}
@@ -96,14 +96,14 @@ func TestManyRepositories(t *testing.T) {
 		merged(t, r, n)
 	}
 
-	hub.RemoveFromInstallation("acme", "idle")
+	hub.App.RemoveFromInstallation("acme", "idle")
 	s.serves("Umbrella/Store@main", "acme/shop@main")
-	hub.Suspend("acme", true) // waits for its end
-	hub.Uninstall("Umbrella")
+	hub.App.Suspend("acme", true) // waits for its end
+	hub.App.Uninstall("Umbrella")
 	s.serves("acme/shop@main")
 	s.until("nothing is left of Umbrella", func() bool { return !strings.Contains(s.metrics(), "installation "+umbrella) })
-	hub.Suspend("acme", false)
-	hub.AddToInstallation("acme", "idle")
+	hub.App.Suspend("acme", false)
+	hub.App.AddToInstallation("acme", "idle")
 	s.serves("acme/idle@main", "acme/shop@main")
 }
 
@@ -112,8 +112,8 @@ func TestOneRepositoryFails(t *testing.T) {
 	hub, shop := newShopServer(t)
 	addRepository(t, hub, "acme", "broken", map[string]string{".submitqueue.yml": passConfig})
 	addRepository(t, hub, "umbrella", "store", map[string]string{".submitqueue.yml": passConfig})
-	hub.Install("acme")
-	bad := hub.Install("umbrella")
+	hub.App.Install("acme")
+	bad := hub.App.Install("umbrella")
 	hub.Fail(forgetest.Fault{Path: "/repos/acme/broken/*", Status: 500, Times: 1000})
 	hub.Fail(forgetest.Fault{Path: "/repos/acme/broken/*/*", Status: 500, Times: 1000})
 	hub.Fail(forgetest.Fault{Path: "/app/installations/" + itoa(bad) + "/access_tokens", Status: 502, Times: 1000})

@@ -110,14 +110,14 @@ func done(t *testing.T, err error) {
 // and so does the one that takes its name.
 func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
 	hub, shop := newShopServer(t)
-	hub.Install("acme")
+	hub.App.Install("acme")
 	s := startFound(t, hub, "acme")
 	s.serves("acme/shop@main")
 	land(t, shop, "first", "main")
 	done(t, shop.Rename("acme", "acme/store"))
 	land(t, shop, "second", "main")
 	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
-	hub.AddToInstallation("acme", "shop")
+	hub.App.AddToInstallation("acme", "shop")
 	both := regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
 	s.until("each has a queue", func() bool { return both.MatchString(s.queues()) })
 	before := s.queues()
@@ -147,7 +147,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hub, shop := newShopServer(t)
 			shop.SetPermission("max", "maintain")
-			hub.Install("acme")
+			hub.App.Install("acme")
 			s := startFound(t, hub, "acme")
 			s.serves("acme/shop@main")
 			land(t, shop, "first", "main")
@@ -169,7 +169,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 			var other *forgetest.Repository
 			if c.newcomer {
 				other = addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
-				hub.AddToInstallation("acme", "shop")
+				hub.App.AddToInstallation("acme", "shop")
 				want = regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
 			}
 			s = s.again(hub, func(c *Serve) { c.Owner = []string{"acme"} })
@@ -199,7 +199,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 func TestNamedRepositoryIsRenamed(t *testing.T) {
 	needRedis(t)
 	hub, shop := newShopServer(t)
-	hub.Install("acme")
+	hub.App.Install("acme")
 	serves := func(names ...string) func(*Serve) { return func(c *Serve) { c.Repo = names } }
 	s := startFound(t, hub, "acme")
 	s = s.again(hub, serves("acme/shop"))
@@ -215,7 +215,7 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 	s = s.again(hub, serves("acme/store", "acme/shop")) // the same one
 	s.serves("acme/shop@main")
 	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
-	hub.AddToInstallation("acme", "shop")
+	hub.App.AddToInstallation("acme", "shop")
 	before := other.Head("main")
 	s = s.again(hub, serves("acme/shop"))
 	s.serves("acme/shop@main")
@@ -231,18 +231,18 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
 	needRedis(t)
 	hub, shop := newShopServer(t)
-	hub.Install("acme")
+	hub.App.Install("acme")
 	s := startFound(t, hub, "acme")
 	s.serves("acme/shop@main")
 	s.stop()
 	done(t, shop.Rename("acme", "acme/store"))
-	hub.Suspend("acme", true)
+	hub.App.Suspend("acme", true)
 	s = s.again(hub, func(c *Serve) { c.Repo = []string{"acme/store"} })
 	s.until("it says what is missing", func() bool { return strings.Contains(string(s.get("/readyz")), "acme/store is not found yet") })
 	if got := s.queues(); got != "" {
 		t.Errorf("the queues are %s", got)
 	}
-	hub.Suspend("acme", false)
+	hub.App.Suspend("acme", false)
 	s.serves("acme/shop@main")
 	land(t, shop, "first", "main")
 }
@@ -255,7 +255,7 @@ func TestAnotherDefaultBranch(t *testing.T) {
 	if _, err := shop.Commit("acme", forgetest.Commit{Branch: "next", From: "main", Files: map[string]string{"n": "n\n"}}); err != nil {
 		t.Fatal(err)
 	}
-	hub.Install("acme")
+	hub.App.Install("acme")
 	s := startFound(t, hub, "acme")
 	s.serves("acme/shop@main")
 	land(t, shop, "first", "main")

@@ -193,7 +193,7 @@ func TestSetUpToLanding(t *testing.T) {
 		}
 	}
 
-	hub.Install("acme")
+	hub.App.Install("acme")
 	s.until("the repository has a queue", func() bool { return s.queues() == "acme/shop@main" })
 	if _, err := repo.Commit("ann", forgetest.Commit{Branch: "topic", From: "main", Files: map[string]string{"a.txt": "a\n"}}); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestSetUpIsGuarded(t *testing.T) {
 	if status := other.Open(back.String()); status != http.StatusForbidden {
 		t.Errorf("another browser: %d", status)
 	}
-	hub.ExpireManifests()
+	hub.App.ExpireManifests()
 	if status := b.Open(back.String()); status != http.StatusBadGateway || !b.Shows("good once, for an hour") {
 		t.Errorf("an old code: %d\n%s", status, b.Page)
 	}
@@ -272,7 +272,7 @@ func TestSetUpIsGuarded(t *testing.T) {
 		t.Errorf("%v %+v", err, a)
 	}
 	addRepository(t, hub, "owner", "tool", map[string]string{".submitqueue.yml": passConfig})
-	hub.Install("owner") // the App's owner, as this GitHub calls whoever is logged in
+	hub.App.Install("owner") // the App's owner, as this GitHub calls whoever is logged in
 	s.until("it works as the App all the same", func() bool { return s.queues() == "owner/tool@main" })
 	file := filepath.Join(t.TempDir(), "app.json")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -293,7 +293,7 @@ func TestSetUpForOneRepository(t *testing.T) {
 	b.Submit("server", s.base, "organization", "acme")
 	b.Submit()
 	b.Submit()
-	hub.Install("acme")
+	hub.App.Install("acme")
 	s.until("the queue is there", func() bool { return s.queues() == "acme/shop@main" })
 }
 

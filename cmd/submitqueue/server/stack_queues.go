@@ -74,9 +74,9 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		clone.Close()
 		return nil, set.poolErr
 	}
-	clone.Signer = o.Signer
+	clone.Merges.Signer = o.Signer
 	if o.Identity != (mirror.Identity{}) {
-		clone.Identity = o.Identity
+		clone.Merges.Identity = o.Identity
 	}
 	runners := set.share.For(mirror.Checkouts{Mirror: clone, Forge: q.Forge})
 	controller, ci, err := q.builders(runners, mirror.OwnRefs{Mirror: clone, Forge: q.Forge})
