@@ -137,14 +137,14 @@ func (c *crashed) end(s os.Signal) int {
 	return code
 }
 
-// call asks the server; not ok: it does not answer, because it is being killed.
-func (c *crashed) call(method, path string, in, out any) error {
+// get asks the server, which may not answer, because it is being killed.
+func (c *crashed) get(path string, out any) error {
 	f, err := client.ReadFile(c.data)
 	if err != nil {
 		return err
 	}
 	client := client.Client{Base: f.URL, Token: f.Token}
-	return client.Call(c.ctx, method, path, in, out)
+	return client.Get(c.ctx, path, out)
 }
 
 // ask asks to land branch n, again and again until a server says that it will;
@@ -180,7 +180,7 @@ func (c *crashed) asked(ctx context.Context, n int) bool {
 // decided returns how many changes have a verdict.
 func (c *crashed) decided() (n int) {
 	var q api.Queue
-	if c.call(http.MethodGet, "/api/queue", nil, &q) != nil {
+	if c.get("/api/queue", &q) != nil {
 		return -1
 	}
 	for _, ch := range q.Recent {
@@ -203,7 +203,7 @@ func (c *crashed) until(what string, holds func() bool) {
 	for end := time.Now().Add(90 * time.Second); !holds(); {
 		if time.Now().After(end) {
 			var q json.RawMessage
-			_ = c.call(http.MethodGet, "/api/queue", nil, &q)
+			_ = c.get("/api/queue", &q)
 			c.Fatalf("not so: %s: %s\n%s", what, q, tailOf(c.log.String(), 4000))
 		}
 		<-time.After(50 * time.Millisecond)
@@ -275,7 +275,7 @@ func (c *crashed) checkMain(branches int) {
 		}
 	}
 	var notes []api.Note
-	if err := c.call(http.MethodGet, "/api/history?max=500", nil, &notes); err != nil {
+	if err := c.get("/api/history?max=500", &notes); err != nil {
 		c.Fatal(err)
 	}
 	verdicts, requests := map[string]int{}, map[int]bool{}

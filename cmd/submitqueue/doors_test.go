@@ -62,10 +62,10 @@ var doors = []door{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
 	}},
 	{"runs git push", saysPush, map[string]string{
-		"forge/mirror.Mirror.Push":      "the target branch, with the lease on what it was",
-		"forge/mirror.Mirror.PushAlong": "all or none, each with its lease",
-		"forge/mirror.Mirror.Delete":    "with the lease on what it was",
-		"forge/mirror.Mirror.stageAll":  "refs of our own",
+		"forge/mirror.Remotes.Push":      "the target branch, with the lease on what it was",
+		"forge/mirror.Remotes.PushAlong": "all or none, each with its lease",
+		"forge/mirror.Remotes.Delete":    "with the lease on what it was",
+		"forge/mirror.Remotes.stageAll":  "refs of our own",
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",

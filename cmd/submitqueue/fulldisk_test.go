@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +49,7 @@ func TestStartWithoutRoomForItsAddress(t *testing.T) {
 		t.Fatal("its address is not written down although there is room")
 	}
 	var queues []any
-	if err := c.call(http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
+	if err := c.get("/api/queues", &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v, %v", queues, err)
 	}
 	if code := c.end(syscall.SIGTERM); code != 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -179,7 +178,7 @@ func testGuests(t *testing.T, mode string) {
 	c.ask(t.Context(), 0)
 	c.until("it is decided", func() bool { return c.decided() >= 1 })
 	var q api.Queue
-	if err := c.call(http.MethodGet, "/api/queue?full=1", nil, &q); err != nil {
+	if err := c.get("/api/queue?full=1", &q); err != nil {
 		t.Fatal(err)
 	}
 	said := ""

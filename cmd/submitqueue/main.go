@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -72,7 +73,7 @@ func run(args []string) int {
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		return usage(parser, err)
+		return usage(os.Stderr, parser, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -105,13 +106,13 @@ func newParser() (*kong.Kong, error) {
 }
 
 // usage says what is wrong with a command line and how it is meant.
-func usage(parser *kong.Kong, err error) int {
-	fmt.Fprintln(os.Stderr, "submitqueue:", err)
+func usage(out io.Writer, parser *kong.Kong, err error) int {
+	fmt.Fprintln(out, "submitqueue:", err)
 	help := "submitqueue --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Command() != "" {
 		help = parse.Context.Selected().FullPath() + " --help"
 	}
-	fmt.Fprintln(os.Stderr, "See:", help)
+	fmt.Fprintln(out, "See:", help)
 	return print.ExitUsage
 }

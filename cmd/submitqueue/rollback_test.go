@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,7 +144,7 @@ func TestRedisIsRolledBack(t *testing.T) {
 	}
 	c.until("all wait, and both runners are at work", func() bool {
 		var q api.Queue
-		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && len(q.MainBuilds) == 0 && q.Running == 2 && len(q.Order) == branches-1
+		return c.get("/api/queue", &q) == nil && len(q.MainBuilds) == 0 && q.Running == 2 && len(q.Order) == branches-1
 	})
 	_, size := redis.written()
 	open()
@@ -171,7 +170,7 @@ func TestRedisIsEmptied(t *testing.T) {
 	c.start()
 	c.until("the branch is proven", func() bool {
 		var q api.Queue
-		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && q.Proven && q.Slots == 2
+		return c.get("/api/queue", &q) == nil && q.Proven && q.Slots == 2
 	})
 	for n := range branches {
 		c.ask(t.Context(), n)
@@ -182,6 +181,6 @@ func TestRedisIsEmptied(t *testing.T) {
 	c.checkMain(branches)
 	c.until("the runners are known", func() bool {
 		var q api.Queue
-		return c.call(http.MethodGet, "/api/queue", nil, &q) == nil && q.Slots == 2
+		return c.get("/api/queue", &q) == nil && q.Slots == 2
 	})
 }

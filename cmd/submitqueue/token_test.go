@@ -102,13 +102,13 @@ func TestSessionsOutliveTheServer(t *testing.T) {
 	}
 	ann := client.Client{Base: base(), Token: secret}
 	var queues []any
-	if err := ann.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
+	if err := ann.Get(t.Context(), "/api/queues", &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v %v", queues, err)
 	}
 	if err := access.NewTokens(c.data).Remove("ann", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if stranger.Open("/") != http.StatusUnauthorized || ann.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues) == nil {
+	if stranger.Open("/") != http.StatusUnauthorized || ann.Get(t.Context(), "/api/queues", &queues) == nil {
 		t.Error("a removed token lets in")
 	}
 	for _, name := range []string{"tokens.json", "sessions.json", "client.json"} {
@@ -134,10 +134,10 @@ func TestPublicServer(t *testing.T) {
 	}
 	stranger := client.Client{Base: f.URL}
 	var queues []any
-	if err := stranger.Call(t.Context(), http.MethodGet, "/api/queues", nil, &queues); err != nil || len(queues) != 1 {
+	if err := stranger.Get(t.Context(), "/api/queues", &queues); err != nil || len(queues) != 1 {
 		t.Errorf("%v %v", queues, err)
 	}
-	if err := stranger.Call(t.Context(), http.MethodPost, "/api/pause", api.PauseCommand{Reason: "x"}, new(any)); err == nil {
+	if err := stranger.Post(t.Context(), "/api/pause", api.PauseCommand{Reason: "x"}, new(any)); err == nil {
 		t.Error("everybody may pause")
 	}
 	c.end(syscall.SIGTERM)

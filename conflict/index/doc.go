@@ -54,7 +54,7 @@
 //
 // # What it costs
 //
-// Measured by `submitqueue bench index` on two busy cores: a graph of 1,000,000
+// Measured by BenchmarkWorld on two busy cores: a graph of 1,000,000
 // targets, 1,000 pending changes, 15.9 million names written by them, 23 % of
 // the pairs in conflict; 96 MB with all names. Times in µs:
 //

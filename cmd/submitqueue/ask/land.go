@@ -41,7 +41,7 @@ func (l *Land) Run(ctx context.Context) error {
 		cmd.Number, cmd.Branch = n, ""
 	}
 	var ok api.Accepted
-	if err := c.Call(ctx, http.MethodPost, "/api/land", cmd, &ok); err != nil {
+	if err := c.Post(ctx, "/api/land", cmd, &ok); err != nil {
 		return err
 	}
 	fmt.Printf("asked to land as #%d\n", ok.Number)
@@ -63,7 +63,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 	shown, trouble := "", ""
 	for {
 		var ch api.Change
-		switch err := c.Call(ctx, http.MethodGet, path, nil, &ch); {
+		switch err := c.Get(ctx, path, &ch); {
 		case err != nil:
 			var known *client.Answered
 			waits := errors.As(err, &known) && known.Status == http.StatusNotFound // the command is on its way
@@ -123,7 +123,7 @@ func (l *Cancel) Run(ctx context.Context) error {
 		cmd.Number, cmd.ID = n, ""
 	}
 	var ok api.Accepted
-	if err := c.Call(ctx, http.MethodPost, "/api/cancel", cmd, &ok); err != nil {
+	if err := c.Post(ctx, "/api/cancel", cmd, &ok); err != nil {
 		return err
 	}
 	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -188,7 +187,7 @@ func (l *tokenLinkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	var link api.Link
-	if err := c.Call(ctx, http.MethodPost, "/api/link", nil, &link); err != nil {
+	if err := c.Post(ctx, "/api/link", nil, &link); err != nil {
 		return err
 	}
 	base := c.Base

@@ -109,84 +109,62 @@ func (p *process) abs(dir, name string) string {
 	return dir + "/" + name // not cleaned: a link may be before a ".."
 }
 
+// at is the path of a call with a directory; fd < 0: without.
+func (p *process) at(c call, fd, name int) string {
+	dir := ""
+	if fd >= 0 {
+		num, annotated := c.fd(fd)
+		dir = annotated
+		if num == "AT_FDCWD" && dir != "" {
+			p.cwd = dir
+		}
+	}
+	text, ok := c.text(name)
+	if !ok {
+		return ""
+	}
+	return p.abs(dir, text)
+}
+
 // call notes what one call has done.
 func (t *trace) call(pid int, p *process, c call) {
-	at := func(fd, name int) string { // the path of a call with a directory, fd < 0: without
-		dir := ""
-		if fd >= 0 {
-			num, annotated := c.fd(fd)
-			dir = annotated
-			if num == "AT_FDCWD" && dir != "" {
-				p.cwd = dir
-			}
-		}
-		text, ok := c.text(name)
-		if !ok {
-			return ""
-		}
-		return p.abs(dir, text)
-	}
-	looked := func(named string) {
-		if named == "" {
-			return
-		}
-		t.through(named, p.name())
-		t.tested(named, p)
-	}
 	switch c.name {
 	case "open", "creat":
-		t.opened(p, c, at(-1, 0), c.arg(1))
+		t.opened(p, c, p.at(c, -1, 0), c.arg(1))
 	case "openat", "openat2":
-		t.opened(p, c, at(0, 1), c.arg(2))
+		t.opened(p, c, p.at(c, 0, 1), c.arg(2))
 	case "open_by_handle_at":
 		t.opened(p, c, "", c.arg(2))
-	case "execve", "execveat":
-		named, argv := "", 1
-		if c.name == "execveat" {
-			named, argv = at(0, 1), 2
-		} else {
-			named = at(-1, 0)
-		}
-		if !c.good() {
-			looked(named)
-			return
-		}
-		t.through(named, p.name())
-		by := *p
-		p.runs(named, c.texts(argv))
-		t.content(named, &by)
+	case "execve":
+		t.ran(p, c, p.at(c, -1, 0), 1)
+	case "execveat":
+		t.ran(p, c, p.at(c, 0, 1), 2)
 	case "getdents", "getdents64":
 		if _, dir := c.fd(0); c.good() && dir != "" {
 			t.listed(dir, p)
 		}
-	case "readlink", "readlinkat":
-		named := ""
-		if c.name == "readlink" {
-			named = at(-1, 0)
-		} else {
-			named = at(0, 1)
-		}
-		looked(named)
-	case "stat", "lstat", "stat64", "lstat64", "access":
-		looked(at(-1, 0))
+	case "readlink", "stat", "lstat", "stat64", "lstat64", "access":
+		t.looked(p, p.at(c, -1, 0))
+	case "readlinkat":
+		t.looked(p, p.at(c, 0, 1))
 	case "newfstatat", "fstatat64", "statx", "faccessat", "faccessat2":
 		if text, ok := c.text(1); ok && text != "" {
-			looked(at(0, 1))
+			t.looked(p, p.at(c, 0, 1))
 		}
 	case "link", "rename":
-		t.moved(p, c, at(-1, 0), at(-1, 1))
+		t.moved(p, c, p.at(c, -1, 0), p.at(c, -1, 1))
 	case "linkat", "renameat", "renameat2":
-		t.moved(p, c, at(0, 1), at(2, 3))
+		t.moved(p, c, p.at(c, 0, 1), p.at(c, 2, 3))
 	case "symlink":
-		if named := at(-1, 1); c.good() {
+		if named := p.at(c, -1, 1); c.good() {
 			t.wrote(named)
 		}
 	case "symlinkat":
-		if named := at(1, 2); c.good() {
+		if named := p.at(c, 1, 2); c.good() {
 			t.wrote(named)
 		}
 	case "chdir":
-		if named := at(-1, 0); c.good() && named != "" {
+		if named := p.at(c, -1, 0); c.good() && named != "" {
 			t.through(named, p.name())
 			p.cwd = path.Clean(named)
 		}
@@ -195,15 +173,41 @@ func (t *trace) call(pid int, p *process, c call) {
 			p.cwd = dir
 		}
 	case "clone", "clone3", "fork", "vfork":
-		t.forking = slices.DeleteFunc(t.forking, func(id int) bool { return id == pid })
-		child, err := strconv.Atoi(c.result)
-		if err != nil || child <= 0 {
-			return
-		}
-		if t.processes[child] == nil {
-			as := *p
-			t.processes[child] = &as
-		}
+		t.forked(pid, p, c)
+	}
+}
+
+// looked notes that a path was looked up.
+func (t *trace) looked(p *process, named string) {
+	if named == "" {
+		return
+	}
+	t.through(named, p.name())
+	t.tested(named, p)
+}
+
+// ran notes a program that a process becomes; its words are the argument argv.
+func (t *trace) ran(p *process, c call, named string, argv int) {
+	if !c.good() {
+		t.looked(p, named)
+		return
+	}
+	t.through(named, p.name())
+	by := *p
+	p.runs(named, c.texts(argv))
+	t.content(named, &by)
+}
+
+// forked notes a process that another one starts.
+func (t *trace) forked(pid int, p *process, c call) {
+	t.forking = slices.DeleteFunc(t.forking, func(id int) bool { return id == pid })
+	child, err := strconv.Atoi(c.result)
+	if err != nil || child <= 0 {
+		return
+	}
+	if t.processes[child] == nil {
+		as := *p
+		t.processes[child] = &as
 	}
 }
 

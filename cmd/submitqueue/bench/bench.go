@@ -15,11 +15,7 @@ import (
 type Command struct {
 	Calls  benchCalls  `cmd:"" help:"Calls to GitHub's API for each landed change, and from a command to its builds, in a long queue."`
 	Hooks  benchHooks  `cmd:"" help:"Webhooks until they are acknowledged, at a steady rate, and whether any is lost when the server is killed."`
-	Index  benchIndex  `cmd:"" help:"Conflicts among many pending changes of a large repository, and the union graph of a pair."`
 	Land   benchLand   `cmd:"" help:"Land many changes as fast as they go: real Redis, real git, builds that pass at once."`
-	Merges benchMerges `cmd:"" help:"Speculative merges in a large repository: independent ones, and a chain."`
-	Go     benchGo     `cmd:"" help:"Graphs of a large Go repository: of one commit, and of those after it, without a checkout."`
-	Turn   benchTurn   `cmd:"" help:"Turns of a long queue: their time, and what they send to Redis."`
 	Server benchServer `cmd:"" hidden:"" help:"The server that bench land measures."`
 }
 
@@ -84,6 +80,3 @@ func spreadOf(all []time.Duration) spread {
 	at := func(percent int) float64 { return seconds(all[max(0, (len(all)*percent+99)/100-1)]) }
 	return spread{P50: at(50), P95: at(95), P99: at(99), Max: seconds(all[len(all)-1])}
 }
-
-// started is when the program began, for clocks that count from there.
-var started = time.Now()

@@ -113,39 +113,6 @@ func TestBenchLand(t *testing.T) {
 	}
 }
 
-func TestBenchMerges(t *testing.T) {
-	f := bench(t, "merges", "--files", "50", "--wave", "6", "--chain", "4", "--rounds", "1")
-	has(t, f, "files", "wave.merges", "wave.wall_seconds", "chain.merges", "chain.wall_seconds", "machine.cpus")
-}
-
-func TestBenchGo(t *testing.T) {
-	f := bench(t, "go", "--packages", "30", "--commits", "25", "--rounds", "2")
-	has(t, f, "packages", "files", "go_files", "cold_seconds", "warm_seconds", "commit_seconds.p50", "machine.cpus")
-	if f["packages"] != 30.0 || f["commits_made_whole"] != 0.0 {
-		t.Errorf("%v", f)
-	}
-}
-
-func TestBenchIndex(t *testing.T) {
-	for _, alterers := range []string{"0", "0.4"} {
-		f := bench(t, "index", "--nodes", "3000", "--edges", "19000", "--pending", "60", "--added", "40", "--pairs", "30", "--rounds", "2", "--alterers", alterers)
-		has(t, f, "nodes", "edges", "pending", "affected.p50", "add.p50_us", "add.p99_us", "add_again.p50_us", "put.p50_us", "conflicts.p50_us", "density",
-			"names", "union_graph.p50_us", "machine.cpus")
-	}
-}
-
-func TestBenchTurn(t *testing.T) {
-	withRedis(t)
-	f := bench(t, "turn", "--pending", "40", "--turns", "60", "--slots", "4", "--areas", "7,1")
-	rows, _ := f["rows"].([]any)
-	if len(rows) != 4 {
-		t.Fatalf("%d rows: %v", len(rows), f)
-	}
-	for _, r := range rows {
-		has(t, r.(map[string]any), "pending", "areas", "turns", "turn_seconds.p50", "turn_seconds.p99", "step_seconds.p99", "redis_bytes_per_turn", "events")
-	}
-}
-
 // TestBenchVerify has verify find what would be wrong with a queue.
 func TestBenchVerify(t *testing.T) {
 	ctx := t.Context()

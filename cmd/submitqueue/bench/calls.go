@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
 
 // benchCalls counts what a queue in its steady state asks of GitHub: a simulated
@@ -65,12 +62,14 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	defer cancel()
 	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks}
 	// Branches for those at the start and at the end, and for those that land at once.
-	if err := b.with(ctx, benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, b.Slots, b.Build, &f, (*callRun).count); err != nil {
+	o := rigOptions{shape: benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, orders: benchOrders{Slots: b.Slots, Took: b.Build.Seconds()}}
+	if err := b.with(ctx, o, &f, (*callRun).count); err != nil {
 		return err
 	}
 	if b.Probes > 0 {
 		n := b.Full + b.Probes // each in an area of its own: all of them are built at once
-		if err := b.with(ctx, benchShape{Changes: n, Areas: n}, 2*n, time.Hour, &f, (*callRun).probe); err != nil {
+		o := rigOptions{shape: benchShape{Changes: n, Areas: n}, orders: benchOrders{Slots: 2 * n, Took: time.Hour.Seconds()}}
+		if err := b.with(ctx, o, &f, (*callRun).probe); err != nil {
 			return err
 		}
 	}
@@ -79,53 +78,24 @@ func (b *benchCalls) Run(ctx context.Context) error {
 }
 
 // with measures one thing on a server of its own.
-func (b *benchCalls) with(ctx context.Context, shape benchShape, slots int, took time.Duration, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
-	dir, err := os.MkdirTemp("", "submitqueue-bench-")
+func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
+	o.shape.Files, o.shape.Commits = 500, 1
+	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks)
+	rig, err := newRig(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if b.Keep {
-			fmt.Println("kept:", dir)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
-	shape.Files, shape.Commits = 500, 1
-	repo, err := makeBenchRepo(ctx, filepath.Join(dir, "bench.git"), shape)
-	if err != nil {
-		return err
-	}
-	hub, err := newBenchHub(ctx, dir, repo, b.Asks)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, hub.close()) }()
-	data := filepath.Join(dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return err
-	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: strings.TrimPrefix(b.Redis, "auto"), DataDir: data, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStore()) }()
-	orders := benchOrders{Data: data, Redis: store.URL(), Slots: slots, Took: took.Seconds()}
-	hub.orders(&orders)
-	child, err := startBenchChild(ctx, orders)
-	if err != nil {
-		return err
-	}
-	f.Redis, f.Machine = kind, machineOf(dir)
-	run := &callRun{bench: b, child: child, hub: hub, left: repo.names}
-	if err = hub.started(ctx, child); err == nil {
+	defer func() { err = errors.Join(err, rig.close()) }()
+	f.Redis, f.Machine = rig.kind, machineOf(rig.folder)
+	run := &callRun{bench: b, child: rig.child, hub: rig.host.(*benchHub), left: rig.repo.names}
+	if err = run.hub.started(ctx, rig.child); err == nil {
 		err = measure(run, ctx, f)
 	}
-	_, stopped := child.stop()
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w (give --keep to look at %s)", err, filepath.Join(data, "server.log")), stopped)
+		return rig.failed(err)
 	}
-	return stopped
+	_, err = rig.child.stop()
+	return err
 }
 
 // callRun is a bench under way.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"net/http"
 	"path/filepath"
 
 	"github.com/submitqueue/submitqueue/app/api"
@@ -46,7 +45,7 @@ func (f *benchLocal) started(_ context.Context, c *benchChild) error {
 
 func (f *benchLocal) land(ctx context.Context, branch string) (int, error) {
 	var ok api.Accepted
-	err := f.client.Call(ctx, http.MethodPost, "/api/land", api.LandCommand{Branch: branch}, &ok)
+	err := f.client.Post(ctx, "/api/land", api.LandCommand{Branch: branch}, &ok)
 	return ok.Number, err
 }
 

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
 
 // benchHooks measures the intake of webhooks: at a steady rate, whether or not
@@ -60,46 +57,23 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "submitqueue-bench-")
+	rig, err := newRig(ctx, rigOptions{shape: benchShape{Files: 100, Areas: 50, Changes: max(b.Killed, 1), Commits: 1},
+		redis: b.Redis, orders: benchOrders{Slots: 16}, forge: onHub(false)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	repo, err := makeBenchRepo(ctx, filepath.Join(dir, "bench.git"), benchShape{Files: 100, Areas: 50, Changes: max(b.Killed, 1), Commits: 1})
-	if err != nil {
-		return err
-	}
-	hub, err := newBenchHub(ctx, dir, repo, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, hub.close()) }()
-	data := filepath.Join(dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return err
-	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: strings.TrimPrefix(b.Redis, "auto"), DataDir: data, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStore()) }()
-	orders := benchOrders{Data: data, Redis: store.URL(), Slots: 16}
-	hub.orders(&orders)
-	child, err := startBenchChild(ctx, orders)
-	if err != nil {
-		return err
-	}
-	f := hookFigures{Rate: b.Rate, Redis: kind, Machine: machineOf(dir)}
-	if err := errors.Join(b.pour(ctx, child, &f), hub.started(ctx, child), b.flood(ctx, child, &f)); err != nil {
-		_, stopped := child.stop()
+	defer func() { err = errors.Join(err, rig.close()) }()
+	f := hookFigures{Rate: b.Rate, Redis: rig.kind, Machine: machineOf(rig.folder)}
+	if err := errors.Join(b.pour(ctx, rig.child, &f), rig.host.started(ctx, rig.child), b.flood(ctx, rig.child, &f)); err != nil {
+		_, stopped := rig.child.stop()
 		return errors.Join(err, stopped)
 	}
 	if b.Killed > 0 {
-		if child, err = b.kill(ctx, child, hub, orders, &f); err != nil {
+		if err := b.kill(ctx, rig, &f); err != nil {
 			return err
 		}
 	}
-	if _, err := child.stop(); err != nil {
+	if _, err := rig.child.stop(); err != nil {
 		return err
 	}
 	f.print(os.Stdout)
@@ -108,8 +82,8 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 
 // pour sends webhooks at a steady rate.
 func (b *benchHooks) pour(ctx context.Context, child *benchChild, f *hookFigures) error {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}, Timeout: 10 * time.Second}
-	defer client.CloseIdleConnections()
+	to := intake{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}, Timeout: 10 * time.Second}, child.url + "/webhook"}
+	defer to.client.CloseIdleConnections()
 	n := int(float64(b.Rate) * b.For.Seconds())
 	took, results := make([]time.Duration, n), make([]string, n)
 	before := processCPU(child.cmd.Process.Pid)
@@ -127,7 +101,7 @@ func (b *benchHooks) pour(ctx context.Context, child *benchChild, f *hookFigures
 		body := fmt.Appendf(nil, `{"action":"created","issue":{"number":%d,"pull_request":{}},"comment":{"id":%d,"body":"What about this?","created_at":%q,"user":{"login":"bench"}},"repository":{"full_name":"acme/bench","description":%q}}`,
 			1+i%100, 1_000_000+i, time.Now().UTC().Format(time.RFC3339), filler)
 		wg.Go(func() {
-			results[i] = hookResult(ctx, client, child.url+"/webhook", fmt.Sprint("bench-", i), body)
+			results[i] = to.post(ctx, fmt.Sprint("bench-", i), body)
 			took[i] = time.Since(due) // from when it was to be sent: a queue here counts, too
 		})
 	}
@@ -146,14 +120,20 @@ func (b *benchHooks) pour(ctx context.Context, child *benchChild, f *hookFigures
 	return nil
 }
 
-// hookResult posts a webhook and returns what the server says it did with it.
-func hookResult(ctx context.Context, client *http.Client, url, guid string, body []byte) string {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+// intake is where webhooks are posted.
+type intake struct {
+	client *http.Client
+	url    string
+}
+
+// post sends a webhook and returns what the server says it did with it.
+func (to intake) post(ctx context.Context, guid string, body []byte) string {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(body))
 	if err != nil {
 		return err.Error()
 	}
 	r.Header = forgetest.WebhookHeader("issue_comment", guid, benchSecret, body)
-	res, err := client.Do(r)
+	res, err := to.client.Do(r)
 	if err != nil {
 		return err.Error()
 	}
@@ -169,8 +149,9 @@ func hookResult(ctx context.Context, client *http.Client, url, guid string, body
 
 // kill kills the server while labels are set that each ask for a landing, which
 // nothing but their webhooks tells, and starts it again.
-func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub, orders benchOrders, f *hookFigures) (*benchChild, error) {
+func (b *benchHooks) kill(ctx context.Context, rig *rig, f *hookFigures) (err error) {
 	f.Killed = b.Killed
+	child, hub := rig.child, rig.host.(*benchHub)
 	landed := map[int]bool{}
 	take := func(c *benchChild) {
 		for n, v := range c.verdictsNow() {
@@ -185,7 +166,7 @@ func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub,
 		hub.repo.Label(benchUser, hub.pulls[name], "land")
 		if i == len(names)/3 {
 			if err := child.until(ctx, func() bool { return len(child.verdicts) > 0 }); err != nil {
-				return nil, err
+				return err
 			}
 			_ = child.cmd.Process.Kill()
 			_ = child.cmd.Wait() // killed: that is no news
@@ -193,19 +174,18 @@ func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub,
 		}
 	}
 	if err := hub.hub.WaitDelivered(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for _, d := range hub.hub.Deliveries() {
 		if d.Action == "labeled" && d.StatusCode/100 != 2 {
 			f.Failed++
 		}
 	}
-	child, err := startBenchChild(ctx, orders)
-	if err != nil {
-		return nil, err
+	if rig.child, err = startBenchChild(ctx, rig.orders); err != nil {
+		return err
 	}
-	if err := hub.started(ctx, child); err != nil {
-		return child, err
+	if err := hub.started(ctx, rig.child); err != nil {
+		return err
 	}
 	wait, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
@@ -217,7 +197,7 @@ func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub,
 		}
 		return true
 	})
-	take(child)
+	take(rig.child)
 	hub.repo.Look(func(v forgetest.View) {
 		for _, n := range hub.pulls {
 			if !v.Pull(n).Merged && !landed[n] {
@@ -225,7 +205,7 @@ func (b *benchHooks) kill(ctx context.Context, child *benchChild, hub *benchHub,
 			}
 		}
 	})
-	return child, nil
+	return nil
 }
 
 func (f hookFigures) print(to io.Writer) {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -87,77 +86,50 @@ func (b *benchLand) Run(ctx context.Context) error {
 func (b *benchLand) round(ctx context.Context, readers int) (f landFigures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "submitqueue-bench-")
-	if err != nil {
-		return f, err
-	}
-	defer func() {
-		if b.Keep {
-			fmt.Println("kept:", dir)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
 	shape := benchShape{Files: b.Size, Areas: b.Areas, Changes: b.Changes, Commits: b.Commits, Later: b.Recent}
 	if b.Single {
 		shape.Changes = b.Rounds
 	}
-	repo, err := makeBenchRepo(ctx, filepath.Join(dir, "bench.git"), shape)
+	rig, err := newRig(ctx, rigOptions{shape: shape, redis: b.Redis, orders: benchOrders{Slots: b.Slots, Profile: b.Profile}, keep: b.Keep, forge: b.forge})
 	if err != nil {
 		return f, err
 	}
-	host, err := b.forge(ctx, dir, repo)
-	if err != nil {
+	defer func() { err = errors.Join(err, rig.close()) }()
+	f = landFigures{Changes: shape.Changes, Areas: b.Areas, Forge: b.Forge, Single: b.Single, Redis: rig.kind, Machine: machineOf(rig.folder)}
+	if err := b.land(ctx, rig, readers, &f); err != nil {
 		return f, err
 	}
-	defer func() { err = errors.Join(err, host.close()) }()
-	data := filepath.Join(dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return f, err
+	if err := rig.repo.verify(ctx, rig.host.dir()); err != nil {
+		return f, fmt.Errorf("main is not what it should be: %w", err)
 	}
-	url := b.Redis
-	if url == "auto" {
-		url = ""
-	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: data, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, closeStore()) }()
-	orders := benchOrders{Data: data, Redis: store.URL(), Slots: b.Slots, Profile: b.Profile}
-	host.orders(&orders)
-	child, err := startBenchChild(ctx, orders)
-	if err != nil {
-		return f, err
-	}
-	run := &landRun{child: child, host: host, store: store, branches: repo.names, open: b.Open}
+	return f, nil
+}
+
+// land lands everything on a rig, and ends its server.
+func (b *benchLand) land(ctx context.Context, rig *rig, readers int, f *landFigures) error {
+	run := &landRun{child: rig.child, host: rig.host, store: rig.store, branches: rig.repo.names, open: b.Open}
 	if b.Recent {
-		run.make = repo.branch
+		run.make = rig.repo.branch
 	}
-	packs := watchPacks(ctx, filepath.Join(data, "mirrors"))
-	f = landFigures{Changes: shape.Changes, Areas: b.Areas, Forge: b.Forge, Single: b.Single, Redis: kind, Machine: machineOf(dir)}
-	stopReaders := startReaders(ctx, child.url, orders.Token, readers, b.Every)
+	packs := watchPacks(ctx, filepath.Join(rig.data, "mirrors"))
+	look := watchers{base: rig.child.url, token: rig.orders.Token, count: readers, every: b.Every}
+	stopReaders := look.start(ctx)
+	var err error
 	if b.Single {
-		err = run.oneByOne(ctx, &f)
+		err = run.oneByOne(ctx, f)
 	} else {
-		err = run.together(ctx, b.Concurrency, &f)
+		err = run.together(ctx, b.Concurrency, f)
 	}
 	seen, unread := stopReaders()
 	if readers > 0 {
 		f.Readers = seen
 	}
 	if err = errors.Join(err, unread); err != nil {
-		_, stopped := child.stop()
-		return f, errors.Join(fmt.Errorf("%w (give --keep to look at %s)", err, filepath.Join(data, "server.log")), stopped)
+		return rig.failed(err)
 	}
-	if err := run.finish(ctx, &f); err != nil {
-		return f, err
-	}
+	err = run.finish(ctx, f)
 	f.Packs = packs()
-	if err := repo.verify(ctx, host.dir()); err != nil {
-		return f, fmt.Errorf("main is not what it should be: %w", err)
-	}
-	return f, nil
+	return err
 }
 
 func (b *benchLand) forge(ctx context.Context, dir string, repo *benchRepo) (benchForge, error) {

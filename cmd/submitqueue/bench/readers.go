@@ -26,15 +26,23 @@ type readers struct {
 	err  error
 }
 
-// startReaders has n readers ask again and again, each once in every, until stop is
-// called, which returns what they saw.
-func startReaders(ctx context.Context, base, token string, n int, every time.Duration) (stop func() (*readers, error)) {
+// watchers are readers that are to come: so many, each of which looks at a server
+// once in every.
+type watchers struct {
+	base, token string
+	count       int
+	every       time.Duration
+}
+
+// start has them ask again and again until stop is called, which returns what they
+// saw.
+func (w watchers) start(ctx context.Context) (stop func() (*readers, error)) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &readers{Count: n}
+	r := &readers{Count: w.count}
 	var all sync.WaitGroup
-	for i := range n {
+	for i := range w.count {
 		all.Go(func() {
-			pause := time.NewTimer(every * time.Duration(i) / time.Duration(n)) // not all at once
+			pause := time.NewTimer(w.every * time.Duration(i) / time.Duration(w.count)) // not all at once
 			defer pause.Stop()
 			tags := map[string]string{}
 			for turn := i; ; turn++ {
@@ -43,13 +51,13 @@ func startReaders(ctx context.Context, base, token string, n int, every time.Dur
 				case <-ctx.Done():
 					return
 				}
-				if err := r.ask(ctx, base+readerPaths[turn%len(readerPaths)], token, tags); err != nil && ctx.Err() == nil {
+				if err := r.ask(ctx, w.base+readerPaths[turn%len(readerPaths)], w.token, tags); err != nil && ctx.Err() == nil {
 					r.mu.Lock()
 					r.err = err
 					r.mu.Unlock()
 					return
 				}
-				pause.Reset(every)
+				pause.Reset(w.every)
 			}
 		})
 	}

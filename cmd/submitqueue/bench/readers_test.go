@@ -28,7 +28,7 @@ func TestReadersOfABench(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	stop := startReaders(t.Context(), s.URL, "secret", 3, time.Millisecond)
+	stop := watchers{s.URL, "secret", 3, time.Millisecond}.start(t.Context())
 	<-enough
 	r, err := stop()
 	if err != nil || r.Answers < 30 || int64(r.Same) > known.Load() || r.Same == 0 || r.Bytes != 100*int64(r.Answers-r.Same) || !strings.Contains(r.words(), "3 had ") {

@@ -45,7 +45,7 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 		return nil, err
 	}
 	var in bytes.Buffer
-	commit := func(branch, message, from string) { benchCommit(&in, benchDate, branch, message, from) }
+	commit := func(branch, message, from string) { benchPoint{benchDate, branch, message, from}.write(&in) }
 	file := func(path, content string) { benchFile(&in, path, content) }
 	commit("main", "Where the bench starts", "")
 	file(".submitqueue.yml", benchConfig(s.Areas))
@@ -91,11 +91,18 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 // benchDate is when a bench's repository begins, in seconds.
 const benchDate = 1700000000
 
-func benchCommit(in *bytes.Buffer, date int64, branch, message, from string) {
-	who := fmt.Sprintf("Bench <bench@localhost> %d +0000", date)
-	fmt.Fprintf(in, "commit refs/heads/%s\nauthor %s\ncommitter %s\ndata %d\n%s\n", branch, who, who, len(message), message)
-	if from != "" {
-		fmt.Fprintf(in, "from %s\n", from)
+// benchPoint is a commit of a bench's repository.
+type benchPoint struct {
+	date                  int64
+	branch, message, from string // from "": on the branch
+}
+
+// write begins the commit for fast-import; its files follow.
+func (p benchPoint) write(in *bytes.Buffer) {
+	who := fmt.Sprintf("Bench <bench@localhost> %d +0000", p.date)
+	fmt.Fprintf(in, "commit refs/heads/%s\nauthor %s\ncommitter %s\ndata %d\n%s\n", p.branch, who, who, len(p.message), p.message)
+	if p.from != "" {
+		fmt.Fprintf(in, "from %s\n", p.from)
 	}
 }
 
@@ -123,7 +130,7 @@ func (s benchShape) path(i, k int) string {
 func (s benchShape) branch(in *bytes.Buffer, i int, date int64, from string) {
 	name := benchBranch(i)
 	for k := range s.Commits {
-		benchCommit(in, date, name, fmt.Sprintf("Change %d, part %d", i, k+1), from)
+		benchPoint{date, name, fmt.Sprintf("Change %d, part %d", i, k+1), from}.write(in)
 		benchFile(in, s.path(i, k), fmt.Sprintf("part %d of change %d\n", k, i))
 		from = ""
 	}

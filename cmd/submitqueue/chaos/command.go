@@ -4,7 +4,6 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -61,9 +60,8 @@ func (c *Command) Run(ctx context.Context) (err error) {
 	} else {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
-	if c.JSON != "" && report != nil {
-		text, bad := json.MarshalIndent(report, "", "  ")
-		err = errors.Join(err, bad, os.WriteFile(c.JSON, append(text, '\n'), 0o644))
+	if report != nil {
+		err = errors.Join(err, print.Figures(c.JSON, report))
 	}
 	if err == nil && wrong {
 		return print.ExitCode(1)

@@ -12,7 +12,7 @@
 //
 // # A worked example
 //
-//	report, err := chaos.Run(ctx, chaos.Options{Server: "submitqueue", Dir: dir, Seed: 7, For: 2 * time.Minute, Out: os.Stdout})
+//	report, err := chaos.Run(ctx, chaos.Options{Program: "submitqueue", Dir: dir, Seed: 7, For: 2 * time.Minute, Out: os.Stdout})
 //	// 0:03.1  kill the server
 //	// 0:07.9  cut Redis off for 2.4 s
 //	// ...

@@ -14,81 +14,127 @@ import (
 	"time"
 )
 
-// Faults are the names of what Run can do, in the order of the help.
-var Faults = []string{"kill", "term", "stop", "redis-kill", "redis-lose", "redis-empty", "wire-hang", "wire-dead", "mirror", "disk", "step", "past", "second", "clock"}
-
-// fault does one fault and mends it, and says what it did. An error is a harness that does
-// not work; what the product does wrong is a violation of its own.
-func (r *run) fault(ctx context.Context, name string) (what string, err error) {
-	short := time.Duration(100+r.draw.IntN(2500)) * time.Millisecond
-	switch name {
-	case "kill":
-		r.note("kill the server, start it %v later", short.Round(time.Millisecond))
-		if _, err := r.server.end(syscall.SIGKILL, time.Minute); err != nil {
-			return "", err
-		}
-		pause(ctx, short)
-		return "", r.server.start(ctx)
-	case "term":
-		r.note("have the server end, start it again")
-		code, err := r.server.end(syscall.SIGTERM, endLimit)
-		if err != nil {
-			return "", err
-		}
-		if code != 0 {
-			r.wrong("told to end, the server ends with %d (−1: it had to be killed after %v)", code, endLimit)
-		}
-		return "", r.server.start(ctx)
-	case "stop":
-		d := 3 * short
-		r.note("stop the server for %v", d.Round(time.Millisecond))
-		r.server.signal(syscall.SIGSTOP)
-		pause(ctx, d)
-		r.server.signal(syscall.SIGCONT)
-	case "redis-kill":
-		r.note("kill redis-server, start it %v later", short.Round(time.Millisecond))
-		r.redis.kill()
-		pause(ctx, short)
-		return "", r.redis.start(ctx)
-	case "redis-lose":
-		bytes := int64(1 + r.draw.IntN(20_000))
-		r.note("kill redis-server, take the last %d bytes of its writes, start it", bytes)
-		r.redis.kill()
-		if err := r.redis.lose(bytes); err != nil {
-			return "", err
-		}
-		r.lossy.Store(true)
-		return "", r.redis.start(ctx)
-	case "redis-empty":
-		r.note("empty Redis")
-		r.lossy.Store(true)
-		_, err := r.redis.say("FLUSHALL")
-		return "", err
-	case "wire-hang", "wire-dead":
-		state := map[string]wireState{"wire-hang": wireHangs, "wire-dead": wireDead}[name]
-		d := 3 * short
-		r.note("cut Redis off for %v (%s)", d.Round(time.Millisecond), map[wireState]string{wireHangs: "nothing comes, nothing ends", wireDead: "connections end"}[state])
-		r.redis.wire.set(state)
-		pause(ctx, d)
-		r.redis.wire.set(wireWhole)
-	case "mirror":
-		return "", r.damage()
-	case "disk":
-		return "", r.fill(ctx, short)
-	case "step":
+// faults are what Run can do, in the order of the help, each with what does and mends it.
+// short is how long about; to add a fault is a row. An error is a harness that does not
+// work; what the product does wrong is a violation of its own.
+var faults = []struct {
+	name string
+	do   func(r *run, ctx context.Context, short time.Duration) error
+}{
+	{"kill", (*run).killServer},
+	{"term", (*run).endServer},
+	{"stop", (*run).stopServer},
+	{"redis-kill", (*run).killRedis},
+	{"redis-lose", (*run).loseWrites},
+	{"redis-empty", (*run).emptyRedis},
+	{"wire-hang", (*run).hangWire},
+	{"wire-dead", (*run).cutWire},
+	{"mirror", func(r *run, _ context.Context, _ time.Duration) error { return r.damage() }},
+	{"disk", (*run).fill},
+	{"step", func(r *run, _ context.Context, _ time.Duration) error {
 		r.note("kill what a step runs: %d processes", r.killSteps())
-	case "past":
+		return nil
+	}},
+	{"past", func(r *run, ctx context.Context, _ time.Duration) error {
 		r.pasts++
 		r.note("push to main past the queue")
-		return "", r.world.past(ctx, r.pasts)
-	case "second":
-		return "", r.second(ctx, 2*short)
-	case "clock":
-		return "", r.jump(ctx, 2*short)
-	default:
-		return "", fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(Faults, ", "))
+		return r.world.past(ctx, r.pasts)
+	}},
+	{"second", func(r *run, ctx context.Context, short time.Duration) error { return r.second(ctx, 2*short) }},
+	{"clock", func(r *run, ctx context.Context, short time.Duration) error { return r.jump(ctx, 2*short) }},
+}
+
+// Faults are the names of what Run can do.
+func Faults() (names []string) {
+	for _, f := range faults {
+		names = append(names, f.name)
 	}
-	return "", nil
+	return names
+}
+
+// fault does one fault and mends it.
+func (r *run) fault(ctx context.Context, name string) error {
+	short := time.Duration(100+r.draw.IntN(2500)) * time.Millisecond
+	i := slices.Index(Faults(), name)
+	if i < 0 {
+		return noFault(name)
+	}
+	return faults[i].do(r, ctx, short)
+}
+
+func noFault(name string) error {
+	return fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(Faults(), ", "))
+}
+
+func (r *run) killServer(ctx context.Context, short time.Duration) error {
+	r.note("kill the server, start it %v later", short.Round(time.Millisecond))
+	if _, err := r.server.end(syscall.SIGKILL, time.Minute); err != nil {
+		return err
+	}
+	pause(ctx, short)
+	return r.server.start(ctx)
+}
+
+func (r *run) endServer(ctx context.Context, _ time.Duration) error {
+	r.note("have the server end, start it again")
+	code, err := r.server.end(syscall.SIGTERM, endLimit)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		r.wrong("told to end, the server ends with %d (−1: it had to be killed after %v)", code, endLimit)
+	}
+	return r.server.start(ctx)
+}
+
+func (r *run) stopServer(ctx context.Context, short time.Duration) error {
+	r.note("stop the server for %v", (3 * short).Round(time.Millisecond))
+	r.server.signal(syscall.SIGSTOP)
+	pause(ctx, 3*short)
+	r.server.signal(syscall.SIGCONT)
+	return nil
+}
+
+func (r *run) killRedis(ctx context.Context, short time.Duration) error {
+	r.note("kill redis-server, start it %v later", short.Round(time.Millisecond))
+	r.redis.kill()
+	pause(ctx, short)
+	return r.redis.start(ctx)
+}
+
+func (r *run) loseWrites(ctx context.Context, _ time.Duration) error {
+	bytes := int64(1 + r.draw.IntN(20_000))
+	r.note("kill redis-server, take the last %d bytes of its writes, start it", bytes)
+	r.redis.kill()
+	if err := r.redis.lose(bytes); err != nil {
+		return err
+	}
+	r.lossy.Store(true)
+	return r.redis.start(ctx)
+}
+
+func (r *run) emptyRedis(context.Context, time.Duration) error {
+	r.note("empty Redis")
+	r.lossy.Store(true)
+	_, err := r.redis.say("FLUSHALL")
+	return err
+}
+
+func (r *run) hangWire(ctx context.Context, short time.Duration) error {
+	return r.wire(ctx, wireHangs, "nothing comes, nothing ends", 3*short)
+}
+
+func (r *run) cutWire(ctx context.Context, short time.Duration) error {
+	return r.wire(ctx, wireDead, "connections end", 3*short)
+}
+
+// wire cuts Redis off for a while.
+func (r *run) wire(ctx context.Context, state wireState, how string, d time.Duration) error {
+	r.note("cut Redis off for %v (%s)", d.Round(time.Millisecond), how)
+	r.redis.wire.set(state)
+	pause(ctx, d)
+	r.redis.wire.set(wireWhole)
+	return nil
 }
 
 // damage damages the mirror of the repository.

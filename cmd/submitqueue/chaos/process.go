@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,28 +95,44 @@ func (s *server) end(sig os.Signal, limit time.Duration) (code int, err error) {
 	return 0, err
 }
 
-// call asks the API. Errors are the caller's to bear: the server may be away.
-func (s *server) call(ctx context.Context, method, path, key string, in, out any) error {
-	s.mu.Lock()
-	url, token := s.url, s.key
-	s.mu.Unlock()
-	if url == "" {
-		return errors.New("the server is away")
-	}
-	var body bytes.Buffer
-	if in != nil {
-		if err := json.NewEncoder(&body).Encode(in); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, url+path, &body)
+// land asks the API to land a branch. By its key it is one command, however often it is
+// asked. Errors are the caller's to bear: the server may be away.
+func (s *server) land(ctx context.Context, key string, in map[string]any, out any) error {
+	body, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/api/land", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
 	r.Header.Set("Idempotency-Key", key)
+	return s.ask(r, out)
+}
+
+// get reads from the API, as land does.
+func (s *server) get(ctx context.Context, path string, out any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	return s.ask(r, out)
+}
+
+// ask sends a request, which has a path alone, to where the server is.
+func (s *server) ask(r *http.Request, out any) error {
+	s.mu.Lock()
+	base, token := s.url, s.key
+	s.mu.Unlock()
+	at, err := url.Parse(base)
+	if base == "" || err != nil {
+		return errors.New("the server is away")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.URL.Scheme, r.URL.Host = at.Scheme, at.Host
+	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,7 @@ type Options struct {
 	For     time.Duration // how long faults come
 	Settle  time.Duration // how long after the last fault each change has its verdict; 0: a minute
 	Pending int           // how many changes are asked for at a time; 0: 8
-	Faults  []string      // of the names in Faults; none: all
+	Faults  []string      // of the names that Faults returns; none: all
 	Out     io.Writer     // what is done, a line each
 }
 
@@ -81,11 +80,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		o.Pending = 8
 	}
 	if len(o.Faults) == 0 {
-		o.Faults = Faults
+		o.Faults = Faults()
 	}
 	for _, name := range o.Faults {
-		if !slices.Contains(Faults, name) {
-			return nil, fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(Faults, ", "))
+		if !slices.Contains(Faults(), name) {
+			return nil, noFault(name)
 		}
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -176,7 +175,7 @@ func (r *run) under(ctx context.Context) error {
 		pause(ctx, time.Duration(500+r.draw.IntN(4000))*time.Millisecond)
 		name := r.o.Faults[r.draw.IntN(len(r.o.Faults))]
 		r.report.Faults[name]++
-		if _, err := r.fault(ctx, name); err != nil && ctx.Err() == nil {
+		if err := r.fault(ctx, name); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if n%auditEvery == auditEvery-1 {
@@ -229,7 +228,7 @@ func (r *run) authors(ctx context.Context) error {
 func (r *run) ask(ctx context.Context, c *change) {
 	for ctx.Err() == nil {
 		var accepted struct{ Number int }
-		err := r.now().call(ctx, http.MethodPost, "/api/land", c.branch, map[string]string{"branch": c.branch}, &accepted)
+		err := r.now().land(ctx, c.branch, map[string]any{"branch": c.branch}, &accepted)
 		if err == nil {
 			c.number = accepted.Number
 			return
@@ -254,7 +253,7 @@ func (r *run) phaseOf(ctx context.Context, c *change) phase {
 		Reason struct{ Text string }
 		Notice struct{ Text string } // the answer to a command that was not followed
 	}
-	if err := r.now().call(ctx, http.MethodGet, fmt.Sprintf("/api/change?id=%d", c.number), "", nil, &v); err != nil {
+	if err := r.now().get(ctx, fmt.Sprintf("/api/change?id=%d", c.number), &v); err != nil {
 		// A store that was emptied has forgotten old verdicts; what has none is asked for
 		// anew from the repository, and known then.
 		forgotten := r.lossy.Load() && strings.Contains(err.Error(), "404")
@@ -285,7 +284,7 @@ func (r *run) settle(ctx context.Context) {
 				ended[c] = p
 			}
 			if p.name == "parked" && !again[c] { // its author reads why, and tries once more
-				again[c] = r.now().call(ctx, http.MethodPost, "/api/land", c.branch+" again", map[string]any{"branch": c.branch, "retry": true}, new(any)) == nil
+				again[c] = r.now().land(ctx, c.branch+" again", map[string]any{"branch": c.branch, "retry": true}, new(any)) == nil
 			}
 			return p.final
 		})

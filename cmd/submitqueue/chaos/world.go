@@ -93,24 +93,30 @@ func newWorld(ctx context.Context, dir string, r *rand.Rand) (*world, error) {
 	for _, a := range areas {
 		add[a+"/readme"] = "what " + a + " is\n"
 	}
-	_, err := w.commit(ctx, "main", "", "The first commit", add)
+	_, err := w.commit(ctx, made{"main", "", "The first commit", add})
 	return w, err
 }
 
+// made is a commit that is made.
+type made struct {
+	branch, from, message string // from "": on top of the branch
+	add                   map[string]string
+}
+
 // commit makes a commit on a branch, on top of another commit or of the branch itself.
-func (w *world) commit(ctx context.Context, branch, from, message string, add map[string]string) (string, error) {
+func (w *world) commit(ctx context.Context, c made) (string, error) {
 	var in bytes.Buffer
-	fmt.Fprintf(&in, "commit refs/heads/%s\ncommitter Ann <ann@localhost> 1700000000 +0000\ndata %d\n%s\n", branch, len(message), message)
-	if from != "" {
-		fmt.Fprintf(&in, "from %s\n", from)
+	fmt.Fprintf(&in, "commit refs/heads/%s\ncommitter Ann <ann@localhost> 1700000000 +0000\ndata %d\n%s\n", c.branch, len(c.message), c.message)
+	if c.from != "" {
+		fmt.Fprintf(&in, "from %s\n", c.from)
 	}
-	for name, text := range add {
+	for name, text := range c.add {
 		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
 	}
 	if _, err := w.git(ctx, in.String(), "-C", w.dir, "fast-import", "--quiet", "--force"); err != nil {
 		return "", err
 	}
-	return w.git(ctx, "", "-C", w.dir, "rev-parse", "refs/heads/"+branch)
+	return w.git(ctx, "", "-C", w.dir, "rev-parse", "refs/heads/"+c.branch)
 }
 
 // next makes the next change, on main as it is.
@@ -137,7 +143,7 @@ func (w *world) next(ctx context.Context) (*change, error) {
 	default:
 		c.kind, name = clash, c.area+"/readme"
 	}
-	head, err := w.commit(ctx, c.branch, main, fmt.Sprintf("Change %d", n), map[string]string{name: fmt.Sprintf("of change %d\n", n)})
+	head, err := w.commit(ctx, made{c.branch, main, fmt.Sprintf("Change %d", n), map[string]string{name: fmt.Sprintf("of change %d\n", n)}})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +154,7 @@ func (w *world) next(ctx context.Context) (*change, error) {
 
 // push moves the branch of a change that has been asked for.
 func (w *world) push(ctx context.Context, c *change) error {
-	_, err := w.commit(ctx, c.branch, "refs/heads/"+c.branch+"^0", "One thing more", map[string]string{c.area + "/more-" + c.branch: "more\n"})
+	_, err := w.commit(ctx, made{c.branch, "refs/heads/" + c.branch + "^0", "One thing more", map[string]string{c.area + "/more-" + c.branch: "more\n"}})
 	return err
 }
 
@@ -158,7 +164,7 @@ func (w *world) past(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	commit, err := w.commit(ctx, "past", main, "Past the queue", map[string]string{fmt.Sprintf("%s/past-%d", areas[n%len(areas)], n): "past\n"})
+	commit, err := w.commit(ctx, made{"past", main, "Past the queue", map[string]string{fmt.Sprintf("%s/past-%d", areas[n%len(areas)], n): "past\n"}})
 	if err != nil {
 		return err
 	}

@@ -79,25 +79,38 @@ type Answered struct {
 // Error implements error, in the server's own words.
 func (e *Answered) Error() string { return e.text }
 
-// Call sends a request and reads the answer into out.
-func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
+// Get reads what the server says at a path into out.
+func (c *Client) Get(ctx context.Context, path string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, nil)
+	if err != nil {
+		return err
+	}
+	return c.do(req, out)
+}
+
+// Post sends a command, nil for none, and reads the answer into out.
+func (c *Client) Post(ctx context.Context, path string, in, out any) error {
+	var body bytes.Buffer
 	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
+		if err := json.NewEncoder(&body).Encode(in); err != nil {
 			return err
 		}
-		body = bytes.NewReader(raw)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Base+path, &body)
 	if err != nil {
 		return err
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	return c.do(req, out)
+}
+
+// do sends a request and reads the answer into out.
+func (c *Client) do(req *http.Request, out any) error {
+	ctx, cancel := context.WithTimeout(req.Context(), 30*time.Second)
+	defer cancel()
+	req = req.WithContext(ctx)
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
@@ -141,21 +154,21 @@ func UserName() string {
 // Command gives a command about the queue and waits until it is followed.
 func (c *Client) Command(ctx context.Context, path string, cmd any, followed func(q api.Queue, at time.Time) bool) (q api.Queue, err error) {
 	var ok api.Accepted
-	if err := c.Call(ctx, http.MethodPost, path, cmd, &ok); err != nil {
+	if err := c.Post(ctx, path, cmd, &ok); err != nil {
 		return q, err
 	}
 	name := url.Values{"queue": {ok.Queue}}.Encode()
 	end := time.After(commandLimit)
 	for {
 		q = api.Queue{} // what an answer leaves out is not what the one before said
-		if err := c.Call(ctx, http.MethodGet, "/api/queue?"+name, nil, &q); err != nil {
+		if err := c.Get(ctx, "/api/queue?"+name, &q); err != nil {
 			return q, err
 		}
 		if followed(q, ok.At) {
 			return q, nil
 		}
 		var notes []api.Note
-		if err := c.Call(ctx, http.MethodGet, "/api/history?max=20&"+name, nil, &notes); err != nil {
+		if err := c.Get(ctx, "/api/history?max=20&"+name, &notes); err != nil {
 			return q, err
 		}
 		for _, n := range notes {
@@ -179,13 +192,8 @@ const commandLimit = 20 * time.Second
 // Print prints what the API answers, indented.
 func (c *Client) Print(ctx context.Context, path string) error {
 	var raw json.RawMessage
-	if err := c.Call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+	if err := c.Get(ctx, path, &raw); err != nil {
 		return err
 	}
-	out, err := json.MarshalIndent(raw, "", "  ")
-	if err != nil {
-		return err
-	}
-	fmt.Println(string(out))
-	return nil
+	return print.JSON(os.Stdout, raw)
 }

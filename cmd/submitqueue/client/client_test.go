@@ -25,7 +25,7 @@ func TestMissingTokenSaysWhereItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Call(t.Context(), http.MethodPost, "/api/land", nil, &struct{}{})
+		err = c.Post(t.Context(), "/api/land", nil, &struct{}{})
 		if (err != nil) != wrong {
 			t.Errorf("token %q: %v", token, err)
 		}

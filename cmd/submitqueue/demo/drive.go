@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"cmp"
 	"context"
 	"fmt"
@@ -201,7 +203,7 @@ func (d *driver) prove(ctx context.Context, dir string, r *Report) (err error) {
 	}
 	n := len(r.Line.Commits)
 	r.Red, err = r.Line.Verify(ctx, d.plan.Check, func(done int) {
-		d.screen.Note(fmt.Sprintf("Verifying %d of %d commits in a fresh clone %s", done, n, bar(float64(done)/float64(n), 10)), done == n)
+		d.screen.Note(fmt.Sprintf("Verifying %d of %d commits in a fresh clone %s", done, n, print.Bar(float64(done)/float64(n), 10)), done == n)
 	})
 	r.Checked, r.VerifyTook = n, d.deps.Now().Sub(start)
 	return err

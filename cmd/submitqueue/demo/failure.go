@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"regexp"
 	"strings"
 
@@ -19,7 +21,7 @@ func failure(v *queue.Verdict) string {
 	case v == nil:
 		return ""
 	case len(v.Conflicts) > 0:
-		return "does not merge: " + some(v.Conflicts, maxNamed)
+		return "does not merge: " + print.Some(v.Conflicts, maxNamed)
 	case len(v.Failures) == 0:
 		return ""
 	}
@@ -29,7 +31,7 @@ func failure(v *queue.Verdict) string {
 		text = "step " + f.Step + " ran out of time"
 	}
 	if len(f.Targets) > 0 && !(len(f.Targets) == 1 && f.Targets[0] == config.TargetTree) {
-		text += " on " + some(f.Targets, maxNamed)
+		text += " on " + print.Some(f.Targets, maxNamed)
 	}
 	if line := Telling(f.Tail); line != "" {
 		text += ": " + line

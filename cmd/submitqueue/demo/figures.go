@@ -1,9 +1,9 @@
 package demo
 
 import (
-	"encoding/json"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"math"
-	"os"
 	"slices"
 	"time"
 )
@@ -55,9 +55,5 @@ func (f Figures) WriteFile(path string) error {
 	if f.Wrong == nil {
 		f.Wrong = []WrongOutcome{}
 	}
-	data, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return print.Figures(path, f)
 }

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +201,7 @@ func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) 
 	case len(others) == 0:
 		return nil, fmt.Errorf("there is no local branch beside %s: make one for each change to land, such as `git branch feature/x origin/feature/x`", base)
 	}
-	return nil, fmt.Errorf("no local branch beside %s matches --branches %q; there are: %s", base, glob, some(others, 10))
+	return nil, fmt.Errorf("no local branch beside %s matches --branches %q; there are: %s", base, glob, print.Some(others, 10))
 }
 
 // ownCheck chooses how the commits of a repository are verified: by its own

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +67,7 @@ func runRed(ctx context.Context, flags Flags, deps Deps) (err error) {
 	}
 	plan.Base = maps.Clone(plan.Base)
 	plan.Base[".submitqueue.yml"] += "  red_main: {revert: land}\n" // queue is its last section
-	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", count(flags.Red, "red main", "red mains"), clean(plan.Title), count(flags.Runners, "runner", "runners"))
+	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", print.Counted(flags.Red, "red main"), clean(plan.Title), print.Counted(flags.Runners, "runner"))
 	stack, err := deps.Start(ctx, flags.Runners)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func runRed(ctx context.Context, flags Flags, deps Deps) (err error) {
 
 // String implements fmt.Stringer.
 func (r Red) String() string {
-	text := fmt.Sprintf("Culprit right in %d of %s.", r.Right, count(r.Rounds, "red main", "red mains"))
+	text := fmt.Sprintf("Culprit right in %d of %s.", r.Right, print.Counted(r.Rounds, "red main"))
 	if n := len(r.Found); n > 0 {
 		text += fmt.Sprintf(" Evidence complete %v after the first failure (median; at most %v): %.1f build times of the slowest (median; at most %.1f). Reverted and proven again %v after the push (at most %v).",
 			r.Found[n/2].Round(10*time.Millisecond), r.Found[n-1].Round(10*time.Millisecond), r.Builds[n/2], r.Builds[n-1],

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"fmt"
 	"io"
 	"math"
@@ -134,23 +136,11 @@ func wrap(text string, width int) string {
 		if strings.HasPrefix(line, " ") && !strings.HasPrefix(line, strings.Repeat(" ", nameWidth)) {
 			indent = numberWidth
 		}
-		for {
-			used, space := 0, -1
-			for i, r := range line {
-				if used += cells(r); used >= width || r == '\n' {
-					break
-				}
-				if r == ' ' && used > indent {
-					space = i
-				}
-			}
-			if used < width || space < 0 {
-				break
-			}
-			b.WriteString(strings.TrimRight(line[:space], " ") + "\n")
-			line = strings.Repeat(" ", indent) + strings.TrimLeft(line[space:], " ")
+		if print.Width(strings.TrimSuffix(line, "\n")) < width {
+			b.WriteString(line)
+			continue
 		}
-		b.WriteString(line)
+		print.Sheet{Out: &b, Width: width - 2}.Hang(line[:indent], line[indent:])
 	}
 	return b.String()
 }
@@ -159,6 +149,36 @@ func wrap(text string, width int) string {
 func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
 	f := r.Figures()
+	r.writeChanges(&b)
+	b.WriteString("\n")
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-*s%s\n", nameWidth, name, fmt.Sprintf(format, args...))
+	}
+	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
+	line("Builds", "%d for %s (%.2f each), and %d of %s itself", f.Builds, print.Counted(f.Changes, "change"), f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
+	if f.BuildsSaved > 0 {
+		line("Saved", "%s landed without a further build: the ledger had a pass for every key of the commit (a step on a package with exactly its content), from builds of other commits", print.Counted(f.BuildsSaved, "change"))
+	}
+	line("Keys", "%s what landed; %d of them had passed in a build for another change", print.Plural(f.Keys, "key proves", "keys prove"), f.Reused)
+	if f.Bypasses > 0 {
+		line("Bypasses", "%s before a conflicting change ahead was decided", print.Counted(f.Bypasses, "verdict"))
+	}
+	if len(r.Plan.Slow()) > 0 {
+		line("Overtook", "%s landed before the slow, large one that came first", print.Counted(f.OvertookSlow, "change"))
+	}
+	if r.Memory > 0 {
+		line("Memory", "%s at most for this process: server, simulated forge and runners; not Redis, git and builds", fmt.Sprintf("%d MB", (r.Memory+500_000)/1_000_000))
+	}
+	r.writeProof(line, f)
+	for _, wrong := range f.Wrong {
+		line("WRONG", "%s", clean(wrong.String()))
+	}
+	_, err := io.WriteString(w, wrap(b.String(), r.Width))
+	return err
+}
+
+// writeChanges lists the changes by how they ended.
+func (r *Report) writeChanges(b *strings.Builder) {
 	results := r.results()
 	rows := map[int]Row{}
 	for _, row := range r.Rows {
@@ -179,7 +199,7 @@ func (r *Report) Write(w io.Writer) error {
 			}
 		}
 		if n > 0 {
-			fmt.Fprintf(&b, "\n%s: %d\n%s", title, n, lines.String())
+			fmt.Fprintf(b, "\n%s: %d\n%s", title, n, lines.String())
 		}
 	}
 	section("Landed", func(got Result) bool { return got == ResultLanded }, func(Result, Row) string { return "" })
@@ -196,32 +216,6 @@ func (r *Report) Write(w io.Writer) error {
 			}
 			return string(got) + reason(row.Detail)
 		})
-
-	b.WriteString("\n")
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-*s%s\n", nameWidth, name, fmt.Sprintf(format, args...))
-	}
-	line("Turnaround", "P50 %.1f s, P95 %.1f s; all in %.1f s", f.Turnaround.P50, f.Turnaround.P95, f.Seconds)
-	line("Builds", "%d for %s (%.2f each), and %d of %s itself", f.Builds, count(f.Changes, "change", "changes"), f.BuildsPerChange, r.Stats.Main, r.Plan.Branch)
-	if f.BuildsSaved > 0 {
-		line("Saved", "%s landed without a further build: the ledger had a pass for every key of the commit (a step on a package with exactly its content), from builds of other commits", count(f.BuildsSaved, "change", "changes"))
-	}
-	line("Keys", "%s what landed; %d of them had passed in a build for another change", count(f.Keys, "key proves", "keys prove"), f.Reused)
-	if f.Bypasses > 0 {
-		line("Bypasses", "%s before a conflicting change ahead was decided", count(f.Bypasses, "verdict", "verdicts"))
-	}
-	if len(r.Plan.Slow()) > 0 {
-		line("Overtook", "%s landed before the slow, large one that came first", count(f.OvertookSlow, "change", "changes"))
-	}
-	if r.Memory > 0 {
-		line("Memory", "%s at most for this process: server, simulated forge and runners; not Redis, git and builds", megabytes(r.Memory))
-	}
-	r.writeProof(line, f)
-	for _, wrong := range f.Wrong {
-		line("WRONG", "%s", clean(wrong.String()))
-	}
-	_, err := io.WriteString(w, wrap(b.String(), r.Width))
-	return err
 }
 
 // writeProof says what was verified without the queue, and how.

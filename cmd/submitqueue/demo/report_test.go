@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,11 +100,7 @@ func TestWrap(t *testing.T) {
 			t.Fatalf("%d: lost words: %q", width, got)
 		}
 		for line := range strings.Lines(got) {
-			n := 0
-			for _, r := range strings.TrimSpace(line) {
-				n += cells(r)
-			}
-			if n >= width && !strings.Contains(line, "xxx") {
+			if print.Width(strings.TrimSpace(line)) >= width && !strings.Contains(line, "xxx") {
 				t.Fatalf("%d: %q", width, line)
 			}
 		}

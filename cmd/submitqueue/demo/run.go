@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"context"
 	"errors"
 	"fmt"
@@ -83,8 +85,8 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", count(len(plan.Changes), "pull request", "pull requests"),
-		clean(plan.Title), count(flags.Runners, "runner", "runners"))
+	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", print.Counted(len(plan.Changes), "pull request"),
+		clean(plan.Title), print.Counted(flags.Runners, "runner"))
 	stack, err := deps.Start(ctx, flags.Runners)
 	if err != nil {
 		return err

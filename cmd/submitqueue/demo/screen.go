@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +30,7 @@ type Screen struct {
 func NewScreen(out io.Writer, getenv func(string) string) *Screen {
 	s := &Screen{out: out, seen: map[int]string{}}
 	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || getenv("TERM") == "dumb" {
+	if !ok || !print.Live(f) {
 		return s
 	}
 	color := getenv("NO_COLOR") == ""

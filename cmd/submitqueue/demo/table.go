@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +70,7 @@ func tableLine(r Row, wide int, color bool) string {
 	used := 5 + 1 + 9
 	line := fit(fmt.Sprintf("#%d", r.Number), 5) + " " + state
 	if wide >= 50 {
-		line += " " + bar(r.Progress, 10)
+		line += " " + print.Bar(r.Progress, 10)
 		used += 11
 	}
 	rest := wide - used - 1
@@ -77,18 +79,6 @@ func tableLine(r Row, wide int, color bool) string {
 	}
 	title := min(56, rest*45/100)
 	return line + " " + fit(r.Title, title) + " " + fit(r.Author, 8) + " " + fit(r.why(), rest-title-10)
-}
-
-// bar is a progress bar of n columns, in eighths of a column.
-func bar(progress float64, n int) string {
-	eighths := int(max(0, min(1, progress))*float64(n*8) + 0.5)
-	full, part := eighths/8, eighths%8
-	s := strings.Repeat("█", full)
-	if part > 0 {
-		s += string([]rune(" ▏▎▍▌▋▊▉")[part])
-		full++
-	}
-	return s + strings.Repeat("·", n-full)
 }
 
 func paint(text string, phase queue.Phase, color bool) string {

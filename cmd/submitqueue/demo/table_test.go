@@ -1,12 +1,13 @@
 package demo
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -42,36 +43,10 @@ func TestTableFits(t *testing.T) {
 				t.Fatalf("%d lines on a terminal of %d", len(lines), h)
 			}
 			for _, line := range lines {
-				n := 0
-				for _, r := range line {
-					n += cells(r)
-				}
-				if n >= max(21, w) {
+				if n := print.Width(line); n >= max(21, w) {
 					t.Fatalf("width %d: %d columns: %q", w, n, line)
 				}
 			}
-		}
-	}
-}
-
-func FuzzFit(f *testing.F) {
-	f.Add("a\x1b[2J日本", 5)
-	f.Fuzz(func(t *testing.T, s string, n int) {
-		n %= 200
-		got, columns := fit(s, n), 0
-		for _, r := range got {
-			columns += cells(r)
-		}
-		if columns != max(0, n) || !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\n\r\x07\u202e") {
-			t.Errorf("fit(%q, %d) = %q, %d columns", s, n, got, columns)
-		}
-	})
-}
-
-func TestBar(t *testing.T) {
-	for progress, want := range map[float64]string{-1: "····", 0: "····", 0.5: "██··", 0.53125: "██▏·", 1: "████", 7: "████"} {
-		if got := bar(progress, 4); got != want {
-			t.Errorf("bar(%v) = %s, want %s", progress, got, want)
 		}
 	}
 }

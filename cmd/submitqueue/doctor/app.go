@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"errors"
 	"fmt"
 	"maps"
@@ -238,11 +240,11 @@ func age(d time.Duration) string {
 	case d < time.Minute:
 		return "less than a minute"
 	case d < time.Hour:
-		return counted(int(d/time.Minute), "minute")
+		return print.Counted(int(d/time.Minute), "minute")
 	case d < 48*time.Hour:
-		return counted(int(d/time.Hour), "hour")
+		return print.Counted(int(d/time.Hour), "hour")
 	}
-	return counted(int(d/(24*time.Hour)), "day")
+	return print.Counted(int(d/(24*time.Hour)), "day")
 }
 
 func (r *report) redis(f Facts) {

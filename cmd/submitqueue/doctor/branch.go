@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"errors"
 	"fmt"
 	"slices"
@@ -55,9 +57,9 @@ func (r *report) config(f Facts) {
 	note := ""
 	if n := len(c.Analysis.Ignore); n > 0 {
 		note = fmt.Sprintf("; a change to what %s of ignore %s runs no step: whether a step reads such a file, submitqueue audit inputs says in a clone",
-			counted(n, "glob"), map[bool]string{true: "names", false: "name"}[n == 1])
+			print.Counted(n, "glob"), map[bool]string{true: "names", false: "name"}[n == 1])
 	}
-	r.fine("config", "%s is valid: %s%s", config.Path, counted(len(c.Steps), "step"), note)
+	r.fine("config", "%s is valid: %s%s", config.Path, print.Counted(len(c.Steps), "step"), note)
 	if f.PartsErr != nil {
 		r.unread("checkout", f.PartsErr)
 	}

@@ -11,6 +11,8 @@
 package doctor
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"cmp"
 	"fmt"
 	"io"
@@ -92,7 +94,7 @@ func Write(w io.Writer, title string, list []Finding) error {
 		wide = max(wide, len(f.About))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s, %d fine\n\n", title, counted(count[Blocks], "problem"), counted(count[Warns], "warning"), count[Fine])
+	fmt.Fprintf(&b, "%s: %s, %s, %d fine\n\n", title, print.Counted(count[Blocks], "problem"), print.Counted(count[Warns], "warning"), count[Fine])
 	marks := map[Level]string{Blocks: "FAIL", Warns: "warn", Fine: "ok"}
 	for _, f := range list {
 		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", marks[f.Level], wide, f.About, f.Says)
@@ -104,31 +106,14 @@ func Write(w io.Writer, title string, list []Finding) error {
 	return err
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 type report struct{ list []Finding }
 
 func (r *report) fine(about, says string, args ...any) {
-	r.list = append(r.list, Finding{Fine, about, plain(fmt.Sprintf(says, args...)), ""})
+	r.list = append(r.list, Finding{Fine, about, print.OneLine(fmt.Sprintf(says, args...)), ""})
 }
 
 func (r *report) add(level Level, about, says, fix string) {
-	r.list = append(r.list, Finding{level, about, plain(says), plain(fix)})
-}
-
-// plain keeps what others wrote from moving the cursor of who reads it.
-func plain(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
-			return ' '
-		}
-		return c
-	}, s)
+	r.list = append(r.list, Finding{level, about, print.OneLine(says), print.OneLine(fix)})
 }
 
 // unread is a finding on what could not be looked at.

@@ -2,9 +2,7 @@ package explain
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -31,13 +29,11 @@ func (l *Blame) Run(ctx context.Context) error {
 		query.Set("queue", l.Queue)
 	}
 	var b api.Blame
-	if err := c.Call(ctx, http.MethodGet, "/api/blame?"+query.Encode(), nil, &b); err != nil {
+	if err := c.Get(ctx, "/api/blame?"+query.Encode(), &b); err != nil {
 		return err
 	}
 	if l.JSON {
-		out := json.NewEncoder(os.Stdout)
-		out.SetIndent("", "  ")
-		return out.Encode(b)
+		return print.JSON(os.Stdout, b)
 	}
 	printBlame(b)
 	return nil

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,9 +69,7 @@ func (c *Doctor) Run(ctx context.Context) error {
 	out := doctorReport{Repository: facts.Repository, Branch: facts.Branch, Findings: doctor.Judge(facts)}
 	out.Blocked = doctor.Blocked(out.Findings)
 	if c.JSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(out)
+		err = print.JSON(c.out, out)
 	} else {
 		title := out.Repository
 		if out.Branch != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -44,7 +43,7 @@ func (l *ledgerShowCommand) Run(ctx context.Context) error {
 		return c.Print(ctx, path)
 	}
 	var v api.Ledger
-	if err := c.Call(ctx, http.MethodGet, path, nil, &v); err != nil {
+	if err := c.Get(ctx, path, &v); err != nil {
 		return err
 	}
 	if len(v.Keys) == 0 {
@@ -91,7 +90,7 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 		return c.Print(ctx, path)
 	}
 	var v api.Forget
-	if err := c.Call(ctx, http.MethodGet, path, nil, &v); err != nil {
+	if err := c.Get(ctx, path, &v); err != nil {
 		return err
 	}
 	p := sheetOf(c)
@@ -108,7 +107,7 @@ func (l *ledgerForgetCommand) forget(ctx context.Context, c *client.Client, what
 	_, err := c.Command(ctx, "/api/forget", api.ForgetCommand{Queue: l.Queue, What: what}, func(q api.Queue, at time.Time) bool {
 		var notes []api.Note
 		path := "/api/history?" + url.Values{"queue": {q.Name}, "max": {"20"}}.Encode()
-		if err := c.Call(ctx, http.MethodGet, path, nil, &notes); err != nil {
+		if err := c.Get(ctx, path, &notes); err != nil {
 			return false
 		}
 		for _, n := range notes {

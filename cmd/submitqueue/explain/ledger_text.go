@@ -40,7 +40,7 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 	if step == "" {
 		step = "a step of another day"
 	}
-	p.Text(fmt.Sprintf("%s %s on %s at hash %s", k.ID[:12], print.OneLine(step), print.OneLine(k.Target), short12(k.Hash)), "")
+	p.Text(fmt.Sprintf("%s %s on %s at hash %s", k.ID[:12], print.OneLine(step), print.OneLine(k.Target), print.Short(k.Hash, 12)), "")
 	const lead = "  "
 	switch k.State {
 	case "forgotten":
@@ -56,13 +56,13 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 		p.Hang(lead, p.passedBy(k))
 	}
 	if k.Running != "" {
-		p.Hang(lead, "build "+k.Running[:min(len(k.Running), 10)]+" verifies it now")
+		p.Hang(lead, "build "+print.Short(k.Running, 10)+" verifies it now")
 	}
 	switch {
 	case k.OnMain && len(k.Rests) > 0:
-		p.Hang(lead, "main ("+short12(main)+") has it, and "+changeNames(k.Rests)+" in the queue")
+		p.Hang(lead, "main ("+print.Short(main, 12)+") has it, and "+changeNames(k.Rests)+" in the queue")
 	case k.OnMain:
-		p.Hang(lead, "main ("+short12(main)+") has it")
+		p.Hang(lead, "main ("+print.Short(main, 12)+") has it")
 	case len(k.Rests) > 0:
 		p.Hang(lead, changeNames(k.Rests)+" in the queue has it, main has not")
 	}
@@ -74,7 +74,7 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 		if f.With > 1 {
 			text += fmt.Sprintf(" together with %s, none of them named,", print.Counted(f.With-1, "other key"))
 		}
-		text += " " + p.Ago(f.At) + " in build " + f.Build[:min(len(f.Build), 10)]
+		text += " " + p.Ago(f.At) + " in build " + print.Short(f.Build, 10)
 		if f.Host != "" {
 			text += " on " + print.OneLine(f.Host)
 		}
@@ -92,7 +92,7 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 func (p sheet) passedBy(k api.Key) string {
 	text := "passed " + p.Ago(k.Passed) + " (" + p.Clock(k.Passed) + ")"
 	if k.Build != "" {
-		text += " in build " + k.Build[:min(len(k.Build), 10)]
+		text += " in build " + print.Short(k.Build, 10)
 	}
 	if k.Change != "" {
 		text += " of " + changeName(k.Change)
@@ -106,7 +106,7 @@ func (p sheet) passedBy(k api.Key) string {
 		text += " with tools " + print.OneLine(k.Tools)
 	}
 	if k.Commit != "" {
-		text += ", commit " + short12(k.Commit)
+		text += ", commit " + print.Short(k.Commit, 12)
 	}
 	if !k.Confirmed.IsZero() {
 		text += ", and again " + p.Ago(k.Confirmed) + " (" + p.Clock(k.Confirmed) + ")"
@@ -117,7 +117,7 @@ func (p sheet) passedBy(k api.Key) string {
 	return text
 }
 
-func short12(s string) string { return s[:min(len(s), 12)] }
+func short12(s string) string { return print.Short(s, 12) }
 
 // forgetting prints what forgetting does, or would do.
 func (p sheet) forgetting(v api.Forget, yes bool) {
@@ -134,13 +134,8 @@ func (p sheet) forgetting(v api.Forget, yes bool) {
 	} else {
 		p.Text(fmt.Sprintf("Main and the pending changes rest on %s of %s.", passes, print.OneLine(v.What)), "")
 	}
-	if n := len(v.Main); n > 0 {
-		shown := v.Main[:min(n, 10)]
-		text := print.OneLine(strings.Join(shown, ", "))
-		if n > len(shown) {
-			text += fmt.Sprintf(" and %d more", n-len(shown))
-		}
-		p.Hang("  ", "main "+would+"become unproven, and is built again on "+text)
+	if len(v.Main) > 0 {
+		p.Hang("  ", "main "+would+"become unproven, and is built again on "+print.Some(v.Main, 10))
 	} else {
 		p.Hang("  ", "main stays as it is")
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,20 +42,20 @@ func (l *Status) Run(ctx context.Context) error {
 	p := sheetOf(c)
 	if l.ID == "" {
 		var q api.Queue
-		if err := c.Call(ctx, http.MethodGet, path, nil, &q); err != nil {
+		if err := c.Get(ctx, path, &q); err != nil {
 			return err
 		}
 		p.queue(q)
 		return nil
 	}
 	var ch api.Change
-	if err := c.Call(ctx, http.MethodGet, path, nil, &ch); err != nil {
+	if err := c.Get(ctx, path, &ch); err != nil {
 		return err
 	}
 	var notes []api.Note
 	if ch.ID != "" {
 		past := "/api/history?" + url.Values{"queue": {l.Queue}, "id": {ch.ID}, "max": {"200"}}.Encode()
-		if err := c.Call(ctx, http.MethodGet, past, nil, &notes); err != nil {
+		if err := c.Get(ctx, past, &notes); err != nil {
 			return err
 		}
 	}
@@ -105,6 +104,23 @@ func (p sheet) queue(q api.Queue) {
 	if q.Tip == "" {
 		return // nothing is known of it yet, not even that nothing waits
 	}
+	p.branch(q)
+	if len(q.Order)+len(q.Recent) == 0 {
+		p.Line("nothing waits to land")
+		return
+	}
+	var rows [][]string
+	for _, ch := range q.Order {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
+	}
+	for _, ch := range q.Recent[:min(len(q.Recent), 10)] {
+		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.Ago(ch.Decided), ch.Title})
+	}
+	p.Table(queueTable, rows)
+}
+
+// branch prints how the target branch is, and what holds landings up.
+func (p sheet) branch(q api.Queue) {
 	p.Line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, print.Counted(q.Slots, "slot")))
 	switch {
 	case q.ConfigError != "" && q.Configured:
@@ -141,23 +157,18 @@ func (p sheet) queue(q api.Queue) {
 		p.Text(strings.TrimSuffix(how+": "+q.PausedReason, ": "), "")
 		p.Line("Let landings go on with: submitqueue resume")
 	}
-	if len(q.Order)+len(q.Recent) == 0 {
-		p.Line("nothing waits to land")
-		return
-	}
-	var rows [][]string
-	for _, ch := range q.Order {
-		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
-	}
-	for _, ch := range q.Recent[:min(len(q.Recent), 10)] {
-		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.Ago(ch.Decided), ch.Title})
-	}
-	p.table([]string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"}, rows)
+}
+
+// queueTable is how a queue is printed.
+var queueTable = print.Table{
+	Head:   []string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"},
+	Most:   []int{7, 24, 9, 30, 27, 60},
+	Giving: []print.Giving{{Column: 5, Floor: 16}, {Column: 1, Floor: 14}, {Column: 3, Floor: 18}, {Column: 4, Floor: 14}, {Column: 5}, {Column: 1, Floor: 6}, {Column: 3, Floor: 6}, {Column: 4}, {Column: 2, Floor: 4}},
 }
 
 // failing says what of the target branch itself fails, on which commit, and when.
 func (p sheet) failing(f api.Evidence) string {
-	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), f.Commit[:min(len(f.Commit), 12)])
+	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), print.Short(f.Commit, 12))
 	if !f.At.IsZero() {
 		text += ", " + p.Ago(f.At)
 	}
@@ -177,7 +188,7 @@ func tipOf(q api.Queue) string {
 	if q.Tip == "" {
 		return ""
 	}
-	return " at " + q.Tip[:min(len(q.Tip), 12)]
+	return " at " + print.Short(q.Tip, 12)
 }
 
 func stateOf(q api.Queue) string {
@@ -222,7 +233,7 @@ func whyOf(ch api.Change) string {
 		if ch.Verdict == nil || ch.Verdict.Commit == "" {
 			return ""
 		}
-		return "as " + ch.Verdict.Commit[:min(10, len(ch.Verdict.Commit))]
+		return "as " + print.Short(ch.Verdict.Commit, 10)
 	case ch.Phase == "" && ch.Notice != nil:
 		return ch.Notice.Short
 	case len(ch.Waits) > 0 && !ch.Final:
@@ -249,52 +260,6 @@ func Sentence(ch api.Change) string {
 		text += ", " + why
 	}
 	return print.OneLine(text)
-}
-
-// columnsMost is the most that each column of the table takes.
-var columnsMost = []int{7, 24, 9, 30, 27, 60}
-
-// giving is which column is narrowed first, down to what, until all fit. One of
-// no width is left out.
-var giving = []struct{ column, floor int }{{5, 16}, {1, 14}, {3, 18}, {4, 14}, {5, 0}, {1, 6}, {3, 6}, {4, 0}, {2, 4}}
-
-// table prints rows under a head, a line each.
-func (p sheet) table(head []string, rows [][]string) {
-	const gap = 2
-	widths := make([]int, len(head))
-	rows = append([][]string{head}, rows...)
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = min(max(widths[i], print.Width(print.OneLine(cell))), columnsMost[i])
-		}
-	}
-	over := -p.Width - gap
-	for _, w := range widths {
-		over += w + gap
-	}
-	for _, g := range giving {
-		give := min(over, widths[g.column]-g.floor)
-		if give <= 0 {
-			continue
-		}
-		widths[g.column] -= give
-		over -= give
-		if widths[g.column] == 0 {
-			over -= gap
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			if widths[i] == 0 {
-				continue
-			}
-			cell = print.Clip(print.OneLine(cell), widths[i])
-			b.WriteString(cell)
-			b.WriteString(strings.Repeat(" ", widths[i]-print.Width(cell)+gap))
-		}
-		p.Line(b.String())
-	}
 }
 
 // change prints all that is known of one change.
@@ -349,7 +314,7 @@ func (p sheet) facts(ch api.Change) {
 			p.Line(fmt.Sprintf("  %-11s %s", name, value))
 		}
 	}
-	fact("head", ch.Head[:min(len(ch.Head), 12)]+" by "+ch.Author)
+	fact("head", print.Short(ch.Head, 12)+" by "+ch.Author)
 	fact("asked for", p.Clock(ch.Arrived)+" by "+ch.Requester)
 	fact("lane", ch.Lane)
 	if ch.Parent != 0 {
@@ -408,7 +373,7 @@ func (p sheet) builds(ch api.Change) {
 		if !b.Started.IsZero() {
 			at = "since " + p.Clock(b.Started)
 		}
-		p.Line(fmt.Sprintf("  %s  %d of %s done, %s", b.ID[:min(len(b.ID), 10)], b.Done, print.Counted(b.Steps, "step"), at))
+		p.Line(fmt.Sprintf("  %s  %d of %s done, %s", print.Short(b.ID, 10), b.Done, print.Counted(b.Steps, "step"), at))
 		if len(b.For) > 0 {
 			p.Hang("  for ", changeNames(b.For))
 		}

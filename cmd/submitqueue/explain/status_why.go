@@ -27,7 +27,7 @@ func (p sheet) why(ch api.Change, notes []api.Note) {
 			fmt.Fprintln(p.Out, "\nBuilds under way")
 		}
 		live[b.ID] = true
-		p.Hang("  "+b.ID[:min(len(b.ID), 10)]+"  ", b.Why)
+		p.Hang("  "+print.Short(b.ID, 10)+"  ", b.Why)
 		p.worth(b.Worth)
 	}
 	p.expects(ch.Outlook)
@@ -40,7 +40,7 @@ func (p sheet) why(ch api.Change, notes []api.Note) {
 			fmt.Fprintln(p.Out, head)
 			head = ""
 		}
-		p.Hang("  "+n.Build[:min(len(n.Build), 10)]+"  ", cmp.Or(n.Text, n.Title)+", "+p.Clock(n.At))
+		p.Hang("  "+print.Short(n.Build, 10)+"  ", cmp.Or(n.Text, n.Title)+", "+p.Clock(n.At))
 		p.worth(n.Worth)
 	}
 }

@@ -74,12 +74,12 @@ func (c *Affected) change(ctx context.Context, in *inspection) (app.Change, erro
 	if err != nil {
 		return app.Change{}, err
 	}
-	in.waits.say("merging " + c.Head)
+	in.doing("merging " + c.Head)
 	m, err := in.Merge(ctx, ids[0])
 	if err != nil {
 		return app.Change{}, err
 	}
-	in.waits.say("analyzing " + c.Head)
+	in.doing("analyzing " + c.Head)
 	return in.Change(ctx, in.base, ids[0], m)
 }
 
@@ -88,7 +88,7 @@ func stuck(conflicts []string, refused string) string {
 	if refused != "" {
 		return refused
 	}
-	return "conflict in " + examples(conflicts, 4)
+	return "conflict in " + print.Some(conflicts, 4)
 }
 
 // affectedOf is a change in targets. Of one that cannot be compared target by

@@ -25,7 +25,7 @@ func (c *Affected) print(p print.Sheet, in *inspection, ch app.Change, r affecte
 	case n == 0:
 		verified = "no target would be verified"
 	}
-	p.Text(fmt.Sprintf("%s (%s) on %s (%s): %s", c.Head, short(string(ch.Head)), c.Base, short(string(in.commit)), verified), "")
+	p.Text(fmt.Sprintf("%s (%s) on %s (%s): %s", c.Head, short(ch.Head), c.Base, short(in.commit), verified), "")
 	if ch.Fails != "" {
 		p.Text("Every build of it fails, because its configuration cannot be used: "+ch.Fails, "")
 		return
@@ -45,10 +45,10 @@ func (c *Affected) print(p print.Sheet, in *inspection, ch app.Change, r affecte
 	c.shape(p, conflict.ShapeOf(in.base.Description, ch.Description))
 	if _, whole := stepNames(ch.Config.Steps); len(whole) > 0 && !ch.Empty {
 		fmt.Fprintln(p.Out)
-		p.Text("The tree as a whole is verified by "+examples(whole, 8)+".", "")
+		p.Text("The tree as a whole is verified by "+print.Some(whole, 8)+".", "")
 	}
 	for _, cycle := range newCycles(in.base.Cycles, ch.Cycles) {
-		p.Text("New cycle: "+examples(cycle, 8)+" depend on themselves.", "")
+		p.Text("New cycle: "+print.Some(cycle, 8)+" depend on themselves.", "")
 	}
 }
 
@@ -66,10 +66,10 @@ func (c *Affected) shape(p print.Sheet, s conflict.Shape) {
 	}
 	var parts []string
 	if len(s.Added) > 0 {
-		parts = append(parts, "new dependencies "+examples(names(s.Added), most))
+		parts = append(parts, "new dependencies "+print.Some(names(s.Added), most))
 	}
 	if len(s.Gone) > 0 {
-		parts = append(parts, "dependencies gone "+examples(names(s.Gone), most))
+		parts = append(parts, "dependencies gone "+print.Some(names(s.Gone), most))
 	}
 	if s.Nodes {
 		parts = append(parts, "nodes come or go")
@@ -107,7 +107,7 @@ func (c *Affected) list(p print.Sheet, title string, targets []string, why func(
 	for _, t := range shown {
 		rows = append(rows, []string{t, why(t)})
 	}
-	p.ReasonsOf(rows)
+	p.Reasons(rows)
 	if more > 0 {
 		p.Line(fmt.Sprintf("  and %d more (--limit 0 lists all)", more))
 	}

@@ -113,7 +113,7 @@ func (c *auditInputsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := reported(ctx, in, c.report, c.JSON, c.print)
+	r, err := reported(ctx, in, c.report, c.print)
 	if r == nil {
 		return err
 	}
@@ -348,8 +348,8 @@ func (a *auditor) say(doing, done string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if doing != "" {
-		a.in.waits.say(doing)
-	} else if !a.in.waits.live {
+		a.in.doing(doing)
+	} else if !a.in.waits.Live() {
 		fmt.Fprintln(os.Stderr, "submitqueue: "+print.OneLine(done))
 	}
 }

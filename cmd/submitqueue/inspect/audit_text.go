@@ -11,7 +11,7 @@ import (
 
 // print writes the report for people.
 func (c *auditInputsCommand) print(p print.Sheet, r *AuditReport) {
-	p.Line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), r.headline()))
+	p.Line(fmt.Sprintf("%s at %s: %s", r.Revision, short(r.Commit), r.headline()))
 	p.Text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	switch {
 	case r.Unknown != "":
@@ -82,7 +82,7 @@ func (c *auditInputsCommand) findings(p print.Sheet, list []audit.Finding) {
 	cells := [][]string{}
 	for i := range shown {
 		f := &shown[i]
-		cells = append(cells, []string{print.OneLine(f.File), print.OneLine(f.Why()), "read by " + examples(f.Programs, 2)})
+		cells = append(cells, []string{print.OneLine(f.File), print.OneLine(f.Why()), "read by " + print.Some(f.Programs, 2)})
 	}
 	p.Grid(cells, "  ")
 	if more > 0 {
@@ -101,7 +101,7 @@ func (r *AuditReport) proposal(p print.Sheet) {
 	fmt.Fprint(p.Out, print.Printable(inputsText(r.Inputs)))
 	if len(r.Uncovered) > 0 {
 		fmt.Fprintln(p.Out)
-		p.Text("That leaves out "+examples(r.Uncovered, 4)+".", "")
+		p.Text("That leaves out "+print.Some(r.Uncovered, 4)+".", "")
 	}
 }
 

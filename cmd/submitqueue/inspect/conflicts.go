@@ -66,7 +66,7 @@ func (c *Conflicts) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := reported(ctx, in, c.report, c.JSON, func(out print.Sheet, r *conflictsReport) { c.print(out, in, r) })
+	r, err := reported(ctx, in, c.report, func(out print.Sheet, r *conflictsReport) { c.print(out, in, r) })
 	if r == nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (c *Conflicts) report(ctx context.Context, in *inspection) (*conflictsRepor
 		return nil, err
 	}
 	for i, head := range heads {
-		in.waits.say(fmt.Sprintf("analyzing %s, %d of %d", r.Changes[i], i+1, len(heads)))
+		in.doing(fmt.Sprintf("analyzing %s, %d of %d", r.Changes[i], i+1, len(heads)))
 		b, err := look(ctx, in, r.Changes[i], head)
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 			case ok && found.Kind != queue.ConflictGlobal:
 				r.add(a.name, b.name, found.Kind, found.Witnesses)
 			default:
-				in.waits.say(fmt.Sprintf("merging %s with %s", a.name, b.name))
+				in.doing(fmt.Sprintf("merging %s with %s", a.name, b.name))
 				texts, err := together(ctx, in, a, b)
 				switch {
 				case err != nil:

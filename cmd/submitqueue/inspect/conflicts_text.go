@@ -37,7 +37,7 @@ func markOf(kind queue.ConflictKind) string {
 func (c *Conflicts) print(p print.Sheet, in *inspection, r *conflictsReport) {
 	between := slices.DeleteFunc(slices.Clone(r.Conflicts), func(x pairReport) bool { return x.onBase })
 	n := len(r.branches)
-	head := fmt.Sprintf("%s on %s (%s)", print.Counted(n, "change"), c.Base, short(string(in.commit)))
+	head := fmt.Sprintf("%s on %s (%s)", print.Counted(n, "change"), c.Base, short(in.commit))
 	if pairs := n * (n - 1) / 2; pairs > 0 {
 		head += fmt.Sprintf(": %d of %s %s", len(between), print.Counted(pairs, "pair"), verb(len(between), "conflict"))
 	}

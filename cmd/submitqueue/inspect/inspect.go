@@ -5,13 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
@@ -41,7 +38,8 @@ type inspection struct {
 	commit queue.CommitID
 	rules  string // which configuration the base is judged by
 	notes  []string
-	waits  *waiting
+	json   bool // the report is printed so
+	waits  *print.Progress
 }
 
 // inspect opens the clone and judges the base; close ends it.
@@ -49,15 +47,15 @@ func (f *Flags) inspect(ctx context.Context, base string) (_ *inspection, err er
 	if f.Limit < 0 {
 		return nil, print.UsageError("--limit cannot be less than 0")
 	}
-	in := &inspection{name: base, waits: newWaiting(os.Stderr)}
-	in.waits.say("opening " + f.Repo)
+	in := &inspection{name: base, json: f.JSON, waits: print.NewProgress(os.Stderr)}
+	in.doing("opening " + f.Repo)
 	if in.clone, err = openClone(ctx, f.Repo); err != nil {
-		in.waits.clear()
+		in.waits.Clear()
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			in.waits.clear()
+			in.waits.Clear()
 			err = errors.Join(in.clone.explain(ctx, err), in.clone.close())
 		}
 	}()
@@ -66,7 +64,7 @@ func (f *Flags) inspect(ctx context.Context, base string) (_ *inspection, err er
 		return nil, in.clone.hint(ctx, base, err)
 	}
 	in.commit = ids[0]
-	in.waits.say("analyzing " + base)
+	in.doing("analyzing " + base)
 	if in.Inspector, err = f.inspector(ctx, in); err != nil {
 		return nil, err
 	}
@@ -154,7 +152,7 @@ func guess(paths []string) (analyzer, why string) {
 }
 
 func (in *inspection) close() error {
-	in.waits.clear()
+	in.waits.Clear()
 	return in.clone.close()
 }
 
@@ -231,32 +229,11 @@ func (in *inspection) say() {
 	}
 }
 
-// waiting says on a terminal what goes on.
-type waiting struct {
-	out   io.Writer
-	live  bool
-	width int
-}
-
-func newWaiting(f *os.File) *waiting {
-	return &waiting{f, term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb", print.Columns(f)}
-}
-
-func (w *waiting) say(what string) {
-	if w.live {
-		fmt.Fprint(w.out, "\r\x1b[2K"+print.Clip(print.OneLine(what), w.width-4)+" ...")
-	}
-}
-
-func (w *waiting) clear() {
-	if w.live {
-		fmt.Fprint(w.out, "\r\x1b[2K")
-		w.live = false
-	}
-}
+// doing says on a terminal what goes on.
+func (in *inspection) doing(what string) { in.waits.Say(what + " ...") }
 
 // short is an id as people read it.
-func short(id string) string { return id[:min(len(id), 10)] }
+func short[T ~string](id T) string { return print.Short(id, 10) }
 
 // orEmpty makes a list one that JSON writes as [].
 func orEmpty[T any](list []T) []T {
@@ -274,25 +251,15 @@ func some[T any](list []T, limit int) (shown []T, more int) {
 	return list[:limit], len(list) - limit
 }
 
-// examples lists a few names and says how many more there are.
-func examples(names []string, n int) string {
-	shown, more := some(names, n)
-	text := print.OneLine(strings.Join(shown, ", "))
-	if more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // reported makes a report of an inspection, closes the inspection, and prints the
 // report. nil: there is none, because of the error.
-func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), asJSON bool, show func(print.Sheet, *R)) (*R, error) {
+func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), show func(print.Sheet, *R)) (*R, error) {
 	r, err := report(ctx, in)
 	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {
 		return nil, err
 	}
 	in.say()
-	if asJSON {
+	if in.json {
 		return r, print.JSON(os.Stdout, r)
 	}
 	show(print.Stdout(), r)

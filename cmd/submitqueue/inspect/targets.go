@@ -78,7 +78,7 @@ func (c *Targets) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := reported(ctx, in, c.report, c.JSON, c.print)
+	r, err := reported(ctx, in, c.report, c.print)
 	if r == nil {
 		return err
 	}

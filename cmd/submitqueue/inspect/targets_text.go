@@ -11,7 +11,7 @@ import (
 
 // print writes the report for people.
 func (c *Targets) print(p print.Sheet, r *targetsReport) {
-	p.Line(fmt.Sprintf("%s at %s: %s", r.Revision, short(string(r.Commit)), print.Counted(r.all, "target")))
+	p.Line(fmt.Sprintf("%s at %s: %s", r.Revision, short(r.Commit), print.Counted(r.all, "target")))
 	p.Text(fmt.Sprintf("Analyzer %s; configuration: %s.", analyzerText(r.Analyzer), r.Configuration), "")
 	if r.Unknown != "" {
 		p.Text("The tree cannot be analyzed, so it is one target and every change conflicts with every other: "+r.Unknown, "")
@@ -47,7 +47,7 @@ func (c *Targets) print(p print.Sheet, r *targetsReport) {
 	}
 	shown, more := some(r.Cycles, c.Limit)
 	for _, cycle := range shown {
-		p.Hang("cycle     ", examples(cycle, 8)+" depend on themselves and are hashed as one")
+		p.Hang("cycle     ", print.Some(cycle, 8)+" depend on themselves and are hashed as one")
 	}
 	if more > 0 {
 		p.Line(fmt.Sprintf("          and %d more cycles", more))
@@ -74,7 +74,7 @@ func (c *Targets) rows(p print.Sheet, rows []targetRow) {
 	shown, more := some(rows, c.Limit)
 	cells := [][]string{{"TARGET", "KIND", "FILES", "HASH", "NEEDS"}}
 	for _, t := range shown {
-		cells = append(cells, []string{t.Name, t.Kind, strconv.Itoa(t.Files), short(string(t.Hash)), strings.Join(t.needs, " ")})
+		cells = append(cells, []string{t.Name, t.Kind, strconv.Itoa(t.Files), short(t.Hash), strings.Join(t.needs, " ")})
 	}
 	p.Grid(cells, "")
 	if more > 0 {
@@ -86,7 +86,7 @@ func (c *Targets) rows(p print.Sheet, rows []targetRow) {
 func places(p print.Sheet, r *targetsReport) {
 	say := func(lead string, files []string, where string) {
 		if len(files) > 0 {
-			p.Hang(lead, fmt.Sprintf("%s %s: %s", print.Counted(len(files), "file"), where, examples(files, 4)))
+			p.Hang(lead, fmt.Sprintf("%s %s: %s", print.Counted(len(files), "file"), where, print.Some(files, 4)))
 		}
 	}
 	say("barrier   ", r.Barrier, "in every hash")
@@ -116,5 +116,5 @@ func (f *fileReport) text(r *targetsReport) string {
 		}
 		return f.Path + " is claimed by no target: in the hash of every one (analysis.unowned: " + string(r.UnownedIn) + ")."
 	}
-	return fmt.Sprintf("%s belongs to %s, and is in the hash of %s:", f.Path, examples(f.Owners, 4), print.Counted(len(f.Affected), "target"))
+	return fmt.Sprintf("%s belongs to %s, and is in the hash of %s:", f.Path, print.Some(f.Owners, 4), print.Counted(len(f.Affected), "target"))
 }

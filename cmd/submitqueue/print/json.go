@@ -7,6 +7,7 @@ import (
 	"os"
 )
 
+// JSON prints a value for programs.
 func JSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")

@@ -84,52 +84,5 @@ func (p Sheet) Ago(t time.Time) string {
 	}
 }
 
-// Grid prints rows in columns as wide as they need; the last is cut to the
-// width, the first gives way before.
-func (p Sheet) Grid(rows [][]string, indent string) {
-	const gap, least = 2, 24
-	last := len(rows[0]) - 1
-	widths := make([]int, last)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], Width(OneLine(row[i])))
-		}
-	}
-	room := p.Width - Width(indent) - least
-	for _, w := range widths {
-		room -= w + gap
-	}
-	if room < 0 {
-		widths[0] = max(widths[0]+room, 12)
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		b.WriteString(indent)
-		for i, w := range widths {
-			cell := Clip(OneLine(row[i]), w)
-			b.WriteString(cell + strings.Repeat(" ", w-Width(cell)+gap))
-		}
-		p.Line(b.String() + row[last])
-	}
-}
-
-// ReasonsOf prints names with their reasons beside them, whole: a reason that
-// is cut tells nothing.
-func (p Sheet) ReasonsOf(rows [][]string) {
-	width := 0
-	for _, r := range rows {
-		width = max(width, min(Width(OneLine(r[0])), 32))
-	}
-	for _, r := range rows {
-		name := OneLine(r[0])
-		lead := "  " + name + strings.Repeat(" ", max(0, width-Width(name))+2)
-		if r[1] == "" {
-			p.Line("  " + name)
-			continue
-		}
-		p.Hang(lead, r[1])
-	}
-}
-
 // Stdout is a sheet on the standard output.
 func Stdout() Sheet { return Sheet{Out: os.Stdout, Width: Columns(os.Stdout), Now: time.Now()} }

@@ -8,27 +8,64 @@ import (
 	"golang.org/x/text/width"
 )
 
-// OneLine and printable keep hostile text from speaking to the terminal.
-func OneLine(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
+// OneLine makes hostile text fit for one line of a terminal: what turns the text
+// around, and what nobody sees, goes; what could move the cursor or colour is a
+// question mark.
+func OneLine(s string) string { return Clean(s, '?', -1) }
 
-func Printable(s string) string {
+// Clean is OneLine with other marks: one for control characters, one for what turns
+// the text around or is not seen. A mark of -1 is none.
+func Clean(s string, control, unseen rune) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp): // what turns the text around, and what nobody sees
-			return -1
-		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f):
-			return r
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return control
+		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
+			return unseen
 		}
-		return '?'
-	}, s)
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// Printable is OneLine for a text of several lines, such as a log: line ends and tabs
+// stay.
+func Printable(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		i := strings.IndexAny(s, "\n\t")
+		if i < 0 {
+			i = len(s)
+		}
+		b.WriteString(OneLine(s[:i]))
+		b.WriteString(s[i:min(i+1, len(s))])
+		s = s[min(i+1, len(s)):]
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return b.String()
 }
+
+// Counted is a number of things: 1 change, 2 changes.
+func Counted(n int, what string) string { return Plural(n, what, what+"s") }
+
+// Plural is Counted for words with another plural.
+func Plural(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// Some lists the first names, and says how many more there are.
+func Some(names []string, most int) string {
+	if len(names) <= most {
+		return OneLine(strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%s and %d more", OneLine(strings.Join(names[:most], ", ")), len(names)-most)
+}
+
+// Short is the beginning of an id, of at most n bytes.
+func Short[T ~string](id T, n int) string { return string(id[:min(len(id), n)]) }
 
 // Width returns how many columns a terminal gives to a text.
 func Width(s string) int {
@@ -40,6 +77,9 @@ func Width(s string) int {
 }
 
 func runeWidth(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
@@ -47,19 +87,33 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Clip cuts a text to n columns.
+// Clip cuts a text to n columns, with an ellipsis at its end.
 func Clip(s string, n int) string {
 	if Width(s) <= n {
 		return s
 	}
-	var b strings.Builder
-	for _, r := range s {
-		if n -= runeWidth(r); n < 1 {
-			break
+	return strings.TrimRight(cut(s, n-1), " ") + "…"
+}
+
+// cut returns what of a text is at most n columns wide.
+func cut(s string, n int) string {
+	for i, r := range s {
+		if n -= runeWidth(r); n < 0 {
+			return s[:i]
 		}
-		b.WriteRune(r)
 	}
-	return strings.TrimRight(b.String(), " ") + "…"
+	return s
+}
+
+// Fit makes a clean text exactly n columns wide: padded, or cut with an ellipsis.
+func Fit(s string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if Width(s) > n {
+		s = cut(s, n-1) + "…"
+	}
+	return s + strings.Repeat(" ", n-Width(s))
 }
 
 // LastLines returns the last lines of a log that say something, as one.

@@ -32,7 +32,7 @@ type discovery struct {
 	app    *github.App
 	file   githubapp.File
 	shared *github.Shared // by all repositories
-	queue  func(name, branch, api string, f *github.Forge, log *slog.Logger) Queue
+	queue  func(name, branch, api string, f *github.Forge) Queue
 	set    *queueSet
 	names  *queueNames
 	branch string   // "": each repository's default branch
@@ -272,7 +272,7 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, p *place) err
 	}
 	kept, err := d.names.of(ctx, at, own)
 	if err == nil {
-		q := d.queue(r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f, d.log)
+		q := d.queue(r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f)
 		q.Repository = kept.Name
 		d.set.s.moved(q.Repository)(at)
 		queued, err = d.set.add(ctx, q)

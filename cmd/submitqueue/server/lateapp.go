@@ -55,7 +55,7 @@ func (l *lateApp) made(a githubapp.File) error {
 	if err != nil {
 		return err
 	}
-	d.set, d.branch, d.queue, d.names = s.set, l.c.Branch, l.c.onGitHub, names
+	d.set, d.branch, d.queue, d.names = s.set, l.c.Branch, l.onGitHub, names
 	for _, o := range l.c.Owner {
 		d.owners = append(d.owners, strings.ToLower(o))
 	}
@@ -73,7 +73,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, names *queueN
 	if err != nil {
 		return err
 	}
-	n := &named{file: a, shared: l.shared, queue: l.c.onGitHub, set: l.stack.set, names: names, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
+	n := &named{file: a, shared: l.shared, queue: l.onGitHub, set: l.stack.set, names: names, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
 		nudges: make(chan struct{}, 1), left: map[string]error{}}
 	for _, name := range l.c.Repo {
 		n.left[name] = errors.New("it was not looked for yet")
@@ -90,7 +90,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, names *queueN
 }
 
 // onGitHub is a queue of a repository there, whose own CI builds as well.
-func (c *Serve) onGitHub(name, branch, api string, f *github.Forge, log *slog.Logger) Queue {
-	return Queue{Repository: name, Branch: branch, Follow: c.Branch == "", Forge: f, URL: repositoryURL(api, name),
-		CI: &forgeci.Options{CI: f, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitHub", Log: log}}
+func (l *lateApp) onGitHub(name, branch, api string, f *github.Forge) Queue {
+	return Queue{Repository: name, Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
+		CI: &forgeci.Options{CI: f, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
 }

@@ -23,7 +23,7 @@ import (
 type named struct {
 	file   githubapp.File
 	shared *github.Shared
-	queue  func(name, branch, api string, f *github.Forge, log *slog.Logger) Queue
+	queue  func(name, branch, api string, f *github.Forge) Queue
 	set    *queueSet
 	names  *queueNames
 	branch string
@@ -134,7 +134,7 @@ func (n *named) one(ctx context.Context, app *github.App, given string) error {
 	if !strings.EqualFold(place.Name, full) || !strings.EqualFold(kept.Name, full) {
 		n.log.Info("a repository has, or had, another name", "given", full, "called", place.Name, "queues of", kept.Name)
 	}
-	q := n.queue(place.Name, n.branch, n.file.API, f, n.log)
+	q := n.queue(place.Name, n.branch, n.file.API, f)
 	q.Repository = kept.Name
 	n.set.s.moved(q.Repository)(place)
 	_, err = n.set.add(ctx, q)

@@ -66,51 +66,15 @@ func (c *Serve) Run(ctx context.Context) error {
 	if c.LogJSON {
 		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	}
-	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
-		return print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
-	}
-	o := Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Log: log}
-	var err error
-	var late *lateApp // nil: nothing is left to do
-	if c.Forge == "local" {
-		err = c.local(ctx, &o)
-	} else {
-		late, err = c.github(&o, log)
-	}
+	o, late, err := c.options(ctx, log)
 	if err != nil {
 		return err
-	}
-	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
-		return err
-	}
-	o.Open = c.Open
-	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
-		return err
-	}
-	if err := hideFromSteps(); err != nil {
-		log.Warn("steps may be able to read the server's environment", "error", err)
-	}
-	if err := c.Isolate.choose(c, &o); err != nil {
-		return err
-	}
-	switch open := opens(c.Listen); {
-	case open == "":
-	case c.Open:
-		log.Warn("everybody on "+open+" can read pages, logs and the API (--public)", "listen", c.Listen)
-	case !strings.HasPrefix(c.Public, "https://"):
-		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
 	}
 	s, err := startWithRoom(ctx, o)
 	if err != nil {
 		return err
 	}
-	file := client.File{URL: "http://" + reachable(s.Server.Addr()), Token: o.Token, User: o.TokenOf}
-	if err := client.WriteFile(c.Data, file); err != nil {
-		log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
-		s.spawn(func(ctx context.Context) {
-			keepWriting(ctx, log, func() error { return client.WriteFile(c.Data, file) })
-		})
-	}
+	c.tellClients(s)
 	if late != nil {
 		if err := late.start(s); err != nil {
 			return errors.Join(err, s.Close())
@@ -135,6 +99,54 @@ func (c *Serve) Run(ctx context.Context) error {
 		log.Warn("stopped; the queue was in memory and is gone")
 	}
 	return err
+}
+
+// options are what the command line says of the server, and what is left to do once it
+// runs; nil: nothing.
+func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late *lateApp, err error) {
+	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
+		return o, nil, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
+	}
+	o = Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Log: log}
+	if c.Forge == "local" {
+		err = c.local(ctx, &o)
+	} else {
+		late, err = c.github(&o, log)
+	}
+	if err != nil {
+		return o, nil, err
+	}
+	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
+		return o, nil, err
+	}
+	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
+		return o, nil, err
+	}
+	if err := hideFromSteps(); err != nil {
+		log.Warn("steps may be able to read the server's environment", "error", err)
+	}
+	if err := c.Isolate.choose(c, &o); err != nil {
+		return o, nil, err
+	}
+	switch open := opens(c.Listen); {
+	case open == "":
+	case c.Open:
+		log.Warn("everybody on "+open+" can read pages, logs and the API (--public)", "listen", c.Listen)
+	case !strings.HasPrefix(c.Public, "https://"):
+		log.Warn("tokens and sessions can be read on their way over "+open+"; put https in front, and say so with --url https://HOST", "listen", c.Listen)
+	}
+	return o, late, nil
+}
+
+// tellClients writes down where the server is, for commands on this machine: now, or
+// once the disk has room.
+func (c *Serve) tellClients(s *Stack) {
+	file := client.File{URL: "http://" + reachable(s.Server.Addr()), Token: s.o.Token, User: s.o.TokenOf}
+	write := func() error { return client.WriteFile(c.Data, file) }
+	if err := write(); err != nil {
+		s.o.Log.Warn("commands on this machine do not find this server yet: its address cannot be written down; trying again. Is the disk full?", "error", err)
+		s.spawn(func(ctx context.Context) { keepWriting(ctx, s.o.Log, write) })
+	}
 }
 
 // roomEvery is how often a server that found its disk full tries to start again.

@@ -85,7 +85,7 @@ func (s *serving) link() string {
 func (s *serving) queues() string {
 	c := &client.Client{Base: s.base, Token: s.token}
 	var out []api.QueueSummary
-	if err := c.Call(s.t.Context(), http.MethodGet, "/api/queues", nil, &out); err != nil {
+	if err := c.Get(s.t.Context(), "/api/queues", &out); err != nil {
 		s.t.Fatal(err)
 	}
 	var names []string

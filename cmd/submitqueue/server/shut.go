@@ -13,8 +13,9 @@ import (
 
 // shutToSteps closes the server's own address and that of Redis to steps, where the
 // machine lets it; the start has said where it does not.
-func (s *Stack) shutToSteps(ctx context.Context, pool workers.Controller, o Options) {
-	p, ok := pool.(*workers.Pool)
+func (s *Stack) shutToSteps(ctx context.Context) {
+	o := s.o
+	p, ok := s.pool.(*workers.Pool)
 	if !ok {
 		return
 	}

@@ -28,12 +28,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// Options say what a server is made of. Data is a private folder.
-type Options struct {
-	Data      string
-	Now       func() time.Time // the server's clock; nil: the machine's
-	Redis     string           // URL; "" or "auto": see redisstore.Auto
-	Runners   int
+// Steps say what steps see of the machine, and where they run.
+type Steps struct {
 	Isolate   workers.Isolation // of the runners; "": none, and nobody is warned
 	UIDs      workers.UIDs      // for IsolateUID
 	Gaps      []string          // what the isolation does not keep apart here
@@ -42,21 +38,30 @@ type Options struct {
 	KeepHomes bool
 	HomeSeed  string
 	SlotsDir  string // of the runners; "": below Data
-	Listen    string
-	Public    string   // URL under which people reach the server; "": its address
-	Hosts     []string // further names under which it answers
-	Open      bool     // everybody may read
-	Token     string   // the server's own
-	TokenOf   string   // in whose name it commands
-	Queues    []Queue
-	Receiver  map[string]forge.Receiver // of webhooks, by forge
-	Workers   workers.Controller        // nil: a pool of Runners
-	Requests  api.Requests              // of a forge without pull requests; nil: it has them
-	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
-	Identity  mirror.Identity           // who makes commits; zero: as forge does
-	Signer    mirror.Signer             // of commits; nil: they are not signed
-	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
-	Log       *slog.Logger
+}
+
+// Options say what a server is made of. Data is a private folder.
+type Options struct {
+	Data    string
+	Now     func() time.Time // the server's clock; nil: the machine's
+	Redis   string           // URL; "" or "auto": see redisstore.Auto
+	Runners int
+	Steps
+	Listen   string
+	Public   string   // URL under which people reach the server; "": its address
+	Hosts    []string // further names under which it answers
+	Open     bool     // everybody may read
+	Token    string   // the server's own
+	TokenOf  string   // in whose name it commands
+	Queues   []Queue
+	Receiver map[string]forge.Receiver // of webhooks, by forge
+	Workers  workers.Controller        // nil: a pool of Runners
+	Requests api.Requests              // of a forge without pull requests; nil: it has them
+	Observer func(speculation.Turn)    // sees every turn; nil: nobody
+	Identity mirror.Identity           // who makes commits; zero: as forge does
+	Signer   mirror.Signer             // of commits; nil: they are not signed
+	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log      *slog.Logger
 }
 
 // Queue is one queue of a server.
@@ -80,6 +85,7 @@ func (q Queue) Name() string {
 
 // Stack is a running server with all its parts.
 type Stack struct {
+	o      Options
 	Server *app.Server
 	queues *app.Queues
 	Owners []*app.Owner // of the queues it was started with
@@ -94,10 +100,15 @@ type Stack struct {
 	closes []func() error // in the order of making
 	serve  chan error
 
+	metrics *app.Metrics
+	share   *app.Share
+	pool    workers.Controller
+	spooled *spool.Spool
+
 	intake *intake.Intake // of webhooks; nil: there are none
 }
 
-// Start starts a server; close ends it. What it has stored survives.
+// Start starts a server; [Stack.Close] ends it. What it has stored survives.
 func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -106,89 +117,108 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
 	}
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Stack{stop: stop, serve: make(chan error, 1)}
+	s := &Stack{o: o, stop: stop, serve: make(chan error, 1), metrics: app.NewMetrics(), share: app.NewShare()}
 	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(live) }) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	url := o.Redis
-	if url == "auto" {
-		url = ""
-	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: o.Data, Logger: o.Log})
-	if err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
-	}
-	s.closes = append(s.closes, closeStore)
-	s.store, s.Redis, s.lasts = store, kind, !strings.HasPrefix(kind, redisstore.InMemory)
-	if warning := store.Durability(ctx); warning != "" {
-		o.Log.Warn("redis may lose data", "detail", warning)
-	}
-
-	metrics := app.NewMetrics()
-	share := app.NewShare()
-	pool := o.Workers
-	if pool == nil {
-		if pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
-			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
-			Runner: workers.RunnerOptions{Checkout: share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Log: o.Log}}); err != nil {
-			return nil, fmt.Errorf("runners: %w", err)
+	for _, open := range []func(context.Context) error{s.openStore, s.openRunners, s.openQueues, s.openServer} {
+		if err := open(ctx); err != nil {
+			return nil, err
 		}
 	}
-	share.Use(pool)
-	s.closes = append(s.closes, func() error {
-		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		defer cancel()
-		return pool.Close(wait)
-	})
-
-	spooled, err := spool.Open(filepath.Join(o.Data, "spool"))
-	if err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
-	}
-	s.closes = append(s.closes, spooled.Close)
-	name, err := ownerName(o.Data)
-	if err != nil {
-		return nil, err
-	}
-	s.set = &queueSet{s: s, o: o, name: name, share: share, metrics: metrics}
-	s.closes = append(s.closes, s.set.close)
-	hooks := map[string]intake.Hook{}
-	for name, r := range o.Receiver {
-		hooks[name] = intake.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
-	}
-	var hook http.Handler
-	if len(hooks) > 0 {
-		s.intake = intake.New(intake.Options{Hooks: hooks, Appender: store, Spool: spooled, Metrics: metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
-		hook = s.intake
-	}
-
-	s.Server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: metrics, Intake: hook,
-		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
-	if err := s.Server.Listen(); err != nil {
-		return nil, err
-	}
-	s.Base = o.Public
-	if s.Base == "" {
-		s.Base = "http://" + reachable(s.Server.Addr())
-	}
-	s.shutToSteps(ctx, pool, o)
 	for _, q := range o.Queues {
 		if _, err := s.set.add(ctx, q); err != nil {
 			return nil, err
 		}
 	}
 	s.Owners = s.set.owners()
-	s.queues = app.NewQueues(store, pool, o.Now, s.Owners...)
+	s.queues = app.NewQueues(s.store, s.pool, o.Now, s.Owners...)
 
-	s.wg.Go(func() { share.Run(live) })
-	s.wg.Go(func() { s.queues.Watch(live) })
-	s.wg.Go(func() { drainSpool(live, spooled, store, metrics, o.Log) })
+	s.spawn(s.share.Run)
+	s.spawn(s.queues.Watch)
+	s.spawn(s.drainSpool)
 	s.set.start()
 	s.wg.Go(func() { s.serve <- s.Server.Serve() })
 	return s, nil
+}
+
+func (s *Stack) openStore(ctx context.Context) error {
+	url := s.o.Redis
+	if url == "auto" {
+		url = ""
+	}
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Logger: s.o.Log})
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	s.closes = append(s.closes, closeStore)
+	s.store, s.Redis, s.lasts = store, kind, !strings.HasPrefix(kind, redisstore.InMemory)
+	if warning := store.Durability(ctx); warning != "" {
+		s.o.Log.Warn("redis may lose data", "detail", warning)
+	}
+	return nil
+}
+
+// openRunners makes the pool, unless somebody else builds.
+func (s *Stack) openRunners(context.Context) (err error) {
+	o := s.o
+	if s.pool = o.Workers; s.pool == nil {
+		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
+			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Log: o.Log}}); err != nil {
+			return fmt.Errorf("runners: %w", err)
+		}
+	}
+	s.share.Use(s.pool)
+	s.closes = append(s.closes, func() error {
+		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		return s.pool.Close(wait)
+	})
+	return nil
+}
+
+// openQueues makes the set of queues, which is empty, and the spool of what comes for
+// them while Redis is away.
+func (s *Stack) openQueues(context.Context) (err error) {
+	if s.spooled, err = spool.Open(filepath.Join(s.o.Data, "spool")); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	s.closes = append(s.closes, s.spooled.Close)
+	name, err := ownerName(s.o.Data)
+	if err != nil {
+		return err
+	}
+	s.set = &queueSet{s: s, o: s.o, name: name, share: s.share, metrics: s.metrics}
+	s.closes = append(s.closes, s.set.close)
+	return nil
+}
+
+// openServer listens for pages, commands and webhooks; nothing is answered yet.
+func (s *Stack) openServer(ctx context.Context) error {
+	o := s.o
+	hooks := map[string]intake.Hook{}
+	for name, r := range o.Receiver {
+		hooks[name] = intake.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
+	}
+	var hook http.Handler
+	if len(hooks) > 0 {
+		s.intake = intake.New(intake.Options{Hooks: hooks, Appender: s.store, Spool: s.spooled, Metrics: s.metrics, Now: o.Now, Dir: o.Data, Log: o.Log})
+		hook = s.intake
+	}
+	s.Server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: s.metrics, Intake: hook,
+		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
+	if err := s.Server.Listen(); err != nil {
+		return err
+	}
+	if s.Base = o.Public; s.Base == "" {
+		s.Base = "http://" + reachable(s.Server.Addr())
+	}
+	s.shutToSteps(ctx)
+	return nil
 }
 
 // hostNames returns the names under which a server answers: what its operator says, and
@@ -252,14 +282,14 @@ func ownerName(data string) (string, error) {
 
 // drainSpool moves deliveries that were spooled while Redis was away into the
 // inboxes, once it is back.
-func drainSpool(ctx context.Context, from *spool.Spool, to queue.Store, m *app.Metrics, log *slog.Logger) {
+func (s *Stack) drainSpool(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
 	for {
-		m.SetSpool(from.Len())
-		if from.Len() > 0 {
-			if n, err := intake.Drain(ctx, from, to, log); err == nil && n > 0 {
-				log.Info("spooled deliveries are in their inboxes", "count", n)
+		s.metrics.SetSpool(s.spooled.Len())
+		if s.spooled.Len() > 0 {
+			if n, err := intake.Drain(ctx, s.spooled, s.store, s.o.Log); err == nil && n > 0 {
+				s.o.Log.Info("spooled deliveries are in their inboxes", "count", n)
 			}
 		}
 		select {

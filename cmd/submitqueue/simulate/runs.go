@@ -60,13 +60,13 @@ type replayed struct {
 // that ends. The first that fails, or the context's end, ends it.
 func replay(ctx context.Context, w *sim.World, runs []simulateRun) replayed {
 	var out replayed
-	screen := newSimulateScreen(os.Stdout)
+	shown := newScreen(os.Stdout)
 	var base *sim.Metrics // the first with the same workers
 	for i, r := range runs {
 		m, err := sim.Measure(ctx, w, r.strategy, sim.Options{Workers: r.workers, Set: r.set,
-			Progress: func(decided, total int) { screen.progress(r.label(), r.workers, decided, total) }})
+			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }})
 		if err != nil {
-			screen.clear()
+			shown.Clear()
 			out.left, out.err = runs[i:], fmt.Errorf("%s: %w", r, err)
 			return out
 		}
@@ -75,7 +75,7 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun) replayed {
 		}
 		m.Against(base)
 		out.done = append(out.done, sim.Drawn{Label: r.label(), Metrics: m})
-		screen.row(r.label(), m)
+		shown.row(r.label(), m)
 	}
 	return out
 }

@@ -1,53 +1,40 @@
 package simulate
 
 import (
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
-// simulateScreen prints a row for each run, and on a terminal a bar while it
-// goes on.
-type simulateScreen struct {
+// screen prints a row for each run, and on a terminal a bar while it goes on.
+type screen struct {
+	*print.Progress
 	out   io.Writer
-	live  bool
 	head  bool
 	shown time.Time
 }
 
-func newSimulateScreen(f *os.File) *simulateScreen {
-	return &simulateScreen{out: f, live: term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"}
-}
+func newScreen(f *os.File) *screen { return &screen{Progress: print.NewProgress(f), out: f} }
 
 const barWidth = 30
 
 // progress draws the bar, at most ten times a second.
-func (s *simulateScreen) progress(label string, workers, decided, total int) {
-	if !s.live || total == 0 || time.Since(s.shown) < 100*time.Millisecond {
+func (s *screen) progress(label string, workers, decided, total int) {
+	if total == 0 || time.Since(s.shown) < 100*time.Millisecond {
 		return
 	}
 	s.shown = time.Now()
-	done := barWidth * decided / total
-	fmt.Fprintf(s.out, "\r\x1b[2K%s, %d workers  %s%s %d of %d decided", label, workers,
-		strings.Repeat("█", done), strings.Repeat("░", barWidth-done), decided, total)
-}
-
-// clear takes the bar away.
-func (s *simulateScreen) clear() {
-	if s.live {
-		fmt.Fprint(s.out, "\r\x1b[2K")
-	}
+	s.Say(fmt.Sprintf("%s, %d workers  %s %d of %d decided", label, workers, print.Bar(float64(decided)/float64(total), barWidth), decided, total))
 }
 
 // row prints the figures of a run.
-func (s *simulateScreen) row(label string, m *sim.Metrics) {
-	s.clear()
+func (s *screen) row(label string, m *sim.Metrics) {
+	s.Clear()
 	if !s.head {
 		s.head = true
 		fmt.Fprintf(s.out, "\n%-18s %7s %21s %22s %6s %6s %5s %7s %6s %8s %6s %6s %8s\n", "strategy", "workers",

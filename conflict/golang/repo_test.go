@@ -1,10 +1,12 @@
-package bench
+package golang_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -83,12 +85,11 @@ func (r *goRepo) edit(n int) {
 
 // makeGoRepo makes a bare repository and returns the commits of main, the one
 // with all packages first.
-func makeGoRepo(ctx context.Context, dir string, packages, edits int) ([]queue.CommitID, error) {
-	if _, err := runGit(ctx, "", nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir); err != nil {
-		return nil, err
-	}
+func makeGoRepo(t testing.TB, dir string, packages, edits int) (commits []queue.CommitID) {
+	t.Helper()
+	mustGit(t, "", nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir)
 	r := &goRepo{packages: packages}
-	r.commit("Where the bench starts")
+	r.commit("Where it starts")
 	r.file("go.mod", "module bench.org/go\n\ngo 1.22\n")
 	for i := range packages {
 		r.add(i)
@@ -97,16 +98,25 @@ func makeGoRepo(ctx context.Context, dir string, packages, edits int) ([]queue.C
 		r.commit(fmt.Sprintf("Commit %d", n))
 		r.edit(n)
 	}
-	if _, err := runGit(ctx, dir, &r.in, "fast-import", "--quiet"); err != nil {
-		return nil, err
-	}
-	out, err := runGit(ctx, dir, nil, "rev-list", "--reverse", "main")
-	if err != nil {
-		return nil, err
-	}
-	var commits []queue.CommitID
-	for _, id := range strings.Fields(out) {
+	mustGit(t, dir, &r.in, "fast-import", "--quiet")
+	for _, id := range strings.Fields(mustGit(t, dir, nil, "rev-list", "--reverse", "main")) {
 		commits = append(commits, queue.CommitID(id))
 	}
-	return commits, nil
+	return commits
+}
+
+// mustGit runs git without the user's configuration and returns what it prints.
+func mustGit(t testing.TB, dir string, in *bytes.Buffer, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	if in != nil {
+		cmd.Stdin = in
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %v: %v", args, err)
+	}
+	return string(out)
 }

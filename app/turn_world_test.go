@@ -1,9 +1,11 @@
-package bench
+package app_test
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -11,10 +13,10 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// benchWorld answers the actions of a core as git, forge and runners would. Its
+// turnWorld answers the actions of a core as git, forge and runners would. Its
 // trees are lists of areas; each change edits one of them. Nothing conflicts as
 // text, and what is built passes when the bench says so.
-type benchWorld struct {
+type turnWorld struct {
 	areas   int
 	config  *config.Config
 	step    queue.Digest
@@ -24,27 +26,40 @@ type benchWorld struct {
 	builds  []queue.BuildID // under way, oldest first
 }
 
-func newBenchWorld(areas int) (*benchWorld, error) {
-	cfg, err := config.Parse(config.Path, []byte(benchConfig(areas)))
+func newTurnWorld(b *testing.B, areas int) *turnWorld {
+	b.Helper()
+	cfg, err := config.Parse(config.Path, []byte(turnConfig(areas)))
 	if err != nil {
-		return nil, err
+		b.Fatal(err)
 	}
-	w := &benchWorld{areas: areas, config: cfg, step: cfg.Steps[0].Digest(),
-		trees: map[queue.CommitID][]queue.Digest{}, main: benchID("main")}
+	w := &turnWorld{areas: areas, config: cfg, step: cfg.Steps[0].Digest(),
+		trees: map[queue.CommitID][]queue.Digest{}, main: turnID("main")}
 	w.trees[w.main] = make([]queue.Digest, areas)
-	return w, nil
+	return w
 }
 
-func benchID(fields ...string) queue.CommitID {
+func turnArea(i int) string { return fmt.Sprintf("area-%02d", i) }
+
+// turnConfig makes each folder of an area one target with one step.
+func turnConfig(areas int) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nsteps:\n  - name: unit\n    run: \": {targets}\"\n    timeout: 1m\nanalysis:\n  analyzer: paths\n  areas:\n")
+	for i := range areas {
+		fmt.Fprintf(&b, "    - name: %s\n      files: [\"%s/**\"]\n", turnArea(i), turnArea(i))
+	}
+	return b.String()
+}
+
+func turnID(fields ...string) queue.CommitID {
 	return queue.CommitID(digest.Of(append([]string{"bench1"}, fields...)...)[:40])
 }
 
 // area is where a pull request edits.
-func (w *benchWorld) area(number int) int { return number % w.areas }
+func (w *turnWorld) area(number int) int { return number % w.areas }
 
 // merge makes the commit of a change on a parent.
-func (w *benchWorld) merge(parent queue.CommitID, p queue.Pick) queue.CommitID {
-	id := benchID(string(parent), string(p.Change))
+func (w *turnWorld) merge(parent queue.CommitID, p queue.Pick) queue.CommitID {
+	id := turnID(string(parent), string(p.Change))
 	if w.trees[id] == nil {
 		tree := slices.Clone(w.trees[parent])
 		at := w.area(p.Number)
@@ -55,7 +70,7 @@ func (w *benchWorld) merge(parent queue.CommitID, p queue.Pick) queue.CommitID {
 }
 
 // carryOut answers an action; a build goes on until pass.
-func (w *benchWorld) carryOut(c *speculation.Core, a queue.Action) {
+func (w *turnWorld) carryOut(c *speculation.Core, a queue.Action) {
 	say := func(b ...queue.Body) { w.answers = append(w.answers, b...) }
 	switch t := a.Task.(type) {
 	case queue.Observe:
@@ -65,12 +80,12 @@ func (w *benchWorld) carryOut(c *speculation.Core, a queue.Action) {
 		}
 		say(out)
 	case queue.Survey:
-		say(queue.Surveyed{Action: a.Key, Commit: t.Commit, Tree: queue.TreeID(benchID("tree", string(t.Commit))), Steps: queue.NewStepSet(w.config.Steps)})
+		say(queue.Surveyed{Action: a.Key, Commit: t.Commit, Tree: queue.TreeID(turnID("tree", string(t.Commit))), Steps: queue.NewStepSet(w.config.Steps)})
 	case queue.Inspect:
-		say(queue.Inspected{Action: a.Key, ConfigAt: c.State().Main.ConfigAt, Head: benchID("head", strconv.Itoa(t.Number)), HeadRef: fmt.Sprintf("refs/pull/%d/head", t.Number),
-			Base: c.State().Main.Branch, Title: fmt.Sprintf("Change %d of the bench", t.Number), Author: benchUser, Open: true, Permission: "write"})
+		say(queue.Inspected{Action: a.Key, ConfigAt: c.State().Main.ConfigAt, Head: turnID("head", strconv.Itoa(t.Number)), HeadRef: fmt.Sprintf("refs/pull/%d/head", t.Number),
+			Base: c.State().Main.Branch, Title: fmt.Sprintf("Change %d of the bench", t.Number), Author: "bench", Open: true, Permission: "write"})
 	case queue.Analyze:
-		area := []string{benchArea(w.area(t.Pick.Number))}
+		area := []string{turnArea(w.area(t.Pick.Number))}
 		say(queue.Analyzed{Action: a.Key, Change: t.Change,
 			Footprint: queue.Footprint{Main: t.Main, Analyzer: "bench/1", Write: area, Affected: area}})
 	case queue.Resolve:
@@ -98,7 +113,7 @@ func (w *benchWorld) carryOut(c *speculation.Core, a queue.Action) {
 	}
 }
 
-func (w *benchWorld) resolve(key string, t queue.Resolve) queue.Body {
+func (w *turnWorld) resolve(key string, t queue.Resolve) queue.Body {
 	set := queue.NewStepSet(w.config.Steps)
 	out := queue.Resolved{Action: key, Steps: []queue.StepSet{set}, Guard: t.Guard()}
 	at := t.Base
@@ -106,15 +121,15 @@ func (w *benchWorld) resolve(key string, t queue.Resolve) queue.Body {
 		id := w.merge(at, p)
 		area := w.area(p.Number)
 		out.Links = append(out.Links, queue.Link{ID: queue.LinkOf(at, p.Change), Parent: at, Change: p.Change, Outcome: queue.Merged,
-			Commit: id, Tree: queue.TreeID(benchID("tree", string(id))), Steps: set.ID,
-			Keys: []queue.Key{{Step: w.step, Target: benchArea(area), Hash: w.trees[id][area]}}})
+			Commit: id, Tree: queue.TreeID(turnID("tree", string(id))), Steps: set.ID,
+			Keys: []queue.Key{{Step: w.step, Target: turnArea(area), Hash: w.trees[id][area]}}})
 		at = id
 	}
 	return out
 }
 
 // pass ends the oldest build, which has passed; false: none is under way.
-func (w *benchWorld) pass(s *queue.State) bool {
+func (w *turnWorld) pass(s *queue.State) bool {
 	for len(w.builds) > 0 {
 		b := s.Builds[w.builds[0]]
 		w.builds = w.builds[1:]

@@ -1,12 +1,11 @@
-package bench
+package index_test
 
 import (
-	"fmt"
 	"maps"
 	"math/bits"
-	"runtime"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -124,19 +123,18 @@ func (w *indexWorld) footprint(c *synth.Change) queue.Footprint {
 
 // compare makes the union graph of two changes with main, as the paper does,
 // and fails unless the index of the two says the same.
-func (w *indexWorld) compare(a, b *synth.Change) (time.Duration, error) {
-	runtime.LockOSThread()
-	begun := threadCPU()
+func (w *indexWorld) compare(t testing.TB, a, b *synth.Change) time.Duration {
+	t.Helper()
+	begun := time.Now()
 	met := w.unionGraph(a, b)
-	took := threadCPU() - begun
-	runtime.UnlockOSThread()
+	took := time.Since(begun)
 	x := index.New()
 	x.Put("a", w.footprint(a))
 	x.Put("b", w.footprint(b))
 	if got := x.Conflict("a", "b"); got != met {
-		return 0, fmt.Errorf("of the changes %+v and %+v the index says %v, the union graph %v", *a, *b, got, met)
+		t.Fatalf("of the changes %+v and %+v the index says %v, the union graph %v", *a, *b, got, met)
 	}
-	return took, nil
+	return took
 }
 
 // unionGraph reports whether two changes affect a target of main ∪ main+a ∪

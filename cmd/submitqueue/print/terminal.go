@@ -1,0 +1,51 @@
+package print
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Live reports whether a file is a terminal that understands control sequences.
+func Live(f *os.File) bool { return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" }
+
+// Progress says in one line of a terminal, drawn anew each time, what goes on.
+// Elsewhere it says nothing.
+type Progress struct {
+	out  *os.File
+	live bool
+}
+
+// NewProgress returns one that has said nothing.
+func NewProgress(f *os.File) *Progress { return &Progress{f, Live(f)} }
+
+// Live reports whether somebody sees it.
+func (p *Progress) Live() bool { return p.live }
+
+// Say shows a line in place of the one before.
+func (p *Progress) Say(line string) {
+	if p.live {
+		fmt.Fprint(p.out, "\r\x1b[2K"+Clip(OneLine(line), Columns(p.out)))
+	}
+}
+
+// Clear takes the line away.
+func (p *Progress) Clear() {
+	if p.live {
+		fmt.Fprint(p.out, "\r\x1b[2K")
+	}
+}
+
+// Bar is a progress bar of n columns, in eighths of a column.
+func Bar(progress float64, n int) string {
+	eighths := int(max(0, min(1, progress))*float64(n*8) + 0.5)
+	full, part := eighths/8, eighths%8
+	s := strings.Repeat("█", full)
+	if part > 0 {
+		s += string([]rune(" ▏▎▍▌▋▊▉")[part])
+		full++
+	}
+	return s + strings.Repeat("·", n-full)
+}
