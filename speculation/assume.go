@@ -124,21 +124,20 @@ func (c *Core) affectedBy(id queue.ChangeID) *affects {
 
 // newFootprint forgets what was derived from a change's footprint before. Links
 // of a change without one have told nothing yet.
-func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) {
+// It reports whether the change affects other targets than before.
+func (c *Core) newFootprint(id queue.ChangeID, old, f *queue.Footprint) bool {
 	if old == nil {
 		c.lose(id)
 	}
 	switch {
 	case old == nil && len(c.linksOf[id]) == 0:
-		return
+		return false
 	case old != nil && old.All == f.All && slices.Equal(old.Affected, f.Affected):
-		return
-	}
-	if old != nil {
-		c.carryTested(id, old, f)
+		return false
 	}
 	delete(c.assumed.by, id)
 	c.assumed.stale = true
+	return true
 }
 
 // toggle puts a change onto the line or takes it off.
@@ -240,7 +239,7 @@ func (c *Core) origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 // reroot finds the place of links that were made on what nobody knew to be
 // main, or that main has come to by a way of its own: what stands on its tip
 // stands on its line.
-func (c *Core) reroot() {
+func (c *Core) reroot() (moved []*queue.Link) {
 	here := c.s.Main.Line
 	lost := map[queue.CommitID][]*queue.Link{}
 	for _, l := range c.s.Links {
@@ -252,7 +251,6 @@ func (c *Core) reroot() {
 		at    queue.CommitID
 		chain []queue.ChangeID
 	}
-	var found []*queue.Link
 	for reach := []spot{{at: c.s.Main.Tip}}; len(reach) > 0; reach = reach[1:] {
 		from := reach[0]
 		links := lost[from.at]
@@ -263,14 +261,14 @@ func (c *Core) reroot() {
 			c.info(l).rest = footing{}
 			c.version++ // what had failed on such a chain may count against it
 			c.assumes(l.Chain)
-			c.touch(queue.KindLink, string(l.ID))
-			found = append(found, l)
+			moved = append(moved, l)
 			if l.Outcome == queue.Merged {
 				reach = append(reach, spot{l.Commit, append(slices.Clone(from.chain), l.Changes()...)})
 			}
 		}
 	}
-	c.assume(found)
+	c.assume(moved)
+	return moved
 }
 
 // assume takes in what links tell of assumption keys.

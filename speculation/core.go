@@ -242,7 +242,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 		c.seats, c.reach = nil, reach{}
 		c.news++
 	}
-	c.fade()
+	c.wakeAt(c.fade())
 	c.thaw()
 	c.unpark()
 	c.restack()
@@ -326,6 +326,12 @@ func (c *Core) touchChange(ch *queue.Change) {
 		delete(c.stacked, ch.ID)
 	} else {
 		c.stacked[ch.ID] = ch
+	}
+}
+
+func (c *Core) touchLinks(links []*queue.Link) {
+	for _, l := range links {
+		c.touch(queue.KindLink, string(l.ID))
 	}
 }
 

@@ -81,13 +81,18 @@ func (c *Core) weighSet(id queue.Digest, e *queue.Entry) {
 	}
 }
 
-// fade takes back failures that have expired, and has the others looked at when
-// they do.
-func (c *Core) fade() {
+// fade takes back failures that have expired, and returns when the next of the others
+// does; 0: none will.
+func (c *Core) fade() (next queue.Instant) {
+	later := func(at queue.Instant) {
+		if at > c.now {
+			next = queue.Earliest(next, at)
+		}
+	}
 	var over []*fact
 	for f := range c.failing {
 		if f.entry.Decisive(c.now, c.rules().Retries) {
-			c.wakeAt(f.entry.Expires(c.now))
+			later(f.entry.Expires(c.now))
 		} else {
 			over = append(over, f)
 		}
@@ -98,15 +103,16 @@ func (c *Core) fade() {
 	for id, at := range c.failingSets {
 		e := c.s.Ledger[id]
 		if e != nil && at > c.now {
-			c.wakeAt(at)
+			later(at)
 			continue
 		}
 		delete(c.failingSets, id)
 		if e != nil {
 			c.learned(id, e) // which remembers the next of its failures
-			c.wakeAt(c.failingSets[id])
+			later(c.failingSets[id])
 		}
 	}
+	return next
 }
 
 // learned takes in that an entry has changed: of one key, or of a set.
@@ -394,7 +400,6 @@ func (c *Core) removeBuild(b *queue.Build) {
 	}
 	c.assumesNot(b.Chain)
 	delete(c.s.Builds, b.ID)
-	c.touch(queue.KindBuild, string(b.ID))
 	c.untidy[b.Change] = true
 	for _, id := range b.Also {
 		c.untidy[id] = true

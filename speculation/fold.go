@@ -299,7 +299,9 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	if inOrder(ch) {
 		c.leave(ch.ID)
 	}
-	c.newFootprint(ch.ID, c.s.Footprints[ch.ID], &f)
+	if old := c.s.Footprints[ch.ID]; c.newFootprint(ch.ID, old, &f) && old != nil {
+		c.carryTested(ch.ID, old, &f)
+	}
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current

@@ -17,15 +17,28 @@ func inOrder(ch *queue.Change) bool {
 
 // join puts a change among those that conflicts are computed for.
 func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
+	c.enroll(id, f)
+	c.unmeet(id, f)
+	if f.Again {
+		c.wakeAt(max(c.againAt(f), c.now+1)) // attend may be over
+	}
+}
+
+// leave takes a change out again.
+func (c *Core) leave(id queue.ChangeID) {
+	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
+		defer c.unmeetAll() // whom its edges have brought together, a path may yet
+	}
+	c.strike(id)
+}
+
+// enroll takes in that a change may stand in the order, with a footprint.
+func (c *Core) enroll(id queue.ChangeID, f *queue.Footprint) {
 	c.open[id] = c.s.Changes[id]
 	c.moved = append(c.moved, c.s.Changes[id])
 	c.index.Put(id, *f)
 	c.noteVerified(id)
 	c.staleAhead(id)
-	c.unmeet(id, f)
-	if f.Again {
-		c.wakeAt(max(c.againAt(f), c.now+1)) // attend may be over
-	}
 	if len(f.Edges) > 0 {
 		// Every pair is evaluated with the added edges of all pending changes.
 		c.staleAll()
@@ -51,14 +64,13 @@ func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
 	}
 }
 
-// leave takes a change out again.
-func (c *Core) leave(id queue.ChangeID) {
+// strike takes back what enroll has taken in.
+func (c *Core) strike(id queue.ChangeID) {
 	c.departed(id, c.rank[id])
 	c.forgetNode(id)
 	delete(c.verified, id)
 	c.index.Remove(id)
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
-		c.unmeetAll() // whom its edges have brought together, a path may yet
 		c.staleAll()
 		clear(c.conflicting)
 		return

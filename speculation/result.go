@@ -409,6 +409,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	c.drop(queue.Run{Build: b.ID})
 	c.drop(queue.Stop{Build: b.ID})
 	c.removeBuild(b)
+	c.touch(queue.KindBuild, string(b.ID))
 	outcome := r.Outcome
 	if why := silent(b); outcome != queue.JobStopped && outcome != queue.JobInfra && why != "" {
 		outcome, r.Detail = queue.JobInfra, why

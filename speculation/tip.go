@@ -108,7 +108,7 @@ func (c *Core) observed(b queue.Observed) {
 			m.Surveyed = m.Tip
 		}
 	}
-	c.reroot()
+	c.touchLinks(c.reroot())
 	c.versions(b.Analyzers)
 	if !late {
 		c.gone()
@@ -350,7 +350,7 @@ func (c *Core) pushed(b queue.Pushed) {
 		}
 		c.setPush(nil)
 		c.took(p)
-		c.reroot()
+		c.touchLinks(c.reroot())
 		c.survey()
 		c.observe() // for its configuration and attributes
 	case b.Refused != "":
