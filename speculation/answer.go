@@ -25,11 +25,11 @@ type answer struct {
 // answer keeps what the plan says of a change. What lands is spoken of last by
 // the train.
 func (p *planning) answer(n *node, a answer) {
-	if n == nil || n.said.plan == p.plans && n.said.kind == queue.WorthTrain {
+	if n == nil || mindOf(n).said.plan == p.plans && mindOf(n).said.kind == queue.WorthTrain {
 		return
 	}
 	a.plan = p.plans
-	n.said = a
+	mindOf(n).said = a
 }
 
 // answerFor does so where it is of the future that the change is to land on.
@@ -55,11 +55,11 @@ func (p *planning) answerOf(cand candidate, a answer) {
 	}
 	for _, id := range cand.members() {
 		n := p.nodes[id]
-		if n == nil || n.said.plan != p.plans || n.said.kind != cand.aim.kind && len(cand.also) == 0 {
+		if n == nil || mindOf(n).said.plan != p.plans || mindOf(n).said.kind != cand.aim.kind && len(cand.also) == 0 {
 			continue
 		}
-		a.plan, a.kind, a.value, a.place, a.rivals = p.plans, cand.aim.kind, cand.value, n.said.place, n.said.rivals
-		n.said = a
+		a.plan, a.kind, a.value, a.place, a.rivals = p.plans, cand.aim.kind, cand.value, mindOf(n).said.place, mindOf(n).said.rivals
+		mindOf(n).said = a
 	}
 }
 
@@ -115,8 +115,8 @@ func knownWords(st status) string {
 // likeliest future has open.
 func (c *Core) sharers(n *node) []*queue.Build {
 	var out []*queue.Build
-	for i, k := range n.likely.known {
-		if k == nil || len(k.from) == 0 || n.likely.by[i] != unknown {
+	for i, k := range mindOf(n).likely.known {
+		if k == nil || len(k.from) == 0 || mindOf(n).likely.by[i] != unknown {
 			continue
 		}
 		busy, _ := k.work()

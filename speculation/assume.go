@@ -186,6 +186,8 @@ func (c *Core) reassume() {
 		a.losses = old.losses + 1
 	}
 	c.nodes, c.nodesAt = map[queue.ChangeID]*node{}, nil
+	c.seating++
+	c.anew++
 	clear(c.verified)
 	here := c.s.Main.Line
 	line := make([]queue.ChangeID, here.Seq)

@@ -21,7 +21,7 @@ const (
 // change may land before them ("Bypassing Large Diffs", 2023). Where changes are
 // predicted it costs half as many builds again and gains nothing.
 func (p *planning) spares(n *node, edges []edge, f *future, value float64) {
-	chance := n.chance
+	chance := mindOf(n).chance
 	cold := p.rules().Spare == config.SpareAlways || p.rules().Spare != config.SpareNever && p.model.Cold()
 	if !cold {
 		return
@@ -79,12 +79,12 @@ func (p *planning) spare(n *node, edges []edge, takes []bool, value float64, aim
 // is late tends to stay so.
 func (p *planning) late(ahead, n *node) bool {
 	mine, rest := n.ch.Predicted, ahead.ch.Predicted
-	if mine <= 0 || rest < lateFactor*mine && (ahead.busyIn != p.plans || ahead.began == 0) || p.verified[ahead.id] {
+	if mine <= 0 || rest < lateFactor*mine && (mindOf(ahead).busyIn != p.plans || mindOf(ahead).began == 0) || p.verified[ahead.id] {
 		return false
 	}
-	if ahead.busyIn == p.plans && ahead.began != 0 {
-		elapsed := p.now.Sub(ahead.began)
-		p.lookAt(ahead.began.Add(2 * lateFactor * mine))
+	if mindOf(ahead).busyIn == p.plans && mindOf(ahead).began != 0 {
+		elapsed := p.now.Sub(mindOf(ahead).began)
+		p.lookAt(mindOf(ahead).began.Add(2 * lateFactor * mine))
 		rest = max(rest-elapsed, elapsed/2)
 	}
 	return rest >= lateFactor*mine

@@ -70,8 +70,11 @@ type Core struct {
 	order     []queue.ChangeID
 	pending   []*queue.Change // of order
 	moved     []*queue.Change // may have come into the order or left it since
-	seats     []*node         // of pending, as far as the plan has come to them; nil: of none
-	orders    int             // how often the order has changed
+	seats     []*node         // of pending, as far as the plan has come to them
+	seatsAt   int             // seating then
+	reachAt   int             // anew then
+	seating   int             // how often it has changed who is in the order, and where
+	anew      int             // how often all assumptions have been made anew
 	news      int             // how often something has been touched that plans and glances may rest on
 	last      lastPlan
 	onTip     tipLinks
@@ -239,7 +242,6 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.attend()
 	if c.assumed.stale {
 		c.reassume()
-		c.seats, c.reach = nil, reach{}
 		c.news++
 	}
 	c.wakeAt(c.fade())

@@ -20,35 +20,20 @@ type node struct {
 	edges []edge    // to the undecided changes ahead, in order
 	made  bool      // edges are up to date
 
-	weighed bool          // share and cost are up to date
-	fair    bool          // base and strong are up to date
-	base    float64       // chance that it lands, but for strong pairs
-	strong  []edge        // those of edges that count on their own
-	busyIn  int           // plan that the next two are of
-	began   queue.Instant // when the first of its live builds began
-	ends    queue.Instant // when the last of them is expected to end
-
-	// Of the plan under way: its number, the chance that the change lands as the
-	// plan has seen it, when its fate is expected to be known, and the last
-	// future that took it.
-	plan  int
-	odds  float64
-	end   queue.Instant
-	taken int
-	said  answer // why no build of its likeliest future begins
-
-	// The likeliest future: which outcome of each change ahead it takes, and how
-	// likely that is.
-	takes   []bool
-	chance  []float64
-	likely  future
-	shape   bool // the assumption keys of likely are up to date
-	marks   []mark
+	weighed bool  // share and cost are up to date
+	fair    bool  // the plan has taken in all of the edges
+	shape   bool  // it has taken in what the targets' assumption keys are
+	dealt   bool  // it has taken in what is known of them
 	stirs   []int // positions of targets of which something new may be known
-	deal    deal
-	flips   []flip // those nearest to likely
-	dealt   bool   // deal is up to date, and flips where flipped
-	flipped bool
+	stirred bool  // there were too many of them to keep: it may be of any
+
+	memory Memory // what the plan remembers of it; nil: nothing
+}
+
+// Memory is what a plan keeps of a node between turns.
+type Memory interface {
+	// Leave takes in that the change ahead at a place is gone, of so many.
+	Leave(at, of int)
 }
 
 // place is a target of a node.
@@ -96,7 +81,7 @@ func (c *Core) forgetNode(id queue.ChangeID) {
 		return
 	}
 	delete(c.nodes, id)
-	c.seats = nil
+	c.seating++
 	for _, t := range n.x.targets {
 		c.nodesAt[t] = slices.DeleteFunc(c.nodesAt[t], func(p place) bool { return p.n == n })
 	}
@@ -109,7 +94,7 @@ func (c *Core) stir(target int) {
 			n := p.n
 			n.dealt = false
 			if n.stirs = append(n.stirs, p.at); len(n.stirs) > 2*len(n.x.targets)+8 {
-				n.stirs, n.marks, n.shape = n.stirs[:0], nil, false // nobody has looked for long
+				n.stirs, n.shape, n.stirred = n.stirs[:0], false, true // nobody has looked for long
 			}
 		}
 	}
@@ -186,7 +171,7 @@ func (c *Core) newRules() {
 	for _, n := range c.nodes {
 		n.weighed = false
 	}
-	c.assumed.stale, c.toldAll = true, false
+	c.assumed.stale = true
 	for _, f := range c.facts {
 		c.changed(f)
 	}
@@ -340,27 +325,28 @@ func (c *Core) sum(f *future) {
 
 // seeLikely brings a node's likeliest future up to date.
 func (c *Core) seeLikely(n *node, edges []edge) {
-	f := &n.likely
+	f := &mindOf(n).likely
 	if n.shape && len(n.stirs) == 0 {
 		return
 	}
 	if !n.shape {
 		f.noLink = ""
-		c.scratch = c.keys(n, edges, n.takes, c.scratch)
-		if len(n.marks) != len(c.scratch) {
-			n.marks, f.by, f.known = make([]mark, len(c.scratch)), make([]status, len(c.scratch)), make([]*known, len(c.scratch))
+		c.scratch = c.keys(n, edges, mindOf(n).takes, c.scratch)
+		if n.stirred || len(mindOf(n).marks) != len(c.scratch) {
+			n.stirred = false
+			mindOf(n).marks, f.by, f.known = make([]mark, len(c.scratch)), make([]status, len(c.scratch)), make([]*known, len(c.scratch))
 		}
 		for i, m := range c.scratch {
-			if m != n.marks[i] {
-				n.marks[i] = m
+			if m != mindOf(n).marks[i] {
+				mindOf(n).marks[i] = m
 				f.by[i], f.known[i] = c.look(m)
 			}
 		}
 	}
 	for _, i := range n.stirs {
-		f.by[i], f.known[i] = c.look(n.marks[i])
+		f.by[i], f.known[i] = c.look(mindOf(n).marks[i])
 	}
-	f.n, f.takes = n, n.takes
+	f.n, f.takes = n, mindOf(n).takes
 	n.shape, n.stirs, n.dealt = true, n.stirs[:0], false
 	c.sum(f)
 }

@@ -126,8 +126,8 @@ func (p *planning) offerReal(cand candidate, l *queue.Link) status {
 func (p *planning) due(edges []edge, d *deal) queue.Instant {
 	var at queue.Instant
 	for _, i := range d.due {
-		if to := edges[i].to; to.plan == p.plans {
-			at = max(at, to.end)
+		if to := edges[i].to; mindOf(to).plan == p.plans {
+			at = max(at, mindOf(to).end)
 		}
 	}
 	return at
@@ -154,12 +154,12 @@ func (p *planning) flips(n *node, edges []edge, f *future, aging float64) {
 	if p.without(config.IngredientFlips) {
 		return
 	}
-	if !n.flipped {
-		n.flipped = true
+	if !mindOf(n).flipped {
+		mindOf(n).flipped = true
 		p.findFlips(n, edges)
 	}
-	for i := range n.flips {
-		x := &n.flips[i]
+	for i := range mindOf(n).flips {
+		x := &mindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
 		if value < p.worth {
 			return
@@ -180,7 +180,7 @@ func (p *planning) findFlips(n *node, edges []edge) {
 	var ratios [maxFlips]float64
 	found := 0
 	for i := range edges {
-		ratio := (1 - n.chance[i]) / n.chance[i]
+		ratio := (1 - mindOf(n).chance[i]) / mindOf(n).chance[i]
 		if len(edges[i].shared) == 0 || ratio < least || edges[i].below {
 			continue
 		}
@@ -195,13 +195,13 @@ func (p *planning) findFlips(n *node, edges []edge) {
 			best[at], ratios[at] = i, ratio
 		}
 	}
-	if cap(n.flips) < found {
-		n.flips = make([]flip, maxFlips)
+	if cap(mindOf(n).flips) < found {
+		mindOf(n).flips = make([]flip, maxFlips)
 	}
-	n.flips = n.flips[:found]
-	for i := range n.flips {
-		d := &n.flips[i].deal // its memory is used again
-		n.flips[i] = flip{edge: best[i], ratio: ratios[i], future: future{deal: deal{open: d.open, due: d.due, busy: d.busy}}}
+	mindOf(n).flips = mindOf(n).flips[:found]
+	for i := range mindOf(n).flips {
+		d := &mindOf(n).flips[i].deal // its memory is used again
+		mindOf(n).flips[i] = flip{edge: best[i], ratio: ratios[i], future: future{deal: deal{open: d.open, due: d.due, busy: d.busy}}}
 	}
 }
 
@@ -225,14 +225,14 @@ func (p *planning) flip(n *node, edges []edge, from *future, x *flip) {
 	to.takes[x.edge] = !to.takes[x.edge]
 	to.by, to.known, to.needed = slices.Clone(from.by), slices.Clone(from.known), slices.Clone(from.needed)
 	for _, i := range e.shared {
-		to.by[i], to.known[i] = p.look(n.marks[i] ^ e.to.x.mark)
+		to.by[i], to.known[i] = p.look(mindOf(n).marks[i] ^ e.to.x.mark)
 		to.needed[i] *= x.ratio
 	}
 	if p.fall(edges, to.takes, x.edge) {
 		p.see(n, edges, to.takes, to)
 	}
 	p.sum(to)
-	p.makeDeal(to, edges, n.deal.first, &to.deal)
+	p.makeDeal(to, edges, mindOf(n).deal.first, &to.deal)
 	to.by, to.known, to.needed = nil, nil, nil // summed up in the deal
 }
 

@@ -107,6 +107,11 @@ func (c *Core) sortOrder() {
 	}
 	c.ordered = true
 	c.raise()
+	c.arrange()
+}
+
+// arrange brings the order up to date.
+func (c *Core) arrange() {
 	pending := make([]*queue.Change, 0, len(c.pending)+len(c.moved))
 	for _, ch := range slices.Concat(c.pending, c.moved) {
 		if ch.Phase == queue.Pending {
@@ -127,8 +132,8 @@ func (c *Core) sortOrder() {
 	if slices.Equal(pending, c.pending) {
 		return
 	}
-	c.pending, c.seats = pending, nil
-	c.orders++
+	c.pending = pending
+	c.seating++
 	c.news++
 	before := c.rank
 	c.order = make([]queue.ChangeID, len(pending))
@@ -191,11 +196,10 @@ func (c *Core) departed(id queue.ChangeID, place int) {
 		c.aheadOf[other] = list
 		if n := c.nodes[other]; n != nil && n.made {
 			if at := slices.IndexFunc(n.edges, func(e edge) bool { return e.to.id == id }); at >= 0 {
-				if len(n.takes) == len(n.edges) {
-					n.takes, n.chance = slices.Delete(n.takes, at, at+1), slices.Delete(n.chance, at, at+1)
+				if n.memory != nil {
+					n.memory.Leave(at, len(n.edges))
 				}
 				n.edges = slices.Delete(n.edges, at, at+1)
-				n.deal.leave(at)
 				n.shape, n.fair, n.dealt = false, false, false
 			}
 			n.made = len(list.ids) <= maxDepth

@@ -19,15 +19,15 @@ const (
 // suspected to break with and that no build has cleared (planner.md 9, rule 4).
 func (c *Core) expect(n *node, edges []edge) float64 {
 	if n.fair {
-		return n.base
+		return mindOf(n).base
 	}
 	q := c.good(n.id)
-	n.strong = n.strong[:0]
+	mindOf(n).strong = mindOf(n).strong[:0]
 	for i := range edges {
 		if e := &edges[i]; e.q <= strong {
 			q *= 1 - weakShare*e.q
 		} else {
-			n.strong = append(n.strong, *e)
+			mindOf(n).strong = append(mindOf(n).strong, *e)
 		}
 	}
 	if b := c.s.Beliefs[n.id]; b != nil {
@@ -37,28 +37,28 @@ func (c *Core) expect(n *node, edges []edge) float64 {
 			}
 		}
 	}
-	n.fair, n.base = true, clampChance(q)
-	return n.base
+	n.fair, mindOf(n).base = true, clampChance(q)
+	return mindOf(n).base
 }
 
 // likeliest goes through the changes ahead in order and takes for each the
 // likelier outcome, given those taken before: n.chance[i] is that of the branch
 // taken at edge i. It returns when the last of them is expected to be decided.
 func (p *planning) likeliest(n *node, edges []edge) (need queue.Instant) {
-	if len(n.takes) != len(edges) {
-		n.takes, n.chance = resize(n.takes, len(edges)), resize(n.chance, len(edges))
+	if len(mindOf(n).takes) != len(edges) {
+		mindOf(n).takes, mindOf(n).chance = resize(mindOf(n).takes, len(edges)), resize(mindOf(n).chance, len(edges))
 		n.shape, n.dealt = false, false
 	}
 	p.stamp++
 	for i := range edges {
 		to := edges[i].to
 		q := p.oddsOf(to)
-		pairs := to.strong
+		pairs := mindOf(to).strong
 		if !to.fair {
 			pairs = to.edges // it is not looked at in this plan
 		}
 		for j := range pairs {
-			if e := &pairs[j]; e.q > strong && e.to.taken == p.stamp {
+			if e := &pairs[j]; e.q > strong && mindOf(e.to).taken == p.stamp {
 				q *= 1 - e.q
 			}
 		}
@@ -66,15 +66,15 @@ func (p *planning) likeliest(n *node, edges []edge) (need queue.Instant) {
 		if len(p.stacked) > 0 {
 			take, chance = p.stackTake(n, edges, i, q)
 		}
-		if take != n.takes[i] {
-			n.takes[i], n.shape = take, false
+		if take != mindOf(n).takes[i] {
+			mindOf(n).takes[i], n.shape = take, false
 		}
-		if chance != n.chance[i] {
-			n.chance[i], n.dealt = chance, false
+		if chance != mindOf(n).chance[i] {
+			mindOf(n).chance[i], n.dealt = chance, false
 		}
-		if to.plan == p.plans {
-			if need = max(need, to.end); take {
-				to.taken = p.stamp
+		if mindOf(to).plan == p.plans {
+			if need = max(need, mindOf(to).end); take {
+				mindOf(to).taken = p.stamp
 			}
 		}
 	}
@@ -82,10 +82,10 @@ func (p *planning) likeliest(n *node, edges []edge) (need queue.Instant) {
 }
 
 func (p *planning) oddsOf(n *node) float64 {
-	if n.plan != p.plans {
+	if mindOf(n).plan != p.plans {
 		return p.good(n.id) // too far back to be looked at
 	}
-	return n.odds
+	return mindOf(n).odds
 }
 
 // need fills in the chance that a future's result for each target decides the
@@ -119,7 +119,7 @@ func (f *future) average() {
 func (p *planning) ends(n *node, f *future) queue.Instant {
 	own := p.now
 	if f.status == unknown {
-		own = p.now.Add(n.span(n.deal.unknown))
+		own = p.now.Add(n.span(mindOf(n).deal.unknown))
 		if until := p.until(n); until > p.now {
 			own = until
 		}

@@ -159,19 +159,19 @@ func (p *planning) busyWith(b *liveBuild, ch *queue.Change) {
 	if n == nil {
 		return
 	}
-	if n.busyIn != p.plans {
-		n.busyIn, n.began, n.ends = p.plans, 0, 0
+	if mindOf(n).busyIn != p.plans {
+		mindOf(n).busyIn, mindOf(n).began, mindOf(n).ends = p.plans, 0, 0
 	}
-	n.began = queue.Earliest(n.began, b.Started)
-	n.ends = max(n.ends, p.expected(b.Build))
+	mindOf(n).began = queue.Earliest(mindOf(n).began, b.Started)
+	mindOf(n).ends = max(mindOf(n).ends, p.expected(b.Build))
 }
 
 // until returns when the last of a change's live builds is expected to end, or 0.
 func (p *planning) until(n *node) queue.Instant {
-	if n.busyIn != p.plans {
+	if mindOf(n).busyIn != p.plans {
 		return 0
 	}
-	return n.ends
+	return mindOf(n).ends
 }
 
 // credit notes that a live build is worth something to somebody.
@@ -184,7 +184,7 @@ func (b *liveBuild) worth(value float64) { b.credit, b.wanted = max(b.credit, va
 // keep gives a change's live builds its worth: it is not known yet whether the
 // merge that is being made has other keys than they verify.
 func (p *planning) keep(n *node, value float64) {
-	if n.busyIn != p.plans {
+	if mindOf(n).busyIn != p.plans {
 		return
 	}
 	for _, b := range p.building {
@@ -367,8 +367,8 @@ func (c *Core) window() int { return 3*c.s.Slots + 8 }
 // paths considers the futures of each pending change.
 func (p *planning) paths() {
 	n, most := 0, p.window()
-	if p.seats == nil || len(p.seats) != len(p.order) {
-		p.seats = make([]*node, len(p.order))
+	if p.seatsAt != p.seating || len(p.seats) != len(p.order) {
+		p.seats, p.seatsAt = make([]*node, len(p.order)), p.seating
 	}
 	for i, id := range p.order {
 		if n >= most {
@@ -401,17 +401,17 @@ func (p *planning) paths() {
 // path considers a change's likeliest future, and those near it.
 func (p *planning) path(n *node, edges []edge) {
 	p.weigh(n)
-	n.odds = p.expect(n, edges)
+	mindOf(n).odds = p.expect(n, edges)
 	need := p.likeliest(n, edges)
 	p.seeLikely(n, edges)
-	f := &n.likely
-	if first := n.ch.Builds == 0; !n.dealt || n.deal.first != first || n.deal.single != p.single {
-		f.need(edges, n.chance)
-		p.makeDeal(f, edges, first, &n.deal)
-		n.dealt, n.flipped = true, false
+	f := &mindOf(n).likely
+	if first := n.ch.Builds == 0; !n.dealt || mindOf(n).deal.first != first || mindOf(n).deal.single != p.single {
+		f.need(edges, mindOf(n).chance)
+		p.makeDeal(f, edges, first, &mindOf(n).deal)
+		n.dealt, mindOf(n).flipped = true, false
 	}
-	n.plan = p.plans
-	n.end = max(p.ends(n, f), need)
+	mindOf(n).plan = p.plans
+	mindOf(n).end = max(p.ends(n, f), need)
 	aging := p.aging(n.ch)
 	if n.ch.Stale && f.blind > 0 {
 		p.answer(n, answer{code: queue.ReasonAnalyzing})
@@ -436,11 +436,11 @@ func (p *planning) path(n *node, edges []edge) {
 	case f.status == failed && p.regardless(n, nil) == failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	switch st := p.offer(n, edges, f, &n.deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
+	switch st := p.offer(n, edges, f, &mindOf(n).deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
 	case st == conflicting:
-		n.odds = unmergeable
+		mindOf(n).odds = unmergeable
 	case f.status == verified:
-		n.odds = max(n.odds, proven)
+		mindOf(n).odds = max(mindOf(n).odds, proven)
 	}
 	p.flips(n, edges, f, aging)
 	p.spares(n, edges, f, f.mean*aging)
@@ -451,7 +451,7 @@ func (p *planning) path(n *node, edges []edge) {
 // not and nothing comes of that, the merge itself is asked.
 func (p *planning) alone(n *node, f *future, aging float64) {
 	if f.status == unknown {
-		p.offer(n, nil, f, &n.deal, aging, aim{kind: queue.WorthAlone})
+		p.offer(n, nil, f, &mindOf(n).deal, aging, aim{kind: queue.WorthAlone})
 		return
 	}
 	l := p.onMain(n)

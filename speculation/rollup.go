@@ -227,7 +227,7 @@ func (p *planning) gather(cand candidate, size int) bool {
 // free reports whether a change could be in a rollup: it waits for its first
 // build, and what it affects is known.
 func (p *planning) free(n *node) bool {
-	return n.ch.Builds == 0 && n.ch.Parent == 0 && n.ch.Method == "" && n.ch.Rollup == "" && n.ch.Refused == nil && !n.ch.Alone && !n.ch.Apart && !n.ch.Stale && !n.x.all && n.busyIn != p.plans &&
+	return n.ch.Builds == 0 && n.ch.Parent == 0 && n.ch.Method == "" && n.ch.Rollup == "" && n.ch.Refused == nil && !n.ch.Alone && !n.ch.Apart && !n.ch.Stale && !n.x.all && mindOf(n).busyIn != p.plans &&
 		!p.verified[n.id] && !p.served[n.id]
 }
 
@@ -275,7 +275,7 @@ func (p *planning) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) 
 func (p *planning) joints() {
 	for _, at := range sorted(p.rollups) {
 		group := p.rollups[at]
-		if !slices.ContainsFunc(group, func(id queue.ChangeID) bool { return p.node(id).plan != p.plans }) {
+		if !slices.ContainsFunc(group, func(id queue.ChangeID) bool { return mindOf(p.node(id)).plan != p.plans }) {
 			p.rollup(group)
 		}
 	}
@@ -292,11 +292,11 @@ func (p *planning) rollup(group []queue.ChangeID) {
 		n := p.node(id)
 		for i := range n.edges {
 			to := n.edges[i].to
-			if n.takes[i] && !slices.Contains(group, to.id) && !slices.Contains(base, to) {
+			if mindOf(n).takes[i] && !slices.Contains(group, to.id) && !slices.Contains(base, to) {
 				base = append(base, to)
 			}
 		}
-		worth := n.likely.mean * p.benefit(n.ch)
+		worth := mindOf(n).likely.mean * p.benefit(n.ch)
 		if !p.without(config.IngredientAging) {
 			worth *= 1 + p.now.Sub(n.ch.Arrival).Hours()
 		}
@@ -330,13 +330,13 @@ func (p *planning) rollup(group []queue.ChangeID) {
 	var due queue.Instant
 	for _, n := range base {
 		chain = append(chain, n.id)
-		if n.plan == p.plans {
-			due = max(due, n.end)
+		if mindOf(n).plan == p.plans {
+			due = max(due, mindOf(n).end)
 		}
 	}
-	if !first && len(chain) > 0 && p.early(last, last.deal.unknown, due, aim{kind: queue.WorthTogether}) {
+	if !first && len(chain) > 0 && p.early(last, mindOf(last).deal.unknown, due, aim{kind: queue.WorthTogether}) {
 		for _, id := range group {
-			p.answer(p.node(id), last.said)
+			p.answer(p.node(id), mindOf(last).said)
 		}
 		return
 	}

@@ -63,8 +63,8 @@ type tipLinks struct {
 func (c *Core) turnedAway() []*queue.Link {
 	t := &c.onTip
 	switch tip := c.s.Main.Tip; {
-	case t.tip != tip || t.orders != c.orders || t.orders == 0:
-		t.tip, t.orders, t.links = tip, c.orders, t.links[:0]
+	case t.tip != tip || t.orders != c.seating || t.orders == 0:
+		t.tip, t.orders, t.links = tip, c.seating, t.links[:0]
 		for _, id := range c.order {
 			if l := c.s.Links[queue.LinkOf(tip, id)]; l != nil {
 				t.links = append(t.links, l)

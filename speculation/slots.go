@@ -99,6 +99,9 @@ type reach struct {
 // target of a build.
 func (p *planning) stands(b *queue.Build, l *queue.Link, from int) bool {
 	r := &p.reach
+	if p.reachAt != p.anew {
+		*r, p.reachAt = reach{}, p.anew
+	}
 	for ; r.upTo < len(p.assumed.line); r.upTo++ {
 		x := p.affectedBy(p.assumed.line[r.upTo])
 		if x == nil {

@@ -134,7 +134,7 @@ func (p *planning) stackTake(n *node, edges []edge, i int, q float64) (take bool
 	if edges[i].below {
 		return true, max(q, leastUpheld)
 	}
-	if !p.carried(edges, n.takes, i) {
+	if !p.carried(edges, mindOf(n).takes, i) {
 		return false, 1
 	}
 	return q >= 0.5, max(q, 1-q)

@@ -15,11 +15,11 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 		return queue.Next{}
 	}
 	n := c.nodes[ch.ID]
-	if n == nil || n.said.plan != c.plans {
+	if n == nil || mindOf(n).said.plan != c.plans {
 		return queue.Next{Code: queue.ReasonWaitsWindow, Limit: c.window()}
 	}
 	worth, single := c.thresholds()
-	a := n.said
+	a := mindOf(n).said
 	out := queue.Next{Code: a.code, Value: a.value, Place: a.place, Rivals: a.rivals, Until: a.until}
 	switch a.code {
 	case queue.ReasonWaitsUnlikely:
@@ -32,7 +32,7 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 			out.Code = queue.ReasonWaitsTrain
 		}
 	case queue.ReasonWaitsTime:
-		if out.For = n.awaits(); len(out.For) == 0 {
+		if out.For = awaits(n); len(out.For) == 0 {
 			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // whoever it waited for has left since: it is not early any more
 		}
 	case queue.ReasonWaitsShared:
@@ -57,17 +57,17 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 
 // awaits returns the changes ahead for whose verdicts a build waits that would
 // be too early, the last to be decided first.
-func (n *node) awaits() []queue.ChangeID {
+func awaits(n *node) []queue.ChangeID {
 	var due []*node
-	for _, i := range n.deal.due {
+	for _, i := range mindOf(n).deal.due {
 		if i < len(n.edges) {
 			due = append(due, n.edges[i].to)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *node) int { return cmp.Compare(b.end, a.end) })
+	slices.SortStableFunc(due, func(a, b *node) int { return cmp.Compare(mindOf(b).end, mindOf(a).end) })
 	var out []queue.ChangeID
 	for _, to := range due {
-		if to.plan == n.plan && to.end > n.said.until {
+		if mindOf(to).plan == mindOf(n).plan && mindOf(to).end > mindOf(n).said.until {
 			out = append(out, to.id)
 		}
 	}
@@ -111,8 +111,8 @@ func (c *Core) trust() queue.Trust {
 func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.good(ch.ID), Trust: c.trust()}
 	n := c.nodes[ch.ID]
-	if n != nil && n.plan == c.plans {
-		o.Chance = n.odds
+	if n != nil && mindOf(n).plan == c.plans {
+		o.Chance = mindOf(n).odds
 	}
 	if x := c.affectedBy(ch.ID); x != nil && !x.all {
 		o.Targets = len(x.targets)
@@ -121,8 +121,8 @@ func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 		for i := range n.edges[:min(len(n.edges), queue.MostRivals)] {
 			e := &n.edges[i]
 			r := queue.Rival{Change: e.to.id, Chance: c.good(e.to.id), Red: e.q, Shared: len(e.shared)}
-			if e.to.plan == c.plans {
-				r.Chance, r.Ends = e.to.odds, e.to.end
+			if mindOf(e.to).plan == c.plans {
+				r.Chance, r.Ends = mindOf(e.to).odds, mindOf(e.to).end
 			}
 			o.Ahead = append(o.Ahead, r)
 		}

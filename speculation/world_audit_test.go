@@ -94,7 +94,7 @@ func (a *audit) chances() {
 		if !n.fair || !n.made {
 			continue
 		}
-		was := n.base
+		was := mindOf(n).base
 		n.fair = false
 		if now := w.core.expect(n, n.edges); now != was {
 			w.Fatalf("the chance of %s is %v, and is remembered as %v", id, now, was)
@@ -118,12 +118,12 @@ func (a *audit) judgements() {
 		return // they are made again before they are asked
 	}
 	for id, n := range c.nodes {
-		if !n.shape || len(n.stirs) > 0 || !n.made || n.likely.n == nil {
+		if !n.shape || len(n.stirs) > 0 || !n.made || mindOf(n).likely.n == nil {
 			continue
 		}
 		var now future
-		c.see(n, n.edges, n.takes, &now)
-		if was := &n.likely; was.status != now.status || was.blind != now.blind || !slices.Equal(was.by, now.by) {
+		c.see(n, n.edges, mindOf(n).takes, &now)
+		if was := &mindOf(n).likely; was.status != now.status || was.blind != now.blind || !slices.Equal(was.by, now.by) {
 			w.Fatalf("of the likeliest future of %s it is remembered that it is %d, by target %v; it is %d, %v", id, was.status, was.by, now.status, now.by)
 		}
 	}

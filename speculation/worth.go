@@ -60,24 +60,24 @@ func (p *planning) worthOf(cand *candidate) queue.Worth {
 	if w.Kind == queue.WorthAlone {
 		return w
 	}
-	w.Needed = n.likely.mean
+	w.Needed = mindOf(n).likely.mean
 	if !cand.spare {
 		w.Threshold = rounded(p.worth)
 	}
-	if !n.deal.first && !cand.spare {
+	if !mindOf(n).deal.first && !cand.spare {
 		w.Single = rounded(p.single)
 	}
-	w.Lands, w.Fails, w.Assumes = n.assumes(cand.takes)
+	w.Lands, w.Fails, w.Assumes = outcomes(n, cand.takes)
 	w.Least = p.leastNeeded(n)
 	return w
 }
 
-// assumes returns how many of those ahead a future has landing and not, and the
+// outcomes returns how many of those ahead a future has landing and not, and the
 // least certain of these outcomes that concern the change's targets, or that the
 // likeliest future has otherwise.
-func (n *node) assumes(takes []bool) (lands, fails int, list []queue.Assumption) {
+func outcomes(n *node, takes []bool) (lands, fails int, list []queue.Assumption) {
 	for i := range n.edges {
-		a := queue.Assumption{Change: n.edges[i].to.id, Lands: takes[i], Chance: n.chance[i], Flipped: takes[i] != n.takes[i]}
+		a := queue.Assumption{Change: n.edges[i].to.id, Lands: takes[i], Chance: mindOf(n).chance[i], Flipped: takes[i] != mindOf(n).takes[i]}
 		if a.Flipped {
 			a.Chance = 1 - a.Chance
 		}
@@ -100,7 +100,7 @@ func (n *node) assumes(takes []bool) (lands, fails int, list []queue.Assumption)
 func (c *Core) leastNeeded(n *node) []queue.Need {
 	var out []queue.Need
 	most := 0.0
-	for i, q := range n.likely.needed {
+	for i, q := range mindOf(n).likely.needed {
 		if q = rounded(q); q > most {
 			most = q
 		}
