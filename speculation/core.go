@@ -58,10 +58,10 @@ type Core struct {
 	assumed      assumptions                         // what targets would be like on futures of main
 	nodes        map[queue.ChangeID]*node            // pending changes as the plan sees them
 	nodesAt      [][]place                           // by target: whom it concerns
-	plans        int                                 // how many there have been
-	stamp        int                                 // of the last future that a plan has followed
 	projects     projects                            // which changes are of which projects
 	rollups      map[queue.ChangeID][]queue.ChangeID // members of each rollup, in order
+
+	planner planner
 
 	// Of the turn under way.
 	now       queue.Instant
@@ -70,22 +70,15 @@ type Core struct {
 	order     []queue.ChangeID
 	pending   []*queue.Change // of order
 	moved     []*queue.Change // may have come into the order or left it since
-	seats     []*node         // of pending, as far as the plan has come to them
-	seatsAt   int             // seating then
-	reachAt   int             // anew then
 	seating   int             // how often it has changed who is in the order, and where
 	anew      int             // how often all assumptions have been made anew
 	news      int             // how often something has been touched that plans and glances may rest on
-	last      lastPlan
 	onTip     tipLinks
 	rank      map[queue.ChangeID]int
 	wants     []want
 	scratch   []mark
-	opens     [][]mark // memory of regardless
-	reach     reach
+	opens     [][]mark  // memory of regardless
 	costs     []float64 // cache of targetCost
-	found     []candidate
-	marked    []bool
 	trail     trail
 	rations   *rations                          // places taken of each quota; nil: not counted yet
 	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet

@@ -281,7 +281,7 @@ func (p *planning) probe() {
 	for _, live := range p.building {
 		b := live.Build
 		l := p.s.Links[b.Link]
-		if _, pending := p.rank[b.Change]; !pending || b.Cancel || l == nil || p.aboard[b.Change] || !p.onLine(l) {
+		if _, pending := p.rank[b.Change]; !pending || b.Cancel || l == nil || p.Aboard[b.Change] || !p.onLine(l) {
 			continue
 		}
 		st := p.state(l)

@@ -297,8 +297,8 @@ func (c *Core) see(n *node, edges []edge, takes []bool, f *future) {
 	f.n, f.takes = n, takes
 	f.by = resize(f.by, len(n.x.targets))
 	f.known = resize(f.known, len(n.x.targets))
-	c.scratch = c.keys(n, edges, takes, c.scratch)
-	for i, m := range c.scratch {
+	c.planner.looked = c.keys(n, edges, takes, c.planner.looked)
+	for i, m := range c.planner.looked {
 		f.by[i], f.known[i] = c.look(m)
 	}
 	c.sum(f)
@@ -331,12 +331,12 @@ func (c *Core) seeLikely(n *node, edges []edge) {
 	}
 	if !n.shape {
 		f.noLink = ""
-		c.scratch = c.keys(n, edges, mindOf(n).takes, c.scratch)
-		if n.stirred || len(mindOf(n).marks) != len(c.scratch) {
+		c.planner.looked = c.keys(n, edges, mindOf(n).takes, c.planner.looked)
+		if n.stirred || len(mindOf(n).marks) != len(c.planner.looked) {
 			n.stirred = false
-			mindOf(n).marks, f.by, f.known = make([]mark, len(c.scratch)), make([]status, len(c.scratch)), make([]*known, len(c.scratch))
+			mindOf(n).marks, f.by, f.known = make([]mark, len(c.planner.looked)), make([]status, len(c.planner.looked)), make([]*known, len(c.planner.looked))
 		}
-		for i, m := range c.scratch {
+		for i, m := range c.planner.looked {
 			if m != mindOf(n).marks[i] {
 				mindOf(n).marks[i] = m
 				f.by[i], f.known[i] = c.look(m)

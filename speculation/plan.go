@@ -39,36 +39,58 @@ type candidate struct {
 	spare  bool // only where slots are free when everything else has been served
 }
 
+// Train is what a plan is to know of the train that the turn has formed.
+type Train struct {
+	Aboard   map[queue.ChangeID]bool // members whose merge there is made
+	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+}
+
+// planner makes one plan after the other. What it keeps between them saves work and
+// is no fact: a new planner makes the same plan.
+type planner struct {
+	found   []candidate
+	stamp   int     // of the last future that a plan has followed
+	plans   int     // how many there have been
+	seats   []*node // of the pending changes, as far as a plan has come to them
+	seatsAt int     // seating then
+	reach   reach   // what the line affects
+	reachAt int     // anew then
+	marked  []bool  // memory of makeDeal
+	looked  []mark  // memory of see
+	last    lastPlan
+}
+
 // planning is the working state of one plan.
 type planning struct {
 	*Core
-	found   []candidate
-	stamp   int
+	*planner
+	Train
 	worth   float64                 // threshold of a build's value
 	single  float64                 // threshold of a target's chance to be needed, in a build that is not the first
 	served  map[queue.ChangeID]bool // have joined another's build in this turn
 	walked  []queue.ChangeID        // memory of offer
 	since   []*affects              // of the last on the line, as far as somebody has asked
 	capped  []*queue.Change         // may have no more builds; told when the plan is done, whose candidates name who is ahead by place
-	next    queue.Instant           // when another plan may be another one, if nothing happens; 0: no need
+	lent    []borrower              // above a quota that binds only while others wait, in the order of the plan
 	propose func(proposal)          // what comes of the plan goes this way, and no other
 }
 
-// lastPlan is what the last plan was made from, and what it has asked for beside
-// builds. It has made none if it still holds: that would be news.
+// lastPlan is what the last plan was made from, and the merges that it has asked for.
+// A plan that starts or stops a build changes what it was made from.
 type lastPlan struct {
-	at               queue.Instant
-	seen             freshness
-	aboard, boarding map[queue.ChangeID]bool
-	wants            []want
-	wake             queue.Instant
+	at    queue.Instant
+	seen  freshness
+	train Train
+	wants []want
+	next  queue.Instant // when another plan may be another one, if nothing happens; 0: no need
 }
 
-// holds reports whether another plan would be the same. Those of steps on the
+// repeats reports whether another plan would be the same. Those of steps on the
 // whole tree are made again: they go by requests and live builds, too.
-func (l *lastPlan) holds(c *Core) bool {
-	return l.at == c.now && l.seen == c.freshness() && !c.hasTreeSteps() &&
-		maps.Equal(l.aboard, c.aboard) && maps.Equal(l.boarding, c.boarding)
+func (p *planning) repeats() bool {
+	l := &p.last
+	return l.at == p.now && l.seen == p.freshness() && !p.hasTreeSteps() &&
+		maps.Equal(l.train.Aboard, p.Aboard) && maps.Equal(l.train.Boarding, p.Boarding)
 }
 
 // plan has the next plan made, and applies what it proposes. A plan reads facts and
@@ -79,26 +101,11 @@ func (c *Core) plan() {
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return
 	}
-	if c.last.holds(c) {
-		c.wants = append(c.wants, c.last.wants...)
-		c.wakeAt(c.last.wake)
-		return
-	}
-	c.last = lastPlan{at: c.now, seen: c.freshness(), aboard: c.aboard, boarding: c.boarding}
-	wants, wake := len(c.wants), c.wake
-	c.wake = 0
-	defer func() {
-		c.last.wants, c.last.wake = c.wants[wants:len(c.wants):len(c.wants)], c.wake
-		c.wake = queue.Earliest(wake, c.wake)
-	}()
-	c.plans++
-	p := &planning{Core: c, found: c.found[:0], stamp: c.stamp}
+	p := &planning{Core: c, planner: &c.planner, Train: Train{c.aboard, c.boarding}}
 	for x := range p.proposals() {
 		c.apply(x)
 	}
-	c.wakeAt(p.next)
-	clear(p.found)
-	c.found, c.stamp = p.found[:0], p.stamp
+	c.wakeAt(c.planner.last.next)
 }
 
 // proposals returns what the plan proposes, one after the other. Whoever takes them
@@ -106,6 +113,14 @@ func (c *Core) plan() {
 // takes them all.
 func (p *planning) proposals() iter.Seq[proposal] {
 	return func(yield func(proposal) bool) {
+		if p.repeats() {
+			for _, w := range p.last.wants {
+				yield(merge{w})
+			}
+			return
+		}
+		p.last = lastPlan{at: p.now, seen: p.freshness(), train: p.Train}
+		p.plans++
 		p.propose = func(x proposal) { yield(x) }
 		p.worth, p.single = p.thresholds()
 		p.busy()
@@ -124,18 +139,23 @@ func (p *planning) proposals() iter.Seq[proposal] {
 		for _, ch := range p.capped {
 			p.propose(usedUp{ch.ID})
 		}
+		clear(p.found)
+		p.found = p.found[:0]
 	}
 }
 
 // lookAt asks for another plan at a moment, unless it has passed.
 func (p *planning) lookAt(at queue.Instant) {
 	if at > p.now {
-		p.next = queue.Earliest(p.next, at)
+		p.last.next = queue.Earliest(p.last.next, at)
 	}
 }
 
 // merges proposes a chain of merges.
-func (p *planning) merges(w want) { p.propose(merge{w}) }
+func (p *planning) merges(w want) {
+	p.last.wants = append(p.last.wants, w)
+	p.propose(merge{w})
+}
 
 // busy notes of each change when its live builds began and are expected to end.
 func (p *planning) busy() {
@@ -424,9 +444,9 @@ func (p *planning) path(n *node, edges []edge) {
 	}
 	switch {
 	case len(edges) == 0:
-		if p.verified[n.id] && (p.aboard[n.id] || p.boarding[n.id]) {
+		if p.verified[n.id] && (p.Aboard[n.id] || p.Boarding[n.id]) {
 			p.answer(n, answer{code: queue.ReasonWaitsTrain})
-			if p.boarding[n.id] {
+			if p.Boarding[n.id] {
 				p.keep(n, aging)
 			}
 			return // it is merged where it will land; another path of its own would tell nothing new

@@ -29,7 +29,6 @@ type rations struct {
 	taken map[portion]int
 	keeps map[portion]bool // the most valuable build that waits for one has its other places kept
 	seen  map[portion]int  // changes that the plan has considered
-	over  []borrower       // above a quota that binds only while others wait, in the order of the plan
 }
 
 // borrower is a build that can have a slot that nobody else wants.
@@ -148,7 +147,7 @@ func (p *planning) overQuota(cand candidate) bool {
 		r.take(places)
 	}
 	if p.quotas()[at.quota].When != config.WhenAlways {
-		r.over = append(r.over, borrower{cand: cand, kept: kept})
+		p.lent = append(p.lent, borrower{cand: cand, kept: kept})
 	}
 	return true
 }
@@ -163,11 +162,8 @@ func (p *planning) occupy(cand candidate) {
 // lend starts builds that are above a quota in the slots that are left, and
 // returns how many slots are left then.
 func (p *planning) lend(free int) int {
-	if p.rations == nil {
-		return free
-	}
-	over := p.rations.over
-	p.rations.over = nil
+	over := p.lent
+	p.lent = nil
 	for _, x := range over {
 		if free <= 0 {
 			break

@@ -70,7 +70,7 @@ func TestOverQuota(t *testing.T) {
 		t.Error("what is about to land waits for a quota")
 	}
 	p, cand = planned(t, []config.Quota{{Name: "soft", Project: "a", Builds: 1}, always("hard", "a", 1)}, "1.a")
-	if !p.overQuota(cand("2.a", true)) || len(p.rations.over) != 0 {
+	if !p.overQuota(cand("2.a", true)) || len(p.lent) != 0 {
 		t.Error("a quota that binds always lends nothing")
 	}
 }

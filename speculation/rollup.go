@@ -283,7 +283,7 @@ func (p *planning) joints() {
 
 // rollup considers a rollup on its members' likeliest future.
 func (p *planning) rollup(group []queue.ChangeID) {
-	if slices.ContainsFunc(group, func(id queue.ChangeID) bool { return p.aboard[id] || p.boarding[id] }) {
+	if slices.ContainsFunc(group, func(id queue.ChangeID) bool { return p.Aboard[id] || p.Boarding[id] }) {
 		return
 	}
 	var base []*node

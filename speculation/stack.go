@@ -147,11 +147,11 @@ const leastUpheld = 0.01
 // carried reports whether a future has the parent of the one at an edge, where
 // that is among those ahead.
 func (c *Core) carried(edges []edge, takes []bool, i int) bool {
-	p := c.parentOf(edges[i].to.ch)
-	if p == nil {
+	below := c.parentOf(edges[i].to.ch)
+	if below == nil {
 		return true
 	}
-	at := slices.IndexFunc(edges, func(e edge) bool { return e.to.id == p.ID })
+	at := slices.IndexFunc(edges, func(e edge) bool { return e.to.id == below.ID })
 	return at < 0 || takes[at]
 }
 

@@ -11,11 +11,11 @@ import (
 // change begins, with the names and numbers that people need. It is asked for
 // between turns and reads only.
 func (c *Core) next(ch *queue.Change) queue.Next {
-	if c.plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
+	if c.planner.plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return queue.Next{}
 	}
 	n := c.nodes[ch.ID]
-	if n == nil || mindOf(n).said.plan != c.plans {
+	if n == nil || mindOf(n).said.plan != c.planner.plans {
 		return queue.Next{Code: queue.ReasonWaitsWindow, Limit: c.window()}
 	}
 	worth, single := c.thresholds()
@@ -111,7 +111,7 @@ func (c *Core) trust() queue.Trust {
 func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.good(ch.ID), Trust: c.trust()}
 	n := c.nodes[ch.ID]
-	if n != nil && mindOf(n).plan == c.plans {
+	if n != nil && mindOf(n).plan == c.planner.plans {
 		o.Chance = mindOf(n).odds
 	}
 	if x := c.affectedBy(ch.ID); x != nil && !x.all {
@@ -121,7 +121,7 @@ func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 		for i := range n.edges[:min(len(n.edges), queue.MostRivals)] {
 			e := &n.edges[i]
 			r := queue.Rival{Change: e.to.id, Chance: c.good(e.to.id), Red: e.q, Shared: len(e.shared)}
-			if mindOf(e.to).plan == c.plans {
+			if mindOf(e.to).plan == c.planner.plans {
 				r.Chance, r.Ends = mindOf(e.to).odds, mindOf(e.to).end
 			}
 			o.Ahead = append(o.Ahead, r)
