@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -48,8 +50,8 @@ func (c *Core) back() {
 	c.s.Main.Away, c.s.Main.Renamed = "", ""
 	c.touchMain()
 	c.note(queue.Note{What: "back"})
-	for _, key := range sorted(c.s.Actions) {
-		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.now {
+	for _, key := range derived.Sorted(c.s.Actions) {
+		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.facts.Now {
 			c.done(key)
 			c.askAnew(a, 0, a.Error)
 		}
@@ -65,7 +67,7 @@ func (c *Core) kept(a *queue.Action, f queue.Failed) {
 
 // lookNow has main read, at once even where the next try was to come later.
 func (c *Core) lookNow() {
-	if a := c.s.Actions[c.observing]; a != nil && c.s.Main.Away != "" && a.NotBefore > c.now {
+	if a := c.s.Actions[c.observing]; a != nil && c.s.Main.Away != "" && a.NotBefore > c.facts.Now {
 		c.renew(a.Task)
 		return
 	}
@@ -139,5 +141,5 @@ func (c *Core) asking() []int {
 	for _, r := range c.s.Requests {
 		numbers[r.Number] = true
 	}
-	return sorted(numbers)
+	return derived.Sorted(numbers)
 }

@@ -42,7 +42,7 @@ func TestOutOfReachIsNoFailure(t *testing.T) {
 		w.waits = append(w.waits, *a)
 	}
 	w.settleDown()
-	if ch := w.core.active(p.number); ch == nil && w.core.s.Pulls[p.number].Last == "" {
+	if ch := w.core.facts.Links.Active(p.number); ch == nil && w.core.s.Pulls[p.number].Last == "" {
 		t.Errorf("it never entered: %+v", w.core.s.Pulls[p.number])
 	}
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"maps"
 	"math/bits"
 	"slices"
@@ -13,7 +15,7 @@ import (
 func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 	var out []queue.ChangeID
 	for _, id := range append(below(b), b.Change) {
-		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.affectedBy(id) != nil {
+		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.facts.Futures.AffectedBy(id) != nil {
 			out = append(out, id)
 		}
 	}
@@ -27,7 +29,7 @@ func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 // is not any more (doubt.go).
 func (c *Core) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
-	if len(passed) == 0 || len(crew) == 0 || c.without(config.IngredientBeliefs) {
+	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {
 		return
 	}
 	set := c.setOf(passed)
@@ -46,7 +48,7 @@ func (c *Core) acquit(b *queue.Build, passed []string) {
 		}
 		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with what had landed below the build
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
-				if c.affectedBy(other) != nil {
+				if c.facts.Futures.AffectedBy(other) != nil {
 					c.acquitPair(other, id, set)
 				}
 			}
@@ -62,39 +64,23 @@ func (c *Core) below(b *queue.Build, o *queue.Change) bool {
 }
 
 // setOf returns the set of targets with the given names.
-func (c *Core) setOf(names []string) targetSet {
+func (c *Core) setOf(names []string) derived.TargetSet {
 	targets := make([]int, 0, len(names))
 	for _, t := range names {
-		targets = append(targets, c.assumed.number(t))
+		targets = append(targets, c.facts.Futures.Assumed.Number(t))
 	}
-	return newTargetSet(targets)
+	return derived.NewTargetSet(targets)
 }
 
-// targetSet holds targets by their numbers.
-type targetSet []bool
-
-func newTargetSet(targets []int) targetSet {
-	if len(targets) == 0 {
-		return nil
-	}
-	set := make(targetSet, slices.Max(targets)+1)
-	for _, t := range targets {
-		set[t] = true
-	}
-	return set
-}
-
-func (s targetSet) has(t int) bool { return t < len(s) && s[t] }
-
-func (c *Core) acquitOne(id queue.ChangeID, passed targetSet) {
-	x := c.affectedBy(id)
-	if x.all {
+func (c *Core) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
+	x := c.facts.Futures.AffectedBy(id)
+	if x.All {
 		return
 	}
 	fresh, n := 0, 0
 	old := c.s.Beliefs[id]
-	for i, t := range x.places {
-		if passed.has(t) && (old == nil || !hasBit(old.Tested, i)) {
+	for i, t := range x.Places {
+		if passed.Has(t) && (old == nil || !hasBit(old.Tested, i)) {
 			fresh++
 		}
 	}
@@ -106,13 +92,13 @@ func (c *Core) acquitOne(id queue.ChangeID, passed targetSet) {
 	for _, w := range rec.Tested {
 		n += bits.OnesCount64(w)
 	}
-	before, after := len(x.places)-n, len(x.places)-n-fresh
+	before, after := len(x.Places)-n, len(x.Places)-n-fresh
 	if before > 0 {
 		left := float64(after) / float64(before)
-		rec.Good = 1 - unshown(1-rec.Good, left)
+		rec.Good = 1 - derived.Unshown(1-rec.Good, left)
 	}
-	for i, t := range x.places {
-		if passed.has(t) {
+	for i, t := range x.Places {
+		if passed.Has(t) {
 			setBit(&rec.Tested, i)
 		}
 	}
@@ -120,12 +106,12 @@ func (c *Core) acquitOne(id queue.ChangeID, passed targetSet) {
 
 // acquitPair takes in targets that have passed with both changes of a pair in:
 // what they had not been tested on together is less by these.
-func (c *Core) acquitPair(x, y queue.ChangeID, passed targetSet) {
-	q := c.pairBase(x, y)
-	x, y = c.holder(x, y)
-	a, b := c.affectedBy(x), c.affectedBy(y)
+func (c *Core) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
+	q := c.facts.Beliefs.PairBase(x, y)
+	x, y = c.facts.Beliefs.Holder(x, y)
+	a, b := c.facts.Futures.AffectedBy(x), c.facts.Futures.AffectedBy(y)
 	c.dismiss(y, x, b, passed)
-	if q == 0 || a.all || b.all {
+	if q == 0 || a.All || b.All {
 		return
 	}
 	var met []uint64
@@ -133,11 +119,11 @@ func (c *Core) acquitPair(x, y queue.ChangeID, passed targetSet) {
 		met = rec.Met[x]
 	}
 	open, fresh := 0, 0
-	for i, t := range b.places {
-		if hasBit(met, i) || !a.touches(t) {
+	for i, t := range b.Places {
+		if hasBit(met, i) || !a.Touches(t) {
 			continue
 		}
-		if open++; passed.has(t) {
+		if open++; passed.Has(t) {
 			if fresh++; fresh == 1 {
 				met = slices.Clone(met)
 			}
@@ -197,12 +183,6 @@ func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
 		rec.Doubts[i].Places = now
 	}
 	c.touch(queue.KindBelief, string(id))
-}
-
-// unshown is the chance of a fault that could show in the share of places left,
-// none of the others having shown it.
-func unshown(q, left float64) float64 {
-	return clampChance(q * left / (q*left + 1 - q))
 }
 
 func hasBit(b []uint64, i int) bool { return i/64 < len(b) && b[i/64]&(1<<(i%64)) != 0 }

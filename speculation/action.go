@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 	"time"
@@ -15,11 +17,6 @@ const (
 	maxBackoff  = 5 * time.Minute
 	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
 )
-
-func taskKey(t queue.Task) string {
-	kind, subject := t.Name()
-	return kind + "/" + subject
-}
 
 // patience is how long an attempt may take before it is tried again.
 func (c *Core) patience(t queue.Task) time.Duration {
@@ -68,8 +65,8 @@ func (c *Core) askAnew(a *queue.Action, wait time.Duration, cause string) {
 }
 
 func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cause string) {
-	name := taskKey(t)
-	if _, busy := c.outstanding[name]; busy {
+	name := derived.TaskKey(t)
+	if _, busy := c.facts.Outstanding[name]; busy {
 		return
 	}
 	kind, subject := t.Name()
@@ -77,7 +74,7 @@ func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cau
 	if c.repeated(t) {
 		// Asked again and again of the same tip: an answer to one is none to the next,
 		// nor to one that was asked, and answered, at this very instant.
-		for at := int64(c.now); ; at++ {
+		for at := int64(c.facts.Now); ; at++ {
 			key = queue.ActionKey(kind, subject+"@"+strconv.FormatInt(at, 10), attempt, renewed)
 			if !slices.Contains(c.turn.Ended, key) {
 				break
@@ -85,11 +82,11 @@ func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cau
 		}
 	}
 	a := &queue.Action{
-		Key: key, Attempt: attempt, Renewed: renewed, At: c.now,
-		Deadline: c.now.Add(wait + c.patience(t)), Error: cause, Task: t,
+		Key: key, Attempt: attempt, Renewed: renewed, At: c.facts.Now,
+		Deadline: c.facts.Now.Add(wait + c.patience(t)), Error: cause, Task: t,
 	}
 	if wait > 0 {
-		a.NotBefore = c.now.Add(wait)
+		a.NotBefore = c.facts.Now.Add(wait)
 	}
 	c.began(a)
 	c.wakeAt(a.Deadline)
@@ -99,7 +96,7 @@ func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cau
 }
 
 func (c *Core) began(a *queue.Action) {
-	c.outstanding[taskKey(a.Task)] = a.Key
+	c.facts.Outstanding[derived.TaskKey(a.Task)] = a.Key
 	switch t := a.Task.(type) {
 	case queue.Observe:
 		c.observing = a.Key
@@ -117,14 +114,14 @@ func (c *Core) began(a *queue.Action) {
 }
 
 func (c *Core) askedFor(id queue.BuildID, yes bool) {
-	if b := c.live[c.s.Builds[id]]; b != nil {
-		b.asked = yes
+	if b := c.facts.Builds.Live[c.s.Builds[id]]; b != nil {
+		b.Asked = yes
 	}
 }
 
 func (c *Core) ended(a *queue.Action) {
-	if name := taskKey(a.Task); c.outstanding[name] == a.Key {
-		delete(c.outstanding, name)
+	if name := derived.TaskKey(a.Task); c.facts.Outstanding[name] == a.Key {
+		delete(c.facts.Outstanding, name)
 	}
 	switch t := a.Task.(type) {
 	case queue.Observe:
@@ -150,7 +147,7 @@ func (c *Core) ended(a *queue.Action) {
 // renew asks for a reading anew that may have begun before what makes it
 // necessary: the one under way is given up, because it may show how things were.
 func (c *Core) renew(t queue.Task) {
-	if a := c.done(c.outstanding[taskKey(t)]); a != nil {
+	if a := c.done(c.facts.Outstanding[derived.TaskKey(t)]); a != nil {
 		c.issue(t, a.Attempt, a.Renewed+1, 0, a.Error)
 		return
 	}
@@ -189,7 +186,7 @@ func (c *Core) done(key string) *queue.Action {
 
 // drop ends the action of a task that is no longer wanted.
 func (c *Core) drop(t queue.Task) {
-	if key, busy := c.outstanding[taskKey(t)]; busy {
+	if key, busy := c.facts.Outstanding[derived.TaskKey(t)]; busy {
 		c.done(key)
 	}
 }
@@ -198,7 +195,7 @@ func (c *Core) drop(t queue.Task) {
 func (c *Core) expire() {
 	var late []string
 	for key, a := range c.s.Actions {
-		if c.now < a.Deadline {
+		if c.facts.Now < a.Deadline {
 			c.wakeAt(a.Deadline)
 			continue
 		}
@@ -219,7 +216,7 @@ func (c *Core) expire() {
 func (c *Core) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
-		if _, busy := c.outstanding[taskKey(queue.Land{Push: p.ID})]; !busy {
+		if _, busy := c.facts.Outstanding[derived.TaskKey(queue.Land{Push: p.ID})]; !busy {
 			c.unsure(p.ID)
 		}
 	}
@@ -227,8 +224,8 @@ func (c *Core) attend() {
 		c.observe()
 	}
 	c.inspect()
-	for _, b := range c.building {
-		if !b.asked {
+	for _, b := range c.facts.Builds.Building {
+		if !b.Asked {
 			c.ask(queue.Run{Build: b.ID})
 		}
 	}
@@ -239,7 +236,7 @@ func (c *Core) attend() {
 	c.surveyNext()
 	c.explainAll()
 	var waiting []queue.ChangeID
-	for id, ch := range c.open {
+	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
 		}
@@ -351,7 +348,7 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, it shows whose merge cannot be made
 			return
 		}
-		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(parkedRetry))
+		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))
 	case queue.Run:
 		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.ProbeHost:

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -28,7 +30,7 @@ func (c *Core) dueAgain(ch *queue.Change) bool {
 	}
 	at := c.againAt(f)
 	c.wakeAt(at)
-	return c.now >= at
+	return c.facts.Now >= at
 }
 
 func (c *Core) againAt(f *queue.Footprint) queue.Instant {
@@ -91,7 +93,7 @@ func (c *Core) touches(f *queue.Footprint) queue.Touches {
 			continue
 		}
 		for _, target := range f.Affected {
-			if d := c.s.Durations[durationID(s.Name, target)]; d != nil {
+			if d := c.s.Durations[derived.DurationID(s.Name, target)]; d != nil {
 				t.FailRate = max(t.FailRate, d.Failed)
 			}
 		}
@@ -135,7 +137,7 @@ func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
 func (c *Core) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
-		key := c.outstanding[taskKey(c.analysis(ch))]
+		key := c.facts.Outstanding[derived.TaskKey(c.analysis(ch))]
 		if a := c.s.Actions[key]; a != nil {
 			r.Detail = a.Error
 		}

@@ -30,7 +30,7 @@ func (c *Core) offBase(number int, b queue.Inspected) queue.Reason {
 	seen := []string{names[0]}
 	for next := c.parentIn(b); next != 0; {
 		seen = append(seen, strconv.Itoa(next))
-		switch ch := c.active(next); {
+		switch ch := c.facts.Links.Active(next); {
 		case next == number:
 			return queue.Reason{Code: queue.ReasonStackCircle, Names: seen}
 		case len(seen) > queue.MaxStack+1:

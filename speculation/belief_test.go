@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"maps"
 	"math"
 	"slices"
@@ -38,7 +40,7 @@ func TestBeliefsFollowTheTargets(t *testing.T) {
 func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 	for _, swap := range []bool{false, true} {
 		w := quiet(t, unit, config.Rules{})
-		w.core.model = wary{}
+		w.core.facts.Beliefs.Model = wary{}
 		p, q := w.open(w.main, edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
 		if swap {
 			p, q = q, p
@@ -75,7 +77,7 @@ func (wary) Conflict(*queue.Change, *queue.Change) float64 { return 0.2 }
 // believed from the start, and what passes with both takes it back.
 func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
-	w.core.model = wary{}
+	w.core.facts.Beliefs.Model = wary{}
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
 	w.settleDown()
@@ -91,7 +93,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 	if b := w.core.s.Beliefs[one.ID]; b != nil && len(b.Pairs) > 0 {
 		t.Errorf("%s shares nothing with what has landed, and is believed to break with it: %v", one.ID, b.Pairs)
 	}
-	if q := w.core.pairChance(landed.ID, other.ID); q != 0.2 || other.Chance >= one.Chance {
+	if q := w.core.facts.Beliefs.PairChance(landed.ID, other.ID); q != 0.2 || other.Chance >= one.Chance {
 		t.Fatalf("%s breaks with what has landed by %g, and lands by %g; %s, which shares nothing, by %g", other.ID, q, other.Chance, one.ID, one.Chance)
 	}
 	for _, r := range w.going() {
@@ -100,7 +102,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 			w.core.acquit(&r.build, []string{"a"})
 		}
 	}
-	if q := w.core.pairChance(landed.ID, other.ID); q != 0 {
+	if q := w.core.facts.Beliefs.PairChance(landed.ID, other.ID); q != 0 {
 		t.Errorf("all that they share has passed with both, and they break by %g", q)
 	}
 }
@@ -109,7 +111,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 // the change lands, and stays with the change when the other is forgotten.
 func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
-	w.core.model = wary{}
+	w.core.facts.Beliefs.Model = wary{}
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
 	w.settleDown()
@@ -120,9 +122,9 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 	w.step(w.say(late, "dev", "/land"))
 	w.settleDown()
 	ch := w.mustBe(late, queue.Pending)
-	n := w.core.node(ch.ID)
+	n := w.core.facts.Futures.Node(ch.ID)
 	w.core.begin(nil)
-	if q := w.core.expect(n, nil); q < 0.75 || q > 0.85 {
+	if q := w.core.planner.Expect(n, nil); q < 0.75 || q > 0.85 {
 		t.Fatalf("before any build it lands by %.3g; it breaks with what has landed by 0.2", q)
 	}
 	for _, r := range w.going() {
@@ -130,7 +132,7 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 			w.core.suspect(&r.build, []string{"a"})
 		}
 	}
-	if q := w.core.expect(n, nil); q > 0.05 {
+	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("it has failed on what has landed, alone, and lands by %.3g", q)
 	}
 	rec := w.core.belief(ch.ID)
@@ -141,7 +143,7 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 		t.Errorf("the other has been turned down, and of the blame there is %+v", gone.Doubts)
 	}
 	w.core.forgetPair(rec, landed.ID, landed)
-	if q := w.core.expect(n, nil); q > 0.05 {
+	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("the other is forgotten, and it lands by %.3g", q)
 	}
 	if len(rec.Doubts) != 1 || rec.Doubts[0].Chance < 0.95 {
@@ -156,7 +158,7 @@ func TestBlameIsPassedOn(t *testing.T) {
 	s.changes("a", "a")
 	s.mustStart(2, "B1", "B1.2")
 	s.end("B1.2")
-	one, two := s.core.good(s.id(1)), s.core.good(s.id(2))
+	one, two := s.core.facts.Beliefs.Good(s.id(1)), s.core.facts.Beliefs.Good(s.id(2))
 	if one > 0.6 || two > 0.6 {
 		t.Fatalf("after a build of both has failed the first is good by %.3g, the second by %.3g", one, two)
 	}
@@ -166,7 +168,7 @@ func TestBlameIsPassedOn(t *testing.T) {
 			s.core.acquit(&r.build, []string{"a"})
 		}
 	}
-	if got := s.core.good(s.id(2)); got > 0.05 {
+	if got := s.core.facts.Beliefs.Good(s.id(2)); got > 0.05 {
 		t.Errorf("what has failed passes without the second, which is good by %.3g", got)
 	}
 }
@@ -185,16 +187,16 @@ func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
 	s.end("B1")
 	s.mustAll(queue.Rejected)
 	c := s.core
-	x := c.affectedBy(s.id(2))
-	for name, want := range map[string]status{"a": unknown, "b": verified} {
-		target := c.assumed.number(name)
-		if got, _ := c.look(c.assumed.at(target) ^ x.mark); got != want {
+	x := c.facts.Futures.AffectedBy(s.id(2))
+	for name, want := range map[string]derived.Status{"a": derived.Unknown, "b": derived.Verified} {
+		target := c.facts.Futures.Assumed.Number(name)
+		if got, _ := c.facts.Futures.Look(c.facts.Futures.Assumed.At(target) ^ x.Mark); got != want {
 			t.Errorf("%s on main with the second change is of status %d, want %d", name, got, want)
 		}
 	}
-	for m, k := range c.assumed.known {
-		for _, from := range k.from {
-			if slices.Contains(from.link.Chain, s.id(1)) && c.assumed.names[from.target] == "a" {
+	for m, k := range c.facts.Futures.Assumed.Known {
+		for _, from := range k.From {
+			if slices.Contains(from.Link.Chain, s.id(1)) && c.facts.Futures.Assumed.Names[from.Target] == "a" {
 				t.Errorf("%x: a is still known on the change that was turned down", m)
 			}
 		}
@@ -214,7 +216,7 @@ func TestThresholdsFollowAccuracyAndSlots(t *testing.T) {
 		{0.88, 0, 0.1, 0.15}, {0.88, 100, 0.03, 0.045}, {0.5, 100, 0.03, 0.045},
 	} {
 		s.core.s.Accuracy, s.core.s.Slots = x.accuracy, x.slots
-		if worth, single := s.core.thresholds(); math.Abs(worth-x.worth) > 1e-9 || math.Abs(single-x.single) > 1e-9 {
+		if worth, single := s.core.facts.Thresholds(); math.Abs(worth-x.worth) > 1e-9 || math.Abs(single-x.single) > 1e-9 {
 			t.Errorf("of %g predictions right, with %d slots and no build: %g, %g; want %g, %g", x.accuracy, x.slots, worth, single, x.worth, x.single)
 		}
 	}

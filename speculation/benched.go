@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 
@@ -45,13 +47,13 @@ func (c *Core) fleet(b queue.Fleet) {
 			c.touchHost(h)
 		}
 	}
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
 		if h.Slots == slots[name] {
 			continue
 		}
 		if h.Slots == 0 && h.Bench != nil {
-			h.Bench.Until = min(h.Bench.Until, c.now)
+			h.Bench.Until = min(h.Bench.Until, c.facts.Now)
 		}
 		h.Slots = slots[name]
 		c.touchHost(h)
@@ -71,33 +73,11 @@ func (c *Core) retool() {
 	}
 }
 
-// equipped reports whether a host that gets builds has the tools that a step is
-// verified with, as far as anybody has said. A benched host gets those that no other one
-// can run; where others have tools, the queue is about to go by these.
-func (c *Core) equipped(st config.Step) bool {
-	if st.Environment == "" || !c.toldFleet() {
-		return true
-	}
-	alone, others := false, false
-	for _, h := range c.s.Hosts {
-		switch {
-		case h.Slots == 0:
-		case h.Bench != nil:
-			alone = alone || h.Has(st)
-		case h.Has(st):
-			return true
-		default:
-			others = others || h.ToolsOf(st.Environment).Fingerprint != ""
-		}
-	}
-	return alone && !others
-}
-
 // forgetHosts drops hosts that are away and of which nothing counts any more.
 func (c *Core) forgetHosts() {
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
-		if _, runs := h.Counted(c.now); h.Slots > 0 || runs > 0 || h.Bench != nil && c.now.Sub(h.Bench.Since) < keepBench {
+		if _, runs := h.Counted(c.facts.Now); h.Slots > 0 || runs > 0 || h.Bench != nil && c.facts.Now.Sub(h.Bench.Since) < keepBench {
 			continue
 		}
 		if h.Bench != nil && h.Bench.Probe != nil {
@@ -131,7 +111,7 @@ func (c *Core) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	c.noteRun(b, r.Host, queue.Doubtful{Step: j.Step.Name, Keys: order, Set: !named, On: where(b, !named)})
 	c.others(r.Host, func(h *queue.Host) {
 		changed := c.agreed(h, failed, !named)
-		fault, new := h.Passed(passed, b.Commit, c.now)
+		fault, new := h.Passed(passed, b.Commit, c.facts.Now)
 		again := h.Bench != nil && h.Bench.Probe == nil && h.Bench.Step == j.Step.Name && len(passed) > 0
 		if fault != "" || again {
 			h.Sample, new = sampleOf(b, j, r.Host, passed), true
@@ -157,7 +137,7 @@ func (c *Core) agreed(h *queue.Host, failed map[queue.Digest]bool, set bool) boo
 // noteRun notes a build on a host, and what has failed there.
 func (c *Core) noteRun(b *queue.Build, name string, d queue.Doubtful) {
 	h := c.host(name)
-	h.Run(b.ID, c.now).Doubt(d)
+	h.Run(b.ID, c.facts.Now).Doubt(d)
 	c.touchHost(h)
 	c.forgetHosts()
 }
@@ -168,7 +148,7 @@ func (c *Core) others(name string, do func(*queue.Host)) {
 	if h := c.s.Hosts[name]; h != nil && h.Bench != nil {
 		return
 	}
-	for _, other := range sorted(c.s.Hosts) {
+	for _, other := range derived.Sorted(c.s.Hosts) {
 		if other != name {
 			do(c.s.Hosts[other])
 		}
@@ -212,7 +192,7 @@ func (c *Core) brokeOff(b *queue.Build, r queue.BuildDone) {
 // isInfra reports whether the change is to be parked for the builds of it that came to
 // nothing: not for what a single host cannot do while there is another one.
 func (c *Core) isInfra(ch *queue.Change, r queue.BuildDone) bool {
-	limit := max(c.rules().InfraRetries, 1)
+	limit := max(c.facts.Rules().InfraRetries, 1)
 	if r.Host != "" && !slices.Contains(ch.InfraOn, r.Host) {
 		ch.InfraOn = append(slices.Clone(ch.InfraOn), r.Host)
 	}
@@ -226,7 +206,7 @@ const infraPatience = 3
 
 // bench benches hosts, and probes those that are benched.
 func (c *Core) bench() {
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
 		if h.Bench == nil && c.isFaulty(h) {
 			c.putOnBench(h)
@@ -242,41 +222,41 @@ func (c *Core) bench() {
 func (c *Core) isFaulty(h *queue.Host) bool {
 	var others []*queue.Host
 	left := false
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		if o := c.s.Hosts[name]; o != h && o.Bench == nil {
 			others = append(others, o)
 			left = left || c.isThere(o)
 		}
 	}
-	return left && h.Faulty(others, c.now)
+	return left && h.Faulty(others, c.facts.Now)
 }
 
 // isThere reports whether a host can run builds, or, where nobody has said which are
 // there, has lately run some.
 func (c *Core) isThere(h *queue.Host) bool {
-	if c.toldFleet() {
+	if c.facts.ToldFleet() {
 		return h.Slots > 0
 	}
-	_, runs := h.Counted(c.now)
+	_, runs := h.Counted(c.facts.Now)
 	return runs > 0
 }
 
 func (c *Core) putOnBench(h *queue.Host) {
-	b := &queue.Bench{Since: c.now}
-	b.Faults, b.Runs = h.Counted(c.now)
+	b := &queue.Bench{Since: c.facts.Now}
+	b.Faults, b.Runs = h.Counted(c.facts.Now)
 	if h.Sample != nil {
 		b.Step = h.Sample.Job.Step.Name
 	}
-	if c.now.Sub(h.Back) >= queue.HostSound {
+	if c.facts.Now.Sub(h.Back) >= queue.HostSound {
 		h.Benched = 0
 	}
 	h.Benched++
-	h.Bench, b.Until = b, c.now.Add(h.Backoff())
+	h.Bench, b.Until = b, c.facts.Now.Add(h.Backoff())
 	c.touchHost(h)
 	c.retool()
 	c.note(queue.Note{What: "host-benched", Reason: benchReason(h)})
 	c.configured()
-	for _, live := range c.building {
+	for _, live := range c.facts.Builds.Building {
 		if x := live.Build; x.Started == 0 && !x.Cancel {
 			x.Shun = c.benched()
 			c.touch(queue.KindBuild, string(x.ID))
@@ -293,7 +273,7 @@ func benchReason(h *queue.Host) queue.Reason {
 // benched returns the hosts that get no builds.
 func (c *Core) benched() []string {
 	var names []string
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		if c.s.Hosts[name].Bench != nil {
 			names = append(names, name)
 		}
@@ -328,29 +308,19 @@ func (c *Core) probeHost(h *queue.Host) {
 	switch {
 	case b.Probe != nil:
 		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
-		if c.outstanding[taskKey(task)] == "" {
+		if c.facts.Outstanding[derived.TaskKey(task)] == "" {
 			c.ask(task)
 		}
-	case c.now < b.Until:
+	case c.facts.Now < b.Until:
 		c.wakeAt(b.Until)
-	case h.Sample == nil || h.Slots == 0 && c.toldFleet():
+	case h.Sample == nil || h.Slots == 0 && c.facts.ToldFleet():
 	default:
 		s := h.Sample
-		id := queue.BuildID(digest.Of("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.now), 10))[:16])
-		b.Probe = &queue.Build{ID: id, Commit: s.Commit, Attempt: b.Probes + 1, Jobs: []queue.Job{s.Job}, At: c.now, Only: h.Name}
+		id := queue.BuildID(digest.Of("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.facts.Now), 10))[:16])
+		b.Probe = &queue.Build{ID: id, Commit: s.Commit, Attempt: b.Probes + 1, Jobs: []queue.Job{s.Job}, At: c.facts.Now, Only: h.Name}
 		c.touchHost(h)
 		c.ask(queue.ProbeHost{Host: h.Name, Build: id})
 	}
-}
-
-// toldFleet reports whether it is known which hosts there are.
-func (c *Core) toldFleet() bool {
-	for _, h := range c.s.Hosts {
-		if h.Slots > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // probedHost returns the benched host that a build probes, or nil.
@@ -372,7 +342,7 @@ func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
 	switch {
 	case r.Outcome == queue.JobPassed:
 		c.note(queue.Note{What: "host-back", Reason: queue.Reason{Code: queue.ReasonBenched, Names: []string{h.Name, h.Sample.Job.Step.Name, h.Sample.Host}, Until: b.Since}})
-		h.Bench, h.Sample, h.Runs, h.Back = nil, nil, nil, c.now
+		h.Bench, h.Sample, h.Runs, h.Back = nil, nil, nil, c.facts.Now
 		c.configured()
 		return
 	case r.NoRunner || r.Outcome == queue.JobStopped || r.Host == "" && r.Outcome == queue.JobInfra: // nothing is shown of the host
@@ -380,7 +350,7 @@ func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
 		b.Probes++
 		h.Benched++
 	}
-	b.Until = c.now.Add(h.Backoff())
+	b.Until = c.facts.Now.Add(h.Backoff())
 	c.wakeAt(b.Until)
 }
 
@@ -408,10 +378,10 @@ func (c *Core) otherTools(h *queue.Host) []queue.OtherTools {
 // hostViews returns the hosts as people see them.
 func (c *Core) hostViews() []queue.HostView {
 	var out []queue.HostView
-	for _, name := range sorted(c.s.Hosts) {
+	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
 		v := queue.HostView{Name: name, Slots: h.Slots, Other: c.otherTools(h)}
-		v.Faults, v.Runs = h.Counted(c.now)
+		v.Faults, v.Runs = h.Counted(c.facts.Now)
 		if h.Bench != nil {
 			b := *h.Bench
 			v.Bench = &b

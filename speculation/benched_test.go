@@ -230,19 +230,19 @@ func TestBenchedHostAloneHasTheTools(t *testing.T) {
 		"m1": {Name: "m1", Slots: 1, Tools: has("1", ""), Bench: &queue.Bench{Since: 1}},
 		"m2": {Name: "m2", Slots: 1, Tools: has("", "no compiler")},
 	}
-	if !c.equipped(st) {
+	if !c.facts.Equipped(st) {
 		t.Error("it waits for tools that a host has")
 	}
 	c.s.Hosts["m2"].Tools = has("2", "")
-	if c.equipped(st) {
+	if c.facts.Equipped(st) {
 		t.Error("it is built, though the queue is about to go by the tools of hosts that are not benched")
 	}
 	c.s.Hosts["m2"].Tools = has("1", "")
-	if !c.equipped(st) {
+	if !c.facts.Equipped(st) {
 		t.Error("it waits for tools that a host which is not benched has")
 	}
 	c.s.Hosts["m1"].Slots, c.s.Hosts["m2"].Tools = 0, has("", "no compiler")
-	if c.equipped(st) {
+	if c.facts.Equipped(st) {
 		t.Error("the host with the tools is away")
 	}
 }

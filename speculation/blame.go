@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"slices"
 
@@ -22,23 +24,23 @@ const (
 // change's that have not passed with it.
 func (c *Core) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
-	if c.without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
+	if c.facts.Without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return
 	}
-	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.turnedDown(id) })
+	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.facts.Links.TurnedDown(id) })
 	groups := map[string][]int{} // by who affects them
 	var names []string
 	for _, name := range failed {
-		t := c.assumed.number(name)
+		t := c.facts.Futures.Assumed.Number(name)
 		if slices.ContainsFunc(gone, func(id queue.ChangeID) bool {
-			x := c.affectedBy(id)
-			return x == nil || x.touches(t)
+			x := c.facts.Futures.AffectedBy(id)
+			return x == nil || x.Touches(t)
 		}) {
 			continue // that one explains it
 		}
 		key := make([]byte, len(crew))
 		for i, id := range crew {
-			if c.affectedBy(id).touches(t) {
+			if c.facts.Futures.AffectedBy(id).Touches(t) {
 				key[i] = 1
 			}
 		}
@@ -80,7 +82,7 @@ func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, even
 		if g.w == 0 {
 			continue
 		}
-		d := queue.Doubt{Chance: min(g.w/(1-none), 1-minChance), Weight: g.w, Event: event}
+		d := queue.Doubt{Chance: min(g.w/(1-none), 1-derived.MinChance), Weight: g.w, Event: event}
 		for _, id := range suspects {
 			if id != g.a && id != g.b {
 				d.Others = append(d.Others, id)
@@ -101,15 +103,15 @@ func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, even
 func (c *Core) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []guess {
 	var out []guess
 	pair := func(x, y queue.ChangeID) {
-		if c.pairChance(x, y) == 0 {
+		if c.facts.Beliefs.PairChance(x, y) == 0 {
 			return
 		}
-		x, y = c.holder(x, y)
+		x, y = c.facts.Beliefs.Holder(x, y)
 		var met []uint64
 		if rec := c.s.Beliefs[y]; rec != nil {
 			met = rec.Met[x]
 		}
-		w := c.pairBase(x, y) * shows(c.affectedBy(y), c.affectedBy(x), met, red)
+		w := c.facts.Beliefs.PairBase(x, y) * shows(c.facts.Futures.AffectedBy(y), c.facts.Futures.AffectedBy(x), met, red)
 		out = append(out, guess{a: x, b: y, w: max(w, c.blamed(y, x, red))})
 	}
 	for i, id := range suspects {
@@ -117,20 +119,20 @@ func (c *Core) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []g
 			pair(other, id)
 		}
 		var tested []uint64
-		good := c.good(id)
+		good := c.facts.Beliefs.Good(id)
 		if rec := c.s.Beliefs[id]; rec != nil {
 			tested, good = rec.Tested, rec.Good
-			for _, other := range sorted(rec.Pairs) {
+			for _, other := range derived.Sorted(rec.Pairs) {
 				o := c.s.Changes[other]
 				if o == nil || o.Phase != queue.Landed || !c.below(b, o) {
 					continue
 				}
-				if x := c.affectedBy(other); x != nil && slices.ContainsFunc(red, x.touches) {
+				if x := c.facts.Futures.AffectedBy(other); x != nil && slices.ContainsFunc(red, x.Touches) {
 					pair(other, id)
 				}
 			}
 		}
-		w := (1 - clampChance(good)) * shows(c.affectedBy(id), nil, tested, red)
+		w := (1 - derived.ClampChance(good)) * shows(c.facts.Futures.AffectedBy(id), nil, tested, red)
 		out = append(out, guess{a: id, w: max(w, c.blamed(id, "", red))})
 	}
 	return out
@@ -138,13 +140,13 @@ func (c *Core) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []g
 
 // shows is how likely a fault of a change, or of a pair, shows on one of the red
 // targets, given what has passed with it.
-func shows(x, with *affects, passed []uint64, red []int) float64 {
-	if x.all || with != nil && with.all {
+func shows(x, with *derived.Affects, passed []uint64, red []int) float64 {
+	if x.All || with != nil && with.All {
 		return 1
 	}
 	open, hit := 0, 0
-	for i, t := range x.places {
-		if hasBit(passed, i) || with != nil && !with.touches(t) {
+	for i, t := range x.Places {
+		if hasBit(passed, i) || with != nil && !with.Touches(t) {
 			continue
 		}
 		if open++; among(red, t) {

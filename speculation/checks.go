@@ -12,7 +12,7 @@ import (
 // remember.
 func (c *Core) capacity(b queue.Capacity) {
 	kept := b
-	if b.Forge == 0 && !c.toldFleet() {
+	if b.Forge == 0 && !c.facts.ToldFleet() {
 		kept = queue.Capacity{}
 	}
 	if c.s.Capacity != kept {
@@ -82,7 +82,7 @@ func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 			if k.Step != step || seen[k.Target] {
 				continue
 			}
-			if f := c.facts[k.ID()]; f == nil || !f.passed() {
+			if f := c.facts.Ledger.Keys[k.ID()]; f == nil || !f.Passed() {
 				c.pass(k, b, r)
 			}
 		}
@@ -99,8 +99,8 @@ func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 		if l.Change == "" {
 			return // a root link: it is main itself
 		}
-		if l = c.linkTo(below); l == nil {
-			if root := c.root(); root != nil && root.Parent == below {
+		if l = c.facts.Links.LinkTo(below); l == nil {
+			if root := c.facts.Root(); root != nil && root.Parent == below {
 				take(root)
 			}
 		}

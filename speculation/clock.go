@@ -17,12 +17,12 @@ const maxAhead = time.Minute
 // further ahead than clocks differ do not count. The caller also bounds the times of
 // events by its own clock: then one wrong clock ends with its owner.
 func (c *Core) NotAfter(now queue.Instant) {
-	c.now = min(c.now, now.Add(maxAhead))
+	c.facts.Now = min(c.facts.Now, now.Add(maxAhead))
 }
 
 // Ahead returns how far the core's time is ahead of a moment, or 0: by so much are times
 // by the owner's clock to be moved before they are told to the core.
-func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.now.Sub(now)) }
+func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.facts.Now.Sub(now)) }
 
 // Astray reports whether the owner's clock has been set back: the core's time stands still
 // until it comes to where it was. A core made from the stored state, by NotAfter, goes on
@@ -40,7 +40,7 @@ func Resume(s *queue.State, now queue.Instant) *Core {
 	c := New(s)
 	c.NotAfter(now)
 	if c.rewound = changed; len(changed) > 0 {
-		c.now = min(c.now, now)
+		c.facts.Now = min(c.facts.Now, now)
 	}
 	return c
 }
@@ -53,8 +53,8 @@ func (c *Core) rewind() {
 	}
 	c.rewound = nil
 	for key, a := range c.s.Actions {
-		if ahead := a.At.Sub(c.now); ahead > 0 {
-			a.At, a.Deadline = c.now, a.Deadline.Add(-ahead)
+		if ahead := a.At.Sub(c.facts.Now); ahead > 0 {
+			a.At, a.Deadline = c.facts.Now, a.Deadline.Add(-ahead)
 			if a.NotBefore != 0 {
 				a.NotBefore = a.NotBefore.Add(-ahead)
 			}

@@ -20,18 +20,18 @@ func TestStateOfAClockThatRanAhead(t *testing.T) {
 		t.Fatal("nothing is under way")
 	}
 	c := w.store.load(w)
-	if c.NotAfter(right); c.now > right.Add(maxAhead) {
-		t.Fatalf("time stands still until %v", c.now.Time())
+	if c.NotAfter(right); c.facts.Now > right.Add(maxAhead) {
+		t.Fatalf("time stands still until %v", c.facts.Now.Time())
 	}
 	Step(c, []queue.Event{{ID: "tick", At: right.Add(2 * time.Minute), Body: queue.Tick{}}})
 	patience := time.Duration(0)
 	for _, a := range c.State().Actions {
-		patience = max(patience, a.Deadline.Sub(c.now))
+		patience = max(patience, a.Deadline.Sub(c.facts.Now))
 	}
 	if patience > 2*time.Hour {
 		t.Errorf("the last deadline is in %v", patience)
 	}
-	turn := Step(c, []queue.Event{{ID: "tock", At: c.now.Add(patience + time.Second), Body: queue.Tick{}}})
+	turn := Step(c, []queue.Event{{ID: "tock", At: c.facts.Now.Add(patience + time.Second), Body: queue.Tick{}}})
 	if len(turn.Ended) == 0 {
 		t.Error("nothing is given up though every deadline has passed")
 	}
@@ -56,18 +56,18 @@ func TestChangesOfAClockThatRanAhead(t *testing.T) {
 	}
 	c := Resume(s, right)
 	turn := Step(c, []queue.Event{{ID: "tick", At: right.Add(2 * time.Minute), Body: queue.Tick{}}})
-	if !slices.Contains(turn.Changed, queue.Ref{Kind: queue.KindChange, ID: string(c.active(pending.number).ID)}) {
+	if !slices.Contains(turn.Changed, queue.Ref{Kind: queue.KindChange, ID: string(c.facts.Links.Active(pending.number).ID)}) {
 		t.Error("it is not stored")
 	}
 	for _, number := range []int{pending.number, parked.number} {
-		ch := c.active(number)
-		if ch.Arrival > c.now || ch.Virtual > c.now.Add(24*time.Hour) || ch.Decided > c.now || ch.Until > c.now.Add(15*time.Minute) {
-			t.Errorf("#%d: arrived in %v, virtual in %v, decided in %v, looked at again in %v", number, ch.Arrival.Sub(c.now), ch.Virtual.Sub(c.now), ch.Decided.Sub(c.now), ch.Until.Sub(c.now))
+		ch := c.facts.Links.Active(number)
+		if ch.Arrival > c.facts.Now || ch.Virtual > c.facts.Now.Add(24*time.Hour) || ch.Decided > c.facts.Now || ch.Until > c.facts.Now.Add(15*time.Minute) {
+			t.Errorf("#%d: arrived in %v, virtual in %v, decided in %v, looked at again in %v", number, ch.Arrival.Sub(c.facts.Now), ch.Virtual.Sub(c.facts.Now), ch.Decided.Sub(c.facts.Now), ch.Until.Sub(c.facts.Now))
 		}
 	}
 	for _, b := range c.s.Builds {
-		if b.At > c.now || b.Started > c.now {
-			t.Errorf("build %s was asked for in %v, and began in %v", b.ID, b.At.Sub(c.now), b.Started.Sub(c.now))
+		if b.At > c.facts.Now || b.Started > c.facts.Now {
+			t.Errorf("build %s was asked for in %v, and began in %v", b.ID, b.At.Sub(c.facts.Now), b.Started.Sub(c.facts.Now))
 		}
 	}
 	if len(c.s.Builds) == 0 {

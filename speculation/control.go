@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"time"
 
@@ -33,8 +35,8 @@ import (
 // failed as often as decides, main has drifted (drift.go).
 
 const (
-	proofFresh     = time.Hour        // how old a pass of main may be when a target fails by name
-	valueControl   = 10               // more than any first build's: a verdict waits for it
+	proofFresh = time.Hour // how old a pass of main may be when a target fails by name
+
 	patienceToAsk  = 30 * time.Second // how long main stays for the answer to what it has
 	controlsAtOnce = 2                // runs of one control before it waits for the next
 )
@@ -49,12 +51,12 @@ type need struct {
 // needs returns the controls that failing evidence against a link asks for.
 func (c *Core) needs(l *queue.Link, e *queue.Entry) []need {
 	step := e.Step
-	if st, ok := c.step(l, e.Keys[0]); ok {
+	if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok {
 		step = st.Name
 	}
 	var first queue.Instant
 	for _, f := range e.Failures {
-		if c.now.Sub(f.At) < queue.FailureExpiry {
+		if c.facts.Now.Sub(f.At) < queue.FailureExpiry {
 			first = queue.Earliest(first, f.Start())
 		}
 	}
@@ -118,8 +120,8 @@ func (c *Core) controls() {
 	}
 	wanted := map[string]need{}
 	want := func(l *queue.Link) {
-		for _, e := range c.state(l).shaken {
-			if e.Expires(c.now) == 0 || c.excused(l, e) {
+		for _, e := range c.facts.Links.State(l).Shaken {
+			if e.Expires(c.facts.Now) == 0 || c.excused(l, e) {
 				continue
 			}
 			for _, n := range c.needs(l, e) {
@@ -137,22 +139,22 @@ func (c *Core) controls() {
 		}
 	}
 	for _, l := range c.onTip.links {
-		if c.links[l] != nil {
+		if c.facts.Links.Infos[l] != nil {
 			want(l)
 		}
 	}
-	for _, ch := range c.tries() {
+	for _, ch := range c.facts.Tries() {
 		if l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]; l != nil && ch.Would == nil {
 			want(l)
 		}
 	}
-	for _, id := range sorted(c.s.Controls) {
+	for _, id := range derived.Sorted(c.s.Controls) {
 		if _, has := wanted[id]; !has {
 			delete(c.s.Controls, id)
 			c.touch(queue.KindControl, id)
 		}
 	}
-	for _, id := range sorted(wanted) {
+	for _, id := range derived.Sorted(wanted) {
 		n, x := wanted[id], c.s.Controls[id]
 		if x == nil {
 			x = &queue.Control{Aim: n.aim, Since: n.since}
@@ -173,7 +175,7 @@ func (c *Core) askControls() {
 	if len(c.s.Controls) == 0 {
 		if m.Control != "" {
 			m.Control = ""
-			c.untidy[""] = true
+			c.facts.Links.Untidy[""] = true
 			c.touchMain()
 		}
 		return
@@ -183,7 +185,7 @@ func (c *Core) askControls() {
 	}
 	var aims []queue.Aim
 	ask := false
-	for _, id := range sorted(c.s.Controls) {
+	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]
 		ask = ask || x.Commit == "" || x.Since != 0 && x.Commit != m.Tip && !c.controlRuns(x)
 		if x.Commit == "" || x.Since != 0 {
@@ -202,11 +204,11 @@ func (c *Core) readingMain() bool {
 	if c.watching == 0 {
 		return false
 	}
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		a := c.s.Actions[key]
 		t, is := a.Task.(queue.Watch)
 		until := a.At.Add(patienceToAsk)
-		if !is || t.Before != 0 || a.Attempt > 1 || c.now >= until {
+		if !is || t.Before != 0 || a.Attempt > 1 || c.facts.Now >= until {
 			continue
 		}
 		if slices.ContainsFunc(t.Aims, func(aim queue.Aim) bool {
@@ -222,8 +224,8 @@ func (c *Core) readingMain() bool {
 
 // controlRuns reports whether a build that runs verifies a control's key.
 func (c *Core) controlRuns(x *queue.Control) bool {
-	f := c.facts[x.Key.ID()]
-	return x.Key != queue.Key{} && f != nil && f.build != nil
+	f := c.facts.Ledger.Keys[x.Key.ID()]
+	return x.Key != queue.Key{} && f != nil && f.Build != nil
 }
 
 // controlled takes in what main has of what was asked for.
@@ -298,21 +300,21 @@ func (c *Core) controlled(b queue.Controlled) {
 // putAside makes a root link of keys of main that have passed, beside the one of what
 // main has unproven.
 func (c *Core) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
-	c.untidy[""] = true
+	c.facts.Links.Untidy[""] = true
 	if len(keys) == 0 {
 		return ""
 	}
 	c.putSteps(b.Steps)
 	l := &queue.Link{ID: queue.LinkOf(b.Commit, "") + name, Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree,
-		Steps: b.Steps.ID, Keys: keys, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: c.s.Main.Line}
+		Steps: b.Steps.ID, Keys: keys, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: c.s.Main.Line}
 	if old := c.s.Links[l.ID]; old != nil {
 		l.At, l.Attempts = old.At, old.Attempts
 		c.s.Links[l.ID] = l
-		c.indexLink(l)
-		c.forgetLink(old)
+		c.facts.Links.IndexLink(l)
+		c.facts.Links.ForgetLink(old)
 	} else {
 		c.s.Links[l.ID] = l
-		c.indexLink(l)
+		c.facts.Links.IndexLink(l)
 	}
 	c.touch(queue.KindLink, string(l.ID))
 	return l.ID
@@ -354,51 +356,25 @@ func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run sp
 // endControls forgets what was shown of main before commits of others came to it, or
 // under another version of the analyzer.
 func (c *Core) endControls() {
-	for _, id := range sorted(c.s.Controls) {
+	for _, id := range derived.Sorted(c.s.Controls) {
 		delete(c.s.Controls, id)
 		c.touch(queue.KindControl, id)
 	}
 	c.s.Main.Control, c.s.Main.Watch, c.s.Main.Watched = "", "", 0
-	c.untidy[""] = true
+	c.facts.Links.Untidy[""] = true
 	c.touchMain()
-}
-
-// controls considers the runs that rejections wait for.
-func (p *planning) controls() {
-	l := p.s.Links[p.s.Main.Control]
-	var keys []queue.Key
-	for _, id := range sorted(p.s.Controls) {
-		x := p.s.Controls[id]
-		if x.Since == 0 || x.Began >= x.Since || x.Commit == "" || x.Missing || x.Key == (queue.Key{}) {
-			continue
-		}
-		if f := p.facts[x.Key.ID()]; f != nil && f.build != nil {
-			p.credit(f.build, valueControl)
-			continue
-		}
-		if x.Retry > p.now {
-			p.lookAt(x.Retry)
-			continue
-		}
-		if l != nil && slices.Contains(l.Keys, x.Key) && !slices.Contains(keys, x.Key) {
-			keys = append(keys, x.Key)
-		}
-	}
-	if len(keys) > 0 {
-		p.consider(candidate{link: l, value: valueControl, aim: aim{kind: queue.WorthControl}, always: true}, keys)
-	}
 }
 
 // ranControls counts a run of controls: what it does not clear is soon run once more, and
 // then ever more rarely.
 func (c *Core) ranControls(keys []queue.Key) {
-	for _, id := range sorted(c.s.Controls) {
+	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]
 		if !slices.Contains(keys, x.Key) {
 			continue
 		}
 		if x.Runs++; x.Runs > controlsAtOnce {
-			x.Retry = c.now.Add(backoff(x.Runs - controlsAtOnce))
+			x.Retry = c.facts.Now.Add(backoff(x.Runs - controlsAtOnce))
 		}
 		c.touch(queue.KindControl, id)
 	}
@@ -412,9 +388,9 @@ func (c *Core) underControl(ch *queue.Change) []string {
 		return nil
 	}
 	var steps []string
-	own, _ := c.blame(l, c.state(l).broken)
+	own, _ := c.blame(l, c.facts.Links.State(l).Broken)
 	for _, e := range own {
-		if st, ok := c.step(l, e.Keys[0]); ok && !c.mainCleared(l, e) {
+		if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok && !c.mainCleared(l, e) {
 			steps = append(steps, st.Name)
 		}
 	}

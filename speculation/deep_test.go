@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"testing"
 
@@ -20,24 +22,24 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: at, Virtual: at}
 		s.Footprints[id] = &queue.Footprint{Main: "m", Write: targets, Affected: targets}
 	}
-	for i := range maxDepth + 2 {
+	for i := range derived.MaxDepth + 2 {
 		all = append(all, fmt.Sprintf("t%03d", i))
 		pending(queue.ChangeID(fmt.Sprintf("%03d", i)), queue.Instant(i+1), all[i])
 	}
-	pending("last", maxDepth+3, all...)
+	pending("last", derived.MaxDepth+3, all...)
 	set := queue.NewStepSet([]config.Step{step})
 	s.Steps[set.ID] = &set
-	key := queue.Key{Step: step.Digest(), Target: all[maxDepth+1], Hash: "red"}
+	key := queue.Key{Step: step.Digest(), Target: all[derived.MaxDepth+1], Hash: "red"}
 	link := &queue.Link{ID: queue.LinkOf("m", "last"), Parent: "m", Change: "last", Outcome: queue.Merged, Commit: "c", Steps: set.ID, Keys: []queue.Key{key}}
 	s.Links[link.ID] = link
 	s.Ledger[key.ID()] = &queue.Entry{ID: key.ID(), Keys: []queue.Key{key}, Tries: 1, Failures: []queue.Failure{{At: 1, Build: "b"}}}
 	c := New(s)
 	c.sortOrder()
-	if got := c.state(link).status; got != failed {
+	if got := c.facts.Links.State(link).Status; got != derived.Failed {
 		t.Fatalf("the link is %d", got)
 	}
-	if got := c.regardless(c.node("last"), nil); got != unknown {
-		t.Errorf("regardless of all %d ahead it is %d, and of the last of them nothing is known", len(c.ahead("last")), got)
+	if got := c.facts.Futures.Regardless(c.facts.Futures.Node("last"), nil); got != derived.Unknown {
+		t.Errorf("regardless of all %d ahead it is %d, and of the last of them nothing is known", len(c.facts.Order.Ahead("last")), got)
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *Core) delegate(r *queue.Request, b queue.Inspected) {
 	if len(p.Trusted) == maxTrusted {
 		p.Trusted = p.Trusted[1:]
 	}
-	p.Trusted = append(p.Trusted, queue.Trusted{User: user, By: r.User, Head: b.Head, At: c.now})
+	p.Trusted = append(p.Trusted, queue.Trusted{User: user, By: r.User, Head: b.Head, At: c.facts.Now})
 	c.told1(r, "delegated", queue.Reason{Code: queue.ReasonDelegated, Names: []string{user, r.User}})
 }
 

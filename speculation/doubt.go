@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -15,12 +17,12 @@ const (
 // addDoubt remembers a failure that a change, or a pair, may be to blame for.
 // That the targets have passed with it before tells nothing any more.
 func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
-	rec, x := c.belief(id), c.affectedBy(id)
+	rec, x := c.belief(id), c.facts.Futures.AffectedBy(id)
 	tested := rec.Tested
 	if d.Pair != "" {
 		tested = rec.Met[d.Pair]
 	}
-	for i, t := range x.places {
+	for i, t := range x.Places {
 		if !among(red, t) {
 			continue
 		}
@@ -47,10 +49,10 @@ func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
 	most := 0.0
 	if rec := c.s.Beliefs[id]; rec != nil {
-		x := c.affectedBy(id)
+		x := c.facts.Futures.AffectedBy(id)
 		for i := range rec.Doubts {
 			if d := &rec.Doubts[i]; d.Pair == pair && d.Chance > most && (len(d.Places) == 0 ||
-				slices.ContainsFunc(d.Places, func(p int) bool { return among(red, x.places[p]) })) {
+				slices.ContainsFunc(d.Places, func(p int) bool { return among(red, x.Places[p]) })) {
 				most = d.Chance
 			}
 		}
@@ -60,9 +62,9 @@ func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
 
 // dismiss takes back the doubts about a change, or about a pair, for failures on
 // targets that have passed with it now. The others are more to blame for them.
-func (c *Core) dismiss(id, pair queue.ChangeID, x *affects, passed targetSet) {
+func (c *Core) dismiss(id, pair queue.ChangeID, x *derived.Affects, passed derived.TargetSet) {
 	c.absolve(id, func(d *queue.Doubt) bool {
-		return d.Pair == pair && slices.ContainsFunc(d.Places, func(p int) bool { return passed.has(x.places[p]) })
+		return d.Pair == pair && slices.ContainsFunc(d.Places, func(p int) bool { return passed.Has(x.Places[p]) })
 	})
 }
 
@@ -112,7 +114,7 @@ func (c *Core) passOn(id queue.ChangeID, from *queue.Doubt) {
 	}
 	for d, other := range left {
 		c.belief(other)
-		d.Chance = min(d.Weight/(1-none), 1-minChance)
+		d.Chance = min(d.Weight/(1-none), 1-derived.MinChance)
 		if d.Pair != "" {
 			c.renewPair(d.Pair, other)
 		}
@@ -122,7 +124,7 @@ func (c *Core) passOn(id queue.ChangeID, from *queue.Doubt) {
 // explain takes back the doubts about others for which a change that has been
 // turned down is to blame.
 func (c *Core) explain(id queue.ChangeID) {
-	for _, at := range sorted(c.s.Beliefs) {
+	for _, at := range derived.Sorted(c.s.Beliefs) {
 		rec := c.s.Beliefs[at]
 		var gone []queue.ChangeID
 		n := len(rec.Doubts)
@@ -147,7 +149,7 @@ func (c *Core) explain(id queue.ChangeID) {
 // doubts about it and another are kept with that one.
 func (c *Core) moveDoubts(landed, id queue.ChangeID) {
 	was := c.s.Beliefs[landed]
-	x, y := c.affectedBy(landed), c.affectedBy(id)
+	x, y := c.facts.Futures.AffectedBy(landed), c.facts.Futures.AffectedBy(id)
 	if was == nil || x == nil || y == nil {
 		return
 	}
@@ -157,7 +159,7 @@ func (c *Core) moveDoubts(landed, id queue.ChangeID) {
 		}
 		var red []int
 		for _, p := range d.Places {
-			red = append(red, x.places[p])
+			red = append(red, x.Places[p])
 		}
 		slices.Sort(red)
 		d.Pair, d.Places = landed, nil
@@ -185,7 +187,7 @@ func takeOver(rec *queue.Belief, other queue.ChangeID) {
 		o := &doubts[at]
 		anybody := o.Weight / o.Chance // that anybody was to blame, before the failure
 		o.Weight += (1 - o.Weight) * d.Weight
-		o.Chance = min(o.Weight/anybody, 1-minChance)
+		o.Chance = min(o.Weight/anybody, 1-derived.MinChance)
 	}
 	rec.Doubts = doubts
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -41,12 +43,12 @@ func (c *Core) drifted(b *queue.Build, j *queue.Job, failed []string) {
 		if of == nil {
 			continue
 		}
-		against := filtered(of, func(f queue.Failure) bool { return f.Ran.Change == "" && f.At > good })
+		against := derived.Filtered(of, func(f queue.Failure) bool { return f.Ran.Change == "" && f.At > good })
 		if against == nil {
 			continue
 		}
 		now := *against
-		if now.Passed, now.Confirmed = 0, 0; c.decides(&now) {
+		if now.Passed, now.Confirmed = 0, 0; c.facts.Ledger.Decides(&now) {
 			gone, evidence = append(gone, k), now.Failures
 			c.unprove(k, j.Step.Name, now.Failures)
 		}
@@ -61,7 +63,7 @@ func (c *Core) drifted(b *queue.Build, j *queue.Job, failed []string) {
 	}
 	c.note(queue.Note{What: "drift", Build: b.ID, Commit: b.Commit,
 		Reason: queue.Reason{Code: queue.ReasonRedMain, Names: append([]string{j.Step.Name}, names[:min(len(names), 5)]...), Until: evidence[0].At}})
-	c.version++
+	c.facts.Version++
 	c.s.Main.Surveyed = ""
 	c.touchMain()
 	c.renew(queue.Survey{Commit: c.s.Main.Tip, Analyzer: c.s.Main.Analyzer})
@@ -73,7 +75,7 @@ func (c *Core) unprove(k queue.Key, step string, against []queue.Failure) {
 	good := e.Good()
 	*e = queue.Entry{ID: e.ID, Keys: e.Keys, Tries: e.Tries, Lost: max(good, 1), Failures: e.Failures}
 	e.Failures = slices.DeleteFunc(slices.Clone(e.Failures), func(f queue.Failure) bool { return f.At <= good || f.Ran.Change != "" })
-	c.learned(e.ID, e)
+	c.facts.Ledger.Learned(e.ID, e)
 	c.turn.Archive = slices.DeleteFunc(c.turn.Archive, func(x queue.Entry) bool { return x.ID == e.ID })
 	c.turn.Archive = append(c.turn.Archive, *e)
 	m := &c.s.Main
@@ -85,7 +87,7 @@ func (c *Core) unprove(k queue.Key, step string, against []queue.Failure) {
 // cloud says of what has failed in a step, without naming targets, that main may have
 // been to blame.
 func (c *Core) cloud(step string) {
-	for _, id := range sorted(c.s.Ledger) {
+	for _, id := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[id]
 		if !e.IsSet() || e.Step != step {
 			continue
@@ -97,14 +99,14 @@ func (c *Core) cloud(step string) {
 				c.touch(queue.KindEntry, string(id))
 			}
 		}
-		c.learned(id, e)
+		c.facts.Ledger.Learned(id, e)
 	}
 }
 
 // isUnproven reports whether main's root link has a key, so that nobody takes it to
 // have passed.
 func (c *Core) isUnproven(k queue.Key) bool {
-	root := c.root()
+	root := c.facts.Root()
 	return root != nil && slices.Contains(root.Keys, k)
 }
 
@@ -128,30 +130,9 @@ func (c *Core) endDrift(over func(queue.Drift) bool) {
 	}
 	if len(left) != len(m.Drift) {
 		m.Drift = left
-		c.version++
+		c.facts.Version++
 		c.touchMain()
 	}
-}
-
-// isDrift reports whether a key of main has drifted.
-func (c *Core) isDrift(k queue.Key) bool {
-	if len(c.s.Main.Drift) == 0 {
-		return false
-	}
-	id := k.ID()
-	return slices.ContainsFunc(c.s.Main.Drift, func(d queue.Drift) bool { return d.Key == id })
-}
-
-// onlyDrift reports whether nothing of what a root link has unproven has come with a
-// commit.
-func (c *Core) onlyDrift(root *queue.Link) bool {
-	facts := c.info(root).facts
-	for i, k := range root.Keys {
-		if !facts[i].passed() && !c.isDrift(k) {
-			return false
-		}
-	}
-	return true
 }
 
 // driftOf returns what of some targets of main has drifted.

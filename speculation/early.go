@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 	"time"
@@ -28,35 +30,35 @@ func (c *Core) dueBy(b *queue.Build, within time.Duration) (end, next queue.Inst
 	if b.Started == 0 || b.Cancel {
 		return 0, 0
 	}
-	took := c.predictBuild(b)
+	took := c.facts.Builds.PredictBuild(b)
 	end = b.Started.Add(took)
 	begin, last := end.Add(-within), b.Started.Add(time.Duration(float64(took)*overrun))
 	switch {
-	case c.now < begin:
+	case c.facts.Now < begin:
 		return 0, begin
-	case c.now > last:
+	case c.facts.Now > last:
 		return 0, 0
 	}
-	return max(end, c.now), last + 1
+	return max(end, c.facts.Now), last + 1
 }
 
 // due reports whether all that is missing of a link, but for the whole tree, is
 // being verified and will soon be known.
 func (c *Core) due(l *queue.Link) bool {
-	if c.without(config.IngredientEarly) || !c.hasTreeSteps() || c.good(l.Change) < likelyPass {
+	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.Beliefs.Good(l.Change) < likelyPass {
 		return false
 	}
-	st := c.state(l)
-	if st.status != unknown {
+	st := c.facts.Links.State(l)
+	if st.Status != derived.Unknown {
 		return false
 	}
-	within := c.treeTime()
-	return !slices.ContainsFunc(without(st.missing, st.tree), func(k queue.Key) bool {
-		f := c.facts[k.ID()]
-		if f == nil || f.build == nil {
+	within := c.facts.TreeSteps.TreeTime()
+	return !slices.ContainsFunc(derived.Without(st.Missing, st.Tree), func(k queue.Key) bool {
+		f := c.facts.Ledger.Keys[k.ID()]
+		if f == nil || f.Build == nil {
 			return true
 		}
-		end, _ := c.dueBy(f.build, within)
+		end, _ := c.dueBy(f.Build, within)
 		return end == 0
 	})
 }
@@ -66,7 +68,7 @@ func (c *Core) due(l *queue.Link) bool {
 // to be proven so soon before or after one of them that it may turn out otherwise.
 // It asks to be woken when there may be others.
 func (c *Core) early() []queue.ChangeID {
-	if c.without(config.IngredientEarly) || !c.hasTreeSteps() {
+	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() {
 		return nil
 	}
 	type ride struct {
@@ -76,25 +78,27 @@ func (c *Core) early() []queue.ChangeID {
 		near time.Duration
 	}
 	var rides []ride
-	within := c.treeTime()
-	for _, live := range c.building {
+	within := c.facts.TreeSteps.TreeTime()
+	for _, live := range c.facts.Builds.Building {
 		id := live.Change
-		if _, pending := c.rank[id]; !pending || live.Cancel || live.whole() {
+		if _, pending := c.facts.Order.Rank[id]; !pending || live.Cancel || live.Whole() {
 			continue
 		}
 		due, next := c.dueBy(live.Build, within)
 		c.wakeAt(next)
-		if c.verified[id] {
+		if c.facts.Futures.Verified[id] {
 			continue
 		}
-		r := ride{id, c.expected(live.Build), due != 0 && c.good(id) >= likelyPass, c.predictBuild(live.Build) / apart}
+		r := ride{id, c.facts.Builds.Expected(live.Build), due != 0 && c.facts.Beliefs.Good(id) >= likelyPass, c.facts.Builds.PredictBuild(live.Build) / apart}
 		if at := slices.IndexFunc(rides, func(o ride) bool { return o.id == id }); at < 0 {
 			rides = append(rides, r)
 		} else if rides[at].end < r.end {
 			rides[at] = r
 		}
 	}
-	slices.SortFunc(rides, func(a, b ride) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(c.rank[a.id], c.rank[b.id])) })
+	slices.SortFunc(rides, func(a, b ride) int {
+		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(c.facts.Order.Rank[a.id], c.facts.Order.Rank[b.id]))
+	})
 	var out []queue.ChangeID
 	for i, r := range rides {
 		if !r.due || i > 0 && r.end.Sub(rides[i-1].end) < r.near || i+1 < len(rides) && rides[i+1].end.Sub(r.end) < r.near {
@@ -103,9 +107,4 @@ func (c *Core) early() []queue.ChangeID {
 		out = append(out, r.id)
 	}
 	return out
-}
-
-// whole reports whether a build is of steps on the whole tree only.
-func (b *liveBuild) whole() bool {
-	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != config.ScopeRepository })
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"encoding/json"
 	"os"
 	"slices"
@@ -59,7 +61,7 @@ func elder(t *testing.T) *world {
 	}
 	for again := true; again; { // the merges that the queue had asked for
 		again = false
-		for _, id := range sorted(s.Links) {
+		for _, id := range derived.Sorted(s.Links) {
 			if l := s.Links[id]; l.Commit != "" && w.commits[l.Commit] == nil && w.commits[l.Parent] != nil {
 				w.merge(l.Parent, pickOf(s.Changes[l.Change]))
 				again = w.commits[l.Commit] != nil

@@ -15,14 +15,14 @@ import (
 // and a day has room for a few only.
 
 const (
-	nowStart   = 50 * 365 * 24 * time.Hour // head start of an emergency in the order
-	nowBenefit = 500                       // how many times more its builds are worth
-	nowDefault = 3                         // emergencies of a day
+	nowStart = 50 * 365 * 24 * time.Hour // head start of an emergency in the order
+
+	nowDefault = 3 // emergencies of a day
 )
 
 // emergency puts a pull request before all others, in the queue or not yet.
 func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
-	if ch := c.active(r.Number); ch != nil && ch.Now != nil && ch.Head == b.Head {
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Now != nil && ch.Head == b.Head {
 		c.accept(r)
 		return
 	}
@@ -31,11 +31,11 @@ func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	c.enter(r, b)
-	ch := c.active(r.Number)
+	ch := c.facts.Links.Active(r.Number)
 	if ch == nil || ch.Head != b.Head || ch.Phase == queue.Landing {
 		return // it was refused, or has no need of it
 	}
-	e := queue.Emergency{By: r.User, Reason: r.Command.Text, At: c.now, Change: ch.ID}
+	e := queue.Emergency{By: r.User, Reason: r.Command.Text, At: c.facts.Now, Change: ch.ID}
 	c.s.Main.Nows = append(slices.Clone(c.s.Main.Nows), e)
 	c.touchMain()
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "now", Commit: ch.Head,
@@ -47,14 +47,14 @@ func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
 func (c *Core) nowLeft() queue.Reason {
 	const day = 24 * time.Hour
 	m := &c.s.Main
-	if n := slices.IndexFunc(m.Nows, func(e queue.Emergency) bool { return c.now.Sub(e.At) < day }); n != 0 && len(m.Nows) > 0 {
+	if n := slices.IndexFunc(m.Nows, func(e queue.Emergency) bool { return c.facts.Now.Sub(e.At) < day }); n != 0 && len(m.Nows) > 0 {
 		if n < 0 {
 			n = len(m.Nows)
 		}
 		m.Nows = slices.Clone(m.Nows[n:])
 		c.touchMain()
 	}
-	limit := c.rules().NowPerDay
+	limit := c.facts.Rules().NowPerDay
 	if limit == 0 {
 		limit = nowDefault
 	}
@@ -70,7 +70,7 @@ func (c *Core) rush(ch *queue.Change, e queue.Emergency) {
 	c.touchChange(ch)
 	if ch.Virtual != 0 {
 		ch.Virtual = c.virtual(ch)
-		c.staleAll()
+		c.facts.Order.StaleAll()
 	}
 }
 
@@ -89,7 +89,7 @@ func (c *Core) calm(id queue.ChangeID) int {
 // freeze holds landings until a moment.
 func (c *Core) freeze(r *queue.Request) {
 	until, why, ok := queue.FreezeUntil(r.Command.Text, r.At)
-	if !ok || until <= c.now {
+	if !ok || until <= c.facts.Now {
 		c.refuse(r, queue.Reason{Code: queue.ReasonBadUntil, Names: []string{r.Command.Text}})
 		return
 	}
@@ -97,7 +97,7 @@ func (c *Core) freeze(r *queue.Request) {
 		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // it would end what only somebody may end
 		return
 	}
-	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: why, At: c.now, Until: until}
+	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: why, At: c.facts.Now, Until: until}
 	c.touchMain()
 	c.note(queue.Note{Number: r.Number, What: "frozen", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: why, Until: until}})
 	c.accept(r)
@@ -108,7 +108,7 @@ func (c *Core) thaw() {
 	p := c.s.Main.Paused
 	switch {
 	case p == nil || p.Until == 0:
-	case c.now < p.Until:
+	case c.facts.Now < p.Until:
 		c.wakeAt(p.Until)
 	default:
 		c.goOn("submitqueue")
@@ -118,7 +118,7 @@ func (c *Core) thaw() {
 // paused reports whether a pause, or the switch to another version of the
 // analyzer, keeps a link from landing.
 func (c *Core) paused(l *queue.Link) bool {
-	if (c.s.Main.Paused == nil || c.probing()) && !c.changing() {
+	if (c.s.Main.Paused == nil || c.probing()) && !c.facts.Changing() {
 		return false
 	}
 	return c.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })

@@ -33,7 +33,7 @@ func TestEmergenciesOfADay(t *testing.T) {
 		for _, at := range test.nows {
 			s.Main.Nows = append(s.Main.Nows, queue.Emergency{By: "ada", At: at * hour})
 		}
-		c.now = test.now * hour
+		c.facts.Now = test.now * hour
 		c.dirty = map[queue.Ref]bool{}
 		why := c.nowLeft()
 		if why.Until != test.want*hour || (why.Code == "") != (test.want == 0) || len(s.Main.Nows) != test.left {

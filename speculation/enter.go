@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 
@@ -23,7 +25,7 @@ func (c *Core) inspected(b queue.Inspected) {
 	if r == nil {
 		return
 	}
-	c.seenAt = min(c.now, a.Deadline)
+	c.seenAt = min(c.facts.Now, a.Deadline)
 	if b.Missing {
 		c.unanswered(r, "there is no such pull request")
 		return
@@ -44,7 +46,7 @@ func (c *Core) inspected(b queue.Inspected) {
 	} else {
 		c.follow(r, b)
 	}
-	if ch := c.active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
 		c.check(ch) // pushed to, and nobody has heard of it; or this was read before it was
 	}
 }
@@ -64,7 +66,7 @@ func (c *Core) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 }
 
 func (c *Core) follow(r *queue.Request, b queue.Inspected) {
-	ch := c.active(r.Number)
+	ch := c.facts.Links.Active(r.Number)
 	switch r.Command.Verb {
 	case queue.CommandLand:
 		c.enter(r, b)
@@ -98,7 +100,7 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	case queue.CommandForget:
 		c.takeBack(r)
 	case queue.CommandPause:
-		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.now}
+		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}
 		c.touchMain()
 		c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
 		c.accept(r)
@@ -125,9 +127,9 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
-	arrival, lane := r.At, c.rules().DefaultLane
+	arrival, lane := r.At, c.facts.Rules().DefaultLane
 	var former queue.Change // the same in another way, where it is in the queue
-	if ch := c.active(r.Number); ch != nil {
+	if ch := c.facts.Links.Active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
 			return
@@ -173,7 +175,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Method, _ = c.MethodOf(r)
-	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && ch.Method.ByCommit()
+	ch.Skip = c.facts.Rules().Intermediate == config.IntermediateSkip && ch.Method.ByCommit()
 	c.standOn(ch)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
@@ -240,7 +242,7 @@ func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 
 // recheck takes a change out whose pull request no longer is what was inspected.
 func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
-	ch := c.active(r.Number)
+	ch := c.facts.Links.Active(r.Number)
 	if ch != nil && ch.Phase != queue.Landing && c.lookTwice(a, r, b) {
 		return
 	}
@@ -264,7 +266,7 @@ func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	case b.Draft && !waitsOutside(ch):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
 	case !c.stillMay(ch, b):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.permissions()))}}, nil)
+		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.facts.Permissions()))}}, nil)
 	case !c.rebase(ch, b):
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:
@@ -274,7 +276,7 @@ func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 
 // retry discards the failures of a change's keys and takes it up again.
 func (c *Core) retry(r *queue.Request, b queue.Inspected) {
-	ch := c.active(r.Number)
+	ch := c.facts.Links.Active(r.Number)
 	if try := c.triedLast(r.Number); try != nil {
 		c.tryAgain(r, b, try.ID)
 		return
@@ -296,7 +298,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	if m := &c.s.Main; ch.Phase == queue.Parked && onMain(ch.Reason.Code) && m.Retry != 0 {
-		m.Retry, m.Backoff = c.now, 0 // whoever asks may have seen to main
+		m.Retry, m.Backoff = c.facts.Now, 0 // whoever asks may have seen to main
 		c.touchMain()
 	}
 	c.forgetFailures(ch.ID)
@@ -317,7 +319,7 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 	if p := c.s.Pulls[number]; p != nil {
 		last = p.Last
 	}
-	for _, id := range sorted(c.s.Changes) {
+	for _, id := range derived.Sorted(c.s.Changes) {
 		if ch := c.s.Changes[id]; id == last || ch.Head == head && ch.Phase.Final() && ch.Phase != queue.Tried {
 			out = append(out, id)
 		}
@@ -328,9 +330,9 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 // forgetFailures drops the failing evidence of the keys of a change's links.
 func (c *Core) forgetFailures(id queue.ChangeID) {
 	held := map[queue.Digest]bool{}
-	for l := range c.linksOf[id] {
-		for _, f := range c.info(l).facts {
-			held[f.id] = true
+	for l := range c.facts.Links.LinksOf[id] {
+		for _, f := range c.facts.Links.Info(l).Facts {
+			held[f.ID] = true
 		}
 	}
 	c.forgetEvidence(func(k queue.Key) bool { return held[k.ID()] })
@@ -338,7 +340,7 @@ func (c *Core) forgetFailures(id queue.ChangeID) {
 
 // forgetEvidence drops the failures of keys, and of the sets that hold one.
 func (c *Core) forgetEvidence(of func(queue.Key) bool) {
-	for _, eid := range sorted(c.s.Ledger) {
+	for _, eid := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[eid]
 		if len(e.Failures) == 0 || !slices.ContainsFunc(e.Keys, of) {
 			continue
@@ -386,6 +388,6 @@ func (c *Core) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
 	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {
-		c.pull(r.Number).Answered = c.now
+		c.pull(r.Number).Answered = c.facts.Now
 	}
 }

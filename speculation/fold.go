@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +14,7 @@ import (
 func (c *Core) fold(e queue.Event) {
 	switch b := e.Body.(type) {
 	case queue.Commented:
-		if b.Bot && !c.permissions().HearsBot(b.Author) {
+		if b.Bot && !c.facts.Permissions().HearsBot(b.Author) {
 			return
 		}
 		id := b.Comment
@@ -35,7 +37,7 @@ func (c *Core) fold(e queue.Event) {
 		c.closed(e, b)
 	case queue.Retargeted:
 		c.inspectAgain(b.Number)
-		if ch := c.active(b.Number); ch != nil {
+		if ch := c.facts.Links.Active(b.Number); ch != nil {
 			c.request(queue.Request{ID: "recheck/" + e.ID, Number: b.Number, User: ch.Requester,
 				Command: queue.Command{Verb: queue.CommandRecheck}, At: e.At})
 		}
@@ -70,7 +72,7 @@ func (c *Core) fold(e queue.Event) {
 		c.proposed(b)
 	case queue.BuildStarted:
 		if build := c.s.Builds[b.Build]; build != nil && build.Started == 0 {
-			build.Started = c.now
+			build.Started = c.facts.Now
 			c.touch(queue.KindBuild, string(build.ID))
 		}
 	case queue.JobDone:
@@ -100,17 +102,9 @@ func (c *Core) pull(number int) *queue.Pull {
 		p = &queue.Pull{Number: number}
 		c.s.Pulls[number] = p
 	}
-	p.At = c.now
+	p.At = c.facts.Now
 	c.touchPull(p)
 	return p
-}
-
-// active returns a pull request's change without a verdict, or nil.
-func (c *Core) active(number int) *queue.Change {
-	if p := c.s.Pulls[number]; p != nil {
-		return c.s.Changes[p.Active]
-	}
-	return nil
 }
 
 // hear acknowledges a comment with commands at once, before anything is asked of
@@ -137,34 +131,34 @@ func (c *Core) inspect() {
 		return
 	}
 	oldest := map[int]*queue.Request{}
-	for _, id := range sorted(c.s.Requests) {
+	for _, id := range derived.Sorted(c.s.Requests) {
 		r := c.s.Requests[id]
 		if first := oldest[r.Number]; first == nil || r.At < first.At {
 			oldest[r.Number] = r
 		}
 	}
-	for _, n := range sorted(oldest) {
+	for _, n := range derived.Sorted(oldest) {
 		r := oldest[n]
 		c.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 	}
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {
-	if b.Bot && !c.permissions().HearsBot(b.Actor) {
+	if b.Bot && !c.facts.Permissions().HearsBot(b.Actor) {
 		return
 	}
 	label := "land"
-	if l := c.rules().Label; l != "" {
+	if l := c.facts.Rules().Label; l != "" {
 		label = l
 	}
 	lane := ""
-	if len(c.rules().Blocking([]string{b.Label})) > 0 {
+	if len(c.facts.Rules().Blocking([]string{b.Label})) > 0 {
 		c.stirred(queue.Stirred{Number: b.Number})
 		return
 	}
 	if b.Label != label {
 		rest, ours := strings.CutPrefix(b.Label, label+":")
-		l, known := c.rules().Lane(strings.ToLower(rest))
+		l, known := c.facts.Rules().Lane(strings.ToLower(rest))
 		if !ours || !known {
 			return
 		}
@@ -173,7 +167,7 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 	cmd := queue.Command{Verb: queue.CommandLand, Lane: lane}
 	if !b.On {
 		cmd = queue.Command{Verb: queue.CommandCancel}
-		if ch := c.active(b.Number); ch == nil || lane != "" && ch.Lane != lane {
+		if ch := c.facts.Links.Active(b.Number); ch == nil || lane != "" && ch.Lane != lane {
 			return // what is in another lane by now was not asked for by this label
 		}
 	}
@@ -183,10 +177,10 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 // inspectAgain asks anew about the commands that wait on a pull request which
 // is no longer what an inspection under way may have seen.
 func (c *Core) inspectAgain(number int) {
-	for _, id := range sorted(c.s.Requests) {
+	for _, id := range derived.Sorted(c.s.Requests) {
 		if r := c.s.Requests[id]; r.Number == number {
 			t := queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}
-			if a := c.s.Actions[c.outstanding[taskKey(t)]]; a != nil && a.NotBefore <= c.now { // else it has yet to look
+			if a := c.s.Actions[c.facts.Outstanding[derived.TaskKey(t)]]; a != nil && a.NotBefore <= c.facts.Now { // else it has yet to look
 				c.renew(t)
 			}
 		}
@@ -203,7 +197,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	}
 	known := c.s.Pulls[b.Number]
 	if known == nil || known.Head != b.Head {
-		for _, id := range sorted(c.s.Requests) {
+		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
 			if r.Number == b.Number && needsWrite(r.Command.Verb) {
 				c.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
@@ -218,7 +212,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if try := c.tryOf(b.Number); try != nil && try.Head != b.Head {
 		c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
 	}
-	switch ch := c.active(b.Number); {
+	switch ch := c.facts.Links.Active(b.Number); {
 	case ch == nil || ch.Head == b.Head:
 	case ch.Phase == queue.Landing:
 		c.pull(b.Number).Notice = queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}
@@ -231,14 +225,14 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 // the change does not board a train.
 func (c *Core) doubt(ch *queue.Change, why string) {
 	c.request(queue.Request{ID: "recheck/" + why, Number: ch.Number, User: ch.Requester,
-		Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now})
+		Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 }
 
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
 	c.endTry(c.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	c.distrust(b.Number)
-	ch := c.active(b.Number)
+	ch := c.facts.Links.Active(b.Number)
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}
@@ -291,15 +285,15 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	}
 	f.Write, f.Read, f.Affected = slices.Clone(f.Write), slices.Clone(f.Read), slices.Clone(f.Affected)
 	if f.At = 0; f.Again {
-		f.At = c.now
+		f.At = c.facts.Now
 	}
 	if old := c.s.Footprints[ch.ID]; old != nil {
 		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, whatever main is
 	}
-	if inOrder(ch) {
+	if derived.InOrder(ch) {
 		c.leave(ch.ID)
 	}
-	if old := c.s.Footprints[ch.ID]; c.newFootprint(ch.ID, old, &f) && old != nil {
+	if old := c.s.Footprints[ch.ID]; c.facts.Futures.NewFootprint(ch.ID, old, &f) && old != nil {
 		c.carryTested(ch.ID, old, &f)
 	}
 	c.s.Footprints[ch.ID] = &f
@@ -308,7 +302,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	ch.Touches = c.touches(&f)
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
-		ch.Predicted = c.predict(ch, &f)
+		ch.Predicted = c.facts.Beliefs.Predict(ch, &f)
 		ch.Virtual = c.virtual(ch)
 		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
 	}

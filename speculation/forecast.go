@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"time"
 
@@ -27,15 +29,15 @@ func (c *Core) forecast() map[queue.ChangeID]queue.Forecast {
 func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 	out := map[queue.ChangeID]queue.Forecast{}
 	if m := c.s.Main; m.Tip == "" || m.Config == nil || m.Paused != nil || c.s.Slots == 0 ||
-		c.external() == config.ExternalHold && !c.provenMain() {
+		c.facts.External() == config.ExternalHold && !c.facts.ProvenMain() {
 		return out
 	}
 	builds := map[queue.ChangeID][]*queue.Build{}
 	slots := make([]queue.Instant, 0, c.s.Slots) // when each comes free
-	for _, id := range sorted(c.s.Builds) {
+	for _, id := range derived.Sorted(c.s.Builds) {
 		b := c.s.Builds[id]
 		if b.Cancel {
-			slots = append(slots, c.now)
+			slots = append(slots, c.facts.Now)
 			continue
 		}
 		for _, at := range b.For() {
@@ -43,22 +45,22 @@ func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 		}
 		span, _ := c.span(b)
 		free := span.Late
-		if free < c.now {
-			free = c.now.Add(c.now.Sub(b.Started) / 2) // what is late tends to stay so
+		if free < c.facts.Now {
+			free = c.facts.Now.Add(c.facts.Now.Sub(b.Started) / 2) // what is late tends to stay so
 		}
 		slots = append(slots, free)
 	}
 	for len(slots) < c.s.Slots {
-		slots = append(slots, c.now)
+		slots = append(slots, c.facts.Now)
 	}
-	for _, id := range c.order[:min(len(c.order), forecastDepth)] {
+	for _, id := range c.facts.Order.IDs[:min(len(c.facts.Order.IDs), forecastDepth)] {
 		f, again, ok := c.own(id, builds[id], slots)
-		for _, a := range c.firstAhead(id) {
+		for _, a := range c.facts.Order.FirstAhead(id) {
 			before, known := out[a]
-			ok = ok && known && before.Late >= c.now
+			ok = ok && known && before.Late >= c.facts.Now
 			f.Early, f.Late = max(f.Early, before.Early), max(f.Late, before.Late)
 		}
-		if len(c.firstAhead(id)) > 0 && !c.verified[id] {
+		if len(c.facts.Order.FirstAhead(id)) > 0 && !c.facts.Futures.Verified[id] {
 			f.Late = f.Late.Add(again) // one of them may fail, and then it is built anew
 		}
 		if ok {
@@ -71,13 +73,13 @@ func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 // own predicts when a change's own builds are done, and how long one more would
 // take. A change without one takes the first slot that comes free.
 func (c *Core) own(id queue.ChangeID, builds []*queue.Build, slots []queue.Instant) (f queue.Forecast, again time.Duration, ok bool) {
-	if c.verified[id] {
-		return queue.Forecast{Early: c.now, Late: c.now.Add(landingTime)}, 0, true
+	if c.facts.Futures.Verified[id] {
+		return queue.Forecast{Early: c.facts.Now, Late: c.facts.Now.Add(landingTime)}, 0, true
 	}
 	if len(builds) == 0 {
 		took, seen := c.foreseeBuild(id)
 		next := slices.Index(slots, slices.Min(slots))
-		start := max(slots[next], c.now)
+		start := max(slots[next], c.facts.Now)
 		slots[next] = start.Add(took)
 		return queue.Forecast{Early: start.Add(took * 3 / 4), Late: start.Add(took*3/2 + landingTime)}, took, seen
 	}
@@ -104,18 +106,18 @@ const landingTime = 3 * time.Second
 func (c *Core) span(b *queue.Build) (f queue.Forecast, seen bool) {
 	from := b.Started
 	if from == 0 {
-		from = c.now
+		from = c.facts.Now
 	}
 	keys, known := 0, 0
 	for _, j := range b.Jobs {
 		for _, k := range j.Keys {
 			keys++
-			if c.s.Durations[durationID(j.Step.Name, k.Target)] != nil {
+			if c.s.Durations[derived.DurationID(j.Step.Name, k.Target)] != nil {
 				known++
 			}
 		}
 	}
-	f.Usual = c.predictBuild(b)
+	f.Usual = c.facts.Builds.PredictBuild(b)
 	f.Early, f.Late = from.Add(f.Usual*3/4), from.Add(f.Usual*3/2+landingTime)
 	return f, 2*known >= keys && keys > 0
 }
@@ -138,12 +140,12 @@ func (c *Core) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 				continue
 			}
 			keys++
-			if c.s.Durations[durationID(s.Name, t)] != nil {
+			if c.s.Durations[derived.DurationID(s.Name, t)] != nil {
 				known++
 			}
 		}
 	}
-	return c.predict(c.s.Changes[id], f), 2*known >= keys && keys > 0
+	return c.facts.Beliefs.Predict(c.s.Changes[id], f), 2*known >= keys && keys > 0
 }
 
 // ranOn says on what a build runs.
@@ -160,21 +162,6 @@ func below(b *queue.Build) []queue.ChangeID {
 		}
 	}
 	return chain
-}
-
-// under returns the commit of main that a link stands on, and the changes
-// between the two, in order.
-func (c *Core) under(l *queue.Link) (queue.CommitID, []queue.ChangeID) {
-	var chain []queue.ChangeID
-	at := l.Parent
-	for before := c.linkTo(at); before != nil; before = c.linkTo(at) {
-		all := before.Changes()
-		slices.Reverse(all)
-		chain = append(chain, all...)
-		at = before.Parent
-	}
-	slices.Reverse(chain)
-	return at, chain
 }
 
 // clipRun bounds a step's command as it is kept with evidence.

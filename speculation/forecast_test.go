@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"testing"
 	"time"
 
@@ -21,13 +23,13 @@ func foreseen(slots int, touches ...string) (*Core, queue.Instant) {
 		at := noon.Add(time.Duration(i-10) * time.Minute)
 		s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending, Arrival: at, Virtual: at}
 		s.Footprints[id] = &queue.Footprint{Main: "m0", Write: []string{target}, Affected: []string{target}}
-		d := durationID(step.Name, target)
+		d := derived.DurationID(step.Name, target)
 		s.Durations[d] = &queue.Duration{ID: d, Mean: 2 * time.Minute, N: 3}
 	}
 	s.Builds["b1"] = &queue.Build{ID: "b1", Link: "m0+1.x", Change: "1.x", Commit: "c1", At: noon.Add(-time.Minute), Started: noon.Add(-time.Minute),
 		Jobs: []queue.Job{{Step: step, Keys: []queue.Key{{Step: step.Digest(), Target: touches[0], Hash: "h"}}}}}
 	c := New(s)
-	c.now = noon
+	c.facts.Now = noon
 	c.sortOrder()
 	return c, noon
 }
@@ -44,7 +46,7 @@ func TestForecastOfARunningBuild(t *testing.T) {
 	if got := forecastOf(c, "1.x"); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	c.verified["1.x"] = true
+	c.facts.Futures.Verified["1.x"] = true
 	if got := forecastOf(c, "1.x"); got.Early != noon || got.Late != noon.Add(landingTime) {
 		t.Errorf("proven: %+v", got)
 	}
@@ -84,7 +86,7 @@ func TestNoForecast(t *testing.T) {
 			for _, ch := range c.s.Changes {
 				ch.Phase = queue.Parked
 			}
-			c.ordered = false
+			c.facts.Order.Ordered = false
 			c.sortOrder()
 		},
 	} {
@@ -100,17 +102,17 @@ func TestNoForecast(t *testing.T) {
 
 func TestForecastOfWhatIsLate(t *testing.T) {
 	c, noon := foreseen(2, "a", "a", "b")
-	c.now = noon.Add(10 * time.Minute)
-	if got := forecastOf(c, "1.x"); got.Late >= c.now || got.Usual != 2*time.Minute {
+	c.facts.Now = noon.Add(10 * time.Minute)
+	if got := forecastOf(c, "1.x"); got.Late >= c.facts.Now || got.Usual != 2*time.Minute {
 		t.Errorf("the late one: %+v", got)
 	}
 	if got := forecastOf(c, "2.x"); got != (queue.Forecast{}) {
 		t.Errorf("behind the late one: %+v", got)
 	}
-	if got := forecastOf(c, "3.x"); got.Early < c.now {
+	if got := forecastOf(c, "3.x"); got.Early < c.facts.Now {
 		t.Errorf("beside the late one: %+v", got)
 	}
-	if v, _ := c.View("1.x"); v.Builds[0].Expected >= c.now || v.Builds[0].Usual != 2*time.Minute {
+	if v, _ := c.View("1.x"); v.Builds[0].Expected >= c.facts.Now || v.Builds[0].Usual != 2*time.Minute {
 		t.Errorf("its build: %+v", v.Builds[0])
 	}
 }
@@ -125,7 +127,7 @@ func TestForecastIsBounded(t *testing.T) {
 		id := queue.NewChangeID(i+1, "h", "c")
 		s.s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending}
 	}
-	s.ordered = false
+	s.facts.Order.Ordered = false
 	s.sortOrder()
 	if n := len(s.foresee()); n > forecastDepth {
 		t.Errorf("%d forecasts", n)
@@ -138,13 +140,13 @@ func TestDurationsOfOneAnalyzer(t *testing.T) {
 	steps := c.s.Main.Config.Steps
 	steps[0].Analyzer = "go"
 	c.s.Main.Config.Steps = append(steps, config.Step{Name: "web", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"})
-	d := durationID("web", "go:a")
+	d := derived.DurationID("web", "go:a")
 	c.s.Durations[d] = &queue.Duration{ID: d, Mean: time.Hour, N: 3}
 	ch, f := c.s.Changes["2.x"], c.s.Footprints["2.x"]
-	if got := c.predict(ch, f); got != 2*time.Minute {
+	if got := c.facts.Beliefs.Predict(ch, f); got != 2*time.Minute {
 		t.Errorf("predicted %s", got)
 	}
-	if got := c.targetCost(c.assumed.number("go:a")); got != (2*time.Minute + time.Millisecond).Seconds() {
+	if got := c.facts.Futures.TargetCost(c.facts.Futures.Assumed.Number("go:a")); got != (2*time.Minute + time.Millisecond).Seconds() {
 		t.Errorf("cost %v", got)
 	}
 	delete(c.s.Durations, d)

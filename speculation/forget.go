@@ -1,10 +1,11 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Passes that a maintainer takes back (/queue forget). What is forgotten is a rule
@@ -22,26 +23,26 @@ func (c *Core) takeBack(r *queue.Request) {
 		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, "/queue forget TARGET"}})
 		return
 	}
-	f.At, f.By = c.now, r.User
+	f.At, f.By = c.facts.Now, r.User
 	list, ok := queue.Remember(c.s.Main.Forgotten, f)
 	if !ok {
 		c.refuse(r, queue.Reason{Code: queue.ReasonForgotten, Names: []string{f.String()}})
 		return
 	}
-	c.now++ // what is asked for from here on is asked for after it
+	c.facts.Now++ // what is asked for from here on is asked for after it
 	c.s.Main.Forgotten = list
 	c.touchMain()
-	for _, id := range sorted(c.s.Ledger) {
+	for _, id := range derived.Sorted(c.s.Ledger) {
 		if e := c.s.Ledger[id]; e.Passed != 0 && c.void(e) {
 			c.revoke(e)
 		}
 	}
-	for _, b := range slices.Clone(c.building) {
-		if !b.Cancel && slices.ContainsFunc(b.Keys(), func(k queue.Key) bool { return c.forgotten(k, b.Build) }) {
-			c.unindexBuild(b.Build)
-			c.takeKeys(b)
+	for _, b := range slices.Clone(c.facts.Builds.Building) {
+		if !b.Cancel && slices.ContainsFunc(b.Keys(), func(k queue.Key) bool { return c.facts.Ledger.Forgotten(k, b.Build) }) {
+			c.facts.Builds.UnindexBuild(b.Build)
+			c.facts.Builds.TakeKeys(b)
 			c.touch(queue.KindBuild, string(b.ID))
-			if len(b.facts) == 0 {
+			if len(b.Facts) == 0 {
 				b.Cancel = true // nothing that it shows is heard
 				c.ask(queue.Stop{Build: b.ID})
 			}
@@ -57,13 +58,13 @@ func (c *Core) takeBack(r *queue.Request) {
 // hold. Readings that are under way are given up.
 func (c *Core) surveyAnew() {
 	m := &c.s.Main
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		if _, is := c.s.Actions[key].Task.(queue.Survey); is {
 			c.done(key)
 		}
 	}
 	if n := m.Next; n != nil {
-		if root := c.nextRoot(); root != nil {
+		if root := c.facts.NextRoot(); root != nil {
 			c.dropLink(root)
 		}
 		n.Surveyed, n.Root, n.Due = "", "", 0
@@ -81,41 +82,11 @@ func (c *Core) revoke(e *queue.Entry) {
 	}
 	e.Passed, e.By, e.Change, e.Commit, e.Machine, e.Host, e.Tools = 0, "", "", "", "", "", ""
 	c.touch(queue.KindEntry, string(e.ID))
-	c.learned(e.ID, e)
+	c.facts.Ledger.Learned(e.ID, e)
 }
 
 // void reports whether a pass has been forgotten.
 func (c *Core) void(e *queue.Entry) bool {
 	by := c.s.Main.Forgotten
-	return len(by) > 0 && queue.Void(by, e, c.stepName(e))
-}
-
-// forgotten reports whether what a build shows of a key does not count: passes of
-// it were forgotten after the build was asked for.
-func (c *Core) forgotten(k queue.Key, b *queue.Build) bool {
-	by := c.s.Main.Forgotten
-	return len(by) > 0 && queue.Covered(by, k, stepIn(b, k.Step).Name, b.At)
-}
-
-// stepName returns the name of the step that an entry's key is of.
-func (c *Core) stepName(e *queue.Entry) string {
-	if e.Step != "" || len(e.Keys) == 0 {
-		return e.Step
-	}
-	for _, id := range sorted(c.s.Steps) {
-		if st, ok := c.s.Steps[id].Step(e.Keys[0].Step); ok {
-			return st.Name
-		}
-	}
-	return ""
-}
-
-// stepIn returns the step of a build that has a digest.
-func stepIn(b *queue.Build, digest queue.Digest) config.Step {
-	for _, j := range b.Jobs {
-		if j.Step.Digest() == digest {
-			return j.Step
-		}
-	}
-	return config.Step{}
+	return len(by) > 0 && queue.Void(by, e, c.facts.Ledger.StepName(e))
 }

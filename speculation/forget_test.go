@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"testing"
 
@@ -46,12 +48,12 @@ func TestForgettingWhatMainRestsOn(t *testing.T) {
 	w.quiesce()
 	w.step(w.say(p, "boss", "/queue forget nothing-has-this-name"))
 	w.settleDown()
-	if !w.core.provenMain() || len(w.core.s.Builds) > 0 {
-		t.Errorf("main is proven: %t; builds: %d", w.core.provenMain(), len(w.core.s.Builds))
+	if !w.core.facts.ProvenMain() || len(w.core.s.Builds) > 0 {
+		t.Errorf("main is proven: %t; builds: %d", w.core.facts.ProvenMain(), len(w.core.s.Builds))
 	}
 	w.step(w.say(p, "boss", "/queue forget a"))
 	w.settleDown()
-	root := w.core.root()
+	root := w.core.facts.Root()
 	if root == nil || len(root.Keys) != 1 || root.Keys[0].Target != "a" {
 		t.Fatalf("unproven on main: %+v", root)
 	}
@@ -61,8 +63,8 @@ func TestForgettingWhatMainRestsOn(t *testing.T) {
 		t.Error("it landed on main that is not proven")
 	}
 	w.quiesce()
-	if !w.core.provenMain() || w.change(next).Phase != queue.Landed {
-		t.Errorf("main is proven: %t; the next is %s", w.core.provenMain(), w.change(next).Phase)
+	if !w.core.facts.ProvenMain() || w.change(next).Phase != queue.Landed {
+		t.Errorf("main is proven: %t; the next is %s", w.core.facts.ProvenMain(), w.change(next).Phase)
 	}
 	w.audit.final()
 }
@@ -141,11 +143,11 @@ func TestForgettingInTheMidstOfALanding(t *testing.T) {
 		t.Fatalf("push %v, forgotten %v", w.core.s.Push, w.core.s.Main.Forgotten)
 	}
 	w.settleDown()
-	if ch := w.change(p); ch.Phase != queue.Landed || w.core.provenMain() {
-		t.Errorf("%s; main is proven: %t", ch.Phase, w.core.provenMain())
+	if ch := w.change(p); ch.Phase != queue.Landed || w.core.facts.ProvenMain() {
+		t.Errorf("%s; main is proven: %t", ch.Phase, w.core.facts.ProvenMain())
 	}
 	w.quiesce()
-	if !w.core.provenMain() {
+	if !w.core.facts.ProvenMain() {
 		t.Error("main is not proven again")
 	}
 	w.audit.final()
@@ -168,7 +170,7 @@ func TestForgettingPutsAFailureUnderTheCloudAgain(t *testing.T) {
 	}
 	waits := func() bool {
 		l := w.core.s.Links[queue.LinkOf(w.main, w.change(p).ID)]
-		return w.core.state(l).status == failed && len(w.core.s.Builds) == 0
+		return w.core.facts.Links.State(l).Status == derived.Failed && len(w.core.s.Builds) == 0
 	}
 
 	forget("step=lint")

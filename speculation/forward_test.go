@@ -16,12 +16,12 @@ func TestFastForwardIsRecognised(t *testing.T) {
 	w.begin(2)
 	p := w.open(w.main, edit{"a/code": "new"})
 	w.step(w.say(p, "boss", "/land"))
-	for len(w.waits) > 0 && w.core.active(p.number) == nil {
+	for len(w.waits) > 0 && w.core.facts.Links.Active(p.number) == nil {
 		a := w.waits[0]
 		w.waits = w.waits[1:]
 		w.tell(w.carryOut(a)...)
 	}
-	ch := w.core.active(p.number)
+	ch := w.core.facts.Links.Active(p.number)
 	if ch == nil || ch.Method != config.MethodFastForward {
 		t.Fatalf("%+v", ch)
 	}

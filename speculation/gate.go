@@ -61,9 +61,3 @@ func Gate(main queue.CommitID, by string, chain []*queue.Link, passed func(queue
 	}
 	return missing, len(chain) > 0
 }
-
-// passed reports whether a key has passed: by the ledger, and nothing else.
-func (c *Core) passed(k queue.Key) bool {
-	e := c.s.Ledger[k.ID()]
-	return e != nil && e.Passed != 0
-}

@@ -90,16 +90,16 @@ func TestOrderIsBounded(t *testing.T) {
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
 			ch.Virtual = c.virtual(ch)
 			c.s.Changes[ch.ID] = ch
-			c.moved = append(c.moved, ch)
+			c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
 		}
 		c.sortOrder()
-		first := slices.Clone(c.order)
+		first := slices.Clone(c.facts.Order.IDs)
 		again := New(c.s)
 		again.sortOrder()
-		if !slices.Equal(first, again.order) || len(first) != len(c.s.Changes) {
-			rt.Fatalf("order %v, made again %v", first, again.order)
+		if !slices.Equal(first, again.facts.Order.IDs) || len(first) != len(c.s.Changes) {
+			rt.Fatalf("order %v, made again %v", first, again.facts.Order.IDs)
 		}
-		bound := c.rules().MaxOvertake
+		bound := c.facts.Rules().MaxOvertake
 		for i, a := range first {
 			for _, b := range first[i+1:] {
 				x, y := c.s.Changes[a], c.s.Changes[b]

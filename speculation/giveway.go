@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -13,32 +15,32 @@ import (
 // behind them. Whoever is being built keeps its place, since the landing would throw that
 // build away. Nothing gives way to a change that cannot be pushed now.
 func (c *Core) giveWay() {
-	if c.s.Main.Tip == "" || c.without(config.IngredientMargin) || c.halted() || c.changing() || c.held() {
+	if c.s.Main.Tip == "" || c.facts.Without(config.IngredientMargin) || c.halted() || c.facts.Changing() || c.facts.Order.Held() {
 		return
 	}
 	c.sortOrder()
-	proven := make([]queue.ChangeID, 0, len(c.verified))
-	for id := range c.verified {
-		if _, pending := c.rank[id]; pending {
+	proven := make([]queue.ChangeID, 0, len(c.facts.Futures.Verified))
+	for id := range c.facts.Futures.Verified {
+		if _, pending := c.facts.Order.Rank[id]; pending {
 			proven = append(proven, id)
 		}
 	}
-	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.rank[a] - c.rank[b] })
+	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.facts.Order.Rank[a] - c.facts.Order.Rank[b] })
 	for _, id := range proven {
-		l := c.s.Links[queue.LinkOf(c.front(), id)]
-		if l == nil || !landable(c.state(l).status) || !c.cleared(l) || !c.upheld(c.s.Changes[id], nil) {
+		l := c.s.Links[queue.LinkOf(c.facts.Links.Front(), id)]
+		if l == nil || !derived.Landable(c.facts.Links.State(l).Status) || !c.facts.Links.Cleared(l) || !c.facts.Order.Upheld(c.s.Changes[id], nil) {
 			continue
 		}
 		ch := c.s.Changes[id]
-		for _, a := range c.firstAhead(id) {
+		for _, a := range c.facts.Order.FirstAhead(id) {
 			if o := c.s.Changes[a]; c.givesWay(o, ch) {
 				o.Virtual = ch.Virtual + 1
 				c.touchChange(o)
-				c.ordered = false
+				c.facts.Order.Ordered = false
 			}
 		}
-		if !c.ordered {
-			c.staleAll()
+		if !c.facts.Order.Ordered {
+			c.facts.Order.StaleAll()
 			c.sortOrder()
 		}
 	}
@@ -47,7 +49,7 @@ func (c *Core) giveWay() {
 // givesWay reports whether a change that is ahead of a proven one goes behind it.
 func (c *Core) givesWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&
-		!c.verified[o.ID] && !c.isBelow(o, proven) && !c.isBelow(proven, o) && !c.beingBuilt(o.ID)
+		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID)
 }
 
 // beingBuilt reports whether a runner has begun a build for a change.

@@ -16,7 +16,7 @@ func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
 	s.tell(queue.Capacity{Slots: 1})
 	s.changes("a", "a b")
 	s.core.sortOrder()
-	if s.core.order[0] != s.id(2) {
+	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Fatal("the shorter one is not ahead")
 	}
 	s.mustGo("B1")
@@ -37,7 +37,7 @@ func TestProvenWaitsForWhatIsBuilt(t *testing.T) {
 	s.now = s.now.Add(time.Second)
 	s.changes("a b")
 	s.core.sortOrder()
-	if s.core.order[0] != s.id(2) {
+	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Fatal("the shorter one is not ahead")
 	}
 	s.end("B1")

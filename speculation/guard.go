@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -22,52 +24,13 @@ import (
 // A change with such a link waits, parked, for the approval, and returns when it is
 // given, or when no merge that can still come about needs it.
 
-// approved reports whether an administrator vouches for the head of a change.
-func approved(ch *queue.Change) bool { return ch != nil && (ch.Approved || ch.Vouched) }
-
-// guard names the globs in force.
-func (c *Core) guard() queue.Digest { return queue.GuardOf(c.permissions().Protected) }
-
-// cleared reports whether a link changes no protected path without an
-// administrator's approval. One that was told by other globs than those in force
-// tells nothing.
-func (c *Core) cleared(l *queue.Link) bool {
-	if l.Change == "" {
-		return true // main itself
-	}
-	if l.Guard != c.guard() {
-		return false
-	}
-	return len(l.Taken) == 0 && c.vouchedFor(l)
-}
-
-// vouchedFor reports whether an administrator has approved each head whose merge
-// changes a protected path.
-func (c *Core) vouchedFor(l *queue.Link) bool {
-	return len(l.Protected) == 0 || !slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !approved(c.s.Changes[id]) })
-}
-
-// mayRun reports whether the commits of a link may be built: it is cleared, and so is
-// all that it stands on and that is not on main.
-func (c *Core) mayRun(l *queue.Link) bool {
-	for ; l != nil && l.Change != ""; l = c.linkTo(l.Parent) {
-		if ch := c.s.Changes[l.Change]; ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit {
-			return true
-		}
-		if !c.cleared(l) {
-			return false
-		}
-	}
-	return true
-}
-
 // stopUncleared takes a change out of the order that has a link which is not cleared,
 // until it is approved; a rollup with one is given up, and each of its members goes on
 // by itself.
 func (c *Core) stopUncleared(l *queue.Link) {
 	ch := c.s.Changes[l.Change]
 	switch {
-	case l.Outcome != queue.Merged || c.cleared(l) || ch == nil || ch.Phase.Final():
+	case l.Outcome != queue.Merged || c.facts.Links.Cleared(l) || ch == nil || ch.Phase.Final():
 	case len(l.With) > 0:
 		c.dissolve(ch)
 	case ch.Phase == queue.Trying:
@@ -90,8 +53,8 @@ func clearing(l *queue.Link) queue.Requirement {
 // still come about and are wanted, the one that stands on the least; nil: there is none.
 func (c *Core) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.Link {
 	var out *queue.Link
-	for l := range c.linksOf[id] {
-		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.turnedDown) || !wanted(l) {
+	for l := range c.facts.Links.LinksOf[id] {
+		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.facts.Links.Guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.facts.Links.TurnedDown) || !wanted(l) {
 			continue
 		}
 		if out == nil || len(l.Chain) < len(out.Chain) || len(l.Chain) == len(out.Chain) && l.ID < out.ID {
@@ -105,7 +68,7 @@ func (c *Core) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.
 // change, besides those that it changes itself: an approval of its head is asked for
 // because of them, too.
 func (c *Core) Protected(number int) []string {
-	ch := c.active(number)
+	ch := c.facts.Links.Active(number)
 	if ch == nil {
 		return nil
 	}
@@ -123,7 +86,7 @@ func (c *Core) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queu
 		c.touch(queue.KindChange, string(ch.ID))
 	}
 	out := wanting(b, vouched)
-	l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.cleared(l) })
+	l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) })
 	if l == nil || len(l.Taken) == 0 && slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
 		return out
 	}
@@ -146,14 +109,14 @@ func (c *Core) reguard() {
 	if c.s.Push != nil {
 		return // its links say what main will be; no other is cleared meanwhile
 	}
-	guard := c.guard()
-	for _, id := range sorted(c.s.Links) {
+	guard := c.facts.Links.Guard()
+	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
 			c.dropLink(l)
-			c.trail, c.onTip = trail{}, tipLinks{}
+			c.facts.Links.Trail, c.onTip = derived.Trail{}, tipLinks{}
 		}
 	}
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok && t.Guard() != guard {
 			c.done(key)
 		}

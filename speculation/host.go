@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -18,14 +20,14 @@ func (c *Core) failedOn(keys []queue.Key) []string {
 			return
 		}
 		seen[id] = true
-		if e = filtered(e, func(f queue.Failure) bool { return f.At > e.Good() }); e != nil {
-			hosts = append(hosts, e.FailedOn(c.now)...)
+		if e = derived.Filtered(e, func(f queue.Failure) bool { return f.At > e.Good() }); e != nil {
+			hosts = append(hosts, e.FailedOn(c.facts.Now)...)
 		}
 	}
 	for _, k := range keys {
 		id := k.ID()
 		add(id)
-		for _, set := range c.sets[id] {
+		for _, set := range c.facts.Ledger.Sets[id] {
 			add(set)
 		}
 	}

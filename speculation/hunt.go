@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 
@@ -29,7 +31,7 @@ func (c *Core) hunts() {
 	if m.Tip == "" || m.Config == nil || c.s.Push != nil {
 		return
 	}
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		if h := c.s.Hunts[id]; h.Over == 0 {
 			c.followHunt(h)
 		}
@@ -66,9 +68,9 @@ func (c *Core) pickUp() *queue.Hunt {
 	if len(fresh) == 0 {
 		return nil
 	}
-	h := &queue.Hunt{ID: queue.NewHuntID(c.s.Main.Tip, c.now), Tip: c.s.Main.Tip, Began: c.now}
+	h := &queue.Hunt{ID: queue.NewHuntID(c.s.Main.Tip, c.facts.Now), Tip: c.s.Main.Tip, Began: c.facts.Now}
 	if c.s.Hunts[h.ID] != nil {
-		c.wakeAt(c.now + 1)
+		c.wakeAt(c.facts.Now + 1)
 		return nil // one of this very moment follows other targets
 	}
 	h.More = max(0, len(fresh)-queue.MostTrails)
@@ -100,25 +102,25 @@ func (c *Core) hunted(t queue.Trail) bool {
 // redTrails returns what has failed on main as it is: by target where a report has
 // named it, else by the set that was asked for.
 func (c *Core) redTrails() []queue.Trail {
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil || c.s.Main.Surveyed != c.s.Main.Tip || root.Commit != c.s.Main.Tip {
 		return nil
 	}
 	var out []queue.Trail
 	seen := map[queue.Digest]bool{}
-	facts := c.info(root).facts
+	facts := c.facts.Links.Info(root).Facts
 	for i, f := range facts {
 		k := root.Keys[i]
-		st, ok := c.step(root, k)
-		if f.passed() || !ok || c.isDrift(k) {
+		st, ok := c.facts.Links.Step(root, k)
+		if f.Passed() || !ok || c.facts.Ledger.IsDrift(k) {
 			continue
 		}
-		if f.entry != nil && len(f.entry.Failures) > 0 && !f.entry.Unrun() {
+		if f.Entry != nil && len(f.Entry.Failures) > 0 && !f.Entry.Unrun() {
 			out = append(out, queue.Trail{Step: st.Name, Targets: []string{k.Target}, Good: -1})
 		}
-		for _, sid := range f.sets {
+		for _, sid := range f.Sets {
 			e := c.s.Ledger[sid]
-			if e == nil || seen[sid] || e.Unrun() || !holdsAll(facts, e) || failedOn(e, root.Commit) == nil {
+			if e == nil || seen[sid] || e.Unrun() || !derived.HoldsAll(facts, e) || failedOn(e, root.Commit) == nil {
 				continue
 			}
 			seen[sid] = true
@@ -190,7 +192,7 @@ func (c *Core) traced(b queue.Traced) {
 		if c.void(e) {
 			continue
 		}
-		if c.facts[e.ID] != nil {
+		if c.facts.Ledger.Keys[e.ID] != nil {
 			c.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
 		}
 		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
@@ -223,7 +225,7 @@ func (c *Core) weighHunt(h *queue.Hunt) {
 		// What has passed on the very commit was a flake there; where it is red on main
 		// by now, that is another hunt.
 		if c.passesOnMain(t) || len(t.Spots) > 0 && t.Good == len(t.Spots)-1 {
-			t.Over, changed = c.now, true
+			t.Over, changed = c.facts.Now, true
 			continue
 		}
 		changed = c.redden(h, t) || changed || t.Good != was || len(t.Reds) != reds
@@ -232,7 +234,7 @@ func (c *Core) weighHunt(h *queue.Hunt) {
 		}
 	}
 	if h.Red == 0 && c.sureRed(h) {
-		h.Red, changed = c.now, true
+		h.Red, changed = c.facts.Now, true
 		c.note(queue.Note{What: "main-red", Commit: h.Tip, Reason: queue.Reason{Code: queue.ReasonRedMain, Names: targetsOf(h.Trails)}})
 	}
 	if changed {
@@ -275,12 +277,12 @@ func (c *Core) passesOnMain(t *queue.Trail) bool {
 	if m := &c.s.Main; m.Surveyed != m.Tip {
 		return false
 	}
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return true
 	}
 	for _, k := range root.Keys {
-		if st, ok := c.step(root, k); ok && st.Name == t.Step && slices.Contains(t.Targets, k.Target) && !c.passed(k) {
+		if st, ok := c.facts.Links.Step(root, k); ok && st.Name == t.Step && slices.Contains(t.Targets, k.Target) && !c.facts.Ledger.Passed(k) {
 			return false
 		}
 	}
@@ -294,14 +296,14 @@ func (c *Core) sureRed(h *queue.Hunt) bool {
 			return true
 		}
 	}
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil || root.Commit != h.Tip || c.s.Main.Surveyed != h.Tip {
 		return false
 	}
-	reds := c.redOn(root)
+	reds := c.facts.Ledger.RedOn(root)
 	for i, k := range root.Keys {
-		st, ok := c.step(root, k)
-		if ok && reds.keys[i] && slices.ContainsFunc(h.Trails, func(t queue.Trail) bool {
+		st, ok := c.facts.Links.Step(root, k)
+		if ok && reds.Keys[i] && slices.ContainsFunc(h.Trails, func(t queue.Trail) bool {
 			return t.Step == st.Name && slices.Contains(t.Targets, k.Target)
 		}) {
 			return true
@@ -358,7 +360,7 @@ func (c *Core) redden(h *queue.Hunt, t *queue.Trail) bool {
 			changed = true
 		}
 		r := &t.Reds[at]
-		sure := r.Sure || e.Decisive(c.now, c.rules().Retries)
+		sure := r.Sure || e.Decisive(c.facts.Now, c.facts.Rules().Retries)
 		tries := max(r.First.Tries, len(e.Failures))
 		changed = changed || sure != r.Sure || tries != r.First.Tries
 		r.Sure, r.First.Tries = sure, tries
@@ -382,7 +384,7 @@ func (c *Core) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 	commit := h.Line[t.Spots[spot].At].Commit
 	var out *queue.Entry
 	for _, k := range keys {
-		for _, sid := range append([]queue.Digest{k.ID()}, c.sets[k.ID()]...) {
+		for _, sid := range append([]queue.Digest{k.ID()}, c.facts.Ledger.Sets[k.ID()]...) {
 			e := c.s.Ledger[sid]
 			if e == nil || e.Passed != 0 {
 				continue
@@ -407,7 +409,7 @@ func (c *Core) nameCulprits(h *queue.Hunt) {
 		open := false
 		for _, s := range t.Open() {
 			commit := h.Line[t.Spots[s].At].Commit
-			if !c.unbuildable(h, commit) {
+			if !c.facts.Links.Unbuildable(h, commit) {
 				open = true
 				break
 			}
@@ -420,7 +422,7 @@ func (c *Core) nameCulprits(h *queue.Hunt) {
 		x := slices.IndexFunc(h.Culprits, func(x queue.Culprit) bool { return x.Commit == at.Commit })
 		if x < 0 {
 			x = len(h.Culprits)
-			h.Culprits = append(h.Culprits, queue.Culprit{HuntCommit: at, Found: c.now, Green: t.Passed, Failed: red.First, Among: among})
+			h.Culprits = append(h.Culprits, queue.Culprit{HuntCommit: at, Found: c.facts.Now, Green: t.Passed, Failed: red.First, Among: among})
 		}
 		found := &h.Culprits[x]
 		t.Named = found.Commit
@@ -463,10 +465,10 @@ func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
 	for i := range h.Culprits {
 		c.withdraw(h, &h.Culprits[i])
 	}
-	h.Over, h.End = c.now, end
+	h.Over, h.End = c.facts.Now, end
 	c.drop(c.traceOf(h))
-	c.untidy[""] = true
-	c.sweep = true
+	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Sweep = true
 	c.touchHunt(h)
 	if h.Red != 0 {
 		c.note(queue.Note{What: "hunt-over", Commit: h.Tip, Reason: queue.Reason{Names: []string{string(end)}}})
@@ -475,7 +477,7 @@ func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
 
 // abandonHunts ends all hunts: main has another line.
 func (c *Core) abandonHunts() {
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		if h := c.s.Hunts[id]; h.Over == 0 {
 			c.closeHunt(h, queue.HuntForced)
 		}
@@ -484,9 +486,9 @@ func (c *Core) abandonHunts() {
 
 // tidyHunts forgets what people were shown for long enough, and flakes at once.
 func (c *Core) tidyHunts() {
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		h := c.s.Hunts[id]
-		if h.Over != 0 && (h.Red == 0 || c.now.Sub(h.Over) > queue.HuntKept) {
+		if h.Over != 0 && (h.Red == 0 || c.facts.Now.Sub(h.Over) > queue.HuntKept) {
 			delete(c.s.Hunts, id)
 			c.touchHunt(h)
 		}

@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +24,7 @@ func redWorld(t *testing.T, steps string, retries, slots int, edits ...edit) (*w
 	}}
 	w := newWorld(t, l, files, rulesOf(config.Rules{Retries: retries}))
 	w.begin(slots)
-	if !w.core.provenMain() {
+	if !w.core.facts.ProvenMain() {
 		t.Fatal("main is not proven")
 	}
 	var pushed []queue.CommitID
@@ -36,7 +39,7 @@ func redWorld(t *testing.T, steps string, retries, slots int, edits ...edit) (*w
 func (w *world) hunt() *queue.Hunt {
 	w.Helper()
 	var out []*queue.Hunt
-	for _, id := range sorted(w.core.s.Hunts) {
+	for _, id := range derived.Sorted(w.core.s.Hunts) {
 		out = append(out, w.core.s.Hunts[id])
 	}
 	if len(out) != 1 {
@@ -106,8 +109,8 @@ func TestAFlakeAccusesNobody(t *testing.T) {
 	flakes := 1
 	w.flake = func(keys []queue.Key) bool { flakes--; return flakes >= 0 }
 	w.quiesce()
-	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
-		t.Fatalf("main proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
+	if !w.core.facts.ProvenMain() || len(w.core.s.Hunts) != 0 {
+		t.Fatalf("main proven: %t, hunts %v", w.core.facts.ProvenMain(), w.core.s.Hunts)
 	}
 }
 
@@ -119,7 +122,7 @@ func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
 	flakes := 1
 	w.flake = func([]queue.Key) bool { flakes--; return flakes >= 0 }
 	w.begin(2)
-	if !w.core.provenMain() {
+	if !w.core.facts.ProvenMain() {
 		t.Fatal("main is not proven")
 	}
 	for id, r := range w.runs {
@@ -132,8 +135,8 @@ func TestAHuntReadsWhatLostTurnsKnew(t *testing.T) {
 	})
 	w.mustLose(len(w.store.before) - told + 1)
 	w.settleDown()
-	if !w.core.provenMain() || len(w.core.s.Hunts) != 0 {
-		t.Fatalf("proven: %t, hunts %v", w.core.provenMain(), w.core.s.Hunts)
+	if !w.core.facts.ProvenMain() || len(w.core.s.Hunts) != 0 {
+		t.Fatalf("proven: %t, hunts %v", w.core.facts.ProvenMain(), w.core.s.Hunts)
 	}
 }
 
@@ -239,7 +242,7 @@ func TestALostProbeWaitsBesideAnotherBuild(t *testing.T) {
 	if lost != 1 || len(w.going()) != 1 {
 		t.Fatalf("%d builds of %s at one time, beside %d", lost, pushed[0], len(w.going()))
 	}
-	for lost < lostProbes {
+	for lost < derived.LostProbes {
 		was := lost
 		w.now = w.wake
 		w.tell(queue.Tick{})
@@ -265,7 +268,7 @@ func TestSplit(t *testing.T) {
 		{n: 2, room: 2, taken: []int{0, 1}},
 		{n: 5, room: 0},
 	} {
-		if got := split(x.n, x.taken, x.room); !slices.Equal(got, x.want) {
+		if got := plan.Split(x.n, x.taken, x.room); !slices.Equal(got, x.want) {
 			t.Errorf("split(%d, %v, %d) = %v, want %v", x.n, x.taken, x.room, got, x.want)
 		}
 	}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 
@@ -11,7 +13,7 @@ import (
 // of either the latest first.
 func (c *Core) Hunts() []queue.Hunt {
 	var out []queue.Hunt
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		out = append(out, c.s.Hunts[id].Clone())
 	}
 	slices.SortStableFunc(out, func(a, b queue.Hunt) int {

@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -21,10 +24,10 @@ func (c *Core) headStart(ch *queue.Change) time.Duration {
 	if ch.Now != nil {
 		return nowStart
 	}
-	if c.without(config.IngredientLanes) {
+	if c.facts.Without(config.IngredientLanes) {
 		return 0
 	}
-	return c.rules().HeadStart(ch.Lane)
+	return c.facts.Rules().HeadStart(ch.Lane)
 }
 
 // laneRefused says why a command may not use the lane that it names, if so.
@@ -34,10 +37,10 @@ func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 	if name == "" || c.s.Main.Config == nil {
 		return queue.Reason{}
 	}
-	lane, known := c.rules().Lane(name)
+	lane, known := c.facts.Rules().Lane(name)
 	switch {
 	case !known:
-		return queue.Reason{Code: queue.ReasonUnknownLane, Names: append([]string{name}, c.rules().LaneNames()...)}
+		return queue.Reason{Code: queue.ReasonUnknownLane, Names: append([]string{name}, c.facts.Rules().LaneNames()...)}
 	case !lane.Least.Allows(c.role(r, b), r.User, b.Teams):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(lane.Least), name}}
 	}
@@ -67,100 +70,28 @@ func (c *Core) changeLane(ch *queue.Change, lane, by string) {
 	ch.Virtual = c.virtual(ch)
 	if ch.Phase == queue.Pending {
 		c.stayBehind(ch)
-		for _, other := range sorted(c.conflictsOf(ch.ID)) {
+		for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && o.Arrival < ch.Arrival {
-				c.yield(ch, o, c.pairChance(other, ch.ID))
+				c.yield(ch, o, c.facts.Beliefs.PairChance(other, ch.ID))
 			}
 		}
 	}
-	c.staleAll()
+	c.facts.Order.StaleAll()
 }
 
 // yield puts a change behind one of its lane that it probably breaks. Those of
 // other lanes keep the bound on what a lane may hold up.
 func (c *Core) yield(ch, to *queue.Change, breaks float64) {
-	if breaks > probablyBreaks && !c.isBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.rules().Order != config.OrderArrival {
+	if breaks > plan.ProbablyBreaks && !c.facts.Order.IsBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.facts.Rules().Order != config.OrderArrival {
 		ch.Virtual = to.Virtual + 1
-		c.ordered = false
+		c.facts.Order.Ordered = false
 	}
 }
 
 // shownLane is a change's lane, where people would want to be told of it.
 func (c *Core) shownLane(ch *queue.Change) string {
-	if ch.Lane == c.rules().DefaultLane {
+	if ch.Lane == c.facts.Rules().DefaultLane {
 		return ""
 	}
 	return ch.Lane
-}
-
-// benefit is how many times more a build is worth for a change than for one of
-// benefit 1: its lane's, times the greatest of its projects'.
-func (c *Core) benefit(ch *queue.Change) float64 {
-	lane, project := c.benefits(ch)
-	return lane * project
-}
-
-func (c *Core) benefits(ch *queue.Change) (ofLane, ofProject float64) {
-	if ch.Now != nil {
-		return nowBenefit, 1
-	}
-	if c.without(config.IngredientBenefit) {
-		return 1, 1
-	}
-	rules := c.rules()
-	lane, best := 0.0, 0.0
-	for i := range rules.Lanes {
-		if l := &rules.Lanes[i]; l.Name == ch.Lane {
-			lane = l.Benefit
-			break
-		}
-	}
-	for _, i := range c.projectsOf(ch.ID) {
-		best = max(best, orOne(rules.Projects[i].Benefit))
-	}
-	return orOne(lane), orOne(best)
-}
-
-func orOne(benefit float64) float64 {
-	if benefit == 0 {
-		return 1
-	}
-	return benefit
-}
-
-// projects remembers which projects changes are of, under one configuration.
-type projects struct {
-	config *config.Config
-	of     map[queue.ChangeID]project
-}
-
-type project struct {
-	footprint *queue.Footprint // that it was found by
-	list      []int            // of Rules.Projects
-}
-
-// projectsOf returns which of the configured projects a change is of.
-func (c *Core) projectsOf(id queue.ChangeID) []int {
-	if len(c.rules().Projects) == 0 {
-		return nil
-	}
-	f := c.s.Footprints[id]
-	if f == nil {
-		return nil
-	}
-	p := &c.projects
-	if p.config != c.s.Main.Config || len(p.of) > 2*len(c.s.Footprints) {
-		*p = projects{config: c.s.Main.Config, of: map[queue.ChangeID]project{}}
-	}
-	got, ok := p.of[id]
-	if !ok || got.footprint != f {
-		got = project{footprint: f}
-		for i, x := range c.rules().Projects {
-			if f.In(x) {
-				got.list = append(got.list, i)
-			}
-		}
-		p.of[id] = got
-	}
-	return got.list
 }

@@ -62,16 +62,16 @@ func TestLanesAreBounded(t *testing.T) {
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
 			ch.Virtual = c.virtual(ch)
 			c.s.Changes[ch.ID] = ch
-			c.moved = append(c.moved, ch)
+			c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
 		}
 		c.sortOrder()
 		again := New(c.s)
 		again.sortOrder()
-		if !slices.Equal(c.order, again.order) || len(c.order) != len(c.s.Changes) {
-			rt.Fatalf("order %v, made again %v", c.order, again.order)
+		if !slices.Equal(c.facts.Order.IDs, again.facts.Order.IDs) || len(c.facts.Order.IDs) != len(c.s.Changes) {
+			rt.Fatalf("order %v, made again %v", c.facts.Order.IDs, again.facts.Order.IDs)
 		}
-		for i, a := range c.order {
-			for _, b := range c.order[i+1:] {
+		for i, a := range c.facts.Order.IDs {
+			for _, b := range c.facts.Order.IDs[i+1:] {
 				x, y := c.s.Changes[a], c.s.Changes[b]
 				if late := x.Arrival.Sub(y.Arrival); late > allowance(r, x.Lane, y.Lane)+bound {
 					rt.Fatalf("%s of %s is ahead of %s of %s, which came %v before it", a, x.Lane, b, y.Lane, late)
@@ -122,7 +122,7 @@ func TestLanesLeftOut(t *testing.T) {
 		want float64
 	}{{urgent, 6}, {slow, 0.25}, {plain, 1}, {add("4.x", "normal", &queue.Footprint{All: true}), 2}, {add("5.x", "gone", &queue.Footprint{Write: []string{"c"}}), 1}} {
 		for range 2 {
-			if got := c.benefit(test.ch); got != test.want {
+			if got := c.facts.Benefit(test.ch); got != test.want {
 				t.Errorf("a build for %s is worth %v times as much, want %v", test.ch.ID, got, test.want)
 			}
 		}
@@ -131,12 +131,12 @@ func TestLanesLeftOut(t *testing.T) {
 		t.Errorf("high is %v after low", d)
 	}
 	s.Footprints[slow.ID] = &queue.Footprint{Write: []string{"a"}}
-	if got := c.benefit(slow); got != 1 {
+	if got := c.facts.Benefit(slow); got != 1 {
 		t.Errorf("with another footprint it is worth %v", got)
 	}
 	s.Main.Config = &config.Config{Queue: r}
 	s.Main.Config.Queue.Off = []config.Ingredient{config.IngredientLanes, config.IngredientBenefit, config.IngredientQuotas}
-	if c.virtual(urgent) != c.virtual(slow) || c.benefit(urgent) != 1 || len(c.portionsOf(urgent)) != 0 {
+	if c.virtual(urgent) != c.virtual(slow) || c.facts.Benefit(urgent) != 1 || len(c.facts.Quotas.PortionsOf(urgent)) != 0 {
 		t.Error("what is left out still counts")
 	}
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -18,43 +20,43 @@ const probablyLands = 0.9
 // again. (planner.md 9 has a constant margin for
 // queues with little to do; this one follows what overtaking costs.)
 func (c *Core) stayBehind(ch *queue.Change) {
-	r := c.rules()
-	if r.Order == config.OrderArrival || c.without(config.IngredientMargin) {
+	r := c.facts.Rules()
+	if r.Order == config.OrderArrival || c.facts.Without(config.IngredientMargin) {
 		return
 	}
 	limit := ch.Virtual.Add(min(time.Duration(r.Margin*float64(ch.Predicted)), r.MaxOvertake-ch.Predicted))
 	place := ch.Virtual
-	for id := range c.conflictsOf(ch.ID) { // the last of them counts, so their order does not
+	for id := range c.facts.Order.ConflictsOf(ch.ID) { // the last of them counts, so their order does not
 		o := c.s.Changes[id]
-		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit || c.isBelow(ch, o) {
+		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit || c.facts.Order.IsBelow(ch, o) {
 			continue
 		}
-		if min(o.Chance, c.good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {
+		if min(o.Chance, c.facts.Beliefs.Good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {
 			place = o.Virtual + 1
 		}
 	}
 	if place != ch.Virtual {
 		ch.Virtual = place
-		c.ordered = false
+		c.facts.Order.Ordered = false
 	}
 }
 
 // rebuild predicts how long it takes to build again what a change shares with
 // one that has come in front of it.
 func (c *Core) rebuild(id, front queue.ChangeID) time.Duration {
-	n := c.node(id)
-	c.weigh(n)
+	n := c.facts.Futures.Node(id)
+	c.facts.Futures.Weigh(n)
 	share := 0.0
-	for _, at := range common(n.x, c.affectedBy(front)) {
-		share += n.share[at]
+	for _, at := range derived.Common(n.X, c.facts.Futures.AffectedBy(front)) {
+		share += n.Share[at]
 	}
-	return n.span(work{share, share})
+	return n.Span(derived.Work{Share: share, Row: share})
 }
 
 // overtaken reports whether a pending change is overtaken by another than the
 // given one.
 func (c *Core) overtaken(o *queue.Change, but queue.ChangeID) bool {
-	for id := range c.conflictsOf(o.ID) {
+	for id := range c.facts.Order.ConflictsOf(o.ID) {
 		y := c.s.Changes[id]
 		if id != but && y != nil && y.Phase == queue.Pending && y.Arrival > o.Arrival && y.Virtual < o.Virtual {
 			return true

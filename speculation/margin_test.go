@@ -44,7 +44,7 @@ func TestMargin(t *testing.T) {
 			}
 			s.core.sortOrder()
 			var got []int
-			for _, id := range s.core.order {
+			for _, id := range s.core.facts.Order.IDs {
 				got = append(got, s.core.s.Changes[id].Number)
 			}
 			if !slices.Equal(got, c.want) {
@@ -61,7 +61,7 @@ func TestMarginIsWhatRebuildingTakes(t *testing.T) {
 	s.tell(queue.Capacity{Slots: 9})
 	s.changes("a b c d e", "e f g")
 	s.core.sortOrder()
-	if s.core.order[0] != s.id(2) {
+	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Errorf("building one of five targets again takes 18 minutes, and 2 waits 20 for it")
 	}
 	s.changes("a b c d e")

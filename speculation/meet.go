@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/conflict/index"
@@ -26,7 +28,7 @@ func (c *Core) meetings() {
 	if len(c.untried) == 0 || c.s.Main.Tip == "" {
 		return
 	}
-	for _, id := range sorted(c.untried) {
+	for _, id := range derived.Sorted(c.untried) {
 		delete(c.untried, id)
 		c.meet(c.s.Changes[id])
 	}
@@ -42,7 +44,7 @@ func (c *Core) meet(ch *queue.Change) {
 	}
 	task := queue.Meet{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)}
 	room := maxMeetings - len(c.undecided(f.Merges)) - len(c.undecided(f.Clashes))
-	for _, id := range c.index.Textual(ch.ID) {
+	for _, id := range c.facts.Order.Index.Textual(ch.ID) {
 		other := c.s.Changes[id]
 		switch {
 		case other.Arrival > ch.Arrival || other.Arrival == ch.Arrival && id > ch.ID:
@@ -87,13 +89,13 @@ func (c *Core) metAs(t queue.Meet, merges []queue.ChangeID) {
 			c.yield(ch, c.s.Changes[p.Change], 1)
 		}
 	}
-	if inOrder(ch) {
+	if derived.InOrder(ch) {
 		c.leave(ch.ID)
 	}
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	c.touchChange(ch)
-	if inOrder(ch) {
+	if derived.InOrder(ch) {
 		c.join(ch.ID, &f)
 	}
 }
@@ -119,13 +121,13 @@ func (c *Core) unmeet(id queue.ChangeID, f *queue.Footprint) {
 		return
 	}
 	c.untried[id] = true
-	for _, other := range c.index.Textual(id) {
+	for _, other := range c.facts.Order.Index.Textual(id) {
 		c.untried[other] = true
 	}
 }
 
 func (c *Core) unmeetAll() {
-	for id := range c.open {
+	for id := range c.facts.Open {
 		if f := c.s.Footprints[id]; f != nil && len(f.Paths) > 0 {
 			c.untried[id] = true
 		}
@@ -138,7 +140,7 @@ func (c *Core) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	if f := c.s.Footprints[id]; f == nil || len(f.Paths) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] && c.index.OnlyTextual(a, id) })
+	return !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] && c.facts.Order.Index.OnlyTextual(a, id) })
 }
 
 // landedOver returns landed changes that have touched one of the paths in which
@@ -149,7 +151,7 @@ func (c *Core) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
 	if f := c.s.Footprints[ch]; f != nil {
 		merges = f.Merges
 	}
-	for _, id := range slices.Backward(c.assumed.line) {
+	for _, id := range slices.Backward(c.facts.Futures.Assumed.Line) {
 		f := c.s.Footprints[id]
 		if f == nil || len(f.Paths) == 0 || c.s.Changes[id] == nil || c.s.Changes[id].Phase != queue.Landed ||
 			slices.Contains(f.Merges, ch) || slices.Contains(merges, id) {

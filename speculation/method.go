@@ -19,11 +19,11 @@ func (c *Core) methodRefused(r *queue.Request) queue.Reason {
 	if r.Command.Method == "" || c.s.Main.Config == nil {
 		return queue.Reason{}
 	}
-	if _, ok := c.rules().MethodFor(r.Command.Method); ok {
+	if _, ok := c.facts.Rules().MethodFor(r.Command.Method); ok {
 		return queue.Reason{}
 	}
 	names := []string{r.Command.Method}
-	for _, m := range c.rules().Allowed() {
+	for _, m := range c.facts.Rules().Allowed() {
 		names = append(names, string(m))
 	}
 	return queue.Reason{Code: queue.ReasonNoMethod, Names: names}
@@ -40,25 +40,25 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 			last = try
 		}
 		if last != nil {
-			if m, ok := c.rules().MethodFor(cmp.Or(string(last.Method), string(config.MethodMerge))); ok {
+			if m, ok := c.facts.Rules().MethodFor(cmp.Or(string(last.Method), string(config.MethodMerge))); ok {
 				return m, true
 			}
 		}
 	}
-	return c.rules().MethodFor(r.Command.Method)
+	return c.facts.Rules().MethodFor(r.Command.Method)
 }
 
 // ByCommit reports whether the pull request of a request may land commit by commit:
 // as the command asks, or as the change lands that is in the queue.
 func (c *Core) ByCommit(r *queue.Request) bool {
-	ch := c.active(r.Number)
+	ch := c.facts.Links.Active(r.Number)
 	m, _ := c.MethodOf(r)
 	return m.ByCommit() || ch != nil && ch.Method.ByCommit()
 }
 
 // anotherMethod reports whether a command asks a change to land in another way.
 func (c *Core) anotherMethod(ch *queue.Change, r *queue.Request) bool {
-	m, ok := c.rules().MethodFor(r.Command.Method)
+	m, ok := c.facts.Rules().MethodFor(r.Command.Method)
 	return ok && r.Command.Method != "" && m != ch.Method && ch.Phase != queue.Landing
 }
 
@@ -69,7 +69,7 @@ func (c *Core) standOn(ch *queue.Change) {
 	if ch.Parent == 0 {
 		return
 	}
-	low := c.active(ch.Parent)
+	low := c.facts.Links.Active(ch.Parent)
 	if pull := c.s.Pulls[ch.Parent]; low == nil && pull != nil && pull.Landed {
 		if low = c.s.Changes[pull.Last]; low != nil && low.Phase != queue.Landed {
 			low = nil
@@ -119,7 +119,7 @@ func (c *Core) movedAlong(b queue.HeadMoved) bool {
 // made reports whether a commit is one that we made of a change, as far as the
 // state knows.
 func (c *Core) made(commit queue.CommitID, id queue.ChangeID) bool {
-	for l := range c.linksOf[id] {
+	for l := range c.facts.Links.LinksOf[id] {
 		if l.Commit == commit && l.Outcome == queue.Merged {
 			return true
 		}
@@ -146,7 +146,7 @@ func (c *Core) taken(l queue.LineCommit) bool {
 				c.landed(ch, commit)
 				return true
 			}
-			for link := range c.linksOf[id] {
+			for link := range c.facts.Links.LinksOf[id] {
 				if link.Commit == commit && slices.Contains(link.Between, l.Commit) {
 					return true
 				}

@@ -9,14 +9,6 @@ import (
 // that is, nothing of a change is built or landed for who has no write access:
 // a command that does so needs both.
 
-// permissions returns those in force; with no configuration, the defaults.
-func (c *Core) permissions() config.Permissions {
-	if c.s.Main.Config == nil {
-		return config.Permissions{}
-	}
-	return c.s.Main.Config.Permissions
-}
-
 // needsWrite reports whether following a command may run what a pull request holds.
 func needsWrite(v queue.Verb) bool {
 	switch v {
@@ -29,7 +21,7 @@ func needsWrite(v queue.Verb) bool {
 // role returns what a requester counts as. The forge does not tell the role of
 // an App; that main names it stands for one.
 func (c *Core) role(r *queue.Request, b queue.Inspected) string {
-	if r.Bot && c.permissions().HearsBot(r.User) && config.RoleLevel(b.Permission) < config.RoleLevel("write") {
+	if r.Bot && c.facts.Permissions().HearsBot(r.User) && config.RoleLevel(b.Permission) < config.RoleLevel("write") {
 		return "write"
 	}
 	return b.Permission
@@ -39,16 +31,16 @@ func (c *Core) role(r *queue.Request, b queue.Inspected) string {
 // gave it.
 func (c *Core) Vouched(request string) bool {
 	r := c.s.Requests[request]
-	return r != nil && (r.Own || r.Bot && c.permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
+	return r != nil && (r.Own || r.Bot && c.facts.Permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
 }
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
-	role, who := c.role(r, b), c.comesTo(r, b).Who(c.permissions())
+	role, who := c.role(r, b), c.comesTo(r, b).Who(c.facts.Permissions())
 	switch {
 	case r.Own:
 		return queue.Reason{}
-	case r.Bot && !c.permissions().HearsBot(r.User): // main has been changed since
+	case r.Bot && !c.facts.Permissions().HearsBot(r.User): // main has been changed since
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	case c.delegated(r, b):
 		return queue.Reason{}
@@ -83,7 +75,7 @@ func (c *Core) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 // so: to cancel, the queue's; else the pull request's.
 func (c *Core) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
-	if ch := c.active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
+	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
 		now = ch.Head
 	} else if try := c.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head

@@ -20,10 +20,10 @@ func TestNoBuildIsAskedForAgainAndAgain(t *testing.T) {
 			p := newProof(rt, map[string]int{})
 			defer logging(rt, p.world)
 			p.relation(0)
-			p.core.model = predict.Default
+			p.core.facts.Beliefs.Model = predict.Default
 			p.noFaults()
 			p.live()
-			if p.core.model != predict.Default {
+			if p.core.facts.Beliefs.Model != predict.Default {
 				return // it began with changes that are trusted
 			}
 			p.calm()

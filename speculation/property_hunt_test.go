@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"slices"
 	"testing"
@@ -75,18 +77,18 @@ func TestAnyRedMain(t *testing.T) {
 		if s.Main.Tip != h.main || s.Main.Surveyed != h.main {
 			rt.Fatalf("main is not known")
 		}
-		root := h.core.root()
+		root := h.core.facts.Root()
 		if root == nil {
 			return
 		}
 		for _, k := range root.Keys {
-			st, _ := h.core.step(root, k)
+			st, _ := h.core.facts.Links.Step(root, k)
 			if h.green(h.commits[h.main].tree, k) || h.core.s.Ledger[k.ID()] == nil || len(h.core.s.Ledger[k.ID()].Failures) == 0 {
 				continue // of an opaque step the audit looks at what is said
 			}
 			var found *queue.Culprit
 			opaque := false
-			for _, id := range sorted(s.Hunts) {
+			for _, id := range derived.Sorted(s.Hunts) {
 				x := s.Hunts[id]
 				for i := range x.Trails {
 					if tr := &x.Trails[i]; tr.Step == st.Name && slices.Contains(tr.Targets, k.Target) && tr.Over == 0 {

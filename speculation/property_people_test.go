@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -256,7 +258,7 @@ func (h *history) takeBack() {
 		return
 	}
 	what := []string{"a", "b", "step=unit", "step=lint", "c step=unit", config.TargetTree}[h.pick(6, "forgotten")]
-	if ids := sorted(h.core.State().Ledger); len(ids) > 0 && h.chance(30, "a key") {
+	if ids := derived.Sorted(h.core.State().Ledger); len(ids) > 0 && h.chance(30, "a key") {
 		what = "key=" + string(ids[h.pick(min(len(ids), 20), "key")])[:16]
 	}
 	h.step(h.say(p, "boss", "/queue forget "+what))

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"encoding/json"
 	"fmt"
 	"math"
@@ -47,7 +49,7 @@ func newPlay(rt *rapid.T, rules config.Rules, model stated, truth ...rule) *play
 	l, files := plain("a", "b", "c")
 	l.rules = truth
 	p := &play{world: newWorld(rt, l, files, rulesOf(rules)), rt: rt, each: func() {}}
-	p.core.model = model
+	p.core.facts.Beliefs.Model = model
 	p.audit.off = quick
 	return p
 }
@@ -256,7 +258,7 @@ func TestBudgetIsKept(t *testing.T) {
 		p.each = func() {
 			s := p.core.State()
 			fresh := 0
-			for _, id := range sorted(s.Builds) {
+			for _, id := range derived.Sorted(s.Builds) {
 				b := s.Builds[id]
 				if known[id] {
 					continue
@@ -366,7 +368,7 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(config.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
 		w := newWorld(rt, l, files, rulesOf(rules))
 		defer logging(rt, w)
-		w.core.model = drawn(rt, n)
+		w.core.facts.Beliefs.Model = drawn(rt, n)
 		w.audit.off = quick
 		w.begin(n)
 		var pulls []*pull
@@ -399,7 +401,7 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 func TestAbsurdDurations(t *testing.T) {
 	s := newStage(t, config.Rules{Spare: config.SpareAlways}, stated{takes: map[int]time.Duration{1: math.MinInt64, 2: math.MaxInt64, 3: -minute, 4: minute}})
 	s.changes("a", "a", "a", "a")
-	for n, want := range map[int]time.Duration{1: 0, 2: longest, 3: 0, 4: minute} {
+	for n, want := range map[int]time.Duration{1: 0, 2: derived.Longest, 3: 0, 4: minute} {
 		if got := s.change(s.pulls[n]).Predicted; got != want {
 			t.Errorf("change %d is predicted to take %v; want %v", n, got, want)
 		}

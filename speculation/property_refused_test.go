@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"testing"
 
@@ -112,7 +114,7 @@ func (a *audit) refusals() {
 		return
 	}
 	s := w.core.State()
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		ch := s.Changes[id]
 		if ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonProtected && !w.smuggles(ch) {
 			w.Fatalf("%s is parked because of %q, and the forge has nothing against it", id, ch.Reason.Detail)

@@ -185,9 +185,9 @@ func newHistory(t tb, pick dice) *history {
 	h.relation(h.pick(4, "relation"))
 	h.forbids()
 	if h.chance(50, "predictor") {
-		h.core.model = anyModel{}
+		h.core.facts.Beliefs.Model = anyModel{}
 	} else if h.chance(50, "trust") {
-		h.core.model = trusting{}
+		h.core.facts.Beliefs.Model = trusting{}
 	}
 	return h
 }

@@ -107,7 +107,7 @@ func (v *versionProof) mustHaveRun(what string, by string, keys []queue.Key) {
 func (v *versionProof) look() {
 	v.Helper()
 	m := v.core.State().Main
-	if !v.core.provenMain() {
+	if !v.core.facts.ProvenMain() {
 		return
 	}
 	what := fmt.Sprint(m.Tip, " ", m.Analyzer)

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +29,8 @@ type glance struct {
 
 // around is the part of a glance that is the same for all.
 func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil, changing: c.changing(), renamed: c.s.Main.Renamed, benched: strings.Join(c.missed(), " ")}
-	if c.root() != nil {
+	g := glance{paused: c.s.Main.Paused != nil, changing: c.facts.Changing(), renamed: c.s.Main.Renamed, benched: strings.Join(c.missed(), " ")}
+	if c.facts.Root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
 	return g
@@ -36,8 +38,8 @@ func (c *Core) around() glance {
 
 // glanceAt completes what is around a pending change that has a rank.
 func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
-	g.place, g.builds = rank+1, c.buildsOf[ch.ID]
-	g.ahead, g.proven = len(c.firstAhead(ch.ID)) > 0, c.verified[ch.ID]
+	g.place, g.builds = rank+1, c.facts.Builds.BuildsOf[ch.ID]
+	g.ahead, g.proven = len(c.facts.Order.FirstAhead(ch.ID)) > 0, c.facts.Futures.Verified[ch.ID]
 	if g.place > 5 {
 		g.place = (g.place + 9) / 10 * 10 // far back, only the tens are news
 	}
@@ -47,9 +49,9 @@ func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	for _, id := range c.partners(ch) {
 		g.with += string(id) + " "
 	}
-	if g.builds == 0 && len(c.quotas()) > 0 {
+	if g.builds == 0 && len(c.facts.Quotas.Quotas()) > 0 {
 		var f factWriter
-		f.reason(c.crowded(ch))
+		f.reason(c.facts.Quotas.Crowded(ch))
 		g.quota = f.String()
 	} else if g.builds == 0 {
 		g.quota = uncrowded
@@ -61,7 +63,7 @@ func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
 func (c *Core) publish() {
-	c.rations = nil // the plan has counted builds that are still to be started
+	c.facts.Quotas.Rations = nil // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
 		facts := c.factsOf(p)
@@ -99,7 +101,7 @@ func (c *Core) tellable() []int {
 	out := c.glance()
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
 		c.toldAll, c.toldBroken = true, c.s.Main.Broken
-		return sorted(c.s.Pulls)
+		return derived.Sorted(c.s.Pulls)
 	}
 	for r := range c.dirty {
 		switch r.Kind {
@@ -120,17 +122,17 @@ func (c *Core) tellable() []int {
 // glance looks at all pending changes, where something has changed since it last
 // did, and returns the pull requests of those that look different.
 func (c *Core) glance() []int {
-	changing := c.changing() // by the time, and by what is asked for: no record says so
-	if c.toldAll && c.toldAt == c.freshness() && c.toldChanging == changing {
+	changing := c.facts.Changing() // by the time, and by what is asked for: no record says so
+	if c.toldAll && c.toldAt == c.facts.Freshness() && c.toldChanging == changing {
 		return nil
 	}
-	c.toldAt, c.toldChanging = c.freshness(), changing
+	c.toldAt, c.toldChanging = c.facts.Freshness(), changing
 	var out []int
 	around, before, old := c.around(), c.glances, c.toldOf
-	c.glances, c.toldOf = resize(c.spareGlances, len(c.pending)), c.pending
+	c.glances, c.toldOf = derived.Resize(c.spareGlances, len(c.facts.Order.Pending)), c.facts.Order.Pending
 	c.spareGlances = before
 	at := 0 // who stays in the order keeps its place relative to most others
-	for i, ch := range c.pending {
+	for i, ch := range c.facts.Order.Pending {
 		g := c.glanceAt(around, ch, i)
 		c.glances[i] = g
 		if same := slices.Index(old[at:], ch); same < 0 {
@@ -182,7 +184,7 @@ func (c *Core) factsOf(p *queue.Pull) string {
 		f.number(ch.Builds)
 	}
 	if ch.Phase == queue.Pending {
-		g := c.glanceAt(c.around(), ch, c.rank[ch.ID])
+		g := c.glanceAt(c.around(), ch, c.facts.Order.Rank[ch.ID])
 		f.number(g.place)
 		f.number(g.builds)
 		f.yes(g.ahead)

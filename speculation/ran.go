@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -26,9 +28,9 @@ type span struct{ began, ended queue.Instant }
 
 // ranIn returns when a job was run, as far as that is known.
 func (c *Core) ranIn(b *queue.Build, r queue.JobDone) span {
-	s := span{began(b), c.now}
+	s := span{began(b), c.facts.Now}
 	if r.Ended != 0 && r.Ended >= b.At.Add(-oldestRun) {
-		s.ended = min(r.Ended, c.now)
+		s.ended = min(r.Ended, c.facts.Now)
 	}
 	if r.Began >= b.At.Add(-oldestRun) && r.Began <= s.ended && r.Ended != 0 {
 		s.began = r.Began
@@ -67,7 +69,7 @@ func (c *Core) OutdatedUntil(b *queue.Build) (at queue.Instant) {
 // tooOld reports whether a pass says nothing of its key any more: passes of it were
 // forgotten after the run, or main was seen to fail there after it.
 func (c *Core) tooOld(k queue.Key, b *queue.Build, s span) bool {
-	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, stepIn(b, k.Step).Name, min(b.At, s.began, s.ended)) {
+	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, derived.StepIn(b, k.Step).Name, min(b.At, s.began, s.ended)) {
 		return true
 	}
 	id := k.ID()

@@ -25,7 +25,7 @@ func TestWhenAJobRan(t *testing.T) {
 		"it ended before it began": {at(-minute), at(-2 * minute), span{at(-9 * minute), at(-2 * minute)}, at(-9 * minute), at(-9 * minute)},
 	} {
 		c := New(queue.NewState("main"))
-		c.now = now
+		c.facts.Now = now
 		got := c.ranIn(b, queue.JobDone{Began: x.began, Ended: x.ended})
 		if got != x.want || got.passBegan(b) != x.pass || got.failureBegan(b) != x.fail {
 			t.Errorf("%s: %+v, began %v and %v", name, got, got.passBegan(b), got.failureBegan(b))
@@ -74,7 +74,7 @@ func TestAPassOfBeforeItWasForgotten(t *testing.T) {
 	w.audit.off = true
 	w.tell(out...)
 	for _, k := range was.build.Keys() {
-		if w.core.passed(k) {
+		if w.core.facts.Ledger.Passed(k) {
 			t.Errorf("%s has passed by a run that was before it was forgotten", short([]queue.Key{k}))
 		}
 	}
@@ -87,14 +87,14 @@ func TestAPassOfBeforeItWasForgotten(t *testing.T) {
 // before its build was asked for, and its keys were forgotten in between.
 func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 	c := New(queue.NewState("main"))
-	c.now = queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
-	c.s.Main.Forgotten = []queue.Forgotten{{Target: "a", At: c.now.Add(-10 * minute)}}
-	b := &queue.Build{At: c.now.Add(-5 * minute)}
+	c.facts.Now = queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
+	c.s.Main.Forgotten = []queue.Forgotten{{Target: "a", At: c.facts.Now.Add(-10 * minute)}}
+	b := &queue.Build{At: c.facts.Now.Add(-5 * minute)}
 	k := queue.Key{Step: "unit", Target: "a"}
-	if !c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.now.Add(-20 * minute)})) {
+	if !c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-20 * minute)})) {
 		t.Error("a pass of before it was forgotten counts")
 	}
-	if c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.now.Add(-minute)})) {
+	if c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-minute)})) {
 		t.Error("a pass of after that does not count")
 	}
 }

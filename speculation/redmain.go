@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
@@ -18,7 +20,7 @@ func (c *Core) tellMain() {
 		return
 	}
 	red := len(c.redTargets()) > 0
-	if !red && (!m.Told.Red || !c.provenMain()) {
+	if !red && (!m.Told.Red || !c.facts.ProvenMain()) {
 		return
 	}
 	want := c.mainFacts(red)
@@ -26,7 +28,7 @@ func (c *Core) tellMain() {
 		return
 	}
 	t := queue.Tell{Commit: m.Tip, Want: want, Red: red}
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		if old, ok := c.s.Actions[key].Task.(queue.Tell); ok && old != t {
 			c.done(key)
 		}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"time"
 
@@ -41,7 +43,7 @@ func (c *Core) refused(p *queue.Push, rule string) {
 	why := queue.Reason{Code: queue.ReasonProtected, Detail: rule}
 	c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
 	c.setPush(nil)
-	c.assumed.stale = true
+	c.facts.Futures.Assumed.Stale = true
 	for _, id := range p.Changes {
 		c.unland(id)
 	}
@@ -66,19 +68,19 @@ func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
-	r := queue.Refused{Since: c.now}
+	r := queue.Refused{Since: c.facts.Now}
 	if ch.Refused != nil {
 		r = *ch.Refused
 		r.Own = r.At <= c.s.Main.Took
 	}
-	r.Rule, r.At, r.Times = rule, c.now, r.Times+1
+	r.Rule, r.At, r.Times = rule, c.facts.Now, r.Times+1
 	r.Own = r.Own || kind == queue.RefusalContent
 	ch.Refused = &r
 	c.touchChange(ch)
-	until := c.now.Add(doubling(refusedAgain, r.Times, refusedMost))
+	until := c.facts.Now.Add(doubling(refusedAgain, r.Times, refusedMost))
 	c.park(ch, queue.Reason{Code: queue.ReasonProtected, Detail: rule, Until: until}, until)
 	if kind == queue.RefusalUnknown && len(c.accusers()) >= branchRefusals {
-		c.closeBranch(rule, c.now)
+		c.closeBranch(rule, c.facts.Now)
 	}
 }
 
@@ -86,8 +88,8 @@ func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
 // branch has taken something, where that may be the branch's fault; by id.
 func (c *Core) accusers() []*queue.Change {
 	var out []*queue.Change
-	for _, id := range sorted(c.open) {
-		ch := c.open[id]
+	for _, id := range derived.Sorted(c.facts.Open) {
+		ch := c.facts.Open[id]
 		if r := ch.Refused; r != nil && !r.Own && r.At > c.s.Main.Took {
 			out = append(out, ch)
 		}
@@ -102,12 +104,12 @@ func (c *Core) closeBranch(rule string, probe queue.Instant) {
 	if m.Paused != nil && !c.shut() {
 		return // somebody has stopped landings meanwhile, and lets them go on
 	}
-	pause := queue.Pause{By: "submitqueue", Reason: rule, At: c.now, Code: queue.ReasonProtected, Tries: 1}
+	pause := queue.Pause{By: "submitqueue", Reason: rule, At: c.facts.Now, Code: queue.ReasonProtected, Tries: 1}
 	if m.Paused != nil {
 		pause.At, pause.Tries = m.Paused.At, m.Paused.Tries+1
 	}
 	if pause.Probe = probe; probe == 0 {
-		pause.Probe = c.now.Add(doubling(probeAgain, pause.Tries, probeMost))
+		pause.Probe = c.facts.Now.Add(doubling(probeAgain, pause.Tries, probeMost))
 	}
 	m.Paused = &pause
 	c.touchMain()
@@ -123,7 +125,7 @@ func (c *Core) shut() bool {
 // nothing.
 func (c *Core) probing() bool {
 	p := c.s.Main.Paused
-	return c.shut() && p.Probe != 0 && c.now >= p.Probe
+	return c.shut() && p.Probe != 0 && c.facts.Now >= p.Probe
 }
 
 // halted reports whether nothing at all may be pushed.
@@ -139,7 +141,7 @@ func (c *Core) halted() bool {
 func (c *Core) took(p *queue.Push) {
 	m := &c.s.Main
 	accused := c.accusers()
-	m.Took = c.now
+	m.Took = c.facts.Now
 	m.Split = slices.DeleteFunc(slices.Clone(m.Split), func(id queue.ChangeID) bool { return slices.Contains(p.Changes, id) })
 	if c.shut() {
 		m.Paused = nil
@@ -206,11 +208,11 @@ func (c *Core) replace(ch *queue.Change) {
 		return
 	}
 	r := *ch.Refused
-	r.Back = c.now
+	r.Back = c.facts.Now
 	ch.Refused = &r
 	if ch.Virtual != 0 {
 		ch.Virtual = max(ch.Virtual, c.virtual(ch))
-		c.staleAll()
+		c.facts.Order.StaleAll()
 	}
 	c.touchChange(ch)
 }

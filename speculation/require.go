@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +90,7 @@ func (c *Core) seenMet(ch *queue.Change, b queue.Inspected) {
 		ch.Met, ch.Stuck = c.seenAt, 0
 	}
 	if waitsOutside(ch) && ch.Virtual == 0 {
-		ch.Arrival = c.now // it enters only now, and does not go before those who are there
+		ch.Arrival = c.facts.Now // it enters only now, and does not go before those who are there
 	}
 	c.touch(queue.KindChange, string(ch.ID))
 }
@@ -98,7 +100,7 @@ func (c *Core) await(ch *queue.Change, lacks []queue.Requirement) {
 	why := queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
 	switch {
 	case ch.Phase != queue.Parked:
-		c.park(ch, why, c.now.Add(minWait))
+		c.park(ch, why, c.facts.Now.Add(minWait))
 	case ch.Reason.Code != queue.ReasonRequirements || !sameRequirements(ch.Reason.Unmet, lacks):
 		ch.Reason, ch.Until = why, c.nextLook(ch)
 		c.touchChange(ch)
@@ -114,7 +116,7 @@ func sameRequirements(a, b []queue.Requirement) bool {
 // nextLook is when a change that waits is asked about if nobody hears of it: the
 // longer it has waited, the later.
 func (c *Core) nextLook(ch *queue.Change) queue.Instant {
-	return c.now.Add(min(max(c.now.Sub(ch.Decided), minWait), maxWait))
+	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), maxWait))
 }
 
 // lookAgain asks about a change that waits and of which nobody has heard.
@@ -131,7 +133,7 @@ func (c *Core) reconsider(ch *queue.Change) {
 	if ch.Phase.Final() || ch.Phase == queue.Landing {
 		return
 	}
-	for _, id := range sorted(c.s.Requests) {
+	for _, id := range derived.Sorted(c.s.Requests) {
 		if r := c.s.Requests[id]; r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck && !r.Boarding {
 			if !r.Again {
 				r.Again = true
@@ -140,7 +142,7 @@ func (c *Core) reconsider(ch *queue.Change) {
 			return
 		}
 	}
-	c.doubt(ch, "stirred/"+string(ch.ID)+"@"+strconv.FormatInt(int64(c.now), 10))
+	c.doubt(ch, "stirred/"+string(ch.ID)+"@"+strconv.FormatInt(int64(c.facts.Now), 10))
 }
 
 // stirred follows that something has happened at the forge. Of what is in the
@@ -149,7 +151,7 @@ func (c *Core) reconsider(ch *queue.Change) {
 func (c *Core) stirred(b queue.Stirred) {
 	if b.Number != 0 {
 		c.inspectAgain(b.Number)
-		switch ch := c.active(b.Number); {
+		switch ch := c.facts.Links.Active(b.Number); {
 		case ch == nil || ch.Phase == queue.Landing || c.asked(ch):
 		case waitsOutside(ch):
 			c.reconsider(ch)
@@ -161,9 +163,9 @@ func (c *Core) stirred(b queue.Stirred) {
 		return
 	}
 	// Checks end in masses: some are waited for.
-	for _, id := range sorted(c.open) {
-		soon := c.now.Add(gather)
-		if ch := c.open[id]; ch.Head == b.Head && waitsOutside(ch) && (ch.Until == 0 || ch.Until > soon) {
+	for _, id := range derived.Sorted(c.facts.Open) {
+		soon := c.facts.Now.Add(gather)
+		if ch := c.facts.Open[id]; ch.Head == b.Head && waitsOutside(ch) && (ch.Until == 0 || ch.Until > soon) {
 			ch.Until = soon
 			c.touchChange(ch)
 		}
@@ -181,13 +183,13 @@ func (c *Core) newRequirements() {
 
 // fresh reports whether a change may board a push as far as what is asked of its
 // pull request goes.
-func (c *Core) fresh(ch *queue.Change) bool { return ch.Met == 0 || c.now < ch.Met.Add(metFor) }
+func (c *Core) fresh(ch *queue.Change) bool { return ch.Met == 0 || c.facts.Now < ch.Met.Add(metFor) }
 
 // check asks about a change right before it lands, unless that is being done.
 func (c *Core) check(ch *queue.Change) {
 	if !c.asked(ch) {
-		c.request(queue.Request{ID: "recheck/boarding/" + string(ch.ID) + "@" + strconv.FormatInt(int64(c.now), 10), Number: ch.Number,
-			User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now, Boarding: true})
+		c.request(queue.Request{ID: "recheck/boarding/" + string(ch.ID) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
+			User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now, Boarding: true})
 	}
 }
 
@@ -206,7 +208,7 @@ func (c *Core) asked(ch *queue.Change) bool {
 func (c *Core) unanswered(r *queue.Request, cause string) {
 	c.forget(r)
 	if r.Boarding {
-		c.park(c.active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.now.Add(boardingRetry))
+		c.park(c.facts.Links.Active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(boardingRetry))
 	}
 }
 
@@ -217,24 +219,24 @@ func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
 		return true
 	}
 	role := b.Permission
-	if strings.HasSuffix(ch.Requester, "[bot]") && c.permissions().HearsBot(ch.Requester) {
+	if strings.HasSuffix(ch.Requester, "[bot]") && c.facts.Permissions().HearsBot(ch.Requester) {
 		role = "write" // as when it asked
 	}
 	if config.RoleLevel(role) < config.RoleLevel("write") {
 		return false
 	}
 	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
-		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.permissions()).Allows(role, ch.Requester, b.Teams)
+		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.facts.Permissions()).Allows(role, ch.Requester, b.Teams)
 	})
 }
 
 // holdsUp reports whether the train still waits for the answer to a request of
 // check: it does not for one that takes long or had to be asked twice.
 func (c *Core) holdsUp(r *queue.Request) bool {
-	if !r.Boarding || c.now >= r.At.Add(boardingFor) {
+	if !r.Boarding || c.facts.Now >= r.At.Add(boardingFor) {
 		return false
 	}
-	key := c.outstanding[taskKey(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})]
+	key := c.facts.Outstanding[derived.TaskKey(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})]
 	if a := c.s.Actions[key]; a != nil && a.Attempt > 1 && a.Error != "" {
 		return false
 	}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 
@@ -18,22 +20,22 @@ func (c *Core) resolved(b queue.Resolved) {
 	}
 	for i := range b.Links {
 		l := b.Links[i]
-		if !c.fits(&l) || b.Guard != c.guard() {
+		if !c.fits(&l) || b.Guard != c.facts.Links.Guard() {
 			break // a late answer, under a version that its parent is not judged by, or former globs
 		}
 		if c.s.Links[l.ID] != nil {
 			continue
 		}
-		l.At, l.Guard = c.now, b.Guard
+		l.At, l.Guard = c.facts.Now, b.Guard
 		c.alsoRed(&l)
-		l.Since, l.Chain = c.origin(l.Parent)
+		l.Since, l.Chain = c.facts.Links.Origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
-		c.indexLink(&l)
+		c.facts.Links.IndexLink(&l)
 		c.rekey(&l)
-		c.assume([]*queue.Link{&l})
-		for _, id := range linksTo(&l) {
-			c.untidy[id] = true
+		c.facts.Futures.Assume([]*queue.Link{&l})
+		for _, id := range derived.LinksTo(&l) {
+			c.facts.Links.Untidy[id] = true
 			if ch := c.s.Changes[id]; ch != nil && ch.Stuck != 0 {
 				ch.Stuck = 0
 				c.touchChange(ch)
@@ -69,7 +71,7 @@ func (c *Core) remember(e queue.Entry) {
 	e.Failures = nil
 	c.s.Ledger[e.ID] = &e
 	c.touch(queue.KindEntry, string(e.ID))
-	c.learned(e.ID, &e)
+	c.facts.Ledger.Learned(e.ID, &e)
 }
 
 func (c *Core) entry(k queue.Key) *queue.Entry {
@@ -102,47 +104,24 @@ func (c *Core) opaque(keys []queue.Key, step string) *queue.Entry {
 	if e == nil {
 		e = &queue.Entry{ID: id, Keys: keys, Opaque: true, Step: step}
 		c.s.Ledger[id] = e
-		c.indexSet(id, e)
+		c.facts.Ledger.IndexSet(id, e)
 	}
 	c.touch(queue.KindEntry, string(id))
 	return e
 }
 
-// indexSet takes in an entry of the ledger that is of a set.
-func (c *Core) indexSet(id queue.Digest, e *queue.Entry) {
-	if !e.IsSet() {
-		return
-	}
-	c.spare[id] = true
-	for _, k := range e.Keys {
-		kid := k.ID()
-		if at, known := slices.BinarySearch(c.sets[kid], id); !known {
-			c.setsOf(kid, slices.Insert(slices.Clone(c.sets[kid]), at, id))
-		}
-	}
-}
-
-func (c *Core) setsOf(key queue.Digest, sets []queue.Digest) {
-	if c.sets[key] = sets; len(sets) == 0 {
-		delete(c.sets, key)
-	}
-	if f := c.facts[key]; f != nil {
-		f.sets = sets
-	}
-}
-
 func (c *Core) dropEntry(id queue.Digest) {
 	e := c.s.Ledger[id]
 	delete(c.s.Ledger, id)
-	delete(c.spare, id)
+	delete(c.facts.Ledger.Spare, id)
 	c.touch(queue.KindEntry, string(id))
 	if e != nil && e.IsSet() {
 		for _, k := range e.Keys {
 			kid := k.ID()
-			c.setsOf(kid, slices.DeleteFunc(slices.Clone(c.sets[kid]), func(s queue.Digest) bool { return s == id }))
+			c.facts.Ledger.SetsOf(kid, slices.DeleteFunc(slices.Clone(c.facts.Ledger.Sets[kid]), func(s queue.Digest) bool { return s == id }))
 		}
 	}
-	c.learned(id, e)
+	c.facts.Ledger.Learned(id, e)
 }
 
 // pass writes that a key has passed, and reports whether that counts.
@@ -160,9 +139,9 @@ func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
 	}
 	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
 	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
-	e.Step, e.Machine, e.Host = stepIn(b, k.Step).Name, r.Machine, r.Host
-	e.Tools = stepIn(b, k.Step).Fingerprint
-	c.learned(e.ID, e)
+	e.Step, e.Machine, e.Host = derived.StepIn(b, k.Step).Name, r.Machine, r.Host
+	e.Tools = derived.StepIn(b, k.Step).Fingerprint
+	c.facts.Ledger.Learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 	return true
 }
@@ -180,7 +159,7 @@ func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]
 	}
-	c.learned(e.ID, e)
+	c.facts.Ledger.Learned(e.ID, e)
 }
 
 // began returns when a build began; where nobody has said that it has, when it was
@@ -201,7 +180,7 @@ func (c *Core) since(b *queue.Build) queue.Line {
 func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
-			return b.Change != "" && (j.Clouded || run.ended < b.At || c.clouded(j.Step.Name))
+			return b.Change != "" && (j.Clouded || run.ended < b.At || c.facts.Ledger.Clouded(j.Step.Name))
 		}
 	}
 	return false
@@ -236,7 +215,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	}
 	j.Done = true
 	c.ran(b, j, r)
-	c.live[b].checked = sight{}
+	c.facts.Builds.Live[b].Checked = derived.Sight{}
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)
@@ -247,7 +226,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
 			c.fail(c.entry(k), b, r, f.Tail)
-			if e := c.s.Ledger[k.ID()]; e.Decisive(c.now, c.rules().Retries) {
+			if e := c.s.Ledger[k.ID()]; e.Decisive(c.facts.Now, c.facts.Rules().Retries) {
 				failed = append(failed, f.Target)
 			}
 			delete(named, f.Target) // failed and passed in one report: failed
@@ -266,7 +245,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	case r.Outcome != queue.JobPassed:
 		e := c.opaque(j.Keys, j.Step.Name)
 		c.fail(e, b, r, r.Tail)
-		if l := c.s.Links[b.Link]; !e.IsSet() && c.decides(e) || e.IsSet() && l != nil && c.decides(c.weighed(e, l)) {
+		if l := c.s.Links[b.Link]; !e.IsSet() && c.facts.Ledger.Decides(e) || e.IsSet() && l != nil && c.facts.Ledger.Decides(c.facts.Ledger.Weighed(e, l)) {
 			failed = j.Targets()
 		}
 	case j.Step.Report == config.ReportExitCode || j.Step.Report == "":
@@ -289,7 +268,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 			c.forgetEvidence(func(k queue.Key) bool { return k.Target == t })
 		}
 	}
-	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.clean(l)) {
+	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.facts.TreeSteps.Clean(l)) {
 		c.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
@@ -314,17 +293,17 @@ func namesOf(failed []queue.TargetFailure) []string {
 // main and have failed, alone or with others. When they pass after all, what
 // failed on them meanwhile, in any build, is no evidence.
 func (c *Core) failedOnMain(keys []queue.Key) map[string]bool {
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return nil
 	}
 	out := map[string]bool{}
 	for _, k := range keys {
-		f := c.facts[k.ID()]
-		if f == nil || f.passed() || !c.hasFailed(f) {
+		f := c.facts.Ledger.Keys[k.ID()]
+		if f == nil || f.Passed() || !c.hasFailed(f) {
 			continue
 		}
-		if slices.Contains(c.info(root).facts, f) {
+		if slices.Contains(c.facts.Links.Info(root).Facts, f) {
 			out[k.Target] = true
 		}
 	}
@@ -332,11 +311,11 @@ func (c *Core) failedOnMain(keys []queue.Key) map[string]bool {
 }
 
 // hasFailed reports whether a key, or a set that holds it, has failed.
-func (c *Core) hasFailed(f *fact) bool {
-	if f.entry != nil && len(f.entry.Failures) > 0 {
+func (c *Core) hasFailed(f *derived.Fact) bool {
+	if f.Entry != nil && len(f.Entry.Failures) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(f.sets, func(id queue.Digest) bool {
+	return slices.ContainsFunc(f.Sets, func(id queue.Digest) bool {
 		e := c.s.Ledger[id]
 		return e != nil && len(e.Failures) > 0
 	})
@@ -384,7 +363,7 @@ func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
 		bad[f.Target] = true
 	}
 	for _, k := range j.Keys {
-		id, failed := durationID(j.Step.Name, k.Target), share
+		id, failed := derived.DurationID(j.Step.Name, k.Target), share
 		if bad[k.Target] {
 			failed = 1
 		}
@@ -408,7 +387,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	c.brokeOff(b, r)
 	c.drop(queue.Run{Build: b.ID})
 	c.drop(queue.Stop{Build: b.ID})
-	c.removeBuild(b)
+	c.facts.Builds.RemoveBuild(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	outcome := r.Outcome
 	if why := silent(b); outcome != queue.JobStopped && outcome != queue.JobInfra && why != "" {
@@ -426,7 +405,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	if n := c.s.Main.Next; b.Change == "" && b.Worth.Kind == queue.WorthUpgrade {
 		if n != nil {
 			n.Backoff++
-			n.Retry = c.now.Add(backoff(n.Backoff))
+			n.Retry = c.facts.Now.Add(backoff(n.Backoff))
 			c.touchMain()
 		}
 		return
@@ -446,7 +425,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 	case b.Change == "":
 		m := &c.s.Main
 		m.Backoff++
-		m.Retry = c.now.Add(c.untilRetry(b, m.Backoff))
+		m.Retry = c.facts.Now.Add(c.untilRetry(b, m.Backoff))
 		c.touchMain()
 		return
 	}
@@ -471,11 +450,11 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
 			c.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
-			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.now.Add(parkedRetry))
+			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		case r.NoCheck:
-			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.now.Add(parkedRetry))
+			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		case c.isInfra(ch, r):
-			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.now.Add(parkedRetry))
+			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		}
 	}
 }
@@ -537,7 +516,7 @@ func (c *Core) unreported(b *queue.Build) string {
 			continue
 		}
 		for _, k := range j.Keys {
-			if !c.reported(k.ID(), b) && !c.forgotten(k, b) {
+			if !c.reported(k.ID(), b) && !c.facts.Ledger.Forgotten(k, b) {
 				return "the report of step " + j.Step.Name + " does not name " + k.Target
 			}
 		}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -29,14 +31,14 @@ func (c *Core) reverts() {
 	if m.Tip == "" || m.Config == nil {
 		return
 	}
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		h := c.s.Hunts[id]
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
 			c.weighLater(h, x)
 			switch {
 			case h.Over != 0:
-			case !c.rules().RedMain.Revert.Prepares():
+			case !c.facts.Rules().RedMain.Revert.Prepares():
 				c.withdraw(h, x)
 			case !c.elsewhere(h, x):
 				c.takeBackCulprit(h, x)
@@ -51,7 +53,7 @@ func (c *Core) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
 	if x.Revert != nil {
 		return false
 	}
-	for _, id := range sorted(c.s.Hunts) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
 		o := c.s.Hunts[id]
 		if o.Over == 0 && o != h && slices.ContainsFunc(o.Culprits, func(y queue.Culprit) bool {
 			return y.Commit == x.Commit && (y.Revert != nil || o.ID < h.ID)
@@ -69,20 +71,20 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		c.revertTried(h, x)
 	}
 	r := x.Revert
-	_, proposing := c.outstanding[taskKey(queue.Propose{Hunt: h.ID, Commit: x.Commit})]
+	_, proposing := c.facts.Outstanding[derived.TaskKey(queue.Propose{Hunt: h.ID, Commit: x.Commit})]
 	switch {
 	case proposing: // what is being proposed is what is to land
-	case c.s.Push != nil || m.Surveyed != m.Tip || c.root() == nil || r != nil && r.Number != 0:
+	case c.s.Push != nil || m.Surveyed != m.Tip || c.facts.Root() == nil || r != nil && r.Number != 0:
 	case r == nil, r.On != m.Tip, r.Of != c.accusations(x.Commit):
 		c.tryRevert(h, x)
 	case r.State == queue.RevertUnknown:
-		if ch := c.s.Changes[r.Change]; ch == nil || ch.Decided.Add(parkedRetry) <= c.now {
+		if ch := c.s.Changes[r.Change]; ch == nil || ch.Decided.Add(parkedRetry) <= c.facts.Now {
 			c.tryRevert(h, x)
 		} else {
 			c.wakeAt(ch.Decided.Add(parkedRetry))
 		}
 	}
-	policy := c.rules().RedMain.Revert
+	policy := c.facts.Rules().RedMain.Revert
 	if policy != config.RevertLand {
 		c.takeOut(h, x)
 	}
@@ -98,7 +100,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 	case policy == config.RevertLand && !r.Landing:
 		r.Landing = true
 		c.request(queue.Request{ID: c.landRequest(h, x), Number: r.Number, User: ourName,
-			Command: queue.Command{Verb: queue.CommandLand}, At: c.now, Head: r.Commit, Own: true})
+			Command: queue.Command{Verb: queue.CommandLand}, At: c.facts.Now, Head: r.Commit, Own: true})
 		c.retell(h, x)
 	}
 }
@@ -110,13 +112,13 @@ func (c *Core) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 	if x.Revert != nil {
 		c.endRevert(c.s.Changes[x.Revert.Change])
 	}
-	id := queue.NewChangeID(0, x.Commit, "revert/"+string(m.Tip)+"/"+strconv.FormatInt(int64(c.now), 10))
+	id := queue.NewChangeID(0, x.Commit, "revert/"+string(m.Tip)+"/"+strconv.FormatInt(int64(c.facts.Now), 10))
 	if c.s.Changes[id] != nil {
-		c.wakeAt(c.now + 1)
+		c.wakeAt(c.facts.Now + 1)
 		return // it was given up at this very moment
 	}
 	ch := &queue.Change{ID: id, Head: x.Commit, Title: x.Subject, Requester: ourName,
-		Arrival: c.now, On: m.Tip, Revert: x.Commit}
+		Arrival: c.facts.Now, On: m.Tip, Revert: x.Commit}
 	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonTrying})
 	c.s.Changes[ch.ID] = ch
 	c.touchChange(ch)
@@ -165,7 +167,7 @@ func (c *Core) revertTried(h *queue.Hunt, x *queue.Culprit) {
 // culprit is to blame for them and its revert leaves them as they are: a revert with
 // which main stays red is none.
 func (c *Core) alsoRed(l *queue.Link) {
-	ch, root := c.s.Changes[l.Change], c.root()
+	ch, root := c.s.Changes[l.Change], c.facts.Root()
 	if ch == nil || ch.Revert == "" || l.Outcome != queue.Merged || root == nil || root.Commit != l.Parent || root.Analyzer != l.Analyzer {
 		return
 	}
@@ -174,7 +176,7 @@ func (c *Core) alsoRed(l *queue.Link) {
 		return
 	}
 	for _, k := range root.Keys {
-		st, ok := c.step(root, k)
+		st, ok := c.facts.Links.Step(root, k)
 		if !ok || !c.accused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
 			continue
 		}
@@ -248,7 +250,7 @@ func (c *Core) weighLater(h *queue.Hunt, x *queue.Culprit) {
 	if h.Over != 0 || x.Weighed == m.Tip || m.Surveyed != m.Tip || c.s.Push != nil {
 		return
 	}
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Weigh); ok && t.Hunt == h.ID && t.Commit == x.Commit && t.Tip != m.Tip {
 			c.done(key) // main has moved on
 		}
@@ -321,7 +323,7 @@ func (c *Core) landRequest(h *queue.Hunt, x *queue.Culprit) string {
 	if p := c.s.Pulls[x.Revert.Number]; p != nil {
 		last := c.s.Changes[p.Last]
 		if last != nil && last.Own && last.Phase == queue.Cancelled && last.Reason.Code == queue.ReasonCancelled && slices.Equal(last.Reason.Names, []string{ourName}) {
-			id += "@" + strconv.FormatInt(int64(c.now), 10)
+			id += "@" + strconv.FormatInt(int64(c.facts.Now), 10)
 		}
 	}
 	return id
@@ -338,13 +340,13 @@ func (c *Core) takeOut(h *queue.Hunt, x *queue.Culprit) {
 	if r == nil || r.Number == 0 {
 		return
 	}
-	for _, id := range sorted(c.s.Requests) {
+	for _, id := range derived.Sorted(c.s.Requests) {
 		if q := c.s.Requests[id]; q.Own && strings.HasPrefix(id, ownRequest(h, x)) {
 			c.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
 			c.forget(q)
 		}
 	}
-	if ch := c.active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
 		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
 	}
 	if r.Landing {

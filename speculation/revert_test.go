@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"testing"
 
@@ -121,8 +123,8 @@ func TestRevertThatTheForgeRefuses(t *testing.T) {
 // main is green by it.
 func TestRevertLandsByItself(t *testing.T) {
 	w, pushed := reverting(t, config.RevertLand, unit, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
-	if w.main == pushed[2] || !w.core.provenMain() {
-		t.Fatalf("main is %s, proven %t; %+v", w.main, w.core.provenMain(), w.hunt().Culprits[0].Revert)
+	if w.main == pushed[2] || !w.core.facts.ProvenMain() {
+		t.Fatalf("main is %s, proven %t; %+v", w.main, w.core.facts.ProvenMain(), w.hunt().Culprits[0].Revert)
 	}
 	if got := setOf(w.commits[w.main].tree["a/code"]); got["bad"] || !got["2"] {
 		t.Errorf("main has %v", got)
@@ -152,7 +154,7 @@ func TestRevertIsWithdrawn(t *testing.T) {
 	w.refusesIf = nil
 	w.tell(queue.Tick{})
 	w.quiesce()
-	if ch := w.core.active(n); n == 0 || ch != nil || !setOf(w.commits[w.main].tree["a/code"])["bad"] {
+	if ch := w.core.facts.Links.Active(n); n == 0 || ch != nil || !setOf(w.commits[w.main].tree["a/code"])["bad"] {
 		t.Errorf("pull request %d: %+v; main has %v", n, ch, w.commits[w.main].tree["a/code"])
 	}
 }
@@ -224,7 +226,7 @@ func TestRevertIsProposedWhileMainMoves(t *testing.T) {
 	w.quiesce()
 	w.tell(w.carryOut(late)...)
 	w.quiesce()
-	if len(w.pulls) != 1 || !w.core.provenMain() || setOf(w.commits[w.main].tree["a/code"])["bad"] {
+	if len(w.pulls) != 1 || !w.core.facts.ProvenMain() || setOf(w.commits[w.main].tree["a/code"])["bad"] {
 		t.Errorf("%+v; main has %v", w.hunt().Culprits[0].Revert, w.commits[w.main].tree)
 	}
 }
@@ -241,14 +243,14 @@ func TestRevertMeetsRequirements(t *testing.T) {
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.quiesce()
 	r := w.revertOf()
-	if ch := w.core.active(r.Number); ch == nil || ch.Phase != queue.Parked || w.main != bad {
+	if ch := w.core.facts.Links.Active(r.Number); ch == nil || ch.Phase != queue.Parked || w.main != bad {
 		t.Fatalf("%+v", ch)
 	}
 	w.pulls[r.Number].lacks, w.lackAll = nil, nil
 	w.tell(queue.Stirred{Number: r.Number})
 	w.quiesce()
-	if w.main == bad || !w.core.provenMain() {
-		t.Errorf("%+v", w.core.active(r.Number))
+	if w.main == bad || !w.core.facts.ProvenMain() {
+		t.Errorf("%+v", w.core.facts.Links.Active(r.Number))
 	}
 }
 
@@ -264,7 +266,7 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 		w.tell(queue.MainMoved{Branch: "main"})
 		w.quiesce()
 		found := false
-		for _, id := range sorted(w.core.s.Hunts) {
+		for _, id := range derived.Sorted(w.core.s.Hunts) {
 			for _, x := range w.core.s.Hunts[id].Culprits {
 				if x.Commit == bad && x.Revert != nil {
 					found = true
@@ -319,8 +321,8 @@ func TestRevertIsARepair(t *testing.T) {
 	w.tell(queue.MainMoved{Branch: "main"})
 	began := w.now
 	w.quiesce()
-	if !w.core.provenMain() || w.now.Sub(began) > 2*minute {
-		t.Errorf("main proven: %t, after %v", w.core.provenMain(), w.now.Sub(began))
+	if !w.core.facts.ProvenMain() || w.now.Sub(began) > 2*minute {
+		t.Errorf("main proven: %t, after %v", w.core.facts.ProvenMain(), w.now.Sub(began))
 	}
 }
 
@@ -337,14 +339,14 @@ func TestRevertThatMayNotLandAnyMore(t *testing.T) {
 		w.tell(queue.MainMoved{Branch: "main"})
 		w.quiesce()
 		n := w.revertOf().Number
-		if ch := w.core.active(n); n == 0 || ch == nil || ch.Phase != queue.Parked {
+		if ch := w.core.facts.Links.Active(n); n == 0 || ch == nil || ch.Phase != queue.Parked {
 			t.Fatalf("#%d: %+v", n, ch)
 		}
 		w.rules.RedMain.Revert = policy
 		w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "1"}))
 		w.tell(queue.MainMoved{Branch: "main"})
 		w.quiesce()
-		if ch := w.core.active(n); ch != nil || !w.pulls[n].open {
+		if ch := w.core.facts.Links.Active(n); ch != nil || !w.pulls[n].open {
 			t.Errorf("%s: #%d is in the queue, %s: %+v", policy, n, ch.Phase, ch.Reason)
 		}
 		w.pulls[n].lacks, w.lackAll = nil, nil

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"flag"
 	"fmt"
 	"os"
@@ -423,7 +425,7 @@ func (s *script) status() string {
 	if m.Paused != nil {
 		fmt.Fprintf(&out, "paused by %s: %s\n", m.Paused.By, s.clean(m.Paused.Reason))
 	}
-	for _, n := range sorted(s.pulls) {
+	for _, n := range derived.Sorted(s.pulls) {
 		if s.core.State().Pulls[n] == nil {
 			continue
 		}

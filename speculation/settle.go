@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"slices"
 	"strings"
 
@@ -28,17 +31,17 @@ func (c *Core) settleOnce() bool {
 	}
 	tip := c.s.Main.Tip
 	for _, l := range c.turnedAway() {
-		id, st := l.Change, c.state(l)
-		if c.stacked[id] != nil {
+		id, st := l.Change, c.facts.Links.State(l)
+		if c.facts.Order.Stacked[id] != nil {
 			continue // what it is on top of has its verdict first
 		}
-		if ahead := c.firstAhead(id); len(ahead) > 0 {
-			if c.without(config.IngredientBypass) {
+		if ahead := c.facts.Order.FirstAhead(id); len(ahead) > 0 {
+			if c.facts.Without(config.IngredientBypass) {
 				continue
 			}
-			n := c.node(id)
-			known := st.status == failed && n != nil && c.regardless(n, nil) == failed && c.agrees(l, failed)
-			if !known && !c.agree(tip, ahead, id, st.status) {
+			n := c.facts.Futures.Node(id)
+			known := st.Status == derived.Failed && n != nil && c.facts.Futures.Regardless(n, nil) == derived.Failed && c.agrees(l, derived.Failed)
+			if !known && !c.agree(tip, ahead, id, st.Status) {
 				continue
 			}
 		}
@@ -63,14 +66,14 @@ type tipLinks struct {
 func (c *Core) turnedAway() []*queue.Link {
 	t := &c.onTip
 	switch tip := c.s.Main.Tip; {
-	case t.tip != tip || t.orders != c.seating || t.orders == 0:
-		t.tip, t.orders, t.links = tip, c.seating, t.links[:0]
-		for _, id := range c.order {
+	case t.tip != tip || t.orders != c.facts.Order.Seating || t.orders == 0:
+		t.tip, t.orders, t.links = tip, c.facts.Order.Seating, t.links[:0]
+		for _, id := range c.facts.Order.IDs {
 			if l := c.s.Links[queue.LinkOf(tip, id)]; l != nil {
 				t.links = append(t.links, l)
 			}
 		}
-	case t.serial != c.serial:
+	case t.serial != c.facts.Links.Serial:
 		for r := range c.dirty {
 			if r.Kind != queue.KindLink {
 				continue
@@ -79,19 +82,19 @@ func (c *Core) turnedAway() []*queue.Link {
 			if l == nil || l.Parent != tip || len(l.With) > 0 || slices.Contains(t.links, l) {
 				continue
 			}
-			if _, pending := c.rank[l.Change]; pending {
+			if _, pending := c.facts.Order.Rank[l.Change]; pending {
 				t.links = append(t.links, l)
 			}
 		}
 	}
-	t.serial = c.serial
+	t.serial = c.facts.Links.Serial
 	var out []*queue.Link
 	for _, l := range t.links {
-		if c.links[l] != nil && c.failsOn(l) { // else it has been forgotten since
+		if c.facts.Links.Infos[l] != nil && c.failsOn(l) { // else it has been forgotten since
 			out = append(out, l)
 		}
 	}
-	slices.SortFunc(out, func(a, b *queue.Link) int { return c.rank[a.Change] - c.rank[b.Change] })
+	slices.SortFunc(out, func(a, b *queue.Link) int { return c.facts.Order.Rank[a.Change] - c.facts.Order.Rank[b.Change] })
 	return out
 }
 
@@ -99,16 +102,16 @@ func (c *Core) turnedAway() []*queue.Link {
 // of it are known and have the given status (BLRD: EuroSys'19 authors,
 // "Bypassing Large Diffs", 2023). No path is left out because it cannot be the
 // final one; only paths whose base does not merge take no part.
-func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want status) bool {
-	if len(ahead) > maxBypass {
+func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
+	if len(ahead) > plan.MaxBypass {
 		return false
 	}
 	for mask := range 1 << len(ahead) {
-		l, rest, void := c.walk(base, subset(ahead, mask, id))
+		l, rest, void := c.facts.Links.Walk(base, subset(ahead, mask, id))
 		switch {
 		case void != "":
 			continue
-		case len(rest.picks) > 0 || l == nil:
+		case len(rest.Picks) > 0 || l == nil:
 			return false
 		}
 		if !c.agrees(l, want) {
@@ -120,17 +123,17 @@ func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.Chang
 
 // agrees reports whether a path's end is of the kind of a status: the change may
 // not land there, or there is nothing to land.
-func (c *Core) agrees(l *queue.Link, want status) bool {
-	st := c.state(l)
+func (c *Core) agrees(l *queue.Link, want derived.Status) bool {
+	st := c.facts.Links.State(l)
 	switch want {
-	case failed, conflicting:
-		if st.status == failed {
-			own, _ := c.blame(l, st.broken)
+	case derived.Failed, derived.Conflicting:
+		if st.Status == derived.Failed {
+			own, _ := c.blame(l, st.Broken)
 			return own != nil
 		}
-		return st.status == conflicting
+		return st.Status == derived.Conflicting
 	}
-	return st.status == want
+	return st.Status == want
 }
 
 // subset returns the members of ahead that mask selects, in order, and then id.
@@ -147,26 +150,26 @@ func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeI
 // reject ends a change that cannot land on the real main of this moment. It
 // returns false where the evidence does not count (yet), because main itself
 // may be to blame, or may have moved unseen.
-func (c *Core) reject(ch *queue.Change, l *queue.Link, st linkState) bool {
-	switch st.status {
-	case conflicting, empty:
+func (c *Core) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) bool {
+	switch st.Status {
+	case derived.Conflicting, derived.Empty:
 		if !c.mainSeen() {
 			return false
 		}
 	}
-	switch st.status {
-	case conflicting:
+	switch st.Status {
+	case derived.Conflicting:
 		c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts, Detail: l.Refused},
 			&queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts, Against: c.landedOver(ch.ID, l.Conflicts)})
 		return true
-	case empty:
+	case derived.Empty:
 		c.decide(ch, queue.NothingToLand, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
 		return true
 	}
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return false // whether main is to blame is not known yet
 	}
-	own, red := c.blame(l, st.broken)
+	own, red := c.blame(l, st.Broken)
 	if own == nil {
 		if len(red) > 0 {
 			c.park(ch, c.restsOnMain(red), 0)
@@ -210,9 +213,9 @@ func (c *Core) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, 
 // mainAt reports whether main is not proven in what an entry is about, and which of
 // its targets there are red.
 func (c *Core) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []string) {
-	step, ok := c.step(l, e.Keys[0])
+	step, ok := c.facts.Links.Step(l, e.Keys[0])
 	if e.IsSet() && ok {
-		unproven, red = c.mainIn(step.Name)
+		unproven, red = c.facts.Ledger.MainIn(step.Name)
 	}
 	for _, k := range e.Keys {
 		some, bad := c.mainOn(k.Target)
@@ -229,73 +232,19 @@ func (c *Core) excused(l *queue.Link, e *queue.Entry) bool {
 	return unproven
 }
 
-// reds says which keys of a root link have decisively failed: a cache, because
-// every pending change is looked at with it in every turn.
-type reds struct {
-	root    *queue.Link
-	version int // of the ledger
-	keys    []bool
-	targets []string       // sorted; without those that are in unrun only
-	unrun   []*queue.Entry // what has failed because no runner could run the command
-	failing []*queue.Entry // the other entries behind keys
-}
-
-// redOn returns which keys of a root link are red: alone, or in a set that main
-// holds whole.
-func (c *Core) redOn(root *queue.Link) *reds {
-	if c.red.root == root && c.red.version == c.version {
-		return &c.red
-	}
-	c.red = reds{root: root, version: c.version, keys: make([]bool, len(root.Keys))}
-	facts, whole := c.info(root).facts, map[queue.Digest]bool{}
-	seen := map[queue.Digest]bool{}
-	for i, f := range facts {
-		red, by := f.decisive, f.entry
-		for _, sid := range f.sets {
-			if red || f.passed() {
-				break
-			}
-			held, known := whole[sid]
-			if !known {
-				e := c.s.Ledger[sid]
-				held = e != nil && holdsAll(facts, e) && c.decides(c.weighed(e, root))
-				whole[sid] = held
-			}
-			if red = held; red {
-				by = c.s.Ledger[sid]
-			}
-		}
-		if c.red.keys[i] = red; !red {
-			continue
-		}
-		list := &c.red.unrun
-		if by == nil || !by.Unrun() {
-			list = &c.red.failing
-			c.red.targets = append(c.red.targets, root.Keys[i].Target)
-		}
-		if by != nil && !seen[by.ID] {
-			seen[by.ID] = true
-			*list = append(*list, by)
-		}
-	}
-	slices.Sort(c.red.targets)
-	c.red.targets = slices.Compact(c.red.targets)
-	return &c.red
-}
-
 // restsOnMain is why a change is parked that fails only where main does, on the given
 // targets: main is red there, or nobody can run there what main is verified by.
 func (c *Core) restsOnMain(targets []string) queue.Reason {
 	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.driftOf(targets)}
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return why
 	}
-	reds := c.redOn(root)
-	if len(reds.unrun) == 0 || slices.ContainsFunc(targets, func(t string) bool { return slices.Contains(reds.targets, t) }) {
+	reds := c.facts.Ledger.RedOn(root)
+	if len(reds.Unrun) == 0 || slices.ContainsFunc(targets, func(t string) bool { return slices.Contains(reds.Targets, t) }) {
 		return why
 	}
-	return queue.Reason{Code: queue.ReasonNoTool, Names: targets, Unrun: c.failuresOfMain(root, reds.unrun)}
+	return queue.Reason{Code: queue.ReasonNoTool, Names: targets, Unrun: c.failuresOfMain(root, reds.Unrun)}
 }
 
 // onMain reports whether a reason to be parked ends once main is proven in what it names.
@@ -318,7 +267,7 @@ func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 	for _, e := range broken {
 		last := e.Failures[len(e.Failures)-1]
 		ev := queue.Evidence{Build: last.Build, Ran: last.Ran, Attempts: e.Tries, Tail: last.Tail, Timeout: last.Timeout, Pages: last.Pages}
-		if st, ok := c.step(l, e.Keys[0]); ok {
+		if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok {
 			ev.Step, ev.Run = st.Name, clipRun(st.Command())
 		}
 		c.against(&ev, l, e)
@@ -342,19 +291,19 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 		c.endTry(ch, queue.Cancelled, why, nil)
 		return
 	}
-	if inOrder(ch) {
+	if derived.InOrder(ch) {
 		c.leave(ch.ID)
 	}
 	c.dissolve(ch)
 	c.drop(c.analysis(ch))
-	c.sweep, c.untidy[ch.ID] = true, true
-	c.decisions++
+	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
+	c.facts.Decisions++
 	if phase != queue.Landed {
 		c.turned = append(c.turned, ch.ID) // others may have counted on it
 		defer c.releaseFrom(ch.ID)
 	}
 	c.move(ch, phase, why)
-	ch.Decided, ch.Until, ch.Verdict = c.now, 0, v
+	ch.Decided, ch.Until, ch.Verdict = c.facts.Now, 0, v
 	c.touchChange(ch)
 	c.rethinkWith(ch.ID)
 	p := c.pull(ch.Number)
@@ -383,26 +332,26 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 	if ch.Phase.Final() {
 		// Main is the truth: whatever the state believed, it has landed.
 		c.move(ch, queue.Pending, queue.Reason{})
-		c.assumed.stale = true // what was made on it tells something again
+		c.facts.Futures.Assumed.Stale = true // what was made on it tells something again
 	}
 	c.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
 	var hit map[queue.ChangeID]bool
-	if f != nil && (len(f.Edges) > 0 || f.All) && inOrder(ch) {
-		hit = c.conflictsOf(ch.ID)
+	if f != nil && (len(f.Edges) > 0 || f.All) && derived.InOrder(ch) {
+		hit = c.facts.Order.ConflictsOf(ch.ID)
 	}
-	if hit == nil && inOrder(ch) {
-		c.keepPairs(ch.ID, c.conflictsOf(ch.ID))
+	if hit == nil && derived.InOrder(ch) {
+		c.keepPairs(ch.ID, c.facts.Order.ConflictsOf(ch.ID))
 	} else {
 		c.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
-	c.version++ // what had failed on top of it may count now
-	c.reweigh()
+	c.facts.Version++ // what had failed on top of it may count now
+	c.facts.Futures.Reweigh()
 	ch.Line = c.s.Main.Line
 	c.touchMain()
-	if line := c.assumed.line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
-		c.assumed.stale = true // not by the push that was under way
+	if line := c.facts.Futures.Assumed.Line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
+		c.facts.Futures.Assumed.Stale = true // not by the push that was under way
 	}
 	c.measure(ch, true)
 	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
@@ -422,15 +371,15 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 		c.endTry(ch, queue.Tried, why, nil)
 		return
 	}
-	if inOrder(ch) {
+	if derived.InOrder(ch) {
 		c.leave(ch.ID)
 	}
 	c.dissolve(ch)
-	c.sweep = true
+	c.facts.Links.Sweep = true
 	c.move(ch, queue.Parked, why)
-	ch.Until, ch.Decided = until, c.now
+	ch.Until, ch.Decided = until, c.facts.Now
 	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
-		ch.Stuck = c.now
+		ch.Stuck = c.facts.Now
 	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
@@ -441,7 +390,7 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 // have been parked for too long. What returns only to be stuck again has been
 // parked all along.
 func (c *Core) unpark() {
-	limit := c.rules().ParkedLimit
+	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
 		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
@@ -451,13 +400,13 @@ func (c *Core) unpark() {
 			end = ch.Refused.Since.Add(limit)
 		}
 		switch {
-		case limit > 0 && c.now >= end:
+		case limit > 0 && c.facts.Now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
-		case waitsOutside(ch) && ch.Until != 0 && c.now >= ch.Until:
+		case waitsOutside(ch) && ch.Until != 0 && c.facts.Now >= ch.Until:
 			c.lookAgain(ch)
 			c.wakeAt(end)
 			c.wakeAt(ch.Until)
-		case ch.Until != 0 && c.now >= ch.Until,
+		case ch.Until != 0 && c.facts.Now >= ch.Until,
 			onMain(ch.Reason.Code) && !c.stillRed(ch):
 			c.unparkNow(ch)
 		default:
@@ -470,7 +419,7 @@ func (c *Core) unpark() {
 // parked returns the parked changes, by id.
 func (c *Core) parked() []*queue.Change {
 	var out []*queue.Change
-	for _, ch := range c.open {
+	for _, ch := range c.facts.Open {
 		if ch.Phase == queue.Parked {
 			out = append(out, ch)
 		}
@@ -485,12 +434,12 @@ func (c *Core) stillRed(ch *queue.Change) bool {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return true
 	}
-	l := c.root()
+	l := c.facts.Root()
 	if l == nil {
 		return false
 	}
 	return slices.ContainsFunc(l.Keys, func(k queue.Key) bool {
-		return slices.Contains(ch.Reason.Names, k.Target) && !c.passed(k)
+		return slices.Contains(ch.Reason.Names, k.Target) && !c.facts.Ledger.Passed(k)
 	})
 }
 
@@ -515,7 +464,7 @@ func (c *Core) unparkNow(ch *queue.Change) {
 	}
 	c.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
-	if l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.cleared(l) }); l != nil {
+	if l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) }); l != nil {
 		c.stopUncleared(l) // it became known while the change was parked for something else
 	}
 }

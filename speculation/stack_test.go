@@ -164,14 +164,14 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 	w.quiesce()
 	w.core.sortOrder()
 	id := w.change(last).ID
-	if got, want := w.core.firstAhead(id), []queue.ChangeID{w.change(first).ID, w.change(low).ID, w.change(high).ID}; !slices.Equal(got, want) {
+	if got, want := w.core.facts.Order.FirstAhead(id), []queue.ChangeID{w.change(first).ID, w.change(low).ID, w.change(high).ID}; !slices.Equal(got, want) {
 		t.Fatalf("ahead: %v, want %v", got, want)
 	}
 	w.core.s.Changes[w.change(low).ID].Virtual = w.change(first).Virtual - 1
-	w.core.ordered = false
-	w.core.forgetAhead(w.change(low).ID, 0)
+	w.core.facts.Order.Ordered = false
+	w.core.facts.Order.ForgetAhead(w.change(low).ID, 0)
 	w.core.sortOrder()
-	if got, want := w.core.firstAhead(id), w.core.ahead(id); !slices.Equal(got, want) {
+	if got, want := w.core.facts.Order.FirstAhead(id), w.core.facts.Order.Ahead(id); !slices.Equal(got, want) {
 		t.Errorf("ahead: %v, made again %v", got, want)
 	}
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"math"
 	"slices"
@@ -63,7 +65,7 @@ func newStage(t *testing.T, rules config.Rules, model stated, truth ...rule) *st
 	l, files := plain("a", "b", "c", "d", "e", "f", "g")
 	l.rules = truth
 	s := &stage{world: newWorld(t, l, files, rulesOf(rules)), t: t, seen: map[queue.BuildID]bool{}, values: map[string]float64{}}
-	s.core.model = model
+	s.core.facts.Beliefs.Model = model
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, x := range s.log {
@@ -142,7 +144,7 @@ func (s *stage) mustStart(slots int, want ...string) {
 // mustBeWorth checks the values of builds that were started.
 func (s *stage) mustBeWorth(want map[string]float64) {
 	s.t.Helper()
-	for _, b := range sorted(want) {
+	for _, b := range derived.Sorted(want) {
 		if got, ok := s.values[b]; !ok || math.Abs(got-want[b]) > 1e-9 {
 			s.t.Errorf("P_needed(%s) = %v (started: %t); want %v", b, got, ok, want[b])
 		}

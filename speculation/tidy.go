@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 	"time"
@@ -25,24 +27,24 @@ const (
 // verdict, and at all of them where links may rest on a change that is gone.
 func (c *Core) tidy() {
 	for _, id := range c.turned {
-		c.disprove(id)
-		c.lose(id)
+		c.facts.Futures.Disprove(id)
+		c.facts.Links.Lose(id)
 	}
-	if c.sweep {
+	if c.facts.Links.Sweep {
 		c.tidyChanges()
 	}
 	if c.tidyAll {
-		for id := range c.linksOf {
-			c.untidy[id] = true
+		for id := range c.facts.Links.LinksOf {
+			c.facts.Links.Untidy[id] = true
 		}
 	}
-	if !c.sweep && len(c.untidy) == 0 {
+	if !c.facts.Links.Sweep && len(c.facts.Links.Untidy) == 0 {
 		return
 	}
-	for _, id := range sorted(c.untidy) { // what one keeps depends on what others have kept
+	for _, id := range derived.Sorted(c.facts.Links.Untidy) { // what one keeps depends on what others have kept
 		c.tidyLinks(id)
 	}
-	if c.sweep {
+	if c.facts.Links.Sweep {
 		c.tidyHunts()
 		c.tidySteps()
 		c.tidyLedger()
@@ -51,25 +53,25 @@ func (c *Core) tidy() {
 
 func (c *Core) tidyChanges() {
 	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
-	for l, i := range c.links {
-		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.change != nil && !i.change.Phase.Final() || i.tells()) {
+	for l, i := range c.facts.Links.Infos {
+		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.Change != nil && !i.Change.Phase.Final() || i.Tells()) {
 			oldest = min(oldest, l.Since.Seq)
 		}
 	}
 	for id := range c.s.Footprints {
 		ch := c.s.Changes[id]
-		if ch != nil && (!ch.Phase.Final() || c.assumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch &&
-			(ch.Line.Seq > oldest || c.now.Sub(ch.Decided) <= keepFootprint)) {
+		if ch != nil && (!ch.Phase.Final() || c.facts.Links.AssumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch &&
+			(ch.Line.Seq > oldest || c.facts.Now.Sub(ch.Decided) <= keepFootprint)) {
 			continue
 		}
 		delete(c.s.Footprints, id)
 		c.touch(queue.KindFootprint, string(id))
-		delete(c.verified, id)
-		delete(c.assumed.by, id)
-		delete(c.assumed.seen, id)
-		c.lose(id)
-		c.untidy[id] = true
-		c.decisions++
+		delete(c.facts.Futures.Verified, id)
+		delete(c.facts.Futures.Assumed.By, id)
+		delete(c.facts.Futures.Assumed.Seen, id)
+		c.facts.Links.Lose(id)
+		c.facts.Links.Untidy[id] = true
+		c.facts.Decisions++
 	}
 	for id := range c.s.Beliefs {
 		if ch := c.s.Changes[id]; ch == nil || ch.Phase.Final() {
@@ -77,17 +79,17 @@ func (c *Core) tidyChanges() {
 			c.touch(queue.KindBelief, string(id))
 			continue
 		}
-		for _, other := range sorted(c.s.Beliefs[id].Pairs) { // rounding depends on the order
+		for _, other := range derived.Sorted(c.s.Beliefs[id].Pairs) { // rounding depends on the order
 			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
 				c.forgetPair(c.s.Beliefs[id], other, ch)
 				c.touch(queue.KindBelief, string(id))
-				c.rethink(id)
+				c.facts.Beliefs.Rethink(id)
 			}
 		}
 	}
 	var old []queue.ChangeID
 	for id, ch := range c.s.Changes {
-		if ch.Phase.Final() && c.now.Sub(ch.Decided) > keepVerdict {
+		if ch.Phase.Final() && c.facts.Now.Sub(ch.Decided) > keepVerdict {
 			old = append(old, id)
 		}
 	}
@@ -96,26 +98,20 @@ func (c *Core) tidyChanges() {
 		ch := c.s.Changes[id]
 		c.leaveShown(ch)
 		delete(c.s.Changes, id)
-		c.lose(id)
+		c.facts.Links.Lose(id)
 		c.touchChange(ch)
-		c.untidy[id] = true
-		for _, n := range c.nodes {
-			n.fair = false
+		c.facts.Links.Untidy[id] = true
+		for _, n := range c.facts.Futures.Nodes {
+			n.Fair = false
 		}
 	}
 	for n, p := range c.s.Pulls {
-		if p.Active == "" && p.Try == "" && c.now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.now.Sub(p.At) > keepTrust) {
+		if p.Active == "" && p.Try == "" && c.facts.Now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.facts.Now.Sub(p.At) > keepTrust) {
 			delete(c.s.Pulls, n)
 			delete(c.told, n)
 			c.touchPull(p)
 		}
 	}
-}
-
-// tells reports whether a link tells something of what targets are like without those
-// who have landed beside it: of whom that holds, their footprints say.
-func (i *linkInfo) tells() bool {
-	return slices.ContainsFunc(i.sources, func(s source) bool { return s.known != nil })
 }
 
 // leaveShown has the comment of a pull request stay what it is when the change that
@@ -137,7 +133,7 @@ func (c *Core) leaveShown(ch *queue.Change) {
 // other's, and so is the blame; of one that has been turned down there is none.
 func (c *Core) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
 	if ch != nil && ch.Phase == queue.Landed {
-		b.Good = clampChance(b.Good * (1 - b.Pairs[other]))
+		b.Good = derived.ClampChance(b.Good * (1 - b.Pairs[other]))
 		takeOver(b, other)
 	} else {
 		b.Doubts = slices.DeleteFunc(b.Doubts, func(d queue.Doubt) bool { return d.Pair == other })
@@ -162,18 +158,18 @@ const (
 func (c *Core) tidyLinks(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	var good []*queue.Link
-	for l := range c.linksOf[id] {
-		if c.s.Footprints[id] == nil || c.footing(l).lost {
-			c.unassume(l) // what was assumed there is not known any more
+	for l := range c.facts.Links.LinksOf[id] {
+		if c.s.Footprints[id] == nil || c.facts.Links.Footing(l).Lost {
+			c.facts.Futures.Unassume(l) // what was assumed there is not known any more
 		}
 		switch {
-		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.nextRoot() || c.evidence(ch, l) || c.probed(l):
+		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.facts.NextRoot() || c.evidence(ch, l) || c.probed(l):
 		case ch != nil && ch.Phase == queue.Trying && l.Parent == ch.On:
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
 				c.dropLink(l)
 			}
-		case !c.reached(l):
+		case !c.facts.Links.Reached(l):
 			good = append(good, l)
 		}
 	}
@@ -181,7 +177,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 	paths, proofs := 0, 0
 	for _, l := range good {
 		switch {
-		case paths < maxPaths && !c.footing(l).down:
+		case paths < maxPaths && !c.facts.Links.Footing(l).Down:
 			paths++
 		case c.builtOn(l):
 		case proofs < maxProofs && c.proves(l):
@@ -193,44 +189,30 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 }
 
 func (c *Core) dropLink(l *queue.Link) {
-	c.forgetLink(l)
+	c.facts.Links.ForgetLink(l)
 	delete(c.s.Links, l.ID)
 	c.touch(queue.KindLink, string(l.ID))
 }
 
 func (c *Core) builtOn(l *queue.Link) bool {
-	return slices.ContainsFunc(c.building, func(b *liveBuild) bool { return b.Link == l.ID })
+	return slices.ContainsFunc(c.facts.Builds.Building, func(b *derived.LiveBuild) bool { return b.Link == l.ID })
 }
 
 // proves reports whether a link alone tells what becomes of some target.
 func (c *Core) proves(l *queue.Link) bool {
-	return slices.ContainsFunc(c.info(l).sources, func(s source) bool {
-		return s.known != nil && s.known.status != unknown && len(s.known.from) == 1
+	return slices.ContainsFunc(c.facts.Links.Info(l).Sources, func(s derived.Source) bool {
+		return s.Known != nil && s.Known.Status != derived.Unknown && len(s.Known.From) == 1
 	})
 }
 
 // counts reports whether it is known what a link was made on.
 func (c *Core) counts(l *queue.Link) bool {
-	return l.Since.Epoch == c.s.Main.Line.Epoch && !c.footing(l).lost
-}
-
-// reached reports whether a link lies on a chain that begins at main's tip.
-func (c *Core) reached(l *queue.Link) bool {
-	gap := c.s.Main.Line.Seq - l.Since.Seq
-	if gap > len(l.Chain) {
-		return false
-	}
-	return slices.Equal(l.Chain[:gap], c.assumed.line[l.Since.Seq:c.s.Main.Line.Seq])
+	return l.Since.Epoch == c.s.Main.Line.Epoch && !c.facts.Links.Footing(l).Lost
 }
 
 func (c *Core) evidence(ch *queue.Change, l *queue.Link) bool {
 	return ch != nil && (ch.Phase == queue.Rejected || ch.Phase == queue.Tried) && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
-		c.now.Sub(ch.Decided) < queue.FailureExpiry
-}
-
-func (c *Core) turnedDown(id queue.ChangeID) bool {
-	ch := c.s.Changes[id]
-	return ch == nil || ch.Phase.Final() && ch.Phase != queue.Landed
+		c.facts.Now.Sub(ch.Decided) < queue.FailureExpiry
 }
 
 func (c *Core) tidySteps() {
@@ -238,7 +220,7 @@ func (c *Core) tidySteps() {
 		return
 	}
 	used := map[queue.Digest]bool{}
-	for l := range c.links {
+	for l := range c.facts.Links.Infos {
 		used[l.Steps] = true
 		for _, p := range l.Parts {
 			used[p.Steps] = true
@@ -249,10 +231,10 @@ func (c *Core) tidySteps() {
 			used[x.Steps] = used[x.Steps] || h.Over == 0
 		}
 	}
-	for _, id := range sorted(c.s.Steps) {
+	for _, id := range derived.Sorted(c.s.Steps) {
 		if !used[id] {
 			delete(c.s.Steps, id)
-			delete(c.stepSets, id)
+			delete(c.facts.StepSets, id)
 			c.touch(queue.KindSteps, string(id))
 		}
 	}
@@ -261,16 +243,16 @@ func (c *Core) tidySteps() {
 // tidyLedger drops what is not in use, unless it may be soon: passes for a
 // while, and failures as long as they count.
 func (c *Core) tidyLedger() {
-	for id := range c.spare {
+	for id := range c.facts.Ledger.Spare {
 		e := c.s.Ledger[id]
 		switch {
-		case e == nil, !e.IsSet() && c.facts[id] != nil:
-			delete(c.spare, id)
+		case e == nil, !e.IsSet() && c.facts.Ledger.Keys[id] != nil:
+			delete(c.facts.Ledger.Spare, id)
 			continue
-		case e.IsSet() && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts[k.ID()] != nil }):
+		case e.IsSet() && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts.Ledger.Keys[k.ID()] != nil }):
 			continue
 		}
-		if e.Passed != 0 && c.now.Sub(e.Good()) < keepPass || e.Passed == 0 && e.Expires(c.now) != 0 {
+		if e.Passed != 0 && c.facts.Now.Sub(e.Good()) < keepPass || e.Passed == 0 && e.Expires(c.facts.Now) != 0 {
 			continue
 		}
 		c.dropEntry(id)

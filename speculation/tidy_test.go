@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"slices"
 	"testing"
@@ -16,9 +18,9 @@ func TestTidyIsDeterministic(t *testing.T) {
 	for n := range 12 {
 		c := New(wideState())
 		c.begin(nil)
-		c.untidy["a"], c.untidy["b"] = true, true
+		c.facts.Links.Untidy["a"], c.facts.Links.Untidy["b"] = true, true
 		c.tidy()
-		if got := sorted(c.s.Links); n == 0 {
+		if got := derived.Sorted(c.s.Links); n == 0 {
 			first = got
 		} else if !slices.Equal(got, first) {
 			t.Fatalf("kept other links of the same state: %v, before %v", got, first)
@@ -208,8 +210,8 @@ func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 
 		c := New(s)
 		c.begin(nil)
-		c.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.guard()})
-		c.untidy["below"] = true
+		c.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.facts.Links.Guard()})
+		c.facts.Links.Untidy["below"] = true
 		c.tidy()
 		if s.Links[lost.ID] == nil {
 			t.Fatal("a link is forgotten while a build runs on it")

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"reflect"
 	"slices"
 	"strconv"
@@ -22,7 +24,7 @@ func (c *Core) observed(b queue.Observed) {
 	}
 	m := &c.s.Main
 	if b.Differs != "" {
-		m.Paused = &queue.Pause{By: "submitqueue", Reason: b.Differs, At: c.now}
+		m.Paused = &queue.Pause{By: "submitqueue", Reason: b.Differs, At: c.facts.Now}
 		c.touchMain()
 		c.note(queue.Note{What: "differs", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{"submitqueue"}, Detail: b.Differs}})
 	}
@@ -60,12 +62,12 @@ func (c *Core) observed(b queue.Observed) {
 		return
 	}
 	first := m.Tip == ""
-	old, proven := m.Tip, c.provenMain()
+	old, proven := m.Tip, c.facts.ProvenMain()
 	m.Tip = b.Tip
-	c.sweep, c.tidyAll = true, true
+	c.facts.Links.Sweep, c.tidyAll = true, true
 	c.touchMain()
 	if b.Forced && !first {
-		m.Paused = &queue.Pause{By: "submitqueue", At: c.now, Code: queue.ReasonForced,
+		m.Paused = &queue.Pause{By: "submitqueue", At: c.facts.Now, Code: queue.ReasonForced,
 			Reason: "the branch was force-pushed from " + string(old) + " to " + string(b.Tip)}
 		c.note(queue.Note{What: "forced", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonForced, Names: []string{string(old), string(b.Tip)}}})
 	}
@@ -101,14 +103,14 @@ func (c *Core) observed(b queue.Observed) {
 		m.Surveyed = ""
 		c.restale(func(*queue.Change) bool { return true })
 	} else {
-		if l := c.linkTo(m.Tip); l != nil {
+		if l := c.facts.Links.LinkTo(m.Tip); l != nil {
 			m.Analyzer = l.Analyzer
 		}
 		if proven {
 			m.Surveyed = m.Tip
 		}
 	}
-	c.touchLinks(c.reroot())
+	c.touchLinks(c.facts.Links.Reroot())
 	c.versions(b.Analyzers)
 	if !late {
 		c.gone()
@@ -145,8 +147,8 @@ func (c *Core) forwarded(l queue.LineCommit) *queue.Change {
 	if c.s.Changes[l.Change] != nil {
 		return nil
 	}
-	for _, id := range sorted(c.open) {
-		if ch := c.open[id]; ch.Head == l.Commit && ch.Method == config.MethodFastForward && ch.Phase != queue.Trying {
+	for _, id := range derived.Sorted(c.facts.Open) {
+		if ch := c.facts.Open[id]; ch.Head == l.Commit && ch.Method == config.MethodFastForward && ch.Phase != queue.Trying {
 			return ch
 		}
 	}
@@ -174,15 +176,15 @@ func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 // from those after it is not known.
 func (c *Core) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
-	c.version++
+	c.facts.Version++
 	c.endControls()
-	c.assumed.stale = true
+	c.facts.Futures.Assumed.Stale = true
 	c.touchMain()
 }
 
 // gone looks again at changes that the forge calls merged and main does not show.
 func (c *Core) gone() {
-	for _, n := range sorted(c.s.Pulls) {
+	for _, n := range derived.Sorted(c.s.Pulls) {
 		p := c.s.Pulls[n]
 		if !p.Gone {
 			continue
@@ -202,21 +204,10 @@ func (c *Core) configure(b queue.Observed) {
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
 		c.configured()
-		c.newRules()
+		c.facts.Futures.NewRules()
 		c.newRequirements()
 	}
 	c.touchMain()
-}
-
-// external is the policy for commits that we did not make.
-func (c *Core) external() config.External {
-	if e := c.rules().External; e != "" {
-		return e
-	}
-	if c.s.Main.Protected {
-		return config.ExternalHold
-	}
-	return config.ExternalTrust
 }
 
 // survey asks which keys of main are not proven, unless that is known.
@@ -246,8 +237,8 @@ func (c *Core) surveyed(b queue.Surveyed) {
 		c.judgeBy(b.Analyzer)
 	}
 	m.Surveyed, m.Root = b.Commit, ""
-	c.version++
-	c.untidy[""] = true
+	c.facts.Version++
+	c.facts.Links.Untidy[""] = true
 	c.touchMain()
 	c.endDrift(func(d queue.Drift) bool {
 		return !slices.ContainsFunc(b.Unproven, func(k queue.Key) bool { return k.ID() == d.Key })
@@ -260,41 +251,27 @@ func (c *Core) surveyed(b queue.Surveyed) {
 	}
 	c.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
-		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
+		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	if old := c.s.Links[root.ID]; old != nil {
 		root.Attempts = old.Attempts
-		c.forgetLink(old)
+		c.facts.Links.ForgetLink(old)
 	}
 	c.s.Links[root.ID] = root
-	c.indexLink(root)
+	c.facts.Links.IndexLink(root)
 	c.touch(queue.KindLink, string(root.ID))
 	m.Root = root.ID
-}
-
-// root returns the link whose keys are what main has unproven, or nil when
-// main is proven.
-func (c *Core) root() *queue.Link {
-	if c.s.Main.Root == "" {
-		return nil
-	}
-	return c.s.Links[c.s.Main.Root]
-}
-
-// provenMain reports whether every key of main has passed.
-func (c *Core) provenMain() bool {
-	return c.s.Main.Tip != "" && c.s.Main.Surveyed == c.s.Main.Tip && c.root() == nil
 }
 
 // proveMain notices that the last unproven key of main has passed.
 func (c *Core) proveMain() {
 	m := &c.s.Main
-	l := c.root()
-	if l == nil || c.state(l).status != verified {
+	l := c.facts.Root()
+	if l == nil || c.facts.Links.State(l).Status != derived.Verified {
 		return
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
-	c.version++
-	c.untidy[""] = true
+	c.facts.Version++
+	c.facts.Links.Untidy[""] = true
 	c.touchMain()
 	c.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
@@ -305,14 +282,14 @@ func (c *Core) proveMain() {
 // itself may be to blame. The step does not matter: what is broken fails under a
 // new or edited step as well.
 func (c *Core) mainOn(target string) (unproven, red bool) {
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return false, false
 	}
-	facts := c.info(root).facts
+	facts := c.facts.Links.Info(root).Facts
 	for i, r := range root.Keys {
-		if r.Target == target && !facts[i].passed() {
-			unproven, red = true, red || c.redOn(root).keys[i]
+		if r.Target == target && !facts[i].Passed() {
+			unproven, red = true, red || c.facts.Ledger.RedOn(root).Keys[i]
 		}
 	}
 	return unproven, red
@@ -328,12 +305,12 @@ func (c *Core) pushed(b queue.Pushed) {
 	switch {
 	case b.Moved:
 		m := &c.s.Main
-		proven := c.provenMain()
-		if l := c.linkTo(p.Tip()); l != nil {
+		proven := c.facts.ProvenMain()
+		if l := c.facts.Links.LinkTo(p.Tip()); l != nil {
 			m.Analyzer = l.Analyzer
 		}
 		m.Tip = p.Tip()
-		c.sweep = true
+		c.facts.Links.Sweep = true
 		if proven {
 			m.Surveyed = m.Tip
 		}
@@ -350,7 +327,7 @@ func (c *Core) pushed(b queue.Pushed) {
 		}
 		c.setPush(nil)
 		c.took(p)
-		c.touchLinks(c.reroot())
+		c.touchLinks(c.facts.Links.Reroot())
 		c.survey()
 		c.observe() // for its configuration and attributes
 	case b.Refused != "":
@@ -376,7 +353,7 @@ func (c *Core) unsure(id string) {
 func (c *Core) lost() {
 	p := c.s.Push
 	c.setPush(nil)
-	c.assumed.stale = true
+	c.facts.Futures.Assumed.Stale = true
 	for _, id := range p.Changes {
 		c.unland(id)
 	}
@@ -397,8 +374,8 @@ func (c *Core) unland(id queue.ChangeID) {
 		return
 	}
 	// What came for it while it was too late counts now.
-	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.now), 10), Number: ch.Number,
-		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.now})
+	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
+		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 }
 
 func (c *Core) setPush(p *queue.Push) {
@@ -429,7 +406,7 @@ func (c *Core) resume(user string) {
 
 // restale has the footprints of changes made again: main has changed under them.
 func (c *Core) restale(which func(*queue.Change) bool) {
-	for _, id := range sorted(c.s.Changes) {
+	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		if ch.Phase != queue.Pending && ch.Phase != queue.Analyzing || !which(ch) {
 			continue

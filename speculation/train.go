@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"maps"
 	"slices"
 
@@ -20,13 +22,13 @@ const maxTrain = 256
 func (c *Core) land() {
 	c.giveWay()
 	c.sortOrder()
-	c.tree = odds{}
+	c.facts.TreeSteps.Tree = derived.Odds{}
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return
 	}
 	c.formTrain()
-	if c.changing() {
+	if c.facts.Changing() {
 		c.wakeAt(m.Next.Hold)
 	}
 	if c.s.Push == nil && !c.halted() && c.push() {
@@ -35,7 +37,7 @@ func (c *Core) land() {
 }
 
 func (c *Core) formTrain() {
-	c.gatherRollups()
+	c.facts.Order.GatherRollups()
 	c.aboard, c.boarding = map[queue.ChangeID]bool{}, map[queue.ChangeID]bool{}
 	if train := c.members(); !slices.Equal(train, c.s.Train) {
 		c.s.Train = train
@@ -45,7 +47,7 @@ func (c *Core) formTrain() {
 
 // members chooses the members of the train, in order.
 func (c *Core) members() []queue.ChangeID {
-	at := c.front()
+	at := c.facts.Links.Front()
 	var train []queue.ChangeID
 	line := map[queue.CommitID]bool{at: true} // where the train passes
 	in := map[queue.ChangeID]bool{}
@@ -53,9 +55,9 @@ func (c *Core) members() []queue.ChangeID {
 	defer func() { c.try(ready, in, line, at) }()
 	for i := 0; i < len(ready) && len(train) < maxTrain; {
 		id := ready[i]
-		if group := c.rollupOf(id); group != nil {
+		if group := c.facts.Order.RollupOf(id); group != nil {
 			if l, ok := c.boards(at, line, group, ready, in); ok && l == nil {
-				c.wants = append(c.wants, want{base: at, picks: group, together: len(group)})
+				c.wants = append(c.wants, derived.Want{Base: at, Picks: group, Together: len(group)})
 				for _, n := range group {
 					c.boarding[n] = true
 				}
@@ -76,7 +78,7 @@ func (c *Core) members() []queue.ChangeID {
 			i++ // what was seen to fail has its verdict when main is there
 		case c.doubtful(at, id):
 			i++ // it is tried beside the train
-		case l != nil && !c.cleared(l):
+		case l != nil && !c.facts.Links.Cleared(l):
 			i++ // it waits for an approval of what it would change here
 		case l == nil && c.meets(line, id, c.waitsOn):
 			i++ // it is being built on less than this
@@ -84,17 +86,17 @@ func (c *Core) members() []queue.ChangeID {
 			// Whoever comes next is merged on this one, so they wait for it; all
 			// that could follow are asked for in one go.
 			next := c.couldFollow(ready, in, line, at)
-			c.wants = append(c.wants, want{base: at, picks: next})
+			c.wants = append(c.wants, derived.Want{Base: at, Picks: next})
 			for _, n := range next {
 				c.boarding[n] = true
 			}
 			return append(train, next...)
-		case !landable(c.state(l).status) && !c.due(l):
+		case !derived.Landable(c.facts.Links.State(l).Status) && !c.due(l):
 			i++
 		default:
 			train = append(train, id)
 			in[id], c.aboard[id] = true, true
-			if !landable(c.state(l).status) {
+			if !derived.Landable(c.facts.Links.State(l).Status) {
 				c.boarding[id] = true // its own build is not over, and keeps its slot
 			}
 			at = l.Commit
@@ -105,12 +107,10 @@ func (c *Core) members() []queue.ChangeID {
 	return train
 }
 
-func landable(s status) bool { return s == verified || s == treeKeysOnly }
-
 // meets reports whether one of a change's links on the commits of a line is of a
 // kind.
 func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
-	for l := range c.linksOf[id] {
+	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) == 0 && line[l.Parent] && is(l) {
 			return true
 		}
@@ -120,7 +120,9 @@ func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*q
 
 // waitsOn reports whether it is not known yet if a change may land as a link, nor
 // will be soon.
-func (c *Core) waitsOn(l *queue.Link) bool { return c.state(l).status == unknown && !c.due(l) }
+func (c *Core) waitsOn(l *queue.Link) bool {
+	return c.facts.Links.State(l).Status == derived.Unknown && !c.due(l)
+}
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
@@ -130,16 +132,16 @@ func (c *Core) ready() []queue.ChangeID {
 	var out []queue.ChangeID
 	seen := map[queue.ChangeID]bool{}
 	early := c.early()
-	proven := make([]queue.ChangeID, 0, len(c.verified))
-	for id := range c.verified {
-		if _, pending := c.rank[id]; pending {
+	proven := make([]queue.ChangeID, 0, len(c.facts.Futures.Verified))
+	for id := range c.facts.Futures.Verified {
+		if _, pending := c.facts.Order.Rank[id]; pending {
 			proven = append(proven, id)
 		}
 	}
-	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.rank[a] - c.rank[b] })
+	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.facts.Order.Rank[a] - c.facts.Order.Rank[b] })
 	for i, id := range slices.Concat(c.s.Train, proven, early) {
-		passed := i >= len(c.s.Train) || c.verified[id] || slices.Contains(early, id)
-		if _, pending := c.rank[id]; pending && passed && !doubted[id] && !seen[id] {
+		passed := i >= len(c.s.Train) || c.facts.Futures.Verified[id] || slices.Contains(early, id)
+		if _, pending := c.facts.Order.Rank[id]; pending && passed && !doubted[id] && !seen[id] {
 			seen[id] = true
 			out = append(out, id)
 		}
@@ -147,13 +149,13 @@ func (c *Core) ready() []queue.ChangeID {
 	c.first(out)
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return c.refusals(a) - c.refusals(b) })
-	if c.held() {
-		at, repairs := c.front(), map[queue.ChangeID]int{}
+	if c.facts.Order.Held() {
+		at, repairs := c.facts.Links.Front(), map[queue.ChangeID]int{}
 		for _, id := range out {
 			switch l := c.s.Links[queue.LinkOf(at, id)]; {
-			case l == nil && c.verified[id] && c.upheld(c.s.Changes[id], nil): // it may repair main, and stand behind others that wait for that
-				c.wants = append(c.wants, want{base: at, picks: []queue.ChangeID{id}})
-			case l != nil && landable(c.state(l).status) && c.repairs(l):
+			case l == nil && c.facts.Futures.Verified[id] && c.facts.Order.Upheld(c.s.Changes[id], nil): // it may repair main, and stand behind others that wait for that
+				c.wants = append(c.wants, derived.Want{Base: at, Picks: []queue.ChangeID{id}})
+			case l != nil && derived.Landable(c.facts.Links.State(l).Status) && c.repairs(l):
 				repairs[id] = -1
 			}
 		}
@@ -163,7 +165,7 @@ func (c *Core) ready() []queue.ChangeID {
 }
 
 func unproven(c *Core, id queue.ChangeID) int {
-	if c.verified[id] {
+	if c.facts.Futures.Verified[id] {
 		return 0
 	}
 	return 1
@@ -173,7 +175,7 @@ func unproven(c *Core, id queue.ChangeID) int {
 func (c *Core) doubted() map[queue.ChangeID]bool {
 	out := map[queue.ChangeID]bool{}
 	for _, r := range c.s.Requests {
-		if ch := c.active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.holdsUp(r) {
+		if ch := c.facts.Links.Active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.holdsUp(r) {
 			out[ch.ID] = true
 		}
 	}
@@ -188,8 +190,8 @@ func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
 
 // failsOn reports whether a change has been seen not to land as a link.
 func (c *Core) failsOn(l *queue.Link) bool {
-	switch c.state(l).status {
-	case failed, conflicting, empty:
+	switch c.facts.Links.State(l).Status {
+	case derived.Failed, derived.Conflicting, derived.Empty:
 		return true
 	}
 	return false
@@ -199,14 +201,14 @@ func (c *Core) failsOn(l *queue.Link) bool {
 // that conflicts with it is ahead and undecided, or whatever is ahead has been
 // shown not to matter (a bypass).
 func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
-	n := c.node(id)
-	if n == nil || c.meeting[id] || !c.upheld(n.ch, in) {
+	n := c.facts.Futures.Node(id)
+	if n == nil || c.meeting[id] || !c.facts.Order.Upheld(n.Ch, in) {
 		return false
 	}
-	if !slices.ContainsFunc(c.firstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
+	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
 		return true
 	}
-	return c.mayPass(id, in) && c.regardless(n, in) == verified
+	return c.mayPass(id, in) && c.facts.Futures.Regardless(n, in) == derived.Verified
 }
 
 // couldFollow returns the changes that could be the next links of the train,
@@ -242,13 +244,13 @@ func (c *Core) push() bool {
 	}
 	boarded, unsure := map[queue.ChangeID]bool{}, false // unsure: a pull request is being looked at again
 	for rest := c.s.Train; len(rest) > 0; {
-		l, n := c.nextLink(at, rest)
-		if l == nil || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !c.upheld(c.s.Changes[id], boarded) }) {
+		l, n := c.facts.Order.NextLink(at, rest)
+		if l == nil || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !c.facts.Order.Upheld(c.s.Changes[id], boarded) }) {
 			break
 		}
 		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
-		if missing, ok := Gate(at, by, []*queue.Link{l}, c.passed); !ok || len(missing) > 0 || !c.cleared(l) || !c.mainAllows(l) || c.paused(l) {
+		if missing, ok := Gate(at, by, []*queue.Link{l}, c.facts.Ledger.Passed); !ok || len(missing) > 0 || !c.facts.Links.Cleared(l) || !c.mainAllows(l) || c.paused(l) {
 			break
 		}
 		for _, id := range l.Changes() {
@@ -274,7 +276,7 @@ func (c *Core) push() bool {
 	if len(chain) == 0 {
 		return false
 	}
-	p := &queue.Push{Expected: m.Tip, At: c.now}
+	p := &queue.Push{Expected: m.Tip, At: c.facts.Now}
 	in := map[queue.ChangeID]bool{}
 	for _, l := range chain {
 		for _, id := range l.Changes() {
@@ -293,9 +295,9 @@ func (c *Core) push() bool {
 		c.touchChange(ch)
 		c.rethinkWith(id)
 	}
-	p.ID = string(digest.Of("push1", string(p.Expected), string(p.Tip()), c.now.Time().String())[:16])
+	p.ID = string(digest.Of("push1", string(p.Expected), string(p.Tip()), c.facts.Now.Time().String())[:16])
 	c.setPush(p)
-	c.advance(p.Changes...)
+	c.facts.Futures.Advance(p.Changes...)
 	c.ask(queue.Land{Push: p.ID})
 	c.sortOrder()
 	return true
@@ -305,8 +307,8 @@ func (c *Core) push() bool {
 // on this commit: main stops there once, so that it has its verdict on the real
 // main, however many follow.
 func (c *Core) awaited(at queue.CommitID) bool {
-	for id := range c.verified {
-		if _, pending := c.rank[id]; pending && c.out(at, id) {
+	for id := range c.facts.Futures.Verified {
+		if _, pending := c.facts.Order.Rank[id]; pending && c.out(at, id) {
 			return true
 		}
 	}
@@ -318,17 +320,10 @@ func (c *Core) awaited(at queue.CommitID) bool {
 // another.
 func (c *Core) mainAllows(l *queue.Link) bool {
 	m := c.s.Main
-	if c.external() == config.ExternalTrust {
+	if c.facts.External() == config.ExternalTrust {
 		return true
 	}
-	return m.Surveyed == m.Tip && (!c.held() || c.repairs(l))
-}
-
-// held reports whether main lets nothing but repairs land until what is unproven
-// on it has passed.
-func (c *Core) held() bool {
-	root := c.root()
-	return c.external() == config.ExternalHold && root != nil && !c.onlyDrift(root)
+	return m.Surveyed == m.Tip && (!c.facts.Order.Held() || c.repairs(l))
 }
 
 // repairs reports whether a link mends what is red on main: it replaces such a
@@ -336,17 +331,17 @@ func (c *Core) held() bool {
 // key that is not proven; or it is the proven revert of what has turned main red, even
 // where main as it is now has not failed often enough to be called so.
 func (c *Core) repairs(l *queue.Link) bool {
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return false
 	}
 	if c.takesBack(l.Change) {
 		return true
 	}
-	facts, reds := c.info(root).facts, c.redOn(root).keys
+	facts, reds := c.facts.Links.Info(root).Facts, c.facts.Ledger.RedOn(root).Keys
 	f := c.s.Footprints[l.Change]
 	for i, r := range root.Keys {
-		if facts[i].passed() {
+		if facts[i].Passed() {
 			continue
 		}
 		red := reds[i]
@@ -368,15 +363,15 @@ func (c *Core) repairs(l *queue.Link) bool {
 // that the link's commit no longer has: by the step's name, or because its own
 // step is new there.
 func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
-	if _, still := c.step(l, r); still {
+	if _, still := c.facts.Links.Step(l, r); still {
 		return false
 	}
-	now, ok := c.step(l, k)
-	before, known := c.step(root, r)
+	now, ok := c.facts.Links.Step(l, k)
+	before, known := c.facts.Links.Step(root, r)
 	if ok && known && now.Name == before.Name {
 		return true
 	}
-	_, old := c.step(root, k)
+	_, old := c.facts.Links.Step(root, k)
 	return !old
 }
 
@@ -391,8 +386,8 @@ func commitsOf(l *queue.Link) int {
 // proof is what the author is told of why the change could land.
 func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
-	for _, f := range c.info(l).facts {
-		e := f.entry
+	for _, f := range c.facts.Links.Info(l).Facts {
+		e := f.Entry
 		if e == nil {
 			continue
 		}
@@ -405,25 +400,25 @@ func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool
 		v.Attempts = max(v.Attempts, e.Tries)
 	}
 	if !v.Tested {
-		v.Between = c.between(ch, l)
+		v.Between = c.facts.Links.Between(ch, l)
 	}
 	for _, id := range l.Changes() {
 		if id != ch.ID {
 			v.Together = append(v.Together, id)
 		}
 	}
-	for _, a := range c.ahead(ch.ID) {
+	for _, a := range c.facts.Order.Ahead(ch.ID) {
 		if !in[a] {
 			v.Bypassed = append(v.Bypassed, a)
 		}
 	}
-	for other := range c.conflictsOf(ch.ID) {
+	for other := range c.facts.Order.ConflictsOf(ch.ID) {
 		if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && !in[other] && o.Arrival < ch.Arrival {
 			v.Overtook++
 		}
 	}
-	if root := c.root(); root != nil {
-		v.MainRed = len(c.state(root).missing) + len(c.state(root).broken)
+	if root := c.facts.Root(); root != nil {
+		v.MainRed = len(c.facts.Links.State(root).Missing) + len(c.facts.Links.State(root).Broken)
 	}
 	return v
 }

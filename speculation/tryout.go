@@ -1,8 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -15,10 +16,6 @@ import (
 // builds count them. What passes there has passed (the ledger knows no tries),
 // so landing the same content later builds less.
 
-// valueTry is what a build of a try is worth: less than any build of the queue,
-// which can take its slot.
-const valueTry = 0.001
-
 // tryOut begins a try of a pull request at its present head.
 func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 	b.Draft = false    // to try is what one may want with a draft
@@ -27,7 +24,7 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 		c.refuse(r, why)
 		return
 	}
-	if c.active(r.Number) != nil {
+	if c.facts.Links.Active(r.Number) != nil {
 		c.refuse(r, queue.Reason{Code: queue.ReasonInQueue})
 		return
 	}
@@ -62,7 +59,7 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 func (c *Core) asItWouldLand(ch *queue.Change, method config.Method, b queue.Inspected) {
 	ch.Method, ch.Wording, ch.Below = method, b.Wording, b.Below
 	ch.Approved, ch.Vouched = b.Approved, b.Vouched
-	ch.Skip = c.rules().Intermediate == config.IntermediateSkip && method.ByCommit()
+	ch.Skip = c.facts.Rules().Intermediate == config.IntermediateSkip && method.ByCommit()
 }
 
 // tryOf returns the try of a pull request that is under way, or nil.
@@ -78,10 +75,10 @@ func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 	if ch == nil || ch.Phase != queue.Trying {
 		return
 	}
-	c.sweep, c.untidy[ch.ID] = true, true
-	c.decisions++
+	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
+	c.facts.Decisions++
 	c.move(ch, phase, why)
-	ch.Decided, ch.Verdict = c.now, v
+	ch.Decided, ch.Verdict = c.facts.Now, v
 	c.touchChange(ch)
 	if ch.Revert != "" {
 		return // no pull request has it; the culprit's is told (revert.go)
@@ -123,7 +120,7 @@ func (c *Core) lastTry(number int) *queue.Change {
 // triedLast is lastTry, where a retry is about that: it was built, and the pull request
 // is not in the queue.
 func (c *Core) triedLast(number int) *queue.Change {
-	if try := c.lastTry(number); try != nil && try.Would == nil && c.active(number) == nil {
+	if try := c.lastTry(number); try != nil && try.Would == nil && c.facts.Links.Active(number) == nil {
 		return try
 	}
 	return nil
@@ -142,23 +139,6 @@ func (c *Core) shownOf(p *queue.Pull) *queue.Change {
 	return c.s.Changes[p.Last]
 }
 
-// tries returns the tries that are under way, the oldest first.
-func (c *Core) tries() []*queue.Change {
-	var out []*queue.Change
-	for _, ch := range c.open {
-		if ch.Phase == queue.Trying {
-			out = append(out, ch)
-		}
-	}
-	slices.SortFunc(out, func(a, b *queue.Change) int {
-		if a.Arrival != b.Arrival {
-			return int(a.Arrival - b.Arrival)
-		}
-		return strings.Compare(string(a.ID), string(b.ID))
-	})
-	return out
-}
-
 // tryLink returns the merge that a try is about. One that cannot be made any more
 // because main has moved on is made on main as it is.
 func (c *Core) tryLink(ch *queue.Change) *queue.Link {
@@ -173,7 +153,7 @@ func (c *Core) tryLink(ch *queue.Change) *queue.Link {
 
 // settleTries ends the tries whose outcome is known.
 func (c *Core) settleTries() {
-	for _, ch := range c.tries() {
+	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil {
 			continue // explained by its analysis
 		}
@@ -181,31 +161,31 @@ func (c *Core) settleTries() {
 		if l == nil {
 			continue
 		}
-		switch st := c.state(l); st.status {
-		case conflicting:
+		switch st := c.facts.Links.State(l); st.Status {
+		case derived.Conflicting:
 			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonMergeConflict, Names: l.Conflicts, Detail: l.Refused}, &queue.Verdict{Commit: l.Parent, Conflicts: l.Conflicts})
-		case empty:
+		case derived.Empty:
 			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonAlready}, &queue.Verdict{Commit: l.Parent})
-		case verified:
+		case derived.Verified:
 			v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
-			for _, f := range c.info(l).facts {
-				if f.entry != nil && f.entry.Change != ch.ID {
+			for _, f := range c.facts.Links.Info(l).Facts {
+				if f.Entry != nil && f.Entry.Change != ch.ID {
 					v.Reused++
 				}
-				v.Tested = v.Tested || f.entry != nil && f.entry.Commit == l.Commit
+				v.Tested = v.Tested || f.Entry != nil && f.Entry.Commit == l.Commit
 			}
 			c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonTried}, v)
-		case failed:
+		case derived.Failed:
 			c.failTry(ch, l, st)
 		}
 	}
 }
 
-func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
+func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *derived.LinkState) {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return // whether main is to blame is not known yet
 	}
-	own, red := c.blame(l, st.broken)
+	own, red := c.blame(l, st.Broken)
 	if own == nil {
 		c.endTry(ch, queue.Tried, c.restsOnMain(red), nil)
 		return
@@ -220,25 +200,4 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *linkState) {
 	}
 	slices.Sort(names)
 	c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
-}
-
-// tryouts considers what tries have still to build.
-func (p *planning) tryouts() {
-	for _, ch := range p.tries() {
-		if ch.Would != nil {
-			continue
-		}
-		l := p.s.Links[queue.LinkOf(ch.On, ch.ID)]
-		if l == nil {
-			p.merges(want{base: ch.On, picks: []queue.ChangeID{ch.ID}})
-			continue
-		}
-		if st := p.state(l); st.status == unknown || st.status == treeKeysOnly {
-			cand := candidate{link: l, change: ch.ID, value: valueTry, aim: aim{kind: queue.WorthTry}, always: true, spare: true}
-			if ch.Revert != "" {
-				cand.value, cand.aim.kind, cand.spare = valueHunt, queue.WorthRevert, false
-			}
-			p.consider(cand, st.missing)
-		}
-	}
 }

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"math"
 	"slices"
@@ -104,7 +106,7 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 	l, files := plain(targets...)
 	l.rules = r.truths
 	r.world = newWorld(rt, l, files, rulesOf(rules))
-	r.core.model = model
+	r.core.facts.Beliefs.Model = model
 	r.audit.off = quick
 	r.begin(1)
 	r.tell(queue.Capacity{})
@@ -203,7 +205,7 @@ func (r *twinRun) know() {
 		}
 		r.store.records[ref] = rec.Data
 	}
-	r.core = NewWith(r.core.State(), r.core.model)
+	r.core = NewWith(r.core.State(), r.core.facts.Beliefs.Model)
 }
 
 // knowPath has a path merged and writes results of some of its targets into the
@@ -409,7 +411,7 @@ func (r *twinRun) on(b *queue.Build) []int {
 
 func (r *twinRun) show() string {
 	var out []string
-	for _, id := range sorted(r.core.State().Builds) {
+	for _, id := range derived.Sorted(r.core.State().Builds) {
 		b := r.core.State().Builds[id]
 		x := choice{change: number(b.Change), on: r.on(b)}
 		var targets []string
@@ -425,7 +427,7 @@ func (r *twinRun) show() string {
 func (r *twinRun) judgeBuilds(judged map[queue.BuildID]bool) {
 	choices := r.choices()
 	live := r.core.State().Builds
-	for _, id := range sorted(live) {
+	for _, id := range derived.Sorted(live) {
 		b := live[id]
 		if judged[id] {
 			continue

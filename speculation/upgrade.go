@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"time"
 
@@ -40,15 +42,12 @@ import (
 // with the new ones main.
 
 const (
-	valueUpgrade    = 1e-6             // less than what any change's build is worth
-	upgradeSpan     = 5 * time.Minute  // of a build under the newer version: it is lost when somebody wants the slot
-	upgradeKeys     = 100              // the same in keys
-	upgradeAgain    = time.Minute      // between two looks at what is unproven under the newer version
-	upgradeChase    = 3                // so often main outruns the proof before landings wait for it
-	upgradePause    = time.Minute      // how long they do at the most, the first time; then twice as long each time
-	upgradePatience = 6 * time.Hour    // after this one build of the proof goes before others
-	formerFor       = 6 * time.Hour    // how long after the switch passes under the former version are looked for
-	upgradeCheck    = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
+	upgradeAgain = time.Minute // between two looks at what is unproven under the newer version
+	upgradeChase = 3           // so often main outruns the proof before landings wait for it
+	upgradePause = time.Minute // how long they do at the most, the first time; then twice as long each time
+
+	formerFor    = 6 * time.Hour    // how long after the switch passes under the former version are looked for
+	upgradeCheck = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
 )
 
 // versions takes in which versions of its analyzer the server knows for main, the
@@ -64,9 +63,9 @@ func (c *Core) versions(known []string) {
 		c.judgeBy(known[0])
 	case m.Analyzer == known[0]:
 		c.dropNext()
-	case m.Next == nil || m.Next.Analyzer != known[0] || m.Next.Root != "" && c.nextRoot() == nil:
+	case m.Next == nil || m.Next.Analyzer != known[0] || m.Next.Root != "" && c.facts.NextRoot() == nil:
 		c.dropNext()
-		m.Next = &queue.Upgrade{Analyzer: known[0], Begun: c.now}
+		m.Next = &queue.Upgrade{Analyzer: known[0], Begun: c.facts.Now}
 		c.touchMain()
 		c.note(queue.Note{What: "upgrade-begun", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, known[0]}}})
 	}
@@ -81,10 +80,10 @@ func (c *Core) dropNameless() {
 	if c.s.Main.Analyzer == "" {
 		return
 	}
-	for _, id := range sorted(c.s.Links) {
+	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Before == "" {
 			c.dropLink(l)
-			c.trail, c.onTip = trail{}, tipLinks{}
+			c.facts.Links.Trail, c.onTip = derived.Trail{}, tipLinks{}
 		}
 	}
 }
@@ -103,15 +102,15 @@ func (c *Core) judgeBy(version string) {
 func (c *Core) takeOver(version string) {
 	m := &c.s.Main
 	if m.Analyzer != "" {
-		m.Former, m.FormerTo = m.Analyzer, c.now.Add(formerFor)
+		m.Former, m.FormerTo = m.Analyzer, c.facts.Now.Add(formerFor)
 	}
 	m.Analyzer = version
 	c.endControls()
 	c.dropNext()
-	for _, id := range sorted(c.s.Links) {
+	for _, id := range derived.Sorted(c.s.Links) {
 		c.dropLink(c.s.Links[id])
 	}
-	for _, key := range sorted(c.s.Actions) {
+	for _, key := range derived.Sorted(c.s.Actions) {
 		switch c.s.Actions[key].Task.(type) {
 		case queue.Resolve, queue.Survey:
 			c.done(key)
@@ -119,7 +118,7 @@ func (c *Core) takeOver(version string) {
 	}
 	c.s.Train = nil
 	c.touch(queue.KindMeta, queue.MetaTrain)
-	c.sweep, c.tidyAll = true, true
+	c.facts.Links.Sweep, c.tidyAll = true, true
 	c.newEpoch()
 	c.restale(func(*queue.Change) bool { return true })
 }
@@ -129,26 +128,17 @@ func (c *Core) dropNext() {
 	if m.Next == nil {
 		return
 	}
-	if root := c.nextRoot(); root != nil {
+	if root := c.facts.NextRoot(); root != nil {
 		c.dropLink(root)
 	}
 	m.Next = nil
 	c.touchMain()
 }
 
-// nextRoot returns the link whose keys main has not proven under the newer
-// version, or nil.
-func (c *Core) nextRoot() *queue.Link {
-	if n := c.s.Main.Next; n != nil && n.Root != "" {
-		return c.s.Links[n.Root]
-	}
-	return nil
-}
-
 // former returns the version whose passes may prove keys under the one in force,
 // or "".
 func (c *Core) former() string {
-	if m := &c.s.Main; c.now < m.FormerTo && m.Former != m.Analyzer {
+	if m := &c.s.Main; c.facts.Now < m.FormerTo && m.Former != m.Analyzer {
 		return m.Former
 	}
 	return ""
@@ -160,7 +150,7 @@ func (c *Core) versionAt(commit queue.CommitID) (version string, known bool) {
 	if commit == c.s.Main.Tip {
 		return c.s.Main.Analyzer, true
 	}
-	if l := c.linkTo(commit); l != nil {
+	if l := c.facts.Links.LinkTo(commit); l != nil {
 		return l.Analyzer, true
 	}
 	return "", false
@@ -182,12 +172,12 @@ func (c *Core) surveyNext() {
 	m := &c.s.Main
 	n := m.Next
 	switch {
-	case n == nil || m.Config == nil || !c.provenMain():
+	case n == nil || m.Config == nil || !c.facts.ProvenMain():
 	case n.Surveyed == m.Tip && n.Unknown == "":
-	case c.now < n.Due && !c.provenNext():
+	case c.facts.Now < n.Due && !c.provenNext():
 		c.wakeAt(n.Due)
-	case c.outstanding[taskKey(c.nextSurvey())] == "":
-		c.ask(c.nextSurvey())
+	case c.facts.Outstanding[derived.TaskKey(c.facts.NextSurvey())] == "":
+		c.ask(c.facts.NextSurvey())
 		if n.Near || n.Chased >= upgradeChase {
 			n.Waits, n.Chased = n.Waits+1, 0
 			c.hold()
@@ -199,7 +189,7 @@ func (c *Core) surveyNext() {
 // main moves each time that all of it has been.
 func (c *Core) hold() {
 	n := c.s.Main.Next
-	n.Hold = c.now.Add(upgradePause << min(max(n.Waits-1, 0), 6))
+	n.Hold = c.facts.Now.Add(upgradePause << min(max(n.Waits-1, 0), 6))
 	c.touchMain()
 }
 
@@ -207,13 +197,8 @@ func (c *Core) hold() {
 // has passed, wherever main is by now. A root that is named and not there is no
 // proof: a server that knows nothing of versions has taken it away.
 func (c *Core) provenNext() bool {
-	n, root := c.s.Main.Next, c.nextRoot()
-	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.state(root).status == verified)
-}
-
-func (c *Core) nextSurvey() queue.Survey {
-	m := &c.s.Main
-	return queue.Survey{Commit: m.Tip, Analyzer: m.Next.Analyzer, Former: m.Analyzer}
+	n, root := c.s.Main.Next, c.facts.NextRoot()
+	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.facts.Links.State(root).Status == derived.Verified)
 }
 
 // surveyedNext takes in what of main is unproven under a newer version.
@@ -236,17 +221,17 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	if b.Commit != m.Tip {
 		return
 	}
-	if root := c.nextRoot(); root != nil {
+	if root := c.facts.NextRoot(); root != nil {
 		c.dropLink(root)
 	}
 	n.Surveyed, n.Root, n.Total, n.Due = b.Commit, "", b.Total, 0
-	c.untidy[""] = true
+	c.facts.Links.Untidy[""] = true
 	if was := n.Unknown; b.Unknown != "" {
 		if n.Unknown = b.Unknown; n.Unknown != was {
 			c.note(queue.Note{What: "upgrade-unknown", Commit: b.Commit, Reason: queue.Reason{Names: []string{m.Analyzer, n.Analyzer}, Detail: n.Unknown}})
 		}
 		n.Backoff++
-		n.Due = c.now.Add(upgradeCheck << min(n.Backoff-1, 5))
+		n.Due = c.facts.Now.Add(upgradeCheck << min(n.Backoff-1, 5))
 		return
 	}
 	if n.Unknown != "" || n.Near {
@@ -255,18 +240,18 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	if n.Near {
 		return
 	}
-	n.Due = c.now.Add(upgradeAgain)
+	n.Due = c.facts.Now.Add(upgradeAgain)
 	c.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+digest.Of("version1", t.Analyzer)[:12]), Parent: b.Commit,
-		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
+		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	c.s.Links[root.ID] = root
-	c.indexLink(root)
+	c.facts.Links.IndexLink(root)
 	c.touch(queue.KindLink, string(root.ID))
 	n.Root = root.ID
-	if c.now < n.Hold {
+	if c.facts.Now < n.Hold {
 		c.hold()
 	}
-	if c.state(root).status != failed { // else it waits as long as it did, wherever main is
+	if c.facts.Links.State(root).Status != derived.Failed { // else it waits as long as it did, wherever main is
 		n.Retry, n.Backoff = 0, 0
 	}
 }
@@ -275,12 +260,12 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 // version: the archive keeps it, the state where something has the key.
 func (c *Core) prove(proven []queue.Entry) {
 	for _, e := range proven {
-		if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) || c.passed(e.Keys[0]) {
+		if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
 			continue
 		}
 		e.Failures = nil
 		c.turn.Archive = append(c.turn.Archive, e)
-		if c.facts[e.ID] != nil {
+		if c.facts.Ledger.Keys[e.ID] != nil {
 			c.remember(e)
 		}
 	}
@@ -295,95 +280,12 @@ func (c *Core) upgrade() {
 		return
 	}
 	c.proveMain()
-	if !c.provenMain() {
+	if !c.facts.ProvenMain() {
 		return
 	}
 	c.note(queue.Note{What: "upgraded", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, n.Analyzer}}})
 	c.takeOver(n.Analyzer)
 	m.Retry, m.Backoff = 0, 0
-}
-
-// changing reports whether landings other than emergencies wait for the newer
-// version: for one look at main, and for what that finds to be unproven, unless it
-// is red.
-func (c *Core) changing() bool {
-	m := &c.s.Main
-	n := m.Next
-	if n == nil || c.now >= n.Hold {
-		return false
-	}
-	if n.Surveyed == m.Tip {
-		if root := c.nextRoot(); root == nil || c.state(root).status == failed {
-			return false
-		}
-	} else if a := c.s.Actions[c.outstanding[taskKey(c.nextSurvey())]]; a == nil || a.Attempt > 1 {
-		return false
-	}
-	return true
-}
-
-// upgrade considers what main has unproven under the newer version: in slots that
-// nobody wants, what has failed again with back-off.
-func (p *planning) upgrade() {
-	root, n := p.nextRoot(), p.s.Main.Next
-	if root == nil {
-		return
-	}
-	cand := candidate{link: root, value: valueUpgrade, aim: aim{kind: queue.WorthUpgrade}, spare: true}
-	first := cand // what goes before others
-	first.value, first.always, first.spare = valueMain, true, false
-	held, late := p.changing(), p.now >= n.Begun.Add(upgradePatience)
-	if !late {
-		p.lookAt(n.Begun.Add(upgradePatience))
-	}
-	running := p.onlyRunning(root)
-	if held || late {
-		p.consider(first, running)
-	} else {
-		p.consider(cand, running)
-	}
-	if !p.provenMain() || p.thrifty() && !held {
-		return
-	}
-	keys := p.dueKeys(root, n.Retry)
-	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
-		at := p.piece(root, keys)
-		if held || late && chunks == 0 && len(running) == 0 {
-			p.consider(first, keys[:at])
-		} else {
-			p.consider(cand, keys[:at])
-		}
-		keys = keys[at:]
-	}
-}
-
-// thrifty reports whether half of the builds of this hour have been started: the
-// others are left to changes.
-func (p *planning) thrifty() bool {
-	perHour := p.rules().BuildsPerHour
-	if perHour == 0 {
-		return false
-	}
-	late := slices.IndexFunc(p.s.Spent, func(at queue.Instant) bool { return p.now.Sub(at) < time.Hour })
-	if late < 0 || 2*(len(p.s.Spent)-late) < perHour {
-		return false
-	}
-	p.lookAt(p.s.Spent[late].Add(time.Hour))
-	return true
-}
-
-// piece returns how many of some keys are one build under the newer version.
-func (p *planning) piece(root *queue.Link, keys []queue.Key) int {
-	var span time.Duration
-	for i, k := range keys {
-		if st, ok := p.step(root, k); ok {
-			span += p.duration(st.Name, k.Target)
-		}
-		if i > 0 && span > upgradeSpan || i == upgradeKeys {
-			return i
-		}
-	}
-	return len(keys)
 }
 
 // rekey has live builds on a link that was resolved anew verify its keys: the
@@ -397,7 +299,7 @@ func (c *Core) rekey(l *queue.Link) {
 		target string
 	}
 	var now map[what]queue.Key
-	for _, b := range slices.Clone(c.building) {
+	for _, b := range slices.Clone(c.facts.Builds.Building) {
 		if b.Link != l.ID || b.Commit != l.Commit || b.Cancel {
 			continue
 		}
@@ -412,7 +314,7 @@ func (c *Core) rekey(l *queue.Link) {
 			jobs[i].Keys = slices.Clone(j.Keys)
 			for at, k := range j.Keys {
 				to, has := now[what{k.Step, k.Target}]
-				if f := c.facts[to.ID()]; has && to != k && !j.Done && (f == nil || f.build == nil) {
+				if f := c.facts.Ledger.Keys[to.ID()]; has && to != k && !j.Done && (f == nil || f.Build == nil) {
 					jobs[i].Keys[at], moved = to, true
 				}
 			}
@@ -420,9 +322,9 @@ func (c *Core) rekey(l *queue.Link) {
 		if !moved {
 			continue
 		}
-		c.unindexBuild(b.Build)
+		c.facts.Builds.UnindexBuild(b.Build)
 		b.Jobs = jobs
-		c.takeKeys(b)
+		c.facts.Builds.TakeKeys(b)
 		c.touch(queue.KindBuild, string(b.ID))
 	}
 }
@@ -434,19 +336,19 @@ func (c *Core) upgradeView() *queue.UpgradeView {
 		return nil
 	}
 	v := &queue.UpgradeView{From: c.s.Main.Analyzer, To: n.Analyzer, Total: n.Total, Proven: n.Total, Unknown: n.Unknown}
-	if c.changing() {
+	if c.facts.Changing() {
 		v.Hold = n.Hold
 	}
-	if root := c.nextRoot(); root != nil {
-		for i, f := range c.info(root).facts {
-			if !f.passed() {
+	if root := c.facts.NextRoot(); root != nil {
+		for i, f := range c.facts.Links.Info(root).Facts {
+			if !f.Passed() {
 				v.Proven--
 			}
-			if f.decisive {
+			if f.Decisive {
 				v.Red = append(v.Red, root.Keys[i].Target)
 			}
 		}
-		for _, e := range c.state(root).broken {
+		for _, e := range c.facts.Links.State(root).Broken {
 			for _, k := range e.Keys {
 				v.Red = append(v.Red, k.Target)
 			}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +26,8 @@ func versioned(t *testing.T, steps string, truth ...rule) *world {
 func (w *world) mustDecide(version string) {
 	w.Helper()
 	m := w.core.State().Main
-	if m.Analyzer != version || !w.core.provenMain() {
-		w.Fatalf("main is judged by %q, proven: %t; want %s", m.Analyzer, w.core.provenMain(), version)
+	if m.Analyzer != version || !w.core.facts.ProvenMain() {
+		w.Fatalf("main is judged by %q, proven: %t; want %s", m.Analyzer, w.core.facts.ProvenMain(), version)
 	}
 }
 
@@ -431,7 +433,7 @@ func TestRootThatAnElderServerForgot(t *testing.T) {
 	w.tell(queue.Capacity{Slots: 1})
 	w.serve("go/2", "go/1")
 	w.settleDown()
-	root := w.core.nextRoot()
+	root := w.core.facts.NextRoot()
 	if root == nil || len(w.going()) != 1 {
 		t.Fatalf("root %+v, %d builds", root, len(w.going()))
 	}
@@ -541,7 +543,7 @@ func (w *world) outrun(most int, so func() bool) int {
 func (w *world) switched() bool { return w.core.State().Main.Analyzer == "go/2" }
 
 // holding reports whether landings wait for the newer version.
-func (w *world) holding() bool { return w.core.changing() }
+func (w *world) holding() bool { return w.core.facts.Changing() }
 
 // outrunning is a world whose go/2 sees that a depends on b, which go/1 does not.
 func outrunning(t *testing.T, truth ...rule) *world {
@@ -659,7 +661,7 @@ func TestUpgradeWhereNoSlotIsFree(t *testing.T) {
 	if n := w.upgradeRuns(); n != 0 || len(w.going()) != 2 {
 		t.Fatalf("%d builds under go/2, %d builds run", n, len(w.going()))
 	}
-	w.now = w.now.Add(upgradePatience)
+	w.now = w.now.Add(plan.UpgradePatience)
 	w.tell(queue.Tick{})
 	w.settleDown()
 	if n, all := w.upgradeRuns(), len(w.going()); n != 1 || all != 2 {

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"cmp"
 	"slices"
 
@@ -12,7 +14,7 @@ import (
 // the state does not hold it.
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	if v, ok = c.brief(id); ok && v.Change.Phase == queue.Pending {
-		v.Conflicts = c.index.Conflicts(id)
+		v.Conflicts = c.facts.Order.Index.Conflicts(id)
 		v.Unknown = c.unknowns(id, v.Conflicts)
 		v.Outlook = c.outlook(&v.Change, v.Outlook.Next)
 	}
@@ -25,7 +27,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	if ch == nil {
 		return v, false
 	}
-	v = queue.View{Change: *ch, Lane: c.shownLane(ch), Total: len(c.order)}
+	v = queue.View{Change: *ch, Lane: c.shownLane(ch), Total: len(c.facts.Order.IDs)}
 	if p := c.s.Pulls[ch.Number]; p != nil {
 		v.Notice, v.NoticeTo, v.Answered = p.Notice, p.NoticeTo, p.Answered
 		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
@@ -33,15 +35,15 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 			v.Previous = &previous
 		}
 	}
-	for _, bid := range sorted(c.s.Builds) {
+	for _, bid := range derived.Sorted(c.s.Builds) {
 		if b := c.s.Builds[bid]; b.IsFor(id) {
 			v.Builds = append(v.Builds, c.buildView(b))
 		}
 	}
 	v.Rollup = c.partners(ch)
 	if ch.Phase == queue.Pending {
-		v.Position = c.rank[id] + 1
-		v.Ahead = c.ahead(id)
+		v.Position = c.facts.Order.Rank[id] + 1
+		v.Ahead = c.facts.Order.Ahead(id)
 		v.Outlook.Next = c.next(ch)
 	}
 	v.Waits = c.waits(ch, v)
@@ -76,7 +78,7 @@ func (c *Core) Shown(number int) *queue.Change {
 func (c *Core) Queue(name string) queue.QueueView {
 	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView(), Hosts: c.hostViews()}
 	var waiting []*queue.Change
-	for _, id := range sorted(c.s.Changes) {
+	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		switch {
 		case ch.Revert != "": // it is shown with what it takes back
@@ -101,29 +103,29 @@ func (c *Core) Queue(name string) queue.QueueView {
 		}
 	}
 	add(func(p queue.Phase) bool { return p == queue.Landing })
-	for _, id := range c.order { // the plan, which comes last, may have parked some of them
+	for _, id := range c.facts.Order.IDs { // the plan, which comes last, may have parked some of them
 		if v, ok := c.brief(id); ok && v.Change.Phase == queue.Pending {
 			q.Order = append(q.Order, v)
 		}
 	}
 	add(func(p queue.Phase) bool { return p != queue.Landing })
-	for _, id := range sorted(c.s.Builds) {
+	for _, id := range derived.Sorted(c.s.Builds) {
 		if b := c.s.Builds[id]; b.Change == "" || b.Worth.Kind == queue.WorthRevert {
 			q.MainBuilds = append(q.MainBuilds, c.buildView(b))
 		}
 	}
-	if root := c.root(); root != nil {
+	if root := c.facts.Root(); root != nil {
 		for _, k := range root.Keys {
-			if c.passed(k) {
+			if c.facts.Ledger.Passed(k) {
 				continue
 			}
 			q.Unproven++
 		}
 	}
 	q.Red = c.redTargets()
-	if root := c.root(); root != nil {
-		reds := c.redOn(root)
-		q.Failing, q.Unrun = c.failuresOfMain(root, reds.failing), c.failuresOfMain(root, reds.unrun)
+	if root := c.facts.Root(); root != nil {
+		reds := c.facts.Ledger.RedOn(root)
+		q.Failing, q.Unrun = c.failuresOfMain(root, reds.Failing), c.failuresOfMain(root, reds.Unrun)
 	}
 	q.Blame, q.Hunts = c.Blame(), c.Hunts()
 	return q
@@ -132,11 +134,11 @@ func (c *Core) Queue(name string) queue.QueueView {
 // redTargets returns the targets of main whose failure is decisive, and is not that
 // nobody can run the command. The result belongs to the core.
 func (c *Core) redTargets() []string {
-	root := c.root()
+	root := c.facts.Root()
 	if root == nil {
 		return nil
 	}
-	return c.redOn(root).targets
+	return c.facts.Ledger.RedOn(root).Targets
 }
 
 func rankOf(p queue.Phase) int {
@@ -183,15 +185,15 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
 	}
-	proven := c.verified[ch.ID]
-	held := proven && (m.Surveyed != m.Tip && c.external() == config.ExternalHold || c.held())
+	proven := c.facts.Futures.Verified[ch.ID]
+	held := proven && (m.Surveyed != m.Tip && c.facts.External() == config.ExternalHold || c.facts.Order.Held())
 	if held {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}
 	if steps := c.underControl(ch); len(steps) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsControl, Names: steps})
 	}
-	if proven && ch.Now == nil && c.changing() {
+	if proven && ch.Now == nil && c.facts.Changing() {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsUpgrade, Until: m.Next.Hold})
 	}
 	if len(v.Ahead) > 0 {
@@ -201,7 +203,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	crowded := queue.Reason{}
 	switch next.Code {
 	case "", queue.ReasonWaitsQuota, queue.ReasonWaitsSlot, queue.ReasonWaitsWindow:
-		crowded = c.crowded(ch)
+		crowded = c.facts.Quotas.Crowded(ch)
 	}
 	switch {
 	case len(v.Builds) > 0:
@@ -220,7 +222,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case next.Code != "":
 		out = append(out, next.Reason())
 	case len(v.Ahead) > 0:
-	case c.s.Links[queue.LinkOf(c.front(), ch.ID)] == nil:
+	case c.s.Links[queue.LinkOf(c.facts.Links.Front(), ch.ID)] == nil:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	default:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})

@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -22,22 +20,22 @@ const (
 // watch looks from time to time for keys of main that were proven long ago.
 func (c *Core) watch() {
 	m := &c.s.Main
-	every := c.rules().VerifyEvery()
+	every := c.facts.Rules().VerifyEvery()
 	l := c.s.Links[m.Watch]
 	switch {
 	case m.Tip == "" || m.Config == nil || c.s.Push != nil || every == 0 && l == nil:
 		return
-	case every == 0, l != nil && len(c.unwatched(l)) == 0, l == nil && m.Watch != "":
+	case every == 0, l != nil && len(c.facts.Unwatched(l)) == 0, l == nil && m.Watch != "":
 		c.watchLater()
 		return
 	case m.Watched == 0:
 		c.watchLater()
 	}
 	switch {
-	case c.now < m.Watched:
+	case c.facts.Now < m.Watched:
 		c.wakeAt(m.Watched)
-	case c.provenMain() && c.watching == 0:
-		c.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.now.Add(-every), Most: watchMost})
+	case c.facts.ProvenMain() && c.watching == 0:
+		c.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.facts.Now.Add(-every), Most: watchMost})
 	}
 }
 
@@ -46,9 +44,9 @@ func (c *Core) watchLater() {
 	m := &c.s.Main
 	if m.Watch != "" {
 		m.Watch = ""
-		c.untidy[""] = true
+		c.facts.Links.Untidy[""] = true
 	}
-	m.Watched = c.now.Add(min(max(c.rules().VerifyEvery()/24, watchLeast), watchPause))
+	m.Watched = c.facts.Now.Add(min(max(c.facts.Rules().VerifyEvery()/24, watchLeast), watchPause))
 	c.wakeAt(m.Watched)
 	c.touchMain()
 }
@@ -64,56 +62,4 @@ func (c *Core) watched(t queue.Watch, b queue.Controlled) {
 		}
 	}
 	m.Watch = c.putAside(b, "@watch", keys)
-}
-
-// unwatched returns the keys of a link that have not been seen to pass since it was
-// made, the quickest first; those that have failed since before all.
-func (c *Core) unwatched(l *queue.Link) []queue.Key {
-	type timed struct {
-		key    queue.Key
-		took   time.Duration
-		failed int
-	}
-	var list []timed
-	for i, f := range c.info(l).facts {
-		if !f.passed() || f.entry.Good() >= l.At {
-			continue // revoked by now, or confirmed
-		}
-		x := timed{key: l.Keys[i]}
-		if st, ok := c.step(l, x.key); ok {
-			x.took = c.duration(st.Name, x.key.Target)
-		}
-		if n := len(f.entry.Failures); n > 0 && f.entry.Failures[n-1].At >= l.At {
-			x.failed = 1
-		}
-		list = append(list, x)
-	}
-	slices.SortStableFunc(list, func(a, b timed) int {
-		return cmp.Or(cmp.Compare(b.failed, a.failed), cmp.Compare(a.took, b.took))
-	})
-	keys := make([]queue.Key, len(list))
-	for i, x := range list {
-		keys[i] = x.key
-	}
-	return keys
-}
-
-// watch considers what of main is run again because it was proven long ago.
-func (p *planning) watch() {
-	l := p.s.Links[p.s.Main.Watch]
-	if l == nil {
-		return
-	}
-	keys := p.unwatched(l)
-	cand := candidate{link: l, value: valueUpgrade, aim: aim{kind: queue.WorthWatch}, spare: true}
-	p.consider(cand, slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return p.facts[k.ID()].build == nil }))
-	if !p.provenMain() || p.thrifty() {
-		return
-	}
-	keys = slices.DeleteFunc(keys, func(k queue.Key) bool { return p.facts[k.ID()].build != nil })
-	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
-		at := p.piece(l, keys)
-		p.consider(cand, keys[:at])
-		keys = keys[at:]
-	}
 }

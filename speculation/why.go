@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"cmp"
 	"slices"
 
@@ -11,24 +14,24 @@ import (
 // change begins, with the names and numbers that people need. It is asked for
 // between turns and reads only.
 func (c *Core) next(ch *queue.Change) queue.Next {
-	if c.planner.plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
+	if c.planner.Plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return queue.Next{}
 	}
-	n := c.nodes[ch.ID]
-	if n == nil || mindOf(n).said.plan != c.planner.plans {
-		return queue.Next{Code: queue.ReasonWaitsWindow, Limit: c.window()}
+	n := c.facts.Futures.Nodes[ch.ID]
+	if n == nil || plan.MindOf(n).Said.Plan != c.planner.Plans {
+		return queue.Next{Code: queue.ReasonWaitsWindow, Limit: c.facts.Window()}
 	}
-	worth, single := c.thresholds()
-	a := mindOf(n).said
-	out := queue.Next{Code: a.code, Value: a.value, Place: a.place, Rivals: a.rivals, Until: a.until}
-	switch a.code {
+	worth, single := c.facts.Thresholds()
+	a := plan.MindOf(n).Said
+	out := queue.Next{Code: a.Code, Value: a.Value, Place: a.Place, Rivals: a.Rivals, Until: a.Until}
+	switch a.Code {
 	case queue.ReasonWaitsUnlikely:
-		if out.Threshold, out.Target = worth, a.target; a.target {
+		if out.Threshold, out.Target = worth, a.Target; a.Target {
 			out.Threshold = single
 		}
 	case queue.ReasonWaitsKnown:
-		out.Known = knownWords(a.known)
-		if len(n.edges) == 0 && out.Known == queue.KnownPassed {
+		out.Known = knownWords(a.Known)
+		if len(n.Edges) == 0 && out.Known == queue.KnownPassed {
 			out.Code = queue.ReasonWaitsTrain
 		}
 	case queue.ReasonWaitsTime:
@@ -48,53 +51,38 @@ func (c *Core) next(ch *queue.Change) queue.Next {
 	case queue.ReasonWaitsSlot:
 		out.Least = c.leastCredit()
 	case queue.ReasonWaitsHour:
-		out.Limit, out.Spent = c.rules().BuildsPerHour, len(c.s.Spent)
+		out.Limit, out.Spent = c.facts.Rules().BuildsPerHour, len(c.s.Spent)
 	case queue.ReasonWaitsCap:
-		out.Limit, out.Spent = (c.rules().BuildsPerChange+1)/2, ch.Builds
+		out.Limit, out.Spent = (c.facts.Rules().BuildsPerChange+1)/2, ch.Builds
 	}
 	return out
 }
 
 // awaits returns the changes ahead for whose verdicts a build waits that would
 // be too early, the last to be decided first.
-func awaits(n *node) []queue.ChangeID {
-	var due []*node
-	for _, i := range mindOf(n).deal.due {
-		if i < len(n.edges) {
-			due = append(due, n.edges[i].to)
+func awaits(n *derived.Node) []queue.ChangeID {
+	var due []*derived.Node
+	for _, i := range plan.MindOf(n).Deal.Due {
+		if i < len(n.Edges) {
+			due = append(due, n.Edges[i].To)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *node) int { return cmp.Compare(mindOf(b).end, mindOf(a).end) })
+	slices.SortStableFunc(due, func(a, b *derived.Node) int { return cmp.Compare(plan.MindOf(b).End, plan.MindOf(a).End) })
 	var out []queue.ChangeID
 	for _, to := range due {
-		if mindOf(to).plan == mindOf(n).plan && mindOf(to).end > mindOf(n).said.until {
-			out = append(out, to.id)
+		if plan.MindOf(to).Plan == plan.MindOf(n).Plan && plan.MindOf(to).End > plan.MindOf(n).Said.Until {
+			out = append(out, to.ID)
 		}
 	}
 	return out[:min(len(out), queue.MostRivals)]
 }
 
-// leave takes an edge out of a deal that its plan has made: who is behind it moves
-// up.
-func (d *deal) leave(at int) {
-	kept := d.due[:0]
-	for _, i := range d.due {
-		switch {
-		case i < at:
-			kept = append(kept, i)
-		case i > at:
-			kept = append(kept, i-1)
-		}
-	}
-	d.due = kept
-}
-
 // leastCredit is the least that a running build was worth to the last plan.
 func (c *Core) leastCredit() float64 {
 	least := 0.0
-	for i, live := range c.building {
-		if !live.Cancel && (least == 0 || i == 0 || live.credit < least) {
-			least = live.credit
+	for i, live := range c.facts.Builds.Building {
+		if !live.Cancel && (least == 0 || i == 0 || live.Credit < least) {
+			least = live.Credit
 		}
 	}
 	return least
@@ -102,27 +90,27 @@ func (c *Core) leastCredit() float64 {
 
 // trust is how good the predictions have been, and what follows from that.
 func (c *Core) trust() queue.Trust {
-	worth, single := c.thresholds()
-	return queue.Trust{Accuracy: c.accuracy(), Threshold: worth, Single: single}
+	worth, single := c.facts.Thresholds()
+	return queue.Trust{Accuracy: c.facts.Beliefs.Accuracy(), Threshold: worth, Single: single}
 }
 
 // outlook is what is believed of a pending change. It is asked for between
 // turns and reads only.
 func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
-	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.good(ch.ID), Trust: c.trust()}
-	n := c.nodes[ch.ID]
-	if n != nil && mindOf(n).plan == c.planner.plans {
-		o.Chance = mindOf(n).odds
+	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.facts.Beliefs.Good(ch.ID), Trust: c.trust()}
+	n := c.facts.Futures.Nodes[ch.ID]
+	if n != nil && plan.MindOf(n).Plan == c.planner.Plans {
+		o.Chance = plan.MindOf(n).Odds
 	}
-	if x := c.affectedBy(ch.ID); x != nil && !x.all {
-		o.Targets = len(x.targets)
+	if x := c.facts.Futures.AffectedBy(ch.ID); x != nil && !x.All {
+		o.Targets = len(x.Targets)
 	}
 	if n != nil {
-		for i := range n.edges[:min(len(n.edges), queue.MostRivals)] {
-			e := &n.edges[i]
-			r := queue.Rival{Change: e.to.id, Chance: c.good(e.to.id), Red: e.q, Shared: len(e.shared)}
-			if mindOf(e.to).plan == c.planner.plans {
-				r.Chance, r.Ends = mindOf(e.to).odds, mindOf(e.to).end
+		for i := range n.Edges[:min(len(n.Edges), queue.MostRivals)] {
+			e := &n.Edges[i]
+			r := queue.Rival{Change: e.To.ID, Chance: c.facts.Beliefs.Good(e.To.ID), Red: e.Q, Shared: len(e.Shared)}
+			if plan.MindOf(e.To).Plan == c.planner.Plans {
+				r.Chance, r.Ends = plan.MindOf(e.To).Odds, plan.MindOf(e.To).End
 			}
 			o.Ahead = append(o.Ahead, r)
 		}
@@ -146,18 +134,18 @@ func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 func (c *Core) suspicions(id queue.ChangeID) []queue.Pair {
 	var out []queue.Pair
 	add := func(other queue.ChangeID, q float64) {
-		if o := c.s.Changes[other]; o != nil && q >= leastPair && !c.turnedDown(other) {
+		if o := c.s.Changes[other]; o != nil && q >= leastPair && !c.facts.Links.TurnedDown(other) {
 			out = append(out, queue.Pair{With: other, Chance: q, Landed: o.Phase == queue.Landed})
 		}
 	}
-	with := c.conflictsOf(id)
-	for _, other := range sorted(with) {
-		add(other, c.pairChance(id, other))
+	with := c.facts.Order.ConflictsOf(id)
+	for _, other := range derived.Sorted(with) {
+		add(other, c.facts.Beliefs.PairChance(id, other))
 	}
 	if b := c.s.Beliefs[id]; b != nil {
-		for _, other := range sorted(b.Pairs) {
+		for _, other := range derived.Sorted(b.Pairs) {
 			if !with[other] {
-				add(other, c.pairChance(id, other))
+				add(other, c.facts.Beliefs.PairChance(id, other))
 			}
 		}
 	}

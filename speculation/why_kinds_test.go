@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"slices"
 	"testing"
 	"time"
@@ -193,12 +196,12 @@ func TestAnswerShared(t *testing.T) {
 }
 
 func TestIdleForWantOfNeed(t *testing.T) {
-	f := &future{by: []status{unknown, verified, unknown}, needed: []float64{0.2, 0.9, 0.35}}
-	want := answer{code: queue.ReasonWaitsUnlikely, target: true, value: 0.35}
-	if got := idle(f, &deal{}); got != want {
+	f := &plan.Future{By: []derived.Status{derived.Unknown, derived.Verified, derived.Unknown}, Needed: []float64{0.2, 0.9, 0.35}}
+	want := plan.Answer{Code: queue.ReasonWaitsUnlikely, Target: true, Value: 0.35}
+	if got := plan.Idle(f, &plan.Deal{}); got != want {
 		t.Errorf("%+v", got)
 	}
-	if got := idle(f, &deal{busy: []*liveBuild{{}}}); got != (answer{code: queue.ReasonWaitsShared}) {
+	if got := plan.Idle(f, &plan.Deal{Busy: []*derived.LiveBuild{{}}}); got != (plan.Answer{Code: queue.ReasonWaitsShared}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -244,7 +247,7 @@ func TestBeliefsAreShown(t *testing.T) {
 	if o.Good >= before.Outlook.Good || o.Targets != 2 || o.Tested != 1 || len(o.Pairs) != 1 || o.Pairs[0].With != s.id(1) || o.Pairs[0].Chance <= 0.05 {
 		t.Errorf("%+v", o)
 	}
-	if len(o.Doubts) != 2 || !slices.ContainsFunc(o.Doubts, func(d queue.Suspect) bool { return d.Pair == s.id(1) }) || o.Trust.Accuracy != firstGuess {
+	if len(o.Doubts) != 2 || !slices.ContainsFunc(o.Doubts, func(d queue.Suspect) bool { return d.Pair == s.id(1) }) || o.Trust.Accuracy != derived.FirstGuess {
 		t.Errorf("%+v", o)
 	}
 }

@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"cmp"
 	"fmt"
 	"math"
@@ -28,10 +31,10 @@ func worthLine(w queue.Worth) string {
 func (a *audit) explained(t Turn) {
 	w, s := a.w, a.w.core.State()
 	w.Helper()
-	for _, id := range sorted(s.Builds) {
+	for _, id := range derived.Sorted(s.Builds) {
 		mustAddUp(w, s.Builds[id])
 	}
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		if s.Changes[id].Phase != queue.Pending {
 			continue
 		}
@@ -141,13 +144,13 @@ func (s *script) why(number int) string {
 // A change that leaves after the plan was made takes nobody's place in what
 // others were said to wait for.
 func TestWhoLeavesIsWaitedForNoMore(t *testing.T) {
-	d := deal{due: []int{0, 2, 3}}
-	d.leave(2)
-	if !slices.Equal(d.due, []int{0, 2}) {
-		t.Errorf("%v; want the first, and the last moved up", d.due)
+	d := plan.Deal{Due: []int{0, 2, 3}}
+	d.Leave(2)
+	if !slices.Equal(d.Due, []int{0, 2}) {
+		t.Errorf("%v; want the first, and the last moved up", d.Due)
 	}
-	d.leave(1)
-	if !slices.Equal(d.due, []int{0, 1}) {
-		t.Errorf("%v; want both", d.due)
+	d.Leave(1)
+	if !slices.Equal(d.Due, []int{0, 1}) {
+		t.Errorf("%v; want both", d.Due)
 	}
 }

@@ -1,6 +1,9 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
+
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -90,13 +93,13 @@ func (a *audit) step(events []queue.Event) Turn {
 func (a *audit) chances() {
 	w := a.w
 	w.Helper()
-	for id, n := range w.core.nodes {
-		if !n.fair || !n.made {
+	for id, n := range w.core.facts.Futures.Nodes {
+		if !n.Fair || !n.Made {
 			continue
 		}
-		was := mindOf(n).base
-		n.fair = false
-		if now := w.core.expect(n, n.edges); now != was {
+		was := plan.MindOf(n).Base
+		n.Fair = false
+		if now := w.core.planner.Expect(n, n.Edges); now != was {
 			w.Fatalf("the chance of %s is %v, and is remembered as %v", id, now, was)
 		}
 	}
@@ -107,24 +110,24 @@ func (a *audit) chances() {
 func (a *audit) judgements() {
 	w, c := a.w, a.w.core
 	w.Helper()
-	for l, i := range c.links {
-		was := *c.state(l) // as it is remembered, where it is
-		if now := c.judge(l, i.facts); was.status != now.status || !slices.Equal(was.missing, now.missing) || len(was.broken) != len(now.broken) {
+	for l, i := range c.facts.Links.Infos {
+		was := *c.facts.Links.State(l) // as it is remembered, where it is
+		if now := c.facts.Links.Judge(l, i.Facts); was.Status != now.Status || !slices.Equal(was.Missing, now.Missing) || len(was.Broken) != len(now.Broken) {
 			w.Fatalf("of %s it is remembered that it is %d with %d missing and %d broken; it is %d with %d and %d", l.ID,
-				was.status, len(was.missing), len(was.broken), now.status, len(now.missing), len(now.broken))
+				was.Status, len(was.Missing), len(was.Broken), now.Status, len(now.Missing), len(now.Broken))
 		}
 	}
-	if c.assumed.stale {
+	if c.facts.Futures.Assumed.Stale {
 		return // they are made again before they are asked
 	}
-	for id, n := range c.nodes {
-		if !n.shape || len(n.stirs) > 0 || !n.made || mindOf(n).likely.n == nil {
+	for id, n := range c.facts.Futures.Nodes {
+		if !n.Shape || len(n.Stirs) > 0 || !n.Made || plan.MindOf(n).Likely.N == nil {
 			continue
 		}
-		var now future
-		c.see(n, n.edges, mindOf(n).takes, &now)
-		if was := &mindOf(n).likely; was.status != now.status || was.blind != now.blind || !slices.Equal(was.by, now.by) {
-			w.Fatalf("of the likeliest future of %s it is remembered that it is %d, by target %v; it is %d, %v", id, was.status, was.by, now.status, now.by)
+		var now plan.Future
+		c.planner.See(n, n.Edges, plan.MindOf(n).Takes, &now)
+		if was := &plan.MindOf(n).Likely; was.Status != now.Status || was.Blind != now.Blind || !slices.Equal(was.By, now.By) {
+			w.Fatalf("of the likeliest future of %s it is remembered that it is %d, by target %v; it is %d, %v", id, was.Status, was.By, now.Status, now.By)
 		}
 	}
 }
@@ -157,15 +160,15 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 // ago is in all of them, or, with its footprint forgotten, in none.
 func remembered(c *Core) string {
 	var out strings.Builder
-	fmt.Fprintln(&out, "proven:", sorted(c.verified))
-	if c.assumed.stale {
+	fmt.Fprintln(&out, "proven:", derived.Sorted(c.facts.Futures.Verified))
+	if c.facts.Futures.Assumed.Stale {
 		return out.String() // it is made again before it is asked
 	}
 	var known []string
-	for m, k := range c.assumed.known {
-		line := fmt.Sprintf("%x: %t of", m^c.assumed.at(k.target), k.status == verified) // failures fade with time
-		for _, s := range k.from {
-			line += fmt.Sprintf(" %s/%s", s.link.ID, c.assumed.names[s.target])
+	for m, k := range c.facts.Futures.Assumed.Known {
+		line := fmt.Sprintf("%x: %t of", m^c.facts.Futures.Assumed.At(k.Target), k.Status == derived.Verified) // failures fade with time
+		for _, s := range k.From {
+			line += fmt.Sprintf(" %s/%s", s.Link.ID, c.facts.Futures.Assumed.Names[s.Target])
 		}
 		known = append(known, line)
 	}
@@ -259,24 +262,24 @@ func (a *audit) caches() {
 	fresh := New(c.s)
 	fresh.sortOrder()
 	c.sortOrder()
-	for _, id := range c.order {
+	for _, id := range c.facts.Order.IDs {
 		at := c.s.Changes[id].Rollup
 		if at != "" && c.s.Changes[at] == nil {
 			a.w.Fatalf("%s is in a rollup of nobody: %s", id, at)
 		}
 	}
-	if !slices.Equal(c.order, fresh.order) {
-		a.w.Fatalf("order %v, made again %v", c.order, fresh.order)
+	if !slices.Equal(c.facts.Order.IDs, fresh.facts.Order.IDs) {
+		a.w.Fatalf("order %v, made again %v", c.facts.Order.IDs, fresh.facts.Order.IDs)
 	}
-	for _, id := range c.order {
-		if got, want := c.firstAhead(id), fresh.seek(id, maxDepth+1); !slices.Equal(got, want) {
+	for _, id := range c.facts.Order.IDs {
+		if got, want := c.facts.Order.FirstAhead(id), fresh.facts.Order.Seek(id, derived.MaxDepth+1); !slices.Equal(got, want) {
 			a.w.Fatalf("ahead of %s: %v, made again %v", id, got, want)
 		}
-		if got, want := c.crowded(c.s.Changes[id]), fresh.crowded(c.s.Changes[id]); !slices.Equal(got.Names, want.Names) {
+		if got, want := c.facts.Quotas.Crowded(c.s.Changes[id]), fresh.facts.Quotas.Crowded(c.s.Changes[id]); !slices.Equal(got.Names, want.Names) {
 			a.w.Fatalf("%s waits for the quota %v, made again %v", id, got.Names, want.Names)
 		}
-		if c.verified[id] != fresh.verified[id] {
-			a.w.Fatalf("%s verified: %t, made again %t", id, c.verified[id], fresh.verified[id])
+		if c.facts.Futures.Verified[id] != fresh.facts.Futures.Verified[id] {
+			a.w.Fatalf("%s verified: %t, made again %t", id, c.facts.Futures.Verified[id], fresh.facts.Futures.Verified[id])
 		}
 	}
 }
@@ -294,9 +297,9 @@ func (a *audit) forgotten() {
 			a.w.Fatalf("%v has passed in %s, which was asked for before it was forgotten at %v", e.Keys, e.By, c.s.Main.Forgotten)
 		}
 	}
-	for _, b := range c.building {
-		for _, f := range b.facts {
-			if k := slices.IndexFunc(b.Keys(), func(k queue.Key) bool { return k.ID() == f.id }); k < 0 || c.forgotten(b.Keys()[k], b.Build) {
+	for _, b := range c.facts.Builds.Building {
+		for _, f := range b.Facts {
+			if k := slices.IndexFunc(b.Keys(), func(k queue.Key) bool { return k.ID() == f.ID }); k < 0 || c.facts.Ledger.Forgotten(b.Keys()[k], b.Build) {
 				a.w.Fatalf("build %s is taken to verify a key that was forgotten", b.ID)
 			}
 		}
@@ -306,7 +309,7 @@ func (a *audit) forgotten() {
 func (a *audit) verdicts(t Turn) {
 	w, s := a.w, a.w.core.State()
 	w.Helper()
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		ch := s.Changes[id]
 		if ch.Phase == queue.Parked && ch.Reason.Code == "" {
 			w.Fatalf("%s is parked without a reason", id)
@@ -403,14 +406,14 @@ func (a *audit) budget() {
 	w, s := a.w, a.w.core.State()
 	w.Helper()
 	fresh, asked := false, map[queue.Key]queue.BuildID{}
-	for _, id := range sorted(s.Builds) {
+	for _, id := range derived.Sorted(s.Builds) {
 		b := s.Builds[id]
 		fresh = fresh || b.At == w.now && w.runs[id] == nil
 		if b.Cancel {
 			continue
 		}
 		for _, k := range b.Keys() {
-			if w.core.forgotten(k, b) {
+			if w.core.facts.Ledger.Forgotten(k, b) {
 				continue // what it shows of that is not heard
 			}
 			if other, twice := asked[k]; twice {
@@ -422,7 +425,7 @@ func (a *audit) budget() {
 	if fresh && len(s.Builds) > s.Slots {
 		w.Fatalf("%d builds in %d slots", len(s.Builds), s.Slots)
 	}
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		if ch := s.Changes[id]; ch.Builds > w.rules.BuildsPerChange {
 			w.Fatalf("%s has had %d builds", id, ch.Builds)
 		}
@@ -441,7 +444,7 @@ func (a *audit) quotas() {
 			}))
 		}
 		running, fresh := map[string]int{}, map[string]bool{}
-		for _, id := range sorted(s.Builds) {
+		for _, id := range derived.Sorted(s.Builds) {
 			b := s.Builds[id]
 			ch := s.Changes[b.Change]
 			if !about(ch) {
@@ -500,7 +503,7 @@ func (a *audit) started(b *queue.Build) {
 func (a *audit) owners(t Turn) {
 	w, s := a.w, a.w.core.State()
 	w.Helper()
-	for _, key := range sorted(s.Actions) {
+	for _, key := range derived.Sorted(s.Actions) {
 		act := s.Actions[key]
 		if act.Deadline <= w.now {
 			w.Fatalf("%s has no deadline to come", key)
@@ -509,7 +512,7 @@ func (a *audit) owners(t Turn) {
 			w.Fatalf("nobody looks at the deadline of %s", key)
 		}
 	}
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		if ch := s.Changes[id]; ch.Phase == queue.Parked && t.Wake == 0 {
 			w.Fatalf("nobody looks at %s, which is parked", id)
 		}
@@ -609,7 +612,7 @@ func (a *audit) final() {
 			on[x.Change] = c.id
 		}
 	}
-	for _, id := range sorted(s.Changes) {
+	for _, id := range derived.Sorted(s.Changes) {
 		ch := s.Changes[id]
 		switch commit, landed := on[id]; {
 		case !ch.Phase.Final() && ch.Phase != queue.Parked:
@@ -624,9 +627,9 @@ func (a *audit) final() {
 		}
 	}
 	if s.Push != nil || len(s.Requests) > 0 || len(s.Builds) > 0 {
-		w.Fatalf("left over: push %+v, requests %v, builds %v", s.Push, sorted(s.Requests), sorted(s.Builds))
+		w.Fatalf("left over: push %+v, requests %v, builds %v", s.Push, derived.Sorted(s.Requests), derived.Sorted(s.Builds))
 	}
-	for _, n := range sorted(w.pulls) {
+	for _, n := range derived.Sorted(w.pulls) {
 		if a.lossy {
 			break // what was published in the lost turns is shown until there is news
 		}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -75,7 +77,7 @@ func (a *audit) culprits() {
 	if a.flaky || a.drifting {
 		return
 	}
-	for _, id := range sorted(w.core.s.Hunts) {
+	for _, id := range derived.Sorted(w.core.s.Hunts) {
 		h := w.core.s.Hunts[id]
 		for i := range h.Trails {
 			t := &h.Trails[i]

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -59,7 +61,7 @@ func (a *audit) reverts() {
 	if a.flaky || a.drifting || a.trusting || a.lossy {
 		return
 	}
-	for _, id := range sorted(w.core.s.Hunts) {
+	for _, id := range derived.Sorted(w.core.s.Hunts) {
 		h := w.core.s.Hunts[id]
 		for _, x := range h.Culprits {
 			r := x.Revert
@@ -102,7 +104,7 @@ func (w *world) weigh(key string, t queue.Weigh) queue.Body {
 	own, known := touched(w.commits[t.Commit]), map[string]bool{}
 	for _, c := range slices.Backward(behind) {
 		l := queue.Later{HuntCommit: queue.HuntCommit{Commit: c.id, Tree: c.tree.id(), Change: c.change}}
-		for _, n := range sorted(touched(c)) {
+		for _, n := range derived.Sorted(touched(c)) {
 			if own[n] {
 				l.Targets = append(l.Targets, n)
 			}

@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"fmt"
 	"slices"
 
@@ -15,7 +17,7 @@ func (w *world) stack(p *pull) queue.Stack {
 	out := queue.Stack{Foot: p.base}
 	for out.Foot != "main" {
 		next := (*pull)(nil)
-		for _, n := range sorted(w.pulls) {
+		for _, n := range derived.Sorted(w.pulls) {
 			if x := w.pulls[n]; x.open && branchOf(x) == out.Foot {
 				next = x
 			}
@@ -56,24 +58,24 @@ func (w *world) rebased(push *queue.Push) {
 func (a *audit) stacks(t Turn) {
 	w, c := a.w, a.w.core
 	w.Helper()
-	for _, id := range sorted(c.s.Changes) {
+	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		if ch.Parent == 0 || ch.Phase.Final() {
 			continue
 		}
 		a.on[id] = ch.Parent
-		low := c.parentOf(ch)
+		low := c.facts.Order.ParentOf(ch)
 		switch {
-		case len(c.beneath(ch)) > queue.MaxStack:
+		case len(c.facts.Order.Beneath(ch)) > queue.MaxStack:
 			w.Fatalf("%s is in a circle", id)
-		case !inOrder(ch):
-		case low == nil || !inOrder(low):
+		case !derived.InOrder(ch):
+		case low == nil || !derived.InOrder(low):
 			w.Fatalf("%s is %s, and pull %d, which it is on top of, is not in the order: %+v", id, ch.Phase, ch.Parent, low)
 		case ch.Phase == queue.Landing && low.Phase != queue.Landing:
 			w.Fatalf("%s is landing before %s, which it is on top of", id, low.ID)
-		case ch.Phase == queue.Pending && low.Phase == queue.Pending && c.rank[id] <= c.rank[low.ID]:
+		case ch.Phase == queue.Pending && low.Phase == queue.Pending && c.facts.Order.Rank[id] <= c.facts.Order.Rank[low.ID]:
 			w.Fatalf("%s comes before %s, which it is on top of", id, low.ID)
-		case ch.Phase == queue.Pending && low.Phase == queue.Pending && !slices.Contains(c.ahead(id), low.ID):
+		case ch.Phase == queue.Pending && low.Phase == queue.Pending && !slices.Contains(c.facts.Order.Ahead(id), low.ID):
 			w.Fatalf("%s does not wait for %s, which it is on top of", id, low.ID)
 		}
 	}
@@ -96,7 +98,7 @@ func (a *audit) whole(at queue.CommitID, picks []queue.Pick, what string) {
 	w.Helper()
 	missing := func(id queue.ChangeID) *queue.Change {
 		high := c.s.Changes[id]
-		if low := c.parentOf(high); low != nil && low.Phase == queue.Pending && high.Phase == queue.Pending {
+		if low := c.facts.Order.ParentOf(high); low != nil && low.Phase == queue.Pending && high.Phase == queue.Pending {
 			return low
 		}
 		return nil

@@ -119,7 +119,7 @@ func (s *store) load(w *world) *Core {
 		}
 	}
 	c := New(state)
-	c.model = w.core.model
+	c.facts.Beliefs.Model = w.core.facts.Beliefs.Model
 	return c
 }
 

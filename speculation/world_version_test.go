@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"github.com/submitqueue/submitqueue/speculation/derived"
+
 	"slices"
 	"strings"
 
@@ -68,7 +70,7 @@ func (w *world) translate(former string, keys []queue.Key) []queue.Entry {
 	}
 	var out []queue.Entry
 	for _, k := range keys {
-		for _, id := range sorted(w.store.archive) {
+		for _, id := range derived.Sorted(w.store.archive) {
 			e := w.store.archive[id]
 			if !w.knows(k) && w.valid(e) && e.Keys[0].Step == k.Step && e.Keys[0].Target == k.Target && w.hasKey(w.commits[e.Commit].tree, k) {
 				e.ID, e.Keys = k.ID(), []queue.Key{k}

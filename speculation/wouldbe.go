@@ -16,7 +16,7 @@ const mostWould = 10
 
 // explainTo answers /land explain.
 func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
-	if c.active(r.Number) != nil {
+	if c.facts.Links.Active(r.Number) != nil {
 		c.answer(r, queue.Reason{Code: queue.ReasonExplain})
 		c.react(r, true)
 		return
@@ -64,7 +64,7 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 
 // explainAll has what is to be explained analyzed, however it came to wait.
 func (c *Core) explainAll() {
-	for _, ch := range c.tries() {
+	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil && c.analyzing[ch.ID] == 0 {
 			c.ask(c.analysis(ch))
 		}
@@ -75,18 +75,18 @@ func (c *Core) explainAll() {
 func (c *Core) explained(ch *queue.Change, f queue.Footprint) {
 	w := *ch.Would
 	c.sortOrder()
-	c.index.Put(ch.ID, f)
-	w.Conflicts = c.index.Conflicts(ch.ID)
-	c.index.Remove(ch.ID)
+	c.facts.Order.Index.Put(ch.ID, f)
+	w.Conflicts = c.facts.Order.Index.Conflicts(ch.ID)
+	c.facts.Order.Index.Remove(ch.ID)
 	w.Conflicts = slices.DeleteFunc(slices.Clone(w.Conflicts), func(k queue.Conflict) bool {
-		_, pending := c.rank[k.With]
+		_, pending := c.facts.Order.Rank[k.With]
 		return !pending
 	})
-	slices.SortStableFunc(w.Conflicts, func(a, b queue.Conflict) int { return c.rank[a.With] - c.rank[b.With] })
+	slices.SortStableFunc(w.Conflicts, func(a, b queue.Conflict) int { return c.facts.Order.Rank[a.With] - c.facts.Order.Rank[b.With] })
 	if n := len(w.Conflicts); n > mostWould {
 		w.Conflicts, w.More = w.Conflicts[:mostWould], n-mostWould
 	}
-	w.Pending = len(c.order)
+	w.Pending = len(c.facts.Order.IDs)
 	ch.Would, ch.Touches = &w, c.touches(&f)
 	c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
 }

@@ -1,0 +1,92 @@
+package derived
+
+import (
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+const MinChance = 0.001
+
+const FirstGuess = 0.95 // share of predictions that come true, before any has
+
+// ClampChance takes NaN and what lies outside for the nearest bound.
+func ClampChance(q float64) float64 {
+	if !(q >= MinChance) {
+		return MinChance
+	}
+	return min(q, 1-MinChance)
+}
+
+// Good is the chance that a change is green on its own.
+func (fs *Beliefs) Good(id queue.ChangeID) float64 {
+	if b := fs.s.Beliefs[id]; b != nil {
+		q := b.Good
+		for i := range b.Doubts {
+			if d := &b.Doubts[i]; d.Pair == "" {
+				q = min(q, 1-d.Chance)
+			}
+		}
+		return ClampChance(q)
+	}
+	return ClampChance(fs.Model.Good(fs.s.Changes[id]))
+}
+
+// PairChance is the chance that two changes, each green on its own, are red
+// together.
+func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
+	q := fs.PairBase(x, y)
+	x, y = fs.Holder(x, y)
+	if b := fs.s.Beliefs[y]; b != nil {
+		for i := range b.Doubts {
+			if d := &b.Doubts[i]; d.Pair == x {
+				q = max(q, d.Chance)
+			}
+		}
+	}
+	return q
+}
+
+// PairBase is the same, but for what has failed.
+func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
+	x, y = fs.Holder(x, y)
+	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // of one that has just landed, the other way round
+		if b := fs.s.Beliefs[at[1]]; b != nil {
+			if q, ok := b.Pairs[at[0]]; ok {
+				return q
+			}
+		}
+	}
+	a, b := fs.s.Changes[x], fs.s.Changes[y]
+	if a == nil || b == nil {
+		return 0
+	}
+	q := fs.Model.Conflict(a, b)
+	if !(q > 0) {
+		return 0
+	}
+	return min(q, 1-MinChance)
+}
+
+// Holder returns a pair with the change last whose record holds it: the one that
+// is undecided, or the later by id.
+func (fs *Beliefs) Holder(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
+	a, b := fs.s.Changes[x], fs.s.Changes[y]
+	gone := a != nil && a.Phase.Final()
+	if late := b != nil && b.Phase.Final(); gone == late && x > y || late && !gone {
+		return y, x
+	}
+	return x, y
+}
+
+// Rethink has the chance of a change worked out again.
+func (fs *Beliefs) Rethink(id queue.ChangeID) {
+	if n := fs.Futures.Nodes[id]; n != nil {
+		n.Fair = false
+	}
+}
+
+func (fs *Beliefs) Accuracy() float64 {
+	if fs.s.Accuracy == 0 {
+		return FirstGuess
+	}
+	return fs.s.Accuracy
+}

@@ -1,0 +1,446 @@
+package derived
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Fact is what is known of one key: its ledger entry and the live build that
+// was asked for it. Every link that has the key shares it. Facts are derived
+// memory; there is one for each key that a link or a live build has.
+type Fact struct {
+	ID       queue.Digest
+	Entry    *queue.Entry   // nil: nothing is known
+	Build    *queue.Build   // live, asked for it and not cancelling
+	Sets     []queue.Digest // failed sets that hold it, sorted
+	behind   []stake        // the assumption keys it is behind
+	uses     int            // links and builds that have it
+	Decisive bool           // its own failures decide
+}
+
+// stake is an assumption key that a fact is behind, and by how many sources.
+type stake struct {
+	known *Known
+	by    int
+}
+
+// bear takes in that a fact is behind an assumption key by so many sources more.
+func (f *Fact) bear(k *Known, by int) {
+	at := slices.IndexFunc(f.behind, func(s stake) bool { return s.known == k })
+	if at < 0 {
+		at = len(f.behind)
+		f.behind = append(f.behind, stake{known: k})
+	}
+	if f.behind[at].by += by; f.behind[at].by == 0 {
+		f.behind = slices.Delete(f.behind, at, at+1)
+	}
+}
+
+func (f *Fact) Passed() bool { return f.Entry != nil && f.Entry.Passed != 0 }
+
+// use returns the fact of a key for one more link or build.
+func (fs *Ledger) use(id queue.Digest) *Fact {
+	f := fs.Keys[id]
+	if f == nil {
+		f = &Fact{ID: id, Entry: fs.s.Ledger[id], Sets: fs.Sets[id]}
+		fs.Keys[id] = f
+		fs.weighFailures(f)
+	}
+	f.uses++
+	return f
+}
+
+func (fs *Ledger) release(f *Fact) {
+	if f.uses--; f.uses == 0 {
+		delete(fs.Keys, f.ID)
+		delete(fs.Failing, f)
+		if f.Entry != nil {
+			fs.Spare[f.ID] = true
+		}
+	}
+}
+
+// weighFailures brings decisive up to date and says whether it has changed.
+func (fs *Ledger) weighFailures(f *Fact) bool {
+	was := f.Decisive
+	f.Decisive = f.Entry != nil && f.Entry.Decisive(fs.Now, fs.Rules().Retries)
+	if f.Decisive {
+		fs.Failing[f] = true
+	} else {
+		delete(fs.Failing, f)
+	}
+	return f.Decisive != was
+}
+
+// WeighSet remembers when the oldest failure of a set fades. Entries of one key are
+// no sets.
+func (fs *Ledger) WeighSet(id queue.Digest, e *queue.Entry) {
+	if at := e.Expires(fs.Now); e.IsSet() && at != 0 {
+		fs.FailingSets[id] = at
+	}
+}
+
+// Fade takes back failures that have expired, and returns when the next of the others
+// does; 0: none will.
+func (fs *Ledger) Fade() (next queue.Instant) {
+	later := func(at queue.Instant) {
+		if at > fs.Now {
+			next = queue.Earliest(next, at)
+		}
+	}
+	var over []*Fact
+	for f := range fs.Failing {
+		if f.Entry.Decisive(fs.Now, fs.Rules().Retries) {
+			later(f.Entry.Expires(fs.Now))
+		} else {
+			over = append(over, f)
+		}
+	}
+	for _, f := range over {
+		fs.changed(f)
+	}
+	for id, at := range fs.FailingSets {
+		e := fs.s.Ledger[id]
+		if e != nil && at > fs.Now {
+			later(at)
+			continue
+		}
+		delete(fs.FailingSets, id)
+		if e != nil {
+			fs.Learned(id, e) // which remembers the next of its failures
+			later(fs.FailingSets[id])
+		}
+	}
+	return next
+}
+
+// Learned takes in that an entry has changed: of one key, or of a set.
+func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
+	fs.Version++
+	if f := fs.Keys[id]; f != nil {
+		f.Entry = fs.s.Ledger[id]
+		fs.changed(f)
+	} else if fs.s.Ledger[id] != nil {
+		fs.Spare[id] = true
+	}
+	if e == nil || !e.IsSet() {
+		return
+	}
+	if fs.s.Ledger[id] != nil {
+		fs.WeighSet(id, e)
+	}
+	for _, k := range e.Keys {
+		if f := fs.Keys[k.ID()]; f != nil {
+			fs.changed(f)
+		}
+	}
+}
+
+// changed tells those that rest on a key that more, or less, is known of it.
+func (fs *Ledger) changed(f *Fact) {
+	fs.Version++
+	fs.weighFailures(f)
+	for _, s := range f.behind {
+		fs.Futures.refresh(s.known)
+		fs.Futures.stir(s.known.Target)
+	}
+}
+
+// busied takes in that a build has begun or ceased to verify a key.
+func (fs *Ledger) busied(f *Fact, b *queue.Build) {
+	f.Build = b
+	for _, s := range f.behind {
+		s.known.asked = false
+		fs.Futures.stir(s.known.Target)
+	}
+}
+
+// LinkInfo is what is derived of one link.
+type LinkInfo struct {
+	Facts   []*Fact  // of its keys, in order
+	Sources []Source // by target of its change; none where it tells nothing of assumptions
+	Change  *queue.Change
+	state   LinkState
+	at      basis // that state was made on
+	rest    Footing
+}
+
+// basis is what links are judged by beside themselves. How far main is proven is of it,
+// since that says what a failure under a cloud counts for (weighed).
+type basis struct {
+	version  int          // of the ledger, and of who has landed
+	surveyed bool         // it is known what main has unproven
+	root     queue.LinkID // that, if it is anything
+}
+
+func (fs *Links) basis() basis {
+	m := &fs.s.Main
+	return basis{version: fs.Version, surveyed: m.Surveyed == m.Tip, root: m.Root}
+}
+
+// Footing is what a link's chain rests on.
+type Footing struct {
+	at   int  // losses when it was looked at
+	Lost bool // nobody knows any more what somebody there affects
+	Down bool // somebody there has been turned down
+}
+
+// Lose has links looked at again that rest on a change which has gone, or of which
+// more is known now.
+func (fs *Links) Lose(id queue.ChangeID) {
+	if fs.AssumedBy[id] > 0 {
+		fs.Futures.Assumed.losses++
+	}
+}
+
+// Footing returns what a link rests on. Only tidy asks: within a turn, it is not
+// up to date before.
+func (fs *Links) Footing(l *queue.Link) Footing {
+	i := fs.Info(l)
+	if i.rest.at != fs.Futures.Assumed.losses {
+		i.rest = Footing{at: fs.Futures.Assumed.losses, Down: slices.ContainsFunc(l.Chain, fs.TurnedDown),
+			Lost: slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return fs.s.Footprints[id] == nil })}
+	}
+	return i.rest
+}
+
+// Info returns what is derived of a link.
+func (fs *Links) Info(l *queue.Link) *LinkInfo {
+	if i := fs.Infos[l]; i != nil {
+		return i
+	}
+	i := &LinkInfo{Facts: fs.useKeys(l), Change: fs.s.Changes[l.Change]}
+	fs.Infos[l] = i
+	fs.Futures.Assumed.latest[l.Change] = l
+	fs.assumes(l.Chain)
+	return i
+}
+
+// useKeys returns the facts of a link's keys, for that link. Most are those of the
+// latest link of the same change, in the same order: comparing keys is cheaper than
+// naming them.
+func (fs *Links) useKeys(l *queue.Link) []*Fact {
+	out := make([]*Fact, len(l.Keys))
+	var keys []queue.Key
+	var facts []*Fact
+	if like := fs.Futures.Assumed.latest[l.Change]; like != nil {
+		keys, facts = like.Keys, fs.Infos[like].Facts
+	}
+	at := 0
+	for j := range l.Keys {
+		k := &l.Keys[j]
+		if j > 0 && k.Step != l.Keys[j-1].Step {
+			at = max(0, slices.IndexFunc(keys, func(o queue.Key) bool { return o.Step == k.Step }))
+		}
+		for at < len(keys) && keys[at].Step == k.Step && keys[at].Target < k.Target {
+			at++
+		}
+		if at < len(keys) && keys[at] == *k {
+			out[j] = facts[at]
+			out[j].uses++
+			at++
+			continue
+		}
+		out[j] = fs.Ledger.use(k.ID())
+	}
+	return out
+}
+
+// ForgetLink gives up what is derived of a link.
+func (fs *Links) ForgetLink(l *queue.Link) {
+	fs.Futures.Unassume(l)
+	if made := fs.Futures.Assumed.commit[l.Commit]; slices.Contains(made, l) {
+		if made = slices.DeleteFunc(made, func(x *queue.Link) bool { return x == l }); len(made) > 0 {
+			fs.Futures.Assumed.commit[l.Commit] = made
+		} else {
+			delete(fs.Futures.Assumed.commit, l.Commit)
+		}
+	}
+	if i := fs.Infos[l]; i != nil {
+		for _, f := range i.Facts {
+			fs.Ledger.release(f)
+		}
+		delete(fs.Infos, l)
+		if fs.Futures.Assumed.latest[l.Change] == l {
+			delete(fs.Futures.Assumed.latest, l.Change)
+		}
+		fs.assumesNot(l.Chain)
+	}
+	for _, id := range LinksTo(l) {
+		if of := fs.LinksOf[id]; of != nil {
+			delete(of, l)
+			if len(of) == 0 {
+				delete(fs.LinksOf, id)
+			}
+		}
+	}
+}
+
+// IndexLink takes in a link of the state.
+func (fs *Links) IndexLink(l *queue.Link) {
+	for _, id := range LinksTo(l) {
+		of := fs.LinksOf[id]
+		if of == nil {
+			of = map[*queue.Link]bool{}
+			fs.LinksOf[id] = of
+		}
+		of[l] = true
+	}
+	fs.Info(l)
+	fs.Serial++
+	if l.Outcome == queue.Merged && l.Change != "" {
+		made := fs.Futures.Assumed.commit[l.Commit]
+		at, _ := slices.BinarySearchFunc(made, l.ID, func(x *queue.Link, id queue.LinkID) int { return CompareIDs(x.ID, id) })
+		fs.Futures.Assumed.commit[l.Commit] = slices.Insert(made, at, l)
+	}
+}
+
+// LinkTo returns the link that makes a commit; nil: none is known. A fast-forward makes
+// the same head on several parents, and for several changes: of these links the one
+// with the soundest ground is taken, and of alike ones the first by id. A link is kept
+// while a build runs on it, though main has left the line that it stands on; what is
+// made on the commit stands on main all the same, if another link leads there.
+func (fs *Links) LinkTo(commit queue.CommitID) *queue.Link {
+	made := fs.Futures.Assumed.commit[commit]
+	if len(made) == 0 {
+		return nil
+	}
+	best := made[0]
+	for _, l := range made[1:] {
+		if fs.groundOf(l) > fs.groundOf(best) {
+			best = l
+		}
+	}
+	return best
+}
+
+// ground is how well a link stands on main.
+type ground int
+
+const (
+	lostGround    ground = iota // on a line that main has left, or nobody knows on what
+	refutedGround               // on main's line, with a change that has been turned down
+	sideGround                  // with changes that may still land, but not on main as it is
+	tipGround                   // on a chain from main's tip that may still land
+)
+
+// groundOf says how a link stands by what is known at this moment; tidy remembers part
+// of it for its own time (footing).
+func (fs *Links) groundOf(l *queue.Link) ground {
+	line := fs.s.Main.Line
+	switch gap := line.Seq - l.Since.Seq; {
+	case l.Since.Epoch != line.Epoch, slices.ContainsFunc(l.Chain, func(id queue.ChangeID) bool { return fs.s.Footprints[id] == nil }):
+		return lostGround
+	case slices.ContainsFunc(l.Chain, fs.TurnedDown), slices.ContainsFunc(l.Changes(), fs.TurnedDown):
+		return refutedGround
+	case gap < 0, line.Seq > len(fs.Futures.Assumed.Line), !fs.Reached(l):
+		return sideGround
+	}
+	return tipGround
+}
+
+// LinksTo returns the changes whose link it is; a root link is that of "".
+func LinksTo(l *queue.Link) []queue.ChangeID {
+	return append(l.With[:len(l.With):len(l.With)], l.Change)
+}
+
+// LiveBuild is what is derived of a build of the state.
+type LiveBuild struct {
+	*queue.Build
+	Facts   []*Fact       // of all its keys; none once it is cancelling
+	Credit  float64       // what it is worth to the plan under way
+	Wanted  bool          // somebody has given it credit
+	Subject *queue.Change // that it is for
+	Asked   bool          // an action has it run
+	Checked Sight         // when it was last seen not to be refuted
+}
+
+// Sight is what a build was looked at with.
+type Sight struct {
+	Link      *queue.Link // nil where it is yet to be made again
+	Decisions int
+}
+
+func (fs *Builds) IndexBuild(b *queue.Build) {
+	live := &LiveBuild{Build: b, Subject: fs.s.Changes[b.Change]}
+	fs.Live[b] = live
+	at, _ := slices.BinarySearchFunc(fs.Building, b.ID, func(x *LiveBuild, id queue.BuildID) int { return CompareIDs(x.ID, id) })
+	fs.Building = slices.Insert(fs.Building, at, live)
+	for _, id := range b.For() {
+		fs.BuildsOf[id]++
+	}
+	fs.Links.assumes(b.Chain)
+	if !b.Cancel {
+		fs.TakeKeys(live)
+	}
+}
+
+// TakeKeys takes in that a build verifies its keys.
+func (fs *Builds) TakeKeys(b *LiveBuild) {
+	for _, k := range b.Keys() {
+		if fs.Ledger.Forgotten(k, b.Build) {
+			continue // what it shows of that is not heard
+		}
+		f := fs.Ledger.use(k.ID())
+		b.Facts = append(b.Facts, f)
+		fs.Ledger.busied(f, b.Build)
+	}
+}
+
+func (fs *Builds) RemoveBuild(b *queue.Build) {
+	fs.UnindexBuild(b)
+	live := fs.Live[b]
+	delete(fs.Live, b)
+	fs.Building = slices.DeleteFunc(fs.Building, func(x *LiveBuild) bool { return x == live })
+	for _, id := range b.For() {
+		if fs.BuildsOf[id]--; fs.BuildsOf[id] == 0 {
+			delete(fs.BuildsOf, id)
+		}
+	}
+	fs.Links.assumesNot(b.Chain)
+	delete(fs.s.Builds, b.ID)
+	fs.Links.Untidy[b.Change] = true
+	for _, id := range b.Also {
+		fs.Links.Untidy[id] = true
+	}
+}
+
+// assumes counts a link or a live build that assumes changes to land.
+func (fs *Links) assumes(chain []queue.ChangeID) {
+	for _, id := range chain {
+		fs.AssumedBy[id]++
+	}
+}
+
+// assumesNot takes it back.
+func (fs *Links) assumesNot(chain []queue.ChangeID) {
+	for _, id := range chain {
+		if fs.AssumedBy[id]--; fs.AssumedBy[id] == 0 {
+			delete(fs.AssumedBy, id)
+			fs.Sweep = fs.Sweep || fs.TurnedDown(id)
+		}
+	}
+}
+
+// UnindexBuild takes in that a build verifies its keys no more.
+func (fs *Builds) UnindexBuild(b *queue.Build) {
+	live := fs.Live[b]
+	for _, f := range live.Facts {
+		if f.Build == b {
+			fs.Ledger.busied(f, nil)
+		}
+		fs.Ledger.release(f)
+	}
+	live.Facts = nil
+}
+
+func CompareIDs[T ~string](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,193 @@
+package derived
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/conflict/index"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// Facts are what is derived of one queue's state. They are not safe for concurrent
+// use: reading them fills their caches.
+type Facts struct {
+	s *queue.State
+
+	Ledger    *Ledger
+	Links     *Links
+	Builds    *Builds
+	Order     *Order
+	Futures   *Futures
+	Beliefs   *Beliefs
+	Quotas    *Quotas
+	TreeSteps *TreeSteps
+
+	Now         queue.Instant                                 // of the turn under way
+	Open        map[queue.ChangeID]*queue.Change              // those without a verdict
+	Outstanding map[string]string                             // "kind/subject" of a task → its action's key
+	Version     int                                           // of the ledger, and of who has landed
+	News        int                                           // how often something has been touched that plans and comments may rest on
+	Decisions   int                                           // how often a change has been decided or put on its way
+	StepSets    map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
+}
+
+// Ledger is what is known of keys.
+type Ledger struct {
+	*Facts
+	Keys        map[queue.Digest]*Fact          // by key id
+	Failing     map[*Fact]bool                  // those whose failures decide
+	FailingSets map[queue.Digest]queue.Instant  // failed sets, and when the oldest failure of each fades
+	Sets        map[queue.Digest][]queue.Digest // key id → ids of the failed sets that hold it
+	Spare       map[queue.Digest]bool           // entries that no link has, and all sets
+	red         Reds                            // of main
+}
+
+// Links is what is known of merges.
+type Links struct {
+	*Facts
+	Infos     map[*queue.Link]*LinkInfo
+	LinksOf   map[queue.ChangeID]map[*queue.Link]bool // by change
+	AssumedBy map[queue.ChangeID]int                  // live builds and links that assume a change to land
+	Serial    int                                     // of the last link that was taken in
+	Trail     Trail
+	Untidy    map[queue.ChangeID]bool // of which there may be links that nobody needs
+	Sweep     bool                    // something has left the state that others may have been kept for
+}
+
+// Builds is what is known of live builds.
+type Builds struct {
+	*Facts
+	Live     map[*queue.Build]*LiveBuild
+	Building []*LiveBuild           // the same, by id
+	BuildsOf map[queue.ChangeID]int // live builds of each change
+}
+
+// Order is what is known of who comes before whom.
+type Order struct {
+	*Facts
+	Index       *index.Index
+	Conflicting map[queue.ChangeID]map[queue.ChangeID]bool // cache of Index
+	AheadOf     map[queue.ChangeID]AheadList               // cache of FirstAhead, while order and conflicts stay
+	Ordered     bool                                       // IDs, Pending and Rank are up to date
+	IDs         []queue.ChangeID                           // the pending changes, in order
+	Pending     []*queue.Change                            // the same
+	Rank        map[queue.ChangeID]int                     // places in it
+	Moved       []*queue.Change                            // may have come into the order or left it since
+	Seating     int                                        // how often it has changed who is in the order, and where
+	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
+	Rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
+}
+
+// Futures is what targets would be like on futures of main, and what is known of that.
+type Futures struct {
+	*Facts
+	Assumed  Assumptions
+	Verified map[queue.ChangeID]bool  // each target of the change has passed on some path, but for keys on the whole tree
+	Nodes    map[queue.ChangeID]*Node // pending changes as the plan sees them
+	Anew     int                      // how often all assumptions have been made anew
+	nodesAt  [][]Place                // by target: whom it concerns
+	scratch  []Mark
+	opens    [][]Mark  // memory of Regardless
+	costs    []float64 // cache of TargetCost
+}
+
+// Beliefs is how likely changes are good, and how long their builds take.
+type Beliefs struct {
+	*Facts
+	Model predict.Model // of changes that nothing is known of yet
+}
+
+// Quotas is which changes wait for a quota.
+type Quotas struct {
+	*Facts
+	Rations  *Rations // places that are taken; nil: not counted yet
+	projects Projects // which changes are of which projects
+}
+
+// TreeSteps is what is known of steps on the whole tree.
+type TreeSteps struct {
+	*Facts
+	Tree Odds // of breaking them
+}
+
+// New returns the facts of a state as of a moment.
+func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
+	fs := blank(s, model)
+	fs.Now = now
+	for id, ch := range s.Changes {
+		if !ch.Phase.Final() {
+			fs.Open[id] = ch
+			fs.Order.Moved = append(fs.Order.Moved, ch)
+			if ch.Parent != 0 {
+				fs.Order.Stacked[id] = ch
+			}
+		}
+	}
+	for _, id := range Sorted(s.Changes) {
+		if f := s.Footprints[id]; f != nil && InOrder(s.Changes[id]) {
+			fs.Order.Enroll(id, f)
+		}
+	}
+	for id, e := range s.Ledger {
+		fs.Ledger.IndexSet(id, e)
+		fs.Ledger.Spare[id] = true
+		fs.Ledger.WeighSet(id, e)
+	}
+	for _, id := range Sorted(s.Builds) {
+		fs.Builds.IndexBuild(s.Builds[id])
+	}
+	fs.Futures.Reassume()
+	return fs
+}
+
+// blank returns the facts of a state of which nothing has been taken in yet.
+func blank(s *queue.State, model predict.Model) *Facts {
+	fs := &Facts{s: s, Version: 1, News: 1, Decisions: 1,
+		Open: map[queue.ChangeID]*queue.Change{}, Outstanding: map[string]string{},
+		StepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
+	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]bool{},
+		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, Spare: map[queue.Digest]bool{}}
+	fs.Links = &Links{Facts: fs, Infos: map[*queue.Link]*LinkInfo{}, LinksOf: map[queue.ChangeID]map[*queue.Link]bool{},
+		AssumedBy: map[queue.ChangeID]int{}, Untidy: map[queue.ChangeID]bool{}}
+	fs.Builds = &Builds{Facts: fs, Live: map[*queue.Build]*LiveBuild{}, BuildsOf: map[queue.ChangeID]int{}}
+	fs.Order = &Order{Facts: fs, Index: index.New(), Conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
+		AheadOf: map[queue.ChangeID]AheadList{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
+	fs.Futures = &Futures{Facts: fs, Assumed: NewAssumptions(), Verified: map[queue.ChangeID]bool{}, Nodes: map[queue.ChangeID]*Node{}}
+	fs.Beliefs = &Beliefs{Facts: fs, Model: model}
+	fs.Quotas = &Quotas{Facts: fs}
+	fs.TreeSteps = &TreeSteps{Facts: fs}
+	return fs
+}
+
+// Freshness tells apart states of the records and of what is known of keys that
+// plans and comments may see differently, between two turns of one core.
+type Freshness struct{ news, version int }
+
+// Freshness returns that of the facts as they are.
+func (fs *Facts) Freshness() Freshness { return Freshness{fs.News, fs.Version} }
+
+// Rules returns the rules in force, not to be changed; with no configuration
+// there are none to land by, and callers check that first.
+func (fs *Facts) Rules() *config.Rules {
+	if fs.s.Main.Config == nil {
+		return &config.Rules{}
+	}
+	return &fs.s.Main.Config.Queue
+}
+
+// Without reports whether an ingredient of the planner is left out.
+func (fs *Facts) Without(i config.Ingredient) bool {
+	return fs.s.Main.Config != nil && slices.Contains(fs.s.Main.Config.Queue.Off, i)
+}
+
+// Sorted returns the keys of a map in order.
+func Sorted[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,237 @@
+package derived
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Known is what is known of an assumption key: the keys behind it, as the links
+// that have it say, the latest first. Where footprints are right they agree.
+type Known struct {
+	mark   Mark
+	Target int
+	From   []*Source
+	agreed bool           // all of them have the same keys; not set again when they come to
+	Status Status         // verified where by one of them every key has passed; else as the latest has it
+	asked  bool           // busy and idle are up to date
+	busy   []*queue.Build // live builds that verify some of its open keys
+	idle   bool           // some open key is verified by none
+}
+
+// Source is one target of a link: the keys that the link has of it.
+type Source struct {
+	Link   *queue.Link
+	of     queue.ChangeID // one of the link's
+	Known  *Known         // nil: somebody below who affects the target has been turned down, so it will never be like this
+	Target int
+	place  int     // among the targets of that change
+	Facts  []*Fact // of its keys
+}
+
+// sighting counts, for each target of a change, its paths where that has passed.
+type sighting struct {
+	passed []int
+	left   int // targets that have passed on no path
+}
+
+// add takes in a source, in an order that does not depend on when they came. To
+// hear again what is known is no news.
+func (fs *Futures) add(s *Source) {
+	k := s.Known
+	first, at := len(k.From) == 0, 0
+	if !first && k.From[0].Link.At >= s.Link.At {
+		at, _ = slices.BinarySearchFunc(k.From, s, func(a, b *Source) int {
+			return cmp.Or(cmp.Compare(b.Link.At, a.Link.At), cmp.Compare(a.Link.ID, b.Link.ID), cmp.Compare(a.of, b.of))
+		})
+	}
+	k.agreed = first || k.agreed && slices.Equal(s.Facts, k.From[0].Facts)
+	k.From = slices.Insert(k.From, at, s)
+	for _, f := range s.Facts {
+		f.bear(k, 1)
+	}
+	if k.Status == Verified {
+		fs.sight(s, 1)
+	}
+	if first || !k.agreed {
+		fs.refresh(k)
+		fs.stir(s.Target)
+	}
+}
+
+// remove gives a source up.
+func (fs *Futures) remove(s *Source) {
+	k := s.Known
+	for _, f := range s.Facts {
+		f.bear(k, -1)
+	}
+	if k.Status == Verified {
+		fs.sight(s, -1)
+	}
+	at := slices.Index(k.From, s)
+	k.From = slices.Delete(k.From, at, at+1)
+	last := len(k.From) == 0
+	if last {
+		delete(fs.Assumed.Known, k.mark)
+	}
+	if last || !k.agreed {
+		fs.refresh(k)
+		fs.stir(s.Target)
+	}
+	s.Known = nil
+}
+
+// Disprove forgets what links told of targets that one affects who has been turned
+// down and is in them or below.
+func (fs *Futures) Disprove(id queue.ChangeID) {
+	x := fs.AffectedBy(id)
+	if x == nil {
+		return
+	}
+	for l, i := range fs.Links.Infos {
+		if l.Change != id && !slices.Contains(l.With, id) && !slices.Contains(l.Chain, id) {
+			continue
+		}
+		for j := range i.Sources {
+			if s := &i.Sources[j]; s.Known != nil && x.Touches(s.Target) {
+				fs.remove(s)
+			}
+		}
+		for _, of := range LinksTo(l) {
+			fs.Links.Untidy[of] = true
+		}
+	}
+}
+
+// refresh brings the status of an assumption key up to date.
+func (fs *Futures) refresh(k *Known) {
+	st := Unknown
+	for i, s := range k.From {
+		got := s.judge()
+		if i == 0 || got == Verified {
+			st = got
+		}
+		if got == Verified || k.agreed {
+			break
+		}
+	}
+	was := k.Status
+	if k.asked = false; st == was {
+		return
+	}
+	k.Status = st
+	fs.News++
+	for _, s := range k.From {
+		switch {
+		case st == Verified:
+			fs.sight(s, 1)
+		case was == Verified:
+			fs.sight(s, -1)
+		}
+	}
+}
+
+// judge says what is known of the keys behind one source.
+func (s *Source) judge() Status {
+	st := Verified
+	for _, f := range s.Facts {
+		switch {
+		case f.Passed():
+		case f.Decisive:
+			return Failed
+		default:
+			st = Unknown
+		}
+	}
+	return st
+}
+
+// sight counts a path of a change where one of its targets has passed, or no
+// longer has. While a new footprint waits to be taken in, sources and targets do
+// not belong together, and all is counted again afterwards.
+func (fs *Futures) sight(s *Source, by int) {
+	if fs.Assumed.Stale {
+		return
+	}
+	id := s.of
+	x := fs.AffectedBy(id)
+	if x == nil {
+		return
+	}
+	got := fs.Assumed.Seen[id]
+	if got == nil {
+		got = &sighting{passed: make([]int, len(x.Targets)), left: len(x.Targets)}
+		fs.Assumed.Seen[id] = got
+	}
+	before := got.passed[s.place] > 0
+	got.passed[s.place] += by
+	if after := got.passed[s.place] > 0; after != before {
+		if got.left++; after {
+			got.left -= 2
+		}
+		fs.noteVerified(id)
+	}
+}
+
+// noteVerified remembers whether a change may be landable: each of its targets
+// has passed on some path.
+func (fs *Futures) noteVerified(id queue.ChangeID) {
+	ch, x := fs.s.Changes[id], fs.AffectedBy(id)
+	if ch == nil || x == nil || !InOrder(ch) {
+		delete(fs.Verified, id)
+		return
+	}
+	left := len(x.Targets)
+	if s := fs.Assumed.Seen[id]; s != nil {
+		left = s.left
+	}
+	if left == 0 {
+		fs.Verified[id] = true
+	} else {
+		delete(fs.Verified, id)
+	}
+}
+
+// Unassume forgets what a link told.
+func (fs *Futures) Unassume(l *queue.Link) {
+	i := fs.Links.Infos[l]
+	if i == nil {
+		return
+	}
+	for j := range i.Sources {
+		if s := &i.Sources[j]; s.Known != nil {
+			fs.remove(s)
+		}
+	}
+	i.Sources = nil
+}
+
+// Look says what is known of an assumption key: unknown with no source where
+// nothing is.
+func (fs *Futures) Look(m Mark) (Status, *Known) {
+	k := fs.Assumed.Known[m]
+	if k == nil {
+		return Unknown, nil
+	}
+	return k.Status, k
+}
+
+// Work says which live builds verify the open keys of what is not known yet,
+// and whether some key is left.
+func (k *Known) Work() (busy []*queue.Build, idle bool) {
+	if k.asked {
+		return k.busy, k.idle
+	}
+	k.asked, k.busy, k.idle = true, nil, false
+	for _, f := range k.From[0].Facts {
+		switch {
+		case f.Passed():
+		case f.Build == nil:
+			k.idle = true
+		case !slices.Contains(k.busy, f.Build):
+			k.busy = append(k.busy, f.Build)
+		}
+	}
+	return k.busy, k.idle
+}

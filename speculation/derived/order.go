@@ -1,0 +1,278 @@
+package derived
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// InOrder reports whether a change takes part in the order.
+func InOrder(ch *queue.Change) bool {
+	return ch.Phase == queue.Pending || ch.Phase == queue.Landing
+}
+
+// Enroll takes in that a change may stand in the order, with a footprint.
+func (fs *Order) Enroll(id queue.ChangeID, f *queue.Footprint) {
+	fs.Open[id] = fs.s.Changes[id]
+	fs.Moved = append(fs.Moved, fs.s.Changes[id])
+	fs.Index.Put(id, *f)
+	fs.Futures.noteVerified(id)
+	fs.staleAhead(id)
+	if len(f.Edges) > 0 {
+		// Every pair is evaluated with the added edges of all pending changes.
+		fs.StaleAll()
+		clear(fs.Conflicting)
+		return
+	}
+	delete(fs.Conflicting, id)
+	for _, with := range fs.Index.With(id) {
+		if m := fs.Conflicting[with]; m != nil {
+			m[id] = true
+		}
+	}
+	if fs.tied(fs.s.Changes[id]) {
+		for _, with := range fs.relatives(fs.s.Changes[id]) {
+			if m := fs.Conflicting[with]; m != nil {
+				m[id] = true
+			}
+		}
+		fs.StaleAll()
+	}
+	if place, known := fs.Rank[id]; known {
+		fs.ForgetAhead(id, place)
+	}
+}
+
+// Strike takes back what enroll has taken in.
+func (fs *Order) Strike(id queue.ChangeID) {
+	fs.departed(id, fs.Rank[id])
+	fs.Futures.forgetNode(id)
+	delete(fs.Futures.Verified, id)
+	fs.Index.Remove(id)
+	if f := fs.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
+		fs.StaleAll()
+		clear(fs.Conflicting)
+		return
+	}
+	delete(fs.Conflicting, id)
+	for _, m := range fs.Conflicting {
+		delete(m, id)
+	}
+}
+
+func (fs *Order) ConflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
+	if m, ok := fs.Conflicting[id]; ok {
+		return m
+	}
+	m := map[queue.ChangeID]bool{}
+	for _, with := range fs.Index.With(id) {
+		m[with] = true
+	}
+	for _, with := range fs.relatives(fs.s.Changes[id]) {
+		m[with] = true
+	}
+	fs.Conflicting[id] = m
+	return m
+}
+
+// Arrange brings the order up to date.
+func (fs *Order) Arrange() {
+	pending := make([]*queue.Change, 0, len(fs.Pending)+len(fs.Moved))
+	for _, ch := range slices.Concat(fs.Pending, fs.Moved) {
+		if ch.Phase == queue.Pending {
+			pending = append(pending, ch)
+		}
+	}
+	fs.Moved = fs.Moved[:0]
+	slices.SortFunc(pending, func(x, y *queue.Change) int {
+		switch {
+		case x.Virtual != y.Virtual:
+			return cmp.Compare(x.Virtual, y.Virtual)
+		case x.Arrival != y.Arrival:
+			return cmp.Compare(x.Arrival, y.Arrival)
+		}
+		return cmp.Compare(x.ID, y.ID)
+	})
+	pending = slices.Compact(pending)
+	if slices.Equal(pending, fs.Pending) {
+		return
+	}
+	fs.Pending = pending
+	fs.Seating++
+	fs.News++
+	before := fs.Rank
+	fs.IDs = make([]queue.ChangeID, len(pending))
+	fs.Rank = make(map[queue.ChangeID]int, len(pending))
+	for i, ch := range pending {
+		fs.IDs[i], fs.Rank[ch.ID] = ch.ID, i
+	}
+	for i, id := range fs.IDs {
+		if _, was := before[id]; !was {
+			fs.ForgetAhead(id, i)
+		}
+	}
+	for id := range before {
+		if ch := fs.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
+			fs.departed(id, 0) // the others that are gone have said so as they left
+		}
+	}
+}
+
+// ForgetAhead drops the cached lists that a change at a place is or may come to
+// be in. Who stays in the order keeps its place relative to the others.
+func (fs *Order) ForgetAhead(id queue.ChangeID, place int) {
+	if fs.tied(fs.s.Changes[id]) {
+		fs.StaleAll() // it is in lists of others than those it conflicts with
+		return
+	}
+	fs.staleAhead(id)
+	for other := range fs.ConflictsOf(id) {
+		if fs.Rank[other] >= place {
+			fs.staleAhead(other)
+		}
+	}
+}
+
+// departed takes a change that leaves the order out of the cached lists it is in.
+func (fs *Order) departed(id queue.ChangeID, place int) {
+	fs.staleAhead(id)
+	if fs.tied(fs.s.Changes[id]) {
+		defer fs.StaleAll() // it is in lists of others than those it conflicts with
+	}
+	for other := range fs.ConflictsOf(id) {
+		fs.Beliefs.Rethink(other)
+		if r, ok := fs.Rank[other]; ok && r < place {
+			continue
+		}
+		list, known := fs.AheadOf[other]
+		at := slices.Index(list.ids, id)
+		if !known || at < 0 {
+			continue
+		}
+		if list.more && len(list.ids) <= MaxDepth+1 {
+			fs.staleAhead(other) // there may be more than the list has left
+			continue
+		}
+		if at == 0 {
+			list.ids = list.ids[1:]
+		} else {
+			list.ids = slices.Delete(list.ids, at, at+1)
+		}
+		fs.AheadOf[other] = list
+		if n := fs.Futures.Nodes[other]; n != nil && n.Made {
+			if at := slices.IndexFunc(n.Edges, func(e Edge) bool { return e.To.ID == id }); at >= 0 {
+				if n.Memory != nil {
+					n.Memory.Leave(at, len(n.Edges))
+				}
+				n.Edges = slices.Delete(n.Edges, at, at+1)
+				n.Shape, n.Fair, n.Dealt = false, false, false
+			}
+			n.Made = len(list.ids) <= MaxDepth
+		}
+	}
+}
+
+func (fs *Order) staleAhead(id queue.ChangeID) {
+	delete(fs.AheadOf, id)
+	if n := fs.Futures.Nodes[id]; n != nil {
+		n.Made = false
+	}
+}
+
+func (fs *Order) StaleAll() {
+	clear(fs.AheadOf)
+	for _, n := range fs.Futures.Nodes {
+		n.Made = false
+	}
+}
+
+// Ahead returns the pending, undecided changes before one in the order that
+// conflict with it, in order.
+func (fs *Order) Ahead(id queue.ChangeID) []queue.ChangeID { return fs.Seek(id, len(fs.IDs)) }
+
+// FirstAhead returns the first maxDepth+1 of ahead: enough to see that there are
+// more than anybody follows. The result belongs to the core.
+func (fs *Order) FirstAhead(id queue.ChangeID) []queue.ChangeID {
+	list, known := fs.AheadOf[id]
+	if !known {
+		const enough = 2*MaxDepth + 2 // so that some may leave before it is made again
+		list.ids = fs.Seek(id, enough)
+		list.more = len(list.ids) == enough
+		fs.AheadOf[id] = list
+	}
+	return list.ids[:min(len(list.ids), MaxDepth+1)]
+}
+
+// AheadList is the beginning of a change's list of those ahead.
+type AheadList struct {
+	ids  []queue.ChangeID
+	more bool // there may be more
+}
+
+func (fs *Order) Seek(id queue.ChangeID, max int) []queue.ChangeID {
+	mine, ok := fs.Rank[id]
+	if !ok {
+		return nil
+	}
+	if len(fs.Stacked) > 0 {
+		return fs.seekStacked(id, max)
+	}
+	var out []queue.ChangeID
+	conflicts := fs.ConflictsOf(id)
+	if len(conflicts) > mine/4 {
+		for _, other := range fs.IDs[:mine] {
+			if len(out) == max {
+				break
+			}
+			if conflicts[other] {
+				out = append(out, other)
+			}
+		}
+		return out
+	}
+	for other := range conflicts {
+		if r, ok := fs.Rank[other]; ok && r < mine {
+			out = append(out, other)
+		}
+	}
+	slices.SortFunc(out, func(a, b queue.ChangeID) int { return cmp.Compare(fs.Rank[a], fs.Rank[b]) })
+	return out[:min(len(out), max)]
+}
+
+// Duration predicts how long verifying a target takes under a step.
+func (fs *Beliefs) Duration(step, target string) time.Duration {
+	return predict.Duration(fs.s.Durations[DurationID(step, target)])
+}
+
+func DurationID(step, target string) string { return step + "\x00" + target }
+
+// Longest bounds what a model may say of a duration, so that sums of them are
+// durations, too.
+const Longest = 30 * 24 * time.Hour
+
+// Predict returns the expected duration of a change's first build.
+func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
+	if fs.s.Main.Config == nil {
+		return 0
+	}
+	if d, ok := fs.Model.Duration(ch); ok {
+		return min(max(d, 0), Longest)
+	}
+	var total time.Duration
+	for _, s := range fs.s.Main.Config.Steps {
+		if s.Scope == config.ScopeRepository {
+			total += fs.Duration(s.Name, config.TargetTree)
+			continue
+		}
+		for _, t := range f.Affected {
+			if s.Covers(t) {
+				total += fs.Duration(s.Name, t)
+			}
+		}
+	}
+	return total
+}

@@ -1,0 +1,104 @@
+package derived
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Portion is the place that a build takes in a quota.
+type Portion struct {
+	Quota  int    // of Rules.Quotas
+	author string // of a quota that is counted for each author
+}
+
+// Rations says which places of quotas are taken.
+type Rations struct {
+	taken map[Portion]int
+	Keeps map[Portion]bool // the most valuable build that waits for one has its other places kept
+	Seen  map[Portion]int  // changes that the plan has considered
+}
+
+// Quotas returns the quotas in force.
+func (fs *Quotas) Quotas() []config.Quota {
+	if fs.Without(config.IngredientQuotas) {
+		return nil
+	}
+	return fs.Rules().Quotas
+}
+
+// Ration counts the places that live builds take.
+func (fs *Quotas) Ration() *Rations {
+	if fs.Rations == nil {
+		fs.Rations = &Rations{taken: map[Portion]int{}, Keeps: map[Portion]bool{}, Seen: map[Portion]int{}}
+		for _, b := range fs.s.Builds {
+			for _, id := range b.For() {
+				if ch := fs.s.Changes[id]; ch != nil {
+					fs.Rations.Take(fs.PortionsOf(ch))
+				}
+			}
+		}
+	}
+	return fs.Rations
+}
+
+func (r *Rations) Take(places []Portion) {
+	for _, at := range places {
+		r.taken[at]++
+	}
+}
+
+// PortionsOf returns the places that a build of a change takes.
+func (fs *Quotas) PortionsOf(ch *queue.Change) []Portion {
+	var out []Portion
+	for i, q := range fs.Quotas() {
+		if !q.HoldsAuthor(ch.Author) || q.Project != "" && !slices.ContainsFunc(fs.projectsOf(ch.ID), func(p int) bool {
+			return fs.Rules().Projects[p].Name == q.Project
+		}) {
+			continue
+		}
+		at := Portion{Quota: i}
+		if q.Per == config.PerAuthor {
+			at.author = strings.ToLower(ch.Author)
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// Full returns the first of some places whose quota has none left, those that
+// bind always before the others, and false where there is none.
+func (fs *Quotas) Full(places []Portion) (found Portion, full bool) {
+	for _, at := range places {
+		q := fs.Quotas()[at.Quota]
+		if fs.Ration().taken[at] < q.Limit(fs.s.Slots) {
+			continue
+		}
+		if q.When == config.WhenAlways {
+			return at, true
+		}
+		if !full {
+			found, full = at, true
+		}
+	}
+	return found, full
+}
+
+// Crowded says which quota a change's next build waits for, if it does.
+func (fs *Quotas) Crowded(ch *queue.Change) queue.Reason {
+	if ch.Phase != queue.Pending || fs.Futures.Verified[ch.ID] || len(fs.Quotas()) == 0 || slices.Contains(fs.s.Train, ch.ID) {
+		return queue.Reason{}
+	}
+	at, full := fs.Full(fs.PortionsOf(ch))
+	if !full {
+		return queue.Reason{}
+	}
+	q := fs.Quotas()[at.Quota]
+	if q.When != config.WhenAlways && len(fs.s.Builds) < fs.s.Slots {
+		return queue.Reason{}
+	}
+	return queue.Reason{Code: queue.ReasonWaitsQuota, Names: []string{q.Name, strconv.Itoa(q.Limit(fs.s.Slots)), string(q.When)}}
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// strong is the chance above which a pair counts on its own; the weak ones of a
+// change are one factor.
+const strong = 0.02
+
+// Future is one path of a change: who of those ahead is assumed to land, and
+// what is known of it.
+type Future struct {
+	N      *derived.Node
+	takes  []bool         // by edge
+	Status derived.Status // of the whole: unknown, verified or failed
+	By     []derived.Status
+	Known  []*derived.Known // by target; nil: nothing is known of it
+	Blind  int              // targets that nothing is known of
+	Needed []float64
+	mean   float64        // of needed, by share of work
+	spare  bool           // for free slots only: whole, and at once
+	deal   Deal           // of one that is not the likeliest
+	noLink queue.CommitID // where main will be, if it has no link from there; else empty
+	serial int            // of the last link when that was seen
+}
+
+// See looks up what is known of a future.
+func (p *Planner) See(n *derived.Node, edges []derived.Edge, takes []bool, f *Future) {
+	f.N, f.takes = n, takes
+	f.By = derived.Resize(f.By, len(n.X.Targets))
+	f.Known = derived.Resize(f.Known, len(n.X.Targets))
+	p.looked = p.facts.Futures.Keys(n, edges, takes, p.looked)
+	for i, m := range p.looked {
+		f.By[i], f.Known[i] = p.facts.Futures.Look(m)
+	}
+	p.sum(f)
+}
+
+// sum makes one of what is known of a future's targets.
+func (p *Planner) sum(f *Future) {
+	f.Status, f.Blind = derived.Verified, 0
+	for i, st := range f.By {
+		switch {
+		case st == derived.Failed:
+			f.Status = derived.Failed
+		case st == derived.Unknown && f.Status == derived.Verified:
+			f.Status = derived.Unknown
+		}
+		if f.Known[i] == nil {
+			f.Blind++
+		}
+	}
+	if f.Status == derived.Unknown && len(p.facts.Ledger.Sets) > 0 && p.setFails(f) {
+		f.Status = derived.Failed
+	}
+}
+
+// seeLikely brings a node's likeliest future up to date.
+func (p *Planner) seeLikely(n *derived.Node, edges []derived.Edge) {
+	f := &MindOf(n).Likely
+	if n.Shape && len(n.Stirs) == 0 {
+		return
+	}
+	if !n.Shape {
+		f.noLink = ""
+		p.looked = p.facts.Futures.Keys(n, edges, MindOf(n).Takes, p.looked)
+		if n.Stirred || len(MindOf(n).marks) != len(p.looked) {
+			n.Stirred = false
+			MindOf(n).marks, f.By, f.Known = make([]derived.Mark, len(p.looked)), make([]derived.Status, len(p.looked)), make([]*derived.Known, len(p.looked))
+		}
+		for i, m := range p.looked {
+			if m != MindOf(n).marks[i] {
+				MindOf(n).marks[i] = m
+				f.By[i], f.Known[i] = p.facts.Futures.Look(m)
+			}
+		}
+	}
+	for _, i := range n.Stirs {
+		f.By[i], f.Known[i] = p.facts.Futures.Look(MindOf(n).marks[i])
+	}
+	f.N, f.takes = n, MindOf(n).Takes
+	n.Shape, n.Stirs, n.Dealt = true, n.Stirs[:0], false
+	p.sum(f)
+}
+
+// setFails reports whether keys that failed together, nobody knows which, are
+// all among those of a future.
+func (p *Planner) setFails(f *Future) bool {
+	held := map[queue.Digest]bool{}
+	var open []queue.Digest
+	for i, k := range f.Known {
+		if k == nil {
+			continue
+		}
+		for _, x := range k.From[0].Facts {
+			held[x.ID] = true
+			if f.By[i] == derived.Unknown {
+				open = append(open, x.ID)
+			}
+		}
+	}
+	for _, id := range open {
+		for _, sid := range p.facts.Ledger.Sets[id] {
+			e := p.s.Ledger[sid]
+			if e == nil {
+				continue
+			}
+			if e = derived.Filtered(e, func(x queue.Failure) bool { return !x.Clouded && p.facts.Ledger.RestsOn(x, p.takenBy(f)) }); !p.facts.Ledger.Decides(e) {
+				continue
+			}
+			if !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !held[k.ID()] }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takenBy returns the changes that are assumed to land on a future.
+func (p *Planner) takenBy(f *Future) []queue.ChangeID { return taken(f.N.Edges, f.takes) }
+
+// partOf returns the part of a change's work that verifying the given keys is.
+func (p *planning) partOf(n *derived.Node, keys []queue.Key) derived.Work {
+	if n.X.All {
+		return derived.Work{Share: 1}
+	}
+	in := make([]bool, len(n.X.Targets))
+	var part derived.Work
+	for _, k := range keys {
+		if t, ok := p.facts.Futures.Assumed.Numbers[k.Target]; ok {
+			if i, has := slices.BinarySearch(n.X.Targets, t); has && !in[i] {
+				in[i] = true
+				part.Share += n.Share[i]
+				part.Row = max(part.Row, n.Share[i])
+			}
+		}
+	}
+	for i := range n.Edges {
+		row := 0.0
+		for _, at := range n.Edges[i].Shared {
+			if in[at] {
+				row += n.Share[at]
+			}
+		}
+		part.Row = max(part.Row, row)
+	}
+	return part
+}

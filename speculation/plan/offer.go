@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// Deal is what of a future is worth building, but for time.
+type Deal struct {
+	first   bool                 // the change has had no build, so all of it is
+	single  float64              // threshold of a target that it was made with
+	unknown derived.Work         // what is not known
+	open    []int                // places of the targets to be verified that no build verifies
+	asked   derived.Work         // these
+	Due     []int                // edges to those ahead that affect one of them
+	Busy    []*derived.LiveBuild // that verify something of it
+}
+
+// makeDeal brings a deal up to date with its future.
+func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal) {
+	n := f.N
+	*d = Deal{first: first, single: p.single, open: d.open[:0], Due: d.Due[:0], Busy: d.Busy[:0]}
+	all := first || f.spare || len(edges) == 0
+	for i, st := range f.By {
+		if st != derived.Unknown {
+			continue
+		}
+		d.unknown.Share += n.Share[i]
+		idle := f.Known[i] == nil
+		if k := f.Known[i]; k != nil {
+			var busy []*queue.Build
+			busy, idle = k.Work()
+			for _, b := range busy {
+				if live := p.facts.Builds.Live[b]; !slices.Contains(d.Busy, live) {
+					d.Busy = append(d.Busy, live)
+				}
+			}
+		}
+		if idle && (all || f.Needed[i] >= p.single) {
+			d.open = append(d.open, i)
+			d.asked.Share += n.Share[i]
+		}
+	}
+	open := derived.Resize(p.marked, len(n.X.Targets))
+	for _, i := range d.open {
+		open[i] = true
+	}
+	p.marked = open
+	// What one change ahead affects is of one area, and is built in a row.
+	for i := range edges {
+		unknownRow, openRow := 0.0, 0.0
+		for _, at := range edges[i].Shared {
+			if f.By[at] == derived.Unknown {
+				unknownRow += n.Share[at]
+			}
+			if open[at] {
+				openRow += n.Share[at]
+			}
+		}
+		d.unknown.Row, d.asked.Row = max(d.unknown.Row, unknownRow), max(d.asked.Row, openRow)
+		if openRow > 0 {
+			d.Due = append(d.Due, i)
+		}
+	}
+}
+
+// offer makes a candidate of what is not known of a future, as far as it is
+// worth it, and gives the builds that run the rest their credit.
+func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *Deal, value float64, aim aim) derived.Status {
+	if f.Status != derived.Unknown {
+		p.answers.answerFor(n, aim, Answer{Code: queue.ReasonWaitsKnown, Known: f.Status})
+		return f.Status
+	}
+	cand := candidate{change: n.ID, node: n, takes: f.takes, value: value, aim: aim, always: len(edges) == 0}
+	if at := p.facts.Links.Front(); f.Blind > 0 && (f.noLink != at || f.serial != p.facts.Links.Serial) {
+		p.walked = appendTaken(p.walked[:0], edges, f.takes)
+		l, _, void := p.facts.Links.Walk(at, append(p.walked, n.ID))
+		if l != nil && void == "" {
+			cand.chain = slices.Clone(p.walked)
+			return p.offerReal(cand, l)
+		}
+		if void == "" {
+			f.noLink, f.serial = at, p.facts.Links.Serial
+		}
+	}
+	var verifying queue.Instant
+	for _, b := range d.Busy {
+		b.Earn(value)
+		verifying = max(verifying, p.facts.Builds.Expected(b.Build))
+	}
+	if len(d.open) == 0 {
+		p.answers.answerFor(n, aim, Idle(f, d))
+		return derived.Unknown
+	}
+	if !n.X.All {
+		cand.only = d.open
+	}
+	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying), aim) {
+		return derived.Unknown
+	}
+	p.found = append(p.found, cand)
+	return derived.Unknown
+}
+
+// offerReal makes a candidate of a path that is merged already, by its own keys.
+func (p *planning) offerReal(cand candidate, l *queue.Link) derived.Status {
+	st := p.facts.Links.State(l)
+	if st.Status != derived.Unknown {
+		p.answers.answerFor(cand.node, cand.aim, Answer{Code: queue.ReasonWaitsKnown, Known: st.Status})
+		return st.Status
+	}
+	cand.link = l
+	p.consider(cand, derived.Without(st.Missing, st.Tree))
+	return derived.Unknown
+}
+
+// due is when the last of those ahead that affect one of the targets is expected
+// to be decided.
+func (p *planning) due(edges []derived.Edge, d *Deal) queue.Instant {
+	var at queue.Instant
+	for _, i := range d.Due {
+		if to := edges[i].To; MindOf(to).Plan == p.Plans {
+			at = max(at, MindOf(to).End)
+		}
+	}
+	return at
+}
+
+// early reports whether a build that is not a change's first can wait: those
+// ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
+// affect its targets only).
+func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant, aim aim) bool {
+	lead := n.Span(part)
+	lead += lead*3/10 + time.Minute
+	if need.Sub(p.facts.Now) <= lead || p.facts.Without(config.IngredientJustInTime) {
+		return false
+	}
+	p.lookAt(need.Add(-lead))
+	p.answers.answerFor(n, aim, Answer{Code: queue.ReasonWaitsTime, Until: need.Add(-lead)})
+	return true
+}
+
+// flips considers futures in which one outcome is another than in the
+// likeliest, the likeliest of them first: worth as much less as they are less
+// likely (planner.md 6.4, 6.5).
+func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging float64) {
+	if p.facts.Without(config.IngredientFlips) {
+		return
+	}
+	if !MindOf(n).flipped {
+		MindOf(n).flipped = true
+		p.findFlips(n, edges)
+	}
+	for i := range MindOf(n).flips {
+		x := &MindOf(n).flips[i]
+		value := f.mean * aging * x.ratio
+		if value < p.worth {
+			return
+		}
+		if !x.made {
+			x.made = true
+			p.flip(n, edges, f, x)
+		}
+		p.offer(n, edges, &x.Future, &x.deal, value, aim{kind: queue.WorthFlip, odds: x.ratio})
+	}
+}
+
+// findFlips finds the outcomes that are likely to be otherwise, the likeliest
+// first.
+func (p *planning) findFlips(n *derived.Node, edges []derived.Edge) {
+	least := min(leastRatio, p.facts.Rules().Threshold/3)
+	var best [maxFlips]int // edges
+	var ratios [maxFlips]float64
+	found := 0
+	for i := range edges {
+		ratio := (1 - MindOf(n).chance[i]) / MindOf(n).chance[i]
+		if len(edges[i].Shared) == 0 || ratio < least || edges[i].Below {
+			continue
+		}
+		at := found
+		for at > 0 && ratios[at-1] < ratio {
+			at--
+		}
+		if at < maxFlips {
+			found = min(found+1, maxFlips)
+			copy(best[at+1:found], best[at:])
+			copy(ratios[at+1:found], ratios[at:])
+			best[at], ratios[at] = i, ratio
+		}
+	}
+	if cap(MindOf(n).flips) < found {
+		MindOf(n).flips = make([]flip, maxFlips)
+	}
+	MindOf(n).flips = MindOf(n).flips[:found]
+	for i := range MindOf(n).flips {
+		d := &MindOf(n).flips[i].deal // its memory is used again
+		MindOf(n).flips[i] = flip{edge: best[i], ratio: ratios[i], Future: Future{deal: Deal{open: d.open, Due: d.Due, Busy: d.Busy}}}
+	}
+}
+
+// leastRatio is how much less likely than the likeliest a future may be and
+// still be looked at.
+const leastRatio = 0.02
+
+// flip is the future that differs from the likeliest in one outcome.
+type flip struct {
+	edge  int     // whose outcome
+	ratio float64 // how much less likely it is
+	made  bool    // the rest is
+	Future
+}
+
+// flip makes a future that differs from the likeliest in one outcome.
+func (p *planning) flip(n *derived.Node, edges []derived.Edge, from *Future, x *flip) {
+	e, to := &edges[x.edge], &x.Future
+	to.N = n
+	to.takes = slices.Clone(from.takes)
+	to.takes[x.edge] = !to.takes[x.edge]
+	to.By, to.Known, to.Needed = slices.Clone(from.By), slices.Clone(from.Known), slices.Clone(from.Needed)
+	for _, i := range e.Shared {
+		to.By[i], to.Known[i] = p.facts.Futures.Look(MindOf(n).marks[i] ^ e.To.X.Mark)
+		to.Needed[i] *= x.ratio
+	}
+	if p.fall(edges, to.takes, x.edge) {
+		p.See(n, edges, to.takes, to)
+	}
+	p.sum(to)
+	p.makeDeal(to, edges, MindOf(n).Deal.first, &to.deal)
+	to.By, to.Known, to.Needed = nil, nil, nil // summed up in the deal
+}
+
+// taken returns the changes that are assumed to land, in order.
+func taken(edges []derived.Edge, takes []bool) []queue.ChangeID {
+	return appendTaken(nil, edges, takes)
+}
+
+func appendTaken(out []queue.ChangeID, edges []derived.Edge, takes []bool) []queue.ChangeID {
+	for i := range edges {
+		if takes[i] {
+			out = append(out, edges[i].To.ID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+const weakShare = 0.9 // of a weak pair's chance, while the one ahead is undecided
+
+const unmergeable = 0.05 // chance of a change that does not merge on its likeliest base
+
+const proven = 0.98 // chance of one that has passed on it
+
+// Expect returns the chance that a change lands, but for strong pairs: it is
+// green on its own, and with each of the others that it is only weakly
+// suspected to break with and that no build has cleared (planner.md 9, rule 4).
+func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
+	if n.Fair {
+		return MindOf(n).Base
+	}
+	q := p.facts.Beliefs.Good(n.ID)
+	MindOf(n).strong = MindOf(n).strong[:0]
+	for i := range edges {
+		if e := &edges[i]; e.Q <= strong {
+			q *= 1 - weakShare*e.Q
+		} else {
+			MindOf(n).strong = append(MindOf(n).strong, *e)
+		}
+	}
+	if b := p.s.Beliefs[n.ID]; b != nil {
+		for _, other := range derived.Sorted(b.Pairs) {
+			if ch := p.s.Changes[other]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) {
+				q *= 1 - p.facts.Beliefs.PairChance(other, n.ID)
+			}
+		}
+	}
+	n.Fair, MindOf(n).Base = true, derived.ClampChance(q)
+	return MindOf(n).Base
+}
+
+// likeliest goes through the changes ahead in order and takes for each the
+// likelier outcome, given those taken before: n.chance[i] is that of the branch
+// taken at edge i. It returns when the last of them is expected to be decided.
+func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant) {
+	if len(MindOf(n).Takes) != len(edges) {
+		MindOf(n).Takes, MindOf(n).chance = derived.Resize(MindOf(n).Takes, len(edges)), derived.Resize(MindOf(n).chance, len(edges))
+		n.Shape, n.Dealt = false, false
+	}
+	p.stamp++
+	for i := range edges {
+		to := edges[i].To
+		q := p.oddsOf(to)
+		pairs := MindOf(to).strong
+		if !to.Fair {
+			pairs = to.Edges // it is not looked at in this plan
+		}
+		for j := range pairs {
+			if e := &pairs[j]; e.Q > strong && MindOf(e.To).taken == p.stamp {
+				q *= 1 - e.Q
+			}
+		}
+		take, chance := q >= 0.5, max(q, 1-q)
+		if len(p.facts.Order.Stacked) > 0 {
+			take, chance = p.stackTake(n, edges, i, q)
+		}
+		if take != MindOf(n).Takes[i] {
+			MindOf(n).Takes[i], n.Shape = take, false
+		}
+		if chance != MindOf(n).chance[i] {
+			MindOf(n).chance[i], n.Dealt = chance, false
+		}
+		if MindOf(to).Plan == p.Plans {
+			if need = max(need, MindOf(to).End); take {
+				MindOf(to).taken = p.stamp
+			}
+		}
+	}
+	return need
+}
+
+func (p *planning) oddsOf(n *derived.Node) float64 {
+	if MindOf(n).Plan != p.Plans {
+		return p.facts.Beliefs.Good(n.ID) // too far back to be looked at
+	}
+	return MindOf(n).Odds
+}
+
+// need fills in the chance that a future's result for each target decides the
+// change: the product over those changes ahead alone that affect this target
+// (planner.md 6.5), and the mean of it by share of work.
+func (f *Future) need(edges []derived.Edge, chance []float64) {
+	f.Needed = derived.Resize(f.Needed, len(f.N.X.Targets))
+	for i := range f.Needed {
+		f.Needed[i] = 1
+	}
+	for i := range edges {
+		for _, at := range edges[i].Shared {
+			f.Needed[at] *= chance[i]
+		}
+	}
+	f.average()
+}
+
+func (f *Future) average() {
+	f.mean = 0
+	for i, q := range f.Needed {
+		f.mean += q * f.N.Share[i]
+	}
+	f.mean = math.Round(f.mean*1e9) / 1e9 // whatever the order of the targets
+	if len(f.Needed) == 0 {
+		f.mean = 1
+	}
+}
+
+// ends says when what a change's builds show is expected to be known.
+func (p *planning) ends(n *derived.Node, f *Future) queue.Instant {
+	own := p.facts.Now
+	if f.Status == derived.Unknown {
+		own = p.facts.Now.Add(n.Span(MindOf(n).Deal.unknown))
+		if until := p.until(n); until > p.facts.Now {
+			own = until
+		}
+	}
+	return own
+}

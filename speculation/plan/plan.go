@@ -1,0 +1,446 @@
+package plan
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+const maxFlips = 4 // futures of one change that differ in one outcome from the likeliest
+
+const valueMain = 1000
+
+const valueTrain = 100
+
+const parkedHours = 7 * 24 // beyond this nobody waits for a chance to improve
+
+// candidate is a build that could be worth running.
+type candidate struct {
+	link   *queue.Link // nil: to be resolved
+	change queue.ChangeID
+	also   []queue.ChangeID // built by it, too
+	group  []queue.ChangeID // of a rollup: its members
+	chain  []queue.ChangeID // assumed to land before it
+	lead   *derived.Node    // whose value it has, where several changes share it
+	node   *derived.Node    // with takes: who is assumed to land, where chain is not made yet
+	takes  []bool
+	only   []int       // places of the node's targets that are to be verified; nil: all
+	keys   []queue.Key // of link
+	value  float64
+	aim    aim
+	rank   int  // by value, among all candidates of the plan
+	always bool // not subject to the threshold: nothing is assumed
+	spare  bool // only where slots are free when everything else has been served
+}
+
+// Train is what a plan is to know of the train that the turn has formed.
+type Train struct {
+	Aboard   map[queue.ChangeID]bool // members whose merge there is made
+	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+}
+
+// Planner makes one plan after the other. What it keeps between them saves work and
+// is no fact: a new planner makes the same plan.
+type Planner struct {
+	s     *queue.State
+	facts *derived.Facts
+
+	found   []candidate
+	stamp   int             // of the last future that a plan has followed
+	Plans   int             // how many there have been
+	seats   []*derived.Node // of the pending changes, as far as a plan has come to them
+	seatsAt int             // seating then
+	reach   reach           // what the line affects
+	reachAt int             // anew then
+	marked  []bool          // memory of makeDeal
+	looked  []derived.Mark  // memory of see
+	last    lastPlan
+}
+
+// New returns a planner of a state that goes by the facts of it.
+func New(s *queue.State, facts *derived.Facts) *Planner { return &Planner{s: s, facts: facts} }
+
+// Due returns when another plan may be another one than the last, if nothing happens;
+// 0: at no time.
+func (p *Planner) Due() queue.Instant { return p.last.next }
+
+// planning is the working state of one plan. Its parts take care of what shares one
+// build or is one (slots), of rollups, of builds of main and of what is tried (probes),
+// and of what is said of each change (answers).
+type planning struct {
+	*Planner
+	Train
+	slots   slots
+	rollups rollups
+	probes  probes
+	answers answers
+
+	worth   float64                 // threshold of a build's value
+	single  float64                 // threshold of a target's chance to be needed, in a build that is not the first
+	served  map[queue.ChangeID]bool // have joined another's build in this turn
+	walked  []queue.ChangeID        // memory of offer
+	since   []*derived.Affects      // of the last on the line, as far as somebody has asked
+	capped  []*queue.Change         // may have no more builds; told when the plan is done, whose candidates name who is ahead by place
+	lent    []borrower              // above a quota that binds only while others wait, in the order of the plan
+	propose func(Proposal)          // what comes of the plan goes this way, and no other
+}
+
+type (
+	slots   struct{ *planning }
+	rollups struct{ *planning }
+	probes  struct{ *planning }
+	answers struct{ *planning }
+)
+
+// begin returns the next plan.
+func (p *Planner) begin(t Train) *planning {
+	n := &planning{Planner: p, Train: t}
+	n.slots, n.rollups, n.probes, n.answers = slots{n}, rollups{n}, probes{n}, answers{n}
+	return n
+}
+
+// Proposals makes the next plan and returns what it proposes, one after the other.
+// The caller applies each before it takes the next, since what follows reads what is
+// there by then, and takes them all.
+func (p *Planner) Proposals(t Train) iter.Seq[Proposal] { return p.begin(t).proposals() }
+
+// lastPlan is what the last plan was made from, and the merges that it has asked for.
+// A plan that starts or stops a build changes what it was made from.
+type lastPlan struct {
+	at    queue.Instant
+	seen  derived.Freshness
+	train Train
+	wants []derived.Want
+	next  queue.Instant // when another plan may be another one, if nothing happens; 0: no need
+}
+
+// repeats reports whether another plan would be the same. Those of steps on the
+// whole tree are made again: they go by requests and live builds, too.
+func (p *planning) repeats() bool {
+	l := &p.last
+	return l.at == p.facts.Now && l.seen == p.facts.Freshness() && !p.facts.TreeSteps.HasTreeSteps() &&
+		maps.Equal(l.train.Aboard, p.Aboard) && maps.Equal(l.train.Boarding, p.Boarding)
+}
+
+// proposals is Proposals of one plan.
+func (p *planning) proposals() iter.Seq[Proposal] {
+	return func(yield func(Proposal) bool) {
+		if p.repeats() {
+			for _, w := range p.last.wants {
+				yield(Merge{w})
+			}
+			return
+		}
+		p.last = lastPlan{at: p.facts.Now, seen: p.facts.Freshness(), train: p.Train}
+		p.Plans++
+		p.propose = func(x Proposal) { yield(x) }
+		p.worth, p.single = p.facts.Thresholds()
+		p.busy()
+		p.rollups.part()
+		p.main()
+		p.probes.controls()
+		p.probes.hunts()
+		p.train()
+		p.paths()
+		p.rollups.joints()
+		p.probes.tryouts()
+		p.probes.upgrade()
+		p.probes.watch()
+		p.slots.cancelRefuted()
+		p.slots.take()
+		for _, ch := range p.capped {
+			p.propose(UsedUp{ch.ID})
+		}
+		clear(p.found)
+		p.found = p.found[:0]
+	}
+}
+
+// lookAt asks for another plan at a moment, unless it has passed.
+func (p *planning) lookAt(at queue.Instant) {
+	if at > p.facts.Now {
+		p.last.next = queue.Earliest(p.last.next, at)
+	}
+}
+
+// merges proposes a chain of merges.
+func (p *planning) merges(w derived.Want) {
+	p.last.wants = append(p.last.wants, w)
+	p.propose(Merge{w})
+}
+
+// busy notes of each change when its live builds began and are expected to end.
+func (p *planning) busy() {
+	for _, b := range p.facts.Builds.Building {
+		b.Credit, b.Wanted = 0, false
+		if b.Cancel {
+			continue
+		}
+		p.busyWith(b, b.Subject)
+		for _, id := range b.Also {
+			p.busyWith(b, p.s.Changes[id])
+		}
+	}
+}
+
+func (p *planning) busyWith(b *derived.LiveBuild, ch *queue.Change) {
+	if ch == nil || ch.Phase != queue.Pending {
+		return
+	}
+	n := p.facts.Futures.Node(ch.ID)
+	if n == nil {
+		return
+	}
+	if MindOf(n).busyIn != p.Plans {
+		MindOf(n).busyIn, MindOf(n).began, MindOf(n).ends = p.Plans, 0, 0
+	}
+	MindOf(n).began = queue.Earliest(MindOf(n).began, b.Started)
+	MindOf(n).ends = max(MindOf(n).ends, p.facts.Builds.Expected(b.Build))
+}
+
+// until returns when the last of a change's live builds is expected to end, or 0.
+func (p *planning) until(n *derived.Node) queue.Instant {
+	if MindOf(n).busyIn != p.Plans {
+		return 0
+	}
+	return MindOf(n).ends
+}
+
+// credit notes that a live build is worth something to somebody.
+func (p *planning) credit(b *queue.Build, value float64) {
+	p.facts.Builds.Live[b].Earn(value)
+}
+
+// keep gives a change's live builds its worth: it is not known yet whether the
+// merge that is being made has other keys than they verify.
+func (p *planning) keep(n *derived.Node, value float64) {
+	if MindOf(n).busyIn != p.Plans {
+		return
+	}
+	for _, b := range p.facts.Builds.Building {
+		if !b.Cancel && slices.Contains(b.For(), n.ID) {
+			p.credit(b.Build, value)
+		}
+	}
+}
+
+// consider turns a link into a candidate for those of the given keys that
+// nothing runs yet; builds that run the others get the credit.
+func (p *planning) consider(cand candidate, keys []queue.Key) {
+	for _, k := range keys {
+		if f := p.facts.Ledger.Keys[k.ID()]; f != nil && f.Build != nil {
+			p.credit(f.Build, cand.value)
+			continue
+		}
+		cand.keys = append(cand.keys, k)
+	}
+	for _, keys := range byCommit(cand.link, cand.keys) {
+		cand.keys = keys
+		p.found = append(p.found, cand)
+	}
+}
+
+// byCommit parts keys of a link by the commit that each is verified on.
+func byCommit(l *queue.Link, keys []queue.Key) [][]queue.Key {
+	if len(l.Parts) == 0 {
+		if len(keys) == 0 {
+			return nil
+		}
+		return [][]queue.Key{keys}
+	}
+	var out [][]queue.Key
+	at := map[*queue.Halfway]int{}
+	for _, k := range keys {
+		part := l.PartOf(k)
+		i, known := at[part]
+		if !known {
+			i = len(out)
+			at[part], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], k)
+	}
+	return out
+}
+
+// main considers the keys of main itself: the unproven ones at once, the red
+// ones again with back-off.
+func (p *planning) main() {
+	root := p.facts.Root()
+	if root == nil {
+		return
+	}
+	m := &p.s.Main
+	cand := candidate{link: root, value: valueMain, aim: aim{kind: queue.WorthMain}, always: true}
+	p.consider(cand, p.onlyRunning(root))
+	if root.Parent != m.Tip {
+		return // main has moved on; what runs tells about most of its keys nonetheless
+	}
+	p.consider(cand, p.dueKeys(root, m.Retry))
+}
+
+// dueKeys returns which keys of a root link are to be built now: the missing
+// ones, and after a pause those that have failed. The pause is proposed here: retry is
+// when it ends, or 0.
+func (p *planning) dueKeys(root *queue.Link, retry queue.Instant) []queue.Key {
+	if retry > p.facts.Now {
+		p.lookAt(retry)
+		return nil
+	}
+	st := p.facts.Links.State(root)
+	keys := slices.Clone(st.Missing)
+	switch {
+	case len(st.Broken) == 0:
+	case retry == 0:
+		p.propose(Pause{root.ID})
+	default:
+		for _, e := range st.Broken {
+			for _, k := range e.Keys {
+				if !p.facts.Ledger.Passed(k) && !slices.Contains(keys, k) {
+					keys = append(keys, k)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
+	var keys []queue.Key
+	for i, f := range p.facts.Links.Info(l).Facts {
+		if f.Build != nil {
+			keys = append(keys, l.Keys[i])
+		}
+	}
+	return keys
+}
+
+// paths considers the futures of each pending change.
+func (p *planning) paths() {
+	n, most := 0, p.facts.Window()
+	if p.seatsAt != p.facts.Order.Seating || len(p.seats) != len(p.facts.Order.IDs) {
+		p.seats, p.seatsAt = make([]*derived.Node, len(p.facts.Order.IDs)), p.facts.Order.Seating
+	}
+	for i, id := range p.facts.Order.IDs {
+		if n >= most {
+			return
+		}
+		x := p.seats[i]
+		if x == nil {
+			x = p.facts.Futures.Node(id)
+			p.seats[i] = x
+		}
+		if x == nil || !x.Made && len(p.facts.Order.FirstAhead(id)) > derived.MaxDepth {
+			continue
+		}
+		edges := p.facts.Futures.Edges(x)
+		if p.slots.flooded(id) {
+			p.answers.answer(x, Answer{Code: queue.ReasonWaitsQuota})
+			continue
+		}
+		if (len(edges) > 0 || !p.facts.Futures.Verified[id]) && p.slots.inTurn(id) {
+			n++
+		}
+		found := len(p.found)
+		p.path(x, edges)
+		if p.facts.Order.RollupOf(id) != nil {
+			p.found = p.found[:found] // it is built with the others
+		}
+	}
+}
+
+// path considers a change's likeliest future, and those near it.
+func (p *planning) path(n *derived.Node, edges []derived.Edge) {
+	p.facts.Futures.Weigh(n)
+	MindOf(n).Odds = p.Expect(n, edges)
+	need := p.likeliest(n, edges)
+	p.seeLikely(n, edges)
+	f := &MindOf(n).Likely
+	if first := n.Ch.Builds == 0; !n.Dealt || MindOf(n).Deal.first != first || MindOf(n).Deal.single != p.single {
+		f.need(edges, MindOf(n).chance)
+		p.makeDeal(f, edges, first, &MindOf(n).Deal)
+		n.Dealt, MindOf(n).flipped = true, false
+	}
+	MindOf(n).Plan = p.Plans
+	MindOf(n).End = max(p.ends(n, f), need)
+	aging := p.answers.aging(n.Ch)
+	if n.Ch.Stale && f.Blind > 0 {
+		p.answers.answer(n, Answer{Code: queue.ReasonAnalyzing})
+		return // what it affects is not known
+	}
+	aging *= p.facts.Benefit(n.Ch)
+	if n.Ch.Apart && len(edges) > 0 {
+		p.answers.answer(n, Answer{Code: queue.ReasonWaitsApart})
+		return
+	}
+	switch {
+	case len(edges) == 0:
+		if p.facts.Futures.Verified[n.ID] && (p.Aboard[n.ID] || p.Boarding[n.ID]) {
+			p.answers.answer(n, Answer{Code: queue.ReasonWaitsTrain})
+			if p.Boarding[n.ID] {
+				p.keep(n, aging)
+			}
+			return // it is merged where it will land; another path of its own would tell nothing new
+		}
+		p.alone(n, f, aging)
+		return
+	case f.Status == derived.Failed && p.facts.Futures.Regardless(n, nil) == derived.Failed:
+		p.onMain(n) // it may be rejected, if it fails on main as it is
+	}
+	switch st := p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
+	case st == derived.Conflicting:
+		MindOf(n).Odds = unmergeable
+	case f.Status == derived.Verified:
+		MindOf(n).Odds = max(MindOf(n).Odds, proven)
+	}
+	p.flips(n, edges, f, aging)
+	p.spares(n, edges, f, f.mean*aging)
+}
+
+// alone considers a change that nobody is ahead of: nothing is assumed, and
+// what is known of it decides. Where the assumption keys say that it may land or
+// not and nothing comes of that, the merge itself is asked.
+func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
+	if f.Status == derived.Unknown {
+		p.offer(n, nil, f, &MindOf(n).Deal, aging, aim{kind: queue.WorthAlone})
+		return
+	}
+	l := p.onMain(n)
+	if l == nil {
+		p.answers.answer(n, Answer{Code: queue.ReasonWaitsResolve})
+		return
+	}
+	st := p.facts.Links.State(l)
+	p.answers.answer(n, Answer{Code: queue.ReasonWaitsKnown, Known: st.Status})
+	if st.Status == derived.Unknown {
+		p.consider(candidate{link: l, change: n.ID, value: aging, aim: aim{kind: queue.WorthAlone}, always: true}, derived.Without(st.Missing, st.Tree))
+	}
+}
+
+// onMain returns the link of a change on main alone; it is resolved where it is
+// not.
+func (p *planning) onMain(n *derived.Node) *queue.Link {
+	l, rest, _ := p.facts.Links.Walk(p.facts.Links.Front(), []queue.ChangeID{n.ID})
+	if l == nil {
+		p.merges(rest)
+	}
+	return l
+}
+
+// follow walks a path from where main will be, and has it resolved where it is
+// not. A member of the base that does not merge is taken as not landing. There is
+// nothing to resolve where that is below the change itself.
+func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) (*queue.Link, derived.Want) {
+	for {
+		l, rest, void := p.facts.Links.Walk(p.facts.Links.Front(), append(slices.Clone(base), id))
+		if void == "" {
+			return l, rest
+		}
+		ok := false
+		if base, ok = p.dropVoid(base, void, id); !ok {
+			return nil, derived.Want{} // nor does it, then
+		}
+	}
+}

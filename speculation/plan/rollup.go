@@ -1,0 +1,359 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+const rollupWaiting = 0.1 // share of the slots that must wait for each member but the first
+
+const rollupShared = 0.5 // share of a newcomer's work that the others have, too
+
+const rollupChance = 0.9 // least chance that all land together
+
+const rollupAverage = 0.8 // the same while nothing is known of changes but an average
+
+const rollupDoubt = 0.5 // chance below which it is given up
+
+// joint follows a chain and then the merge of several changes at once, as walk
+// does for one.
+func (p *rollups) joint(base queue.CommitID, chain, members []queue.ChangeID) (last *queue.Link, rest derived.Want, void queue.ChangeID) {
+	at := base
+	for i, id := range chain {
+		l := p.s.Links[queue.LinkOf(at, id)]
+		if l == nil {
+			return nil, derived.Want{Base: at, Picks: append(slices.Clone(chain[i:]), members...), Together: len(members)}, ""
+		}
+		switch l.Outcome {
+		case queue.MergeFailed:
+			return nil, derived.Want{}, id
+		case queue.Merged:
+			at = l.Commit
+		}
+	}
+	if l := p.s.Links[queue.LinkOf(at, members...)]; l != nil {
+		return l, derived.Want{}, ""
+	}
+	return nil, derived.Want{Base: at, Picks: slices.Clone(members), Together: len(members)}, ""
+}
+
+// part gives up the rollups that no longer make sense.
+func (p *rollups) part() {
+	p.facts.Order.GatherRollups()
+	for _, at := range derived.Sorted(p.facts.Order.Rollups) {
+		if group := p.facts.Order.Rollups[at]; !p.holds(group) {
+			p.propose(Part{Rollup: group[0], Unsettled: true})
+		}
+	}
+	for _, ch := range p.facts.Order.Pending { // whose others have gone
+		if ch.Rollup != "" && len(p.facts.Order.Rollups[ch.Rollup]) < 2 {
+			p.propose(Part{Rollup: ch.ID})
+		}
+	}
+}
+
+// holds reports whether a rollup is to be kept. There is none while main is held:
+// what repairs it lands alone, before all others.
+func (p *rollups) holds(group []queue.ChangeID) bool {
+	if p.facts.Rules().Batch != config.BatchRollup || len(group) < 2 || p.facts.Order.Held() {
+		return false
+	}
+	for i, id := range group {
+		ch := p.s.Changes[id]
+		if n := p.facts.Futures.Node(id); n == nil || n.X.All || ch.Stale || ch.Builds >= (p.facts.Rules().BuildsPerChange+1)/2 {
+			return false
+		}
+		for _, other := range group[:i] {
+			if p.facts.Beliefs.PairChance(id, other) > 1-rollupDoubt {
+				return false
+			}
+		}
+	}
+	if p.allGood(group) < rollupDoubt {
+		return false
+	}
+	for _, id := range p.facts.Order.IDs[p.facts.Order.Rank[group[0]]:p.facts.Order.Rank[group[len(group)-1]]] {
+		if !slices.Contains(group, id) && slices.ContainsFunc(group, func(m queue.ChangeID) bool { return p.facts.Order.ConflictsOf(m)[id] }) {
+			return false // it would wait for some of them, and the others for it
+		}
+	}
+	if l := p.s.Links[queue.LinkOf(p.facts.Links.Front(), group...)]; l != nil {
+		switch p.facts.Links.State(l).Status {
+		case derived.Failed, derived.Conflicting, derived.Empty:
+			return false // nothing is assumed: it is their own fault
+		}
+	}
+	return true
+}
+
+// allGood is the chance that some changes are green together.
+func (p *rollups) allGood(group []queue.ChangeID) float64 {
+	q := 1.0
+	for i, id := range group {
+		q *= p.facts.Beliefs.Good(id)
+		for _, other := range group[:i] {
+			q *= 1 - p.facts.Beliefs.PairChance(id, other)
+		}
+	}
+	return q
+}
+
+// crewSize is how many changes one more rollup may have, going by how many wait
+// for their first build without a slot.
+func (p *rollups) crewSize(waiting int) int {
+	if p.facts.Rules().Batch != config.BatchRollup || p.s.Slots == 0 || p.facts.Order.Held() {
+		return 0
+	}
+	return min(1+int(float64(waiting)/(rollupWaiting*float64(p.s.Slots))), p.facts.Rules().BatchMax)
+}
+
+// gather joins to a change that is about to have its first build, and takes nobody
+// to land before it, others of its lane that wait for theirs and share most of
+// their work with it. They take their place in the order behind it. It reports
+// whether there are any.
+func (p *rollups) gather(cand candidate, size int) bool {
+	first := cand.node
+	if size < 2 || p.slots.assumes(cand) || !p.free(first) || !p.placed(first.Ch, first.Ch, nil) {
+		return false
+	}
+	chance := rollupChance
+	if p.facts.Beliefs.Model.Cold() {
+		chance = rollupAverage
+	}
+	group, union := []queue.ChangeID{first.ID}, map[int]bool{}
+	for _, t := range first.X.Targets {
+		union[t] = true
+	}
+	with := p.facts.Order.ConflictsOf(first.ID)
+	for _, id := range p.facts.Order.IDs {
+		if len(group) == size {
+			break
+		}
+		n := p.facts.Futures.Node(id)
+		if !with[id] || p.facts.Order.Rank[id] < p.facts.Order.Rank[first.ID] || n == nil || n == first || !p.free(n) ||
+			n.Ch.Lane != first.Ch.Lane || p.common(n, union) < rollupShared ||
+			!p.placed(n.Ch, first.Ch, group) || !p.mayOvertake(n.Ch, first.Ch, group) || p.allGood(append(group[:len(group):len(group)], id)) < chance {
+			continue
+		}
+		group = append(group, id)
+		for _, t := range n.X.Targets {
+			union[t] = true
+		}
+	}
+	if len(group) < 2 {
+		return false
+	}
+	p.propose(Together{group})
+	for _, id := range group {
+		p.served[id] = true
+	}
+	return true
+}
+
+// free reports whether a change could be in a rollup: it waits for its first
+// build, and what it affects is known.
+func (p *rollups) free(n *derived.Node) bool {
+	return n.Ch.Builds == 0 && n.Ch.Parent == 0 && n.Ch.Method == "" && n.Ch.Rollup == "" && n.Ch.Refused == nil && !n.Ch.Alone && !n.Ch.Apart && !n.Ch.Stale && !n.X.All && MindOf(n).busyIn != p.Plans &&
+		!p.facts.Futures.Verified[n.ID] && !p.served[n.ID]
+}
+
+// placed reports whether nobody in conflict with a change would be among the
+// members of a rollup that has a place in the order.
+func (p *rollups) placed(ch, at *queue.Change, group []queue.ChangeID) bool {
+	for id := range p.facts.Order.ConflictsOf(ch.ID) {
+		if o := p.s.Changes[id]; o != nil && o != at && o.Phase == queue.Pending && o.Virtual == at.Virtual && !slices.Contains(group, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// common is the share of a change's work that is on some targets.
+func (p *rollups) common(n *derived.Node, targets map[int]bool) float64 {
+	p.facts.Futures.Weigh(n)
+	q := 0.0
+	for i, t := range n.X.Targets {
+		if targets[t] {
+			q += n.Share[i]
+		}
+	}
+	return q
+}
+
+// mayOvertake reports whether a change may take its place behind another, before
+// those in between: within the bounds of the order, and before nobody that it
+// probably breaks or that has been built without it.
+func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) bool {
+	rules := p.facts.Rules()
+	for _, id := range p.facts.Order.IDs[p.facts.Order.Rank[first.ID]+1 : p.facts.Order.Rank[ch.ID]] {
+		o := p.s.Changes[id]
+		if slices.Contains(group, id) || !p.facts.Order.ConflictsOf(ch.ID)[id] {
+			continue
+		}
+		if rules.Order == config.OrderArrival || o.Builds > 0 || ch.Arrival.Sub(o.Arrival) > rules.MaxOvertake || p.facts.Beliefs.PairChance(ch.ID, id) > ProbablyBreaks {
+			return false
+		}
+	}
+	return true
+}
+
+// joints considers the rollups whose members the plan has come to.
+func (p *rollups) joints() {
+	for _, at := range derived.Sorted(p.facts.Order.Rollups) {
+		group := p.facts.Order.Rollups[at]
+		if !slices.ContainsFunc(group, func(id queue.ChangeID) bool { return MindOf(p.facts.Futures.Node(id)).Plan != p.Plans }) {
+			p.rollup(group)
+		}
+	}
+}
+
+// rollup considers a rollup on its members' likeliest future.
+func (p *rollups) rollup(group []queue.ChangeID) {
+	if slices.ContainsFunc(group, func(id queue.ChangeID) bool { return p.Aboard[id] || p.Boarding[id] }) {
+		return
+	}
+	var base []*derived.Node
+	value, first := 0.0, true
+	for _, id := range group {
+		n := p.facts.Futures.Node(id)
+		for i := range n.Edges {
+			to := n.Edges[i].To
+			if MindOf(n).Takes[i] && !slices.Contains(group, to.ID) && !slices.Contains(base, to) {
+				base = append(base, to)
+			}
+		}
+		worth := MindOf(n).Likely.mean * p.facts.Benefit(n.Ch)
+		if !p.facts.Without(config.IngredientAging) {
+			worth *= 1 + p.facts.Now.Sub(n.Ch.Arrival).Hours()
+		}
+		value += worth
+		first = first && n.Ch.Builds == 0
+	}
+	slices.SortFunc(base, func(a, b *derived.Node) int { return cmp.Compare(p.facts.Order.Rank[a.ID], p.facts.Order.Rank[b.ID]) })
+	open, busy := p.jointState(group, base)
+	for _, b := range busy {
+		p.credit(b, value)
+	}
+	if !open && len(base) == 0 && len(busy) == 0 {
+		p.jointOnMain(group, value)
+	}
+	if !open {
+		a := Answer{kind: queue.WorthTogether, Code: queue.ReasonWaitsBuild}
+		switch {
+		case len(busy) > 0:
+		case len(base) == 0:
+			a.Code = queue.ReasonWaitsResolve
+		default:
+			a.Code = queue.ReasonWaitsKnown
+		}
+		for _, id := range group {
+			p.answers.answer(p.facts.Futures.Node(id), a)
+		}
+		return
+	}
+	last := p.facts.Futures.Node(group[len(group)-1])
+	var chain []queue.ChangeID
+	var due queue.Instant
+	for _, n := range base {
+		chain = append(chain, n.ID)
+		if MindOf(n).Plan == p.Plans {
+			due = max(due, MindOf(n).End)
+		}
+	}
+	if !first && len(chain) > 0 && p.early(last, MindOf(last).Deal.unknown, due, aim{kind: queue.WorthTogether}) {
+		for _, id := range group {
+			p.answers.answer(p.facts.Futures.Node(id), MindOf(last).Said)
+		}
+		return
+	}
+	p.found = append(p.found, candidate{change: last.ID, node: last, group: group, chain: chain, value: value, always: len(chain) == 0,
+		aim: aim{kind: queue.WorthTogether}})
+}
+
+// jointOnMain asks for what the merge itself has left to show, where the
+// assumption keys say that nothing is left and nothing comes of that.
+func (p *rollups) jointOnMain(group []queue.ChangeID, value float64) {
+	l, rest, _ := p.joint(p.facts.Links.Front(), nil, group)
+	if l == nil {
+		p.merges(rest)
+		return
+	}
+	if st := p.facts.Links.State(l); st.Status == derived.Unknown {
+		p.consider(candidate{link: l, change: l.Change, also: slices.Clone(l.With), value: value, always: true,
+			aim: aim{kind: queue.WorthTogether}}, derived.Without(st.Missing, st.Tree))
+	}
+}
+
+// jointState says by assumption keys whether a rollup on a future has a target
+// left that is not known and that no build verifies, and which builds verify the
+// rest. One that has failed there has nothing left.
+func (p *rollups) jointState(group []queue.ChangeID, base []*derived.Node) (open bool, busy []*queue.Build) {
+	seen := map[int]bool{}
+	for _, id := range group {
+		for _, t := range p.facts.Futures.Node(id).X.Targets {
+			if seen[t] {
+				continue
+			}
+			seen[t] = true
+			m := p.facts.Futures.Assumed.At(t)
+			for _, other := range group {
+				if x := p.facts.Futures.Node(other).X; x.Touches(t) {
+					m ^= x.Mark
+				}
+			}
+			for _, n := range base {
+				if n.X.Touches(t) {
+					m ^= n.X.Mark
+				}
+			}
+			switch st, k := p.facts.Futures.Look(m); {
+			case st == derived.Failed:
+				return false, nil
+			case st == derived.Verified:
+			case k == nil:
+				open = true
+			default:
+				by, idle := k.Work()
+				open = open || idle
+				for _, b := range by {
+					if !slices.Contains(busy, b) {
+						busy = append(busy, b)
+					}
+				}
+			}
+		}
+	}
+	return open, busy
+}
+
+// mergeJoint finds the link of a rollup's candidate, as merge does for one
+// change's.
+func (p *rollups) mergeJoint(cand *candidate) bool {
+	l, rest, void := p.joint(p.facts.Links.Front(), cand.chain, cand.group)
+	if void != "" {
+		return true // its members will not be assumed any more
+	}
+	if l == nil {
+		p.merges(rest)
+		return false
+	}
+	if l.Outcome != queue.Merged {
+		p.propose(Part{Rollup: cand.change, Unsettled: true})
+		return true
+	}
+	cand.link, cand.also = l, slices.Clone(l.With)
+	if st := p.facts.Links.State(l); st.Status == derived.Unknown {
+		for _, k := range derived.Without(st.Missing, st.Tree) {
+			if f := p.facts.Ledger.Keys[k.ID()]; f != nil && f.Build != nil {
+				p.credit(f.Build, cand.value)
+				continue
+			}
+			cand.keys = append(cand.keys, k)
+		}
+	}
+	return true
+}
