@@ -14,7 +14,7 @@ const awayPause = time.Minute
 
 // access takes in that the repository is out of reach, or within it again; or that
 // it is elsewhere, or has another default branch, which says neither.
-func (c *Core) access(b queue.Access) {
+func (c *mainline) access(b queue.Access) {
 	switch {
 	case b.Lost != "":
 		c.away(b.Lost)
@@ -22,20 +22,20 @@ func (c *Core) access(b queue.Access) {
 		c.lookNow()
 	default:
 		c.back()
-		c.observe()
+		c.upkeep.observe()
 	}
 }
 
 // away takes in why nothing can be asked of the repository. What is to be done
 // there waits; what has its place in the queue keeps it.
-func (c *Core) away(why string) {
+func (c *mainline) away(why string) {
 	if c.s.Main.Away == why {
 		return
 	}
 	if c.s.Main.Away == "" {
 		c.note(queue.Note{What: "away", Reason: queue.Reason{Code: queue.ReasonForge, Detail: why}})
 		if c.observing != "" {
-			c.observe() // what is being read may be of before
+			c.upkeep.observe() // what is being read may be of before
 		}
 	}
 	c.s.Main.Away = why
@@ -43,7 +43,7 @@ func (c *Core) away(why string) {
 }
 
 // back has everything tried at once that waits for its next try.
-func (c *Core) back() {
+func (c *mainline) back() {
 	if c.s.Main.Away == "" {
 		return
 	}
@@ -52,33 +52,33 @@ func (c *Core) back() {
 	c.note(queue.Note{What: "back"})
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.facts.Now {
-			c.done(key)
-			c.askAnew(a, 0, a.Error)
+			c.upkeep.done(key)
+			c.upkeep.askAnew(a, 0, a.Error)
 		}
 	}
 }
 
 // kept asks for an action once more that found the repository out of reach: that
 // is no failed attempt, and never gives up.
-func (c *Core) kept(a *queue.Action, f queue.Failed) {
+func (c *mainline) kept(a *queue.Action, f queue.Failed) {
 	c.away(f.Error)
-	c.askAnew(a, max(awayPause, f.After), f.Error)
+	c.upkeep.askAnew(a, max(awayPause, f.After), f.Error)
 }
 
 // lookNow has main read, at once even where the next try was to come later.
-func (c *Core) lookNow() {
+func (c *mainline) lookNow() {
 	if a := c.s.Actions[c.observing]; a != nil && c.s.Main.Away != "" && a.NotBefore > c.facts.Now {
-		c.renew(a.Task)
+		c.upkeep.renew(a.Task)
 		return
 	}
-	c.observe()
+	c.upkeep.observe()
 }
 
 // renamed takes in that the forge has given the target branch another name. All
 // that asked for it there asks for the new one, so that nobody loses his place: the
 // queue goes along, or stands still until it is told to.
-func (c *Core) renamed(b queue.Renamed) {
-	a := c.done(b.Action)
+func (c *mainline) renamed(b queue.Renamed) {
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
@@ -90,11 +90,11 @@ func (c *Core) renamed(b queue.Renamed) {
 			m.Renamed = b.To
 			c.touchMain()
 		}
-		if !c.idle(a.Task) {
-			c.askAnew(a, awayPause, b.Why)
+		if !c.upkeep.idle(a.Task) {
+			c.upkeep.askAnew(a, awayPause, b.Why)
 		}
 		if _, reading := a.Task.(queue.Observe); !reading {
-			c.observe() // it shows when the branch is back
+			c.upkeep.observe() // it shows when the branch is back
 		}
 		return
 	default:
@@ -111,10 +111,10 @@ func (c *Core) renamed(b queue.Renamed) {
 			c.inspectAgain(number) // what is seen under way may be of before
 		}
 	}
-	if !c.idle(a.Task) {
-		c.askAnew(a, 0, "")
+	if !c.upkeep.idle(a.Task) {
+		c.upkeep.askAnew(a, 0, "")
 	}
-	c.observe()
+	c.upkeep.observe()
 }
 
 // baseAgain is how long after a pull request was seen to ask for another branch it is
@@ -125,18 +125,18 @@ const baseAgain = 3 * time.Second
 // lookTwice has a pull request that asks for another branch looked at once more,
 // before its change is taken out for that. Meanwhile it boards no push: it is being
 // asked about.
-func (c *Core) lookTwice(a *queue.Action, r *queue.Request, b queue.Inspected) bool {
-	if r.Twice || !b.Open || c.offBase(r.Number, b).Code != queue.ReasonWrongBase {
+func (c *mainline) lookTwice(a *queue.Action, r *queue.Request, b queue.Inspected) bool {
+	if r.Twice || !b.Open || c.entering.offBase(r.Number, b).Code != queue.ReasonWrongBase {
 		return false
 	}
 	r.Twice = true
 	c.touch(queue.KindRequest, r.ID)
-	c.askAnew(a, baseAgain, "")
+	c.upkeep.askAnew(a, baseAgain, "")
 	return true
 }
 
 // asking returns the pull requests about which there are requests, in order.
-func (c *Core) asking() []int {
+func (c *mainline) asking() []int {
 	numbers := map[int]bool{}
 	for _, r := range c.s.Requests {
 		numbers[r.Number] = true

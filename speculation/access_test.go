@@ -61,11 +61,11 @@ func TestReadingOfBeforeIsNotBack(t *testing.T) {
 			w.step(w.event(queue.MainMoved{Branch: "main"}))
 			read := func() {
 				t.Helper()
-				w.step(w.event(w.observe(w.core.observing, queue.Observe{From: w.core.State().Main.Tip})))
+				w.step(w.event(w.observe(w.core.mainline.observing, queue.Observe{From: w.core.State().Main.Tip})))
 			}
 			w.step(w.event(lose(w.inspecting(p).Key)))
 			read()
-			if away := w.core.State().Main.Away; away != "lost" || w.core.observing == "" {
+			if away := w.core.State().Main.Away; away != "lost" || w.core.mainline.observing == "" {
 				t.Errorf("away %q after a reading of before", away)
 			}
 			read()
@@ -83,12 +83,12 @@ func TestMovedIsNotBack(t *testing.T) {
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(p, "dev", "/land"))
 	w.step(w.event(queue.Renamed{Action: w.inspecting(p).Key, From: "main", To: "trunk", Why: "lost"}))
-	w.step(w.event(queue.Failed{Action: w.core.observing, Error: "no main", Away: true}))
+	w.step(w.event(queue.Failed{Action: w.core.mainline.observing, Error: "no main", Away: true}))
 	w.step(w.event(queue.Access{Moved: true}))
-	if m, a := w.core.State().Main, w.core.State().Actions[w.core.observing]; m.Away != "no main" || m.Renamed != "trunk" || a == nil || a.NotBefore > w.now {
+	if m, a := w.core.State().Main, w.core.State().Actions[w.core.mainline.observing]; m.Away != "no main" || m.Renamed != "trunk" || a == nil || a.NotBefore > w.now {
 		t.Errorf("away %q, renamed %q, and main is read %+v", m.Away, m.Renamed, a)
 	}
-	w.step(w.event(w.observe(w.core.observing, queue.Observe{From: w.core.State().Main.Tip})))
+	w.step(w.event(w.observe(w.core.mainline.observing, queue.Observe{From: w.core.State().Main.Tip})))
 	if m := w.core.State().Main; m.Away != "" {
 		t.Errorf("away %q after a reading", m.Away)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // crew returns the pending changes that a build had in it, its own last.
-func (c *Core) crew(b *queue.Build) []queue.ChangeID {
+func (c *blaming) crew(b *queue.Build) []queue.ChangeID {
 	var out []queue.ChangeID
 	for _, id := range append(below(b), b.Change) {
 		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && c.facts.Futures.AffectedBy(id) != nil {
@@ -27,7 +27,7 @@ func (c *Core) crew(b *queue.Build) []queue.ChangeID {
 // by its share of what they have not passed before, whether or not the path is
 // complete (planner.md 9, rule 3). Who was to blame for a failure on one of them
 // is not any more (doubt.go).
-func (c *Core) acquit(b *queue.Build, passed []string) {
+func (c *blaming) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
 	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {
 		return
@@ -58,13 +58,13 @@ func (c *Core) acquit(b *queue.Build, passed []string) {
 
 // below reports whether a landed change was on main where a build began, or was
 // assumed to land.
-func (c *Core) below(b *queue.Build, o *queue.Change) bool {
+func (c *blaming) below(b *queue.Build, o *queue.Change) bool {
 	l := c.s.Links[b.Link]
 	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
 }
 
 // setOf returns the set of targets with the given names.
-func (c *Core) setOf(names []string) derived.TargetSet {
+func (c *blaming) setOf(names []string) derived.TargetSet {
 	targets := make([]int, 0, len(names))
 	for _, t := range names {
 		targets = append(targets, c.facts.Futures.Assumed.Number(t))
@@ -72,7 +72,7 @@ func (c *Core) setOf(names []string) derived.TargetSet {
 	return derived.NewTargetSet(targets)
 }
 
-func (c *Core) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
+func (c *blaming) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
 	x := c.facts.Futures.AffectedBy(id)
 	if x.All {
 		return
@@ -106,7 +106,7 @@ func (c *Core) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
 
 // acquitPair takes in targets that have passed with both changes of a pair in:
 // what they had not been tested on together is less by these.
-func (c *Core) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
+func (c *blaming) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
 	q := c.facts.Beliefs.PairBase(x, y)
 	x, y = c.facts.Beliefs.Holder(x, y)
 	a, b := c.facts.Futures.AffectedBy(x), c.facts.Futures.AffectedBy(y)
@@ -147,7 +147,7 @@ func setMet(rec *queue.Belief, with queue.ChangeID, bits []uint64) {
 
 // carryTested keeps what has been tested of a change with its targets, where they
 // have other places in its new footprint.
-func (c *Core) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
+func (c *blaming) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
 	rec := c.s.Beliefs[id]
 	if rec == nil {
 		return

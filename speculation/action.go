@@ -19,7 +19,7 @@ const (
 )
 
 // patience is how long an attempt may take before it is tried again.
-func (c *Core) patience(t queue.Task) time.Duration {
+func (c *upkeep) patience(t queue.Task) time.Duration {
 	switch t := t.(type) {
 	case queue.Run:
 		limit := 15 * time.Minute // to fetch, check out and report
@@ -31,7 +31,7 @@ func (c *Core) patience(t queue.Task) time.Duration {
 		return limit
 	case queue.ProbeHost:
 		limit := 15 * time.Minute
-		if h := c.probedHost(t.Build); h != nil {
+		if h := c.benching.probedHost(t.Build); h != nil {
 			limit += h.Bench.Probe.Jobs[0].Step.Timeout
 		}
 		return limit
@@ -52,26 +52,26 @@ func (c *Core) patience(t queue.Task) time.Duration {
 }
 
 // ask emits an action for a task, unless one is under way.
-func (c *Core) ask(t queue.Task) { c.askAgain(t, 1, 0, "") }
+func (c *upkeep) ask(t queue.Task) { c.askAgain(t, 1, 0, "") }
 
-func (c *Core) askAgain(t queue.Task, attempt int, wait time.Duration, cause string) {
+func (c *upkeep) askAgain(t queue.Task, attempt int, wait time.Duration, cause string) {
 	c.issue(t, attempt, 0, wait, cause)
 }
 
 // askAnew asks for what an action that has ended did, which was no failure: it may
 // fail as often as before.
-func (c *Core) askAnew(a *queue.Action, wait time.Duration, cause string) {
+func (c *upkeep) askAnew(a *queue.Action, wait time.Duration, cause string) {
 	c.issue(a.Task, a.Attempt, a.Renewed+1, wait, cause)
 }
 
-func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cause string) {
+func (c *upkeep) issue(t queue.Task, attempt, renewed int, wait time.Duration, cause string) {
 	name := derived.TaskKey(t)
 	if _, busy := c.facts.Outstanding[name]; busy {
 		return
 	}
 	kind, subject := t.Name()
 	key := queue.ActionKey(kind, subject, attempt, renewed)
-	if c.repeated(t) {
+	if c.settling.repeated(t) {
 		// Asked again and again of the same tip: an answer to one is none to the next,
 		// nor to one that was asked, and answered, at this very instant.
 		for at := int64(c.facts.Now); ; at++ {
@@ -95,50 +95,50 @@ func (c *Core) issue(t queue.Task, attempt, renewed int, wait time.Duration, cau
 	c.turn.Actions = append(c.turn.Actions, *a)
 }
 
-func (c *Core) began(a *queue.Action) {
+func (c *upkeep) began(a *queue.Action) {
 	c.facts.Outstanding[derived.TaskKey(a.Task)] = a.Key
 	switch t := a.Task.(type) {
 	case queue.Observe:
-		c.observing = a.Key
+		c.mainline.observing = a.Key
 	case queue.Watch:
-		c.watching++
+		c.mainline.watching++
 	case queue.Analyze:
 		c.analyzing[t.Change]++
 	case queue.Meet:
-		c.meeting[t.Change] = true
+		c.settling.meeting[t.Change] = true
 	case queue.Publish:
-		c.publishing[t.Number] = t.Want
+		c.telling.publishing[t.Number] = t.Want
 	case queue.Run:
 		c.askedFor(t.Build, true)
 	}
 }
 
-func (c *Core) askedFor(id queue.BuildID, yes bool) {
+func (c *upkeep) askedFor(id queue.BuildID, yes bool) {
 	if b := c.facts.Builds.Live[c.s.Builds[id]]; b != nil {
 		b.Asked = yes
 	}
 }
 
-func (c *Core) ended(a *queue.Action) {
+func (c *upkeep) ended(a *queue.Action) {
 	if name := derived.TaskKey(a.Task); c.facts.Outstanding[name] == a.Key {
 		delete(c.facts.Outstanding, name)
 	}
 	switch t := a.Task.(type) {
 	case queue.Observe:
-		if c.observing == a.Key {
-			c.observing = ""
+		if c.mainline.observing == a.Key {
+			c.mainline.observing = ""
 		}
 	case queue.Watch:
-		c.watching--
+		c.mainline.watching--
 	case queue.Analyze:
 		if c.analyzing[t.Change]--; c.analyzing[t.Change] <= 0 {
 			delete(c.analyzing, t.Change)
 		}
 	case queue.Meet:
-		delete(c.meeting, t.Change)
-		c.untried[t.Change] = true
+		delete(c.settling.meeting, t.Change)
+		c.settling.untried[t.Change] = true
 	case queue.Publish:
-		delete(c.publishing, t.Number)
+		delete(c.telling.publishing, t.Number)
 	case queue.Run:
 		c.askedFor(t.Build, false)
 	}
@@ -146,7 +146,7 @@ func (c *Core) ended(a *queue.Action) {
 
 // renew asks for a reading anew that may have begun before what makes it
 // necessary: the one under way is given up, because it may show how things were.
-func (c *Core) renew(t queue.Task) {
+func (c *upkeep) renew(t queue.Task) {
 	if a := c.done(c.facts.Outstanding[derived.TaskKey(t)]); a != nil {
 		c.issue(t, a.Attempt, a.Renewed+1, 0, a.Error)
 		return
@@ -156,8 +156,8 @@ func (c *Core) renew(t queue.Task) {
 
 // observe has main read, as it is from now on. A reading that is under way is
 // let finish: what it shows was true, and there may be no end of reasons to read.
-func (c *Core) observe() {
-	if c.observing != "" {
+func (c *upkeep) observe() {
+	if c.mainline.observing != "" {
 		if !c.s.Main.Again {
 			c.s.Main.Again = true
 			c.touchMain()
@@ -168,7 +168,7 @@ func (c *Core) observe() {
 }
 
 // done ends an action and returns it, or nil when it has ended before.
-func (c *Core) done(key string) *queue.Action {
+func (c *upkeep) done(key string) *queue.Action {
 	a := c.s.Actions[key]
 	if a == nil {
 		return nil
@@ -185,14 +185,14 @@ func (c *Core) done(key string) *queue.Action {
 }
 
 // drop ends the action of a task that is no longer wanted.
-func (c *Core) drop(t queue.Task) {
+func (c *upkeep) drop(t queue.Task) {
 	if key, busy := c.facts.Outstanding[derived.TaskKey(t)]; busy {
 		c.done(key)
 	}
 }
 
 // expire tries actions again whose deadline has passed without a result.
-func (c *Core) expire() {
+func (c *upkeep) expire() {
 	var late []string
 	for key, a := range c.s.Actions {
 		if c.facts.Now < a.Deadline {
@@ -204,7 +204,7 @@ func (c *Core) expire() {
 	slices.Sort(late)
 	for _, key := range late {
 		a := c.s.Actions[key]
-		if a == nil || c.overslept(a) {
+		if a == nil || c.settling.overslept(a) {
 			continue
 		}
 		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
@@ -213,14 +213,14 @@ func (c *Core) expire() {
 
 // attend sees to it that whatever waits for an answer has asked for it, however
 // it came to wait.
-func (c *Core) attend() {
+func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
 		if _, busy := c.facts.Outstanding[derived.TaskKey(queue.Land{Push: p.ID})]; !busy {
-			c.unsure(p.ID)
+			c.mainline.unsure(p.ID)
 		}
 	}
-	if c.observing == "" && (m.Tip == "" || c.s.Push != nil && c.s.Push.Unsure) {
+	if c.mainline.observing == "" && (m.Tip == "" || c.s.Push != nil && c.s.Push.Unsure) {
 		c.observe()
 	}
 	c.inspect()
@@ -232,27 +232,27 @@ func (c *Core) attend() {
 	if m.Tip == "" {
 		return
 	}
-	c.survey()
-	c.surveyNext()
-	c.explainAll()
+	c.mainline.survey()
+	c.mainline.surveyNext()
+	c.entering.explainAll()
 	var waiting []queue.ChangeID
 	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
 		}
-		held := c.heldBack(ch)
-		if ch.Phase == queue.Analyzing && !held || (ch.Phase == queue.Pending || held) && (ch.Stale || c.dueAgain(ch)) {
+		held := c.settling.heldBack(ch)
+		if ch.Phase == queue.Analyzing && !held || (ch.Phase == queue.Pending || held) && (ch.Stale || c.settling.dueAgain(ch)) {
 			waiting = append(waiting, id)
 		}
 	}
 	slices.Sort(waiting)
 	for _, id := range waiting {
-		c.ask(c.analysis(c.s.Changes[id]))
+		c.ask(c.settling.analysis(c.s.Changes[id]))
 	}
 }
 
 // idle reports whether nobody waits for a task any more.
-func (c *Core) idle(t queue.Task) bool {
+func (c *upkeep) idle(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe:
 		return t.From != c.s.Main.Tip
@@ -280,7 +280,7 @@ func (c *Core) idle(t queue.Task) bool {
 	case queue.Run:
 		return c.s.Builds[t.Build] == nil
 	case queue.ProbeHost:
-		return c.probedHost(t.Build) == nil
+		return c.benching.probedHost(t.Build) == nil
 	case queue.Stop:
 		return c.s.Builds[t.Build] == nil
 	case queue.Land:
@@ -288,10 +288,10 @@ func (c *Core) idle(t queue.Task) bool {
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
 	case queue.Weigh:
-		_, x := c.culpritIn(t.Hunt, t.Commit)
+		_, x := c.hunting.culpritIn(t.Hunt, t.Commit)
 		return x == nil || t.Tip != c.s.Main.Tip
 	case queue.Propose:
-		_, x := c.culpritIn(t.Hunt, t.Commit)
+		_, x := c.hunting.culpritIn(t.Hunt, t.Commit)
 		return x == nil || x.Revert == nil || x.Revert.Number != 0
 	case queue.Tell:
 		return t.Commit != c.s.Main.Tip
@@ -301,13 +301,13 @@ func (c *Core) idle(t queue.Task) bool {
 
 // failed tries an action again after a pause, or gives up on it. Neither is
 // ever a verdict on a change.
-func (c *Core) failed(f queue.Failed) {
+func (c *upkeep) failed(f queue.Failed) {
 	a := c.done(f.Action)
 	if a == nil || c.idle(a.Task) {
 		return
 	}
 	if f.Away {
-		c.kept(a, f)
+		c.mainline.kept(a, f)
 		return
 	}
 	wait := min(minBackoff<<min(a.Attempt-1, 20), maxBackoff)
@@ -319,7 +319,7 @@ func (c *Core) failed(f queue.Failed) {
 	c.giveUp(a, wait, f.Error)
 }
 
-func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
+func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
 	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
@@ -328,34 +328,34 @@ func (c *Core) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
 		if r.Boarding {
-			c.unanswered(r, cause)
+			c.guarding.unanswered(r, cause)
 			return
 		}
 		if r.Command.Verb == queue.CommandRecheck {
 			c.askAgain(a.Task, a.Attempt+1, wait, cause)
 			return
 		}
-		c.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
+		c.entering.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
 	case queue.Analyze:
-		c.analyzed(c.unknown(t, cause), true)
+		c.analyzed(c.settling.unknown(t, cause), true)
 	case queue.Meet:
-		c.metAs(t, nil)
+		c.settling.metAs(t, nil)
 	case queue.Resolve:
 		if t.Together > 0 {
-			c.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
+			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
 		}
 		if len(t.Picks) > 1 {
 			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, it shows whose merge cannot be made
 			return
 		}
-		c.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))
+		c.settling.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))
 	case queue.Run:
-		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.ProbeHost:
-		c.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.Land:
-		c.unsure(t.Push)
+		c.mainline.unsure(t.Push)
 	case queue.Propose:
-		c.notProposed(t, cause)
+		c.hunting.notProposed(t, cause)
 	}
 }

@@ -23,7 +23,7 @@ const (
 
 // dueAgain reports whether a change is to be analyzed again, and has a turn made
 // when it is.
-func (c *Core) dueAgain(ch *queue.Change) bool {
+func (c *settling) dueAgain(ch *queue.Change) bool {
 	f := c.s.Footprints[ch.ID]
 	if !ch.Touches.Again || f == nil {
 		return false
@@ -33,7 +33,7 @@ func (c *Core) dueAgain(ch *queue.Change) bool {
 	return c.facts.Now >= at
 }
 
-func (c *Core) againAt(f *queue.Footprint) queue.Instant {
+func (c *settling) againAt(f *queue.Footprint) queue.Instant {
 	if f.Main != c.s.Main.Tip {
 		return f.At.Add(againMoved)
 	}
@@ -42,7 +42,7 @@ func (c *Core) againAt(f *queue.Footprint) queue.Instant {
 
 // repeated reports whether a task may be asked for again under a name that it
 // has had.
-func (c *Core) repeated(t queue.Task) bool {
+func (c *settling) repeated(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe, queue.Watch, queue.Propose, queue.Weigh, queue.Tell:
 		return true
@@ -59,22 +59,22 @@ func (c *Core) repeated(t queue.Task) bool {
 // overslept ends the waiting for an analysis that takes too long: the change is
 // unknown meanwhile. Nobody may have been there to answer, so it is tried once
 // more at once.
-func (c *Core) overslept(a *queue.Action) bool {
+func (c *settling) overslept(a *queue.Action) bool {
 	t, ok := a.Task.(queue.Analyze)
-	if !ok || c.idle(t) {
+	if !ok || c.upkeep.idle(t) {
 		return false
 	}
-	cause := "the analysis did not end within " + c.patience(t).String()
-	c.done(a.Key)
+	cause := "the analysis did not end within " + c.upkeep.patience(t).String()
+	c.upkeep.done(a.Key)
 	c.analyzed(c.unknown(t, cause), true)
 	if a.Attempt == 1 {
-		c.askAgain(t, 2, 0, cause)
+		c.upkeep.askAgain(t, 2, 0, cause)
 	}
 	return true
 }
 
 // unknown is the answer to an analysis of which there is none.
-func (c *Core) unknown(t queue.Analyze, cause string) queue.Analyzed {
+func (c *settling) unknown(t queue.Analyze, cause string) queue.Analyzed {
 	f := queue.Footprint{Main: t.Main, All: true, Unknown: cause, Again: true}
 	if old := c.s.Footprints[t.Change]; old != nil {
 		f.Paths, f.Files, f.Dirs = old.Paths, old.Files, old.Dirs
@@ -83,7 +83,7 @@ func (c *Core) unknown(t queue.Analyze, cause string) queue.Analyzed {
 }
 
 // touches sums a footprint up, with how often its targets have failed lately.
-func (c *Core) touches(f *queue.Footprint) queue.Touches {
+func (c *settling) touches(f *queue.Footprint) queue.Touches {
 	t := conflict.TouchesOf(f)
 	if c.s.Main.Config == nil {
 		return t
@@ -103,7 +103,7 @@ func (c *Core) touches(f *queue.Footprint) queue.Touches {
 
 // unknowns returns which of a change and those that it conflicts with could not
 // be analyzed: itself first, then in the order of the conflicts, at most five.
-func (c *Core) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.Unknown {
+func (c *settling) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.Unknown {
 	var out []queue.Unknown
 	add := func(id queue.ChangeID) {
 		if f := c.s.Footprints[id]; f != nil && f.Unknown != "" && len(out) < 5 {
@@ -121,7 +121,7 @@ func (c *Core) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.U
 
 // unanalyzed says why a pending change counts as touching everything, where it
 // could not be analyzed.
-func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
+func (c *settling) unanalyzed(ch *queue.Change) queue.Reason {
 	f := c.s.Footprints[ch.ID]
 	if f == nil || f.Unknown == "" {
 		return queue.Reason{}
@@ -134,7 +134,7 @@ func (c *Core) unanalyzed(ch *queue.Change) queue.Reason {
 }
 
 // trouble is why a change is not in the order, with what keeps its analysis.
-func (c *Core) trouble(ch *queue.Change) queue.Reason {
+func (c *settling) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
 		key := c.facts.Outstanding[derived.TaskKey(c.analysis(ch))]

@@ -130,7 +130,7 @@ func TestPatienceWithSeveralAnalyzers(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.core.s.Main.Config.Analysis = config.Analysis{Analyzers: []config.SubAnalysis{
 		{Analyzer: "bazel", Timeout: 10 * time.Minute}, {Analyzer: "command", Timeout: 8 * time.Minute}, {Analyzer: "gn"}, {Analyzer: "go"}}}
-	if got, want := w.core.patience(queue.Analyze{}), 10*time.Minute+2*19*time.Minute; got != want {
+	if got, want := w.core.upkeep.patience(queue.Analyze{}), 10*time.Minute+2*19*time.Minute; got != want {
 		t.Errorf("patient for %s, want %s", got, want)
 	}
 }

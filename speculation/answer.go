@@ -26,7 +26,7 @@ func knownWords(st derived.Status) string {
 
 // sharers returns the live builds of others that verify what a change's
 // likeliest future has open.
-func (c *Core) sharers(n *derived.Node) []*queue.Build {
+func (c *telling) sharers(n *derived.Node) []*queue.Build {
 	var out []*queue.Build
 	for i, k := range plan.MindOf(n).Likely.Known {
 		if k == nil || len(k.From) == 0 || plan.MindOf(n).Likely.By[i] != derived.Unknown {

@@ -9,7 +9,7 @@ import (
 
 // offBase says why a pull request is not for this queue by what it asks for, if
 // so: not its branch, nor on top of what is for it.
-func (c *Core) offBase(number int, b queue.Inspected) queue.Reason {
+func (c *entering) offBase(number int, b queue.Inspected) queue.Reason {
 	m, s := c.s.Main, b.Stack
 	names := []string{strconv.Itoa(number)}
 	for _, n := range s.Below {
@@ -46,7 +46,7 @@ func (c *Core) offBase(number int, b queue.Inspected) queue.Reason {
 
 // parentIn returns the pull request that one is on top of, 0 where that is none
 // or has landed.
-func (c *Core) parentIn(b queue.Inspected) int {
+func (c *entering) parentIn(b queue.Inspected) int {
 	if b.Base == c.s.Main.Branch {
 		return 0
 	}
@@ -58,7 +58,7 @@ func (c *Core) parentIn(b queue.Inspected) int {
 }
 
 // baseIn returns the base of a pull request where that is not the queue's branch.
-func (c *Core) baseIn(b queue.Inspected) string {
+func (c *entering) baseIn(b queue.Inspected) string {
 	if b.Base == c.s.Main.Branch {
 		return ""
 	}
@@ -85,7 +85,7 @@ func (c *Core) LandedBranch(branch string) bool {
 // A push that was lost or refused leaves the base as our own landing has made it,
 // until that is taken back. It is no wish of anybody's: what is on top of another
 // stays so, parked or not, or it would land the other's commits without it.
-func (c *Core) rebase(ch *queue.Change, b queue.Inspected) bool {
+func (c *entering) rebase(ch *queue.Change, b queue.Inspected) bool {
 	parent, base := c.parentIn(b), c.baseIn(b)
 	if ch.Shown && base == "" {
 		return true
@@ -106,7 +106,7 @@ func (c *Core) rebase(ch *queue.Change, b queue.Inspected) bool {
 	}
 	c.touchChange(ch)
 	if ch.Parent == 0 {
-		c.comeBack(ch)
+		c.settling.comeBack(ch)
 	}
 	return true
 }

@@ -20,7 +20,7 @@ import (
 
 // ownerOf returns the change of a build that a key is asked for, going by what
 // changes affect: whose result people are told that it is.
-func (c *Core) ownerOf(b *queue.Build, k queue.Key) queue.ChangeID {
+func (c *landing) ownerOf(b *queue.Build, k queue.Key) queue.ChangeID {
 	for _, id := range b.Also {
 		if x := c.facts.Futures.AffectedBy(id); x != nil && !x.All && x.Touches(c.facts.Futures.Assumed.Number(k.Target)) {
 			return id
@@ -30,7 +30,7 @@ func (c *Core) ownerOf(b *queue.Build, k queue.Key) queue.ChangeID {
 }
 
 // decided reports whether all changes that a build was for have their verdicts.
-func (c *Core) decided(b *queue.Build) bool {
+func (c *landing) decided(b *queue.Build) bool {
 	return b.Change != "" && !slices.ContainsFunc(b.For(), func(id queue.ChangeID) bool {
 		ch := c.s.Changes[id]
 		return ch == nil || !ch.Phase.Final()
@@ -39,7 +39,7 @@ func (c *Core) decided(b *queue.Build) bool {
 
 // noteBuild writes something about a build into the history of each change that
 // it is for.
-func (c *Core) noteBuild(b *queue.Build, n queue.Note) {
+func (c *landing) noteBuild(b *queue.Build, n queue.Note) {
 	n.Build, n.Commit = b.ID, b.Commit
 	for _, id := range b.For() {
 		n.Change, n.Number = id, 0

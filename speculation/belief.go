@@ -14,7 +14,7 @@ const (
 )
 
 // belief returns the record of a change, to be changed.
-func (c *Core) belief(id queue.ChangeID) *queue.Belief {
+func (c *blaming) belief(id queue.ChangeID) *queue.Belief {
 	b := c.s.Beliefs[id]
 	if b == nil {
 		b = &queue.Belief{Change: id, Good: derived.ClampChance(c.facts.Beliefs.Model.Good(c.s.Changes[id]))}
@@ -27,7 +27,7 @@ func (c *Core) belief(id queue.ChangeID) *queue.Belief {
 
 // rethinkWith has the chances worked out again that rest on where a change is:
 // of all that remember a pair with it, whether they still conflict or not.
-func (c *Core) rethinkWith(id queue.ChangeID) {
+func (c *blaming) rethinkWith(id queue.ChangeID) {
 	for other, b := range c.s.Beliefs {
 		if _, ok := b.Pairs[id]; ok {
 			c.facts.Beliefs.Rethink(other)
@@ -36,7 +36,7 @@ func (c *Core) rethinkWith(id queue.ChangeID) {
 }
 
 // setPair sets the chance of a pair, but for what has failed.
-func (c *Core) setPair(x, y queue.ChangeID, q float64) {
+func (c *blaming) setPair(x, y queue.ChangeID, q float64) {
 	x, y = c.facts.Beliefs.Holder(x, y)
 	b := c.belief(y)
 	if b.Pairs == nil {
@@ -47,7 +47,7 @@ func (c *Core) setPair(x, y queue.ChangeID, q float64) {
 }
 
 // renewPair takes in that the chance of a pair has changed.
-func (c *Core) renewPair(x, y queue.ChangeID) {
+func (c *blaming) renewPair(x, y queue.ChangeID) {
 	q := c.facts.Beliefs.PairChance(x, y)
 	for _, at := range []struct{ n, to queue.ChangeID }{{x, y}, {y, x}} {
 		if n := c.facts.Futures.Nodes[at.n]; n != nil {
@@ -63,7 +63,7 @@ func (c *Core) renewPair(x, y queue.ChangeID) {
 
 // keepPairs remembers the pairs of a change that has landed: those behind it
 // have it below them until they have been built with it.
-func (c *Core) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
+func (c *blaming) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	for _, other := range derived.Sorted(with) {
 		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
 			c.moveDoubts(id, other)
@@ -76,7 +76,7 @@ func (c *Core) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 
 // keepPair remembers the chance that a change breaks with one that has landed,
 // and what they have been tested on together.
-func (c *Core) keepPair(landed, id queue.ChangeID, q float64) {
+func (c *blaming) keepPair(landed, id queue.ChangeID, q float64) {
 	b := c.belief(id)
 	if b.Pairs == nil {
 		b.Pairs = map[queue.ChangeID]float64{}
@@ -100,7 +100,7 @@ func (c *Core) keepPair(landed, id queue.ChangeID, q float64) {
 }
 
 // measure folds whether the prediction on arrival came true into the accuracy.
-func (c *Core) measure(ch *queue.Change, landed bool) {
+func (c *blaming) measure(ch *queue.Change, landed bool) {
 	if ch.Chance == 0 {
 		return
 	}

@@ -61,7 +61,7 @@ func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 			t.Fatalf("chain %v, chance %g", r.build.Chain, before)
 		}
 		w.core.begin(nil)
-		w.core.acquit(&r.build, []string{"a"})
+		w.core.blaming.acquit(&r.build, []string{"a"})
 		if got := w.core.s.Beliefs[behind.ID].Pairs[below.ID]; got != 0 {
 			t.Errorf("%s on %s, which has landed: the chance that they break was %g and is %g, and all that they share has passed", behind.ID, below.ID, before, got)
 		}
@@ -99,7 +99,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 	for _, r := range w.going() {
 		if r.build.Change == other.ID {
 			w.core.begin(nil)
-			w.core.acquit(&r.build, []string{"a"})
+			w.core.blaming.acquit(&r.build, []string{"a"})
 		}
 	}
 	if q := w.core.facts.Beliefs.PairChance(landed.ID, other.ID); q != 0 {
@@ -129,20 +129,20 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 	}
 	for _, r := range w.going() {
 		if r.build.Change == ch.ID {
-			w.core.suspect(&r.build, []string{"a"})
+			w.core.blaming.suspect(&r.build, []string{"a"})
 		}
 	}
 	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("it has failed on what has landed, alone, and lands by %.3g", q)
 	}
-	rec := w.core.belief(ch.ID)
+	rec := w.core.blaming.belief(ch.ID)
 	gone := *rec
 	gone.Pairs, gone.Met, gone.Doubts = maps.Clone(rec.Pairs), maps.Clone(rec.Met), slices.Clone(rec.Doubts)
-	w.core.forgetPair(&gone, landed.ID, &queue.Change{Phase: queue.Rejected})
+	w.core.upkeep.forgetPair(&gone, landed.ID, &queue.Change{Phase: queue.Rejected})
 	if slices.ContainsFunc(gone.Doubts, func(d queue.Doubt) bool { return d.Pair != "" || d.Chance > 0.5 }) {
 		t.Errorf("the other has been turned down, and of the blame there is %+v", gone.Doubts)
 	}
-	w.core.forgetPair(rec, landed.ID, landed)
+	w.core.upkeep.forgetPair(rec, landed.ID, landed)
 	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("the other is forgotten, and it lands by %.3g", q)
 	}
@@ -165,7 +165,7 @@ func TestBlameIsPassedOn(t *testing.T) {
 	s.core.begin(nil)
 	for _, r := range s.going() {
 		if s.name(r) == "B1" {
-			s.core.acquit(&r.build, []string{"a"})
+			s.core.blaming.acquit(&r.build, []string{"a"})
 		}
 	}
 	if got := s.core.facts.Beliefs.Good(s.id(2)); got > 0.05 {

@@ -24,7 +24,7 @@ import (
 // later it is given one of these jobs again. Somebody has repaired it: it is back.
 
 // host returns what is known of a host.
-func (c *Core) host(name string) *queue.Host {
+func (c *benching) host(name string) *queue.Host {
 	h := c.s.Hosts[name]
 	if h == nil {
 		h = &queue.Host{Name: name}
@@ -33,11 +33,11 @@ func (c *Core) host(name string) *queue.Host {
 	return h
 }
 
-func (c *Core) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
+func (c *benching) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
 
 // fleet takes in which hosts there are. A benched one that has been away is probed at
 // once: somebody may have repaired it.
-func (c *Core) fleet(b queue.Fleet) {
+func (c *benching) fleet(b queue.Fleet) {
 	slots, tools := map[string]int{}, false
 	for _, f := range b.Hosts {
 		slots[f.Name] = f.Slots
@@ -63,25 +63,25 @@ func (c *Core) fleet(b queue.Fleet) {
 		c.retool()
 	}
 	c.forgetHosts()
-	c.configured()
+	c.guarding.configured()
 }
 
 // retool has main read again, and with that which toolset there is to go by.
-func (c *Core) retool() {
+func (c *benching) retool() {
 	if c.s.Main.Tip != "" {
-		c.observe()
+		c.upkeep.observe()
 	}
 }
 
 // forgetHosts drops hosts that are away and of which nothing counts any more.
-func (c *Core) forgetHosts() {
+func (c *benching) forgetHosts() {
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
 		if _, runs := h.Counted(c.facts.Now); h.Slots > 0 || runs > 0 || h.Bench != nil && c.facts.Now.Sub(h.Bench.Since) < keepBench {
 			continue
 		}
 		if h.Bench != nil && h.Bench.Probe != nil {
-			c.drop(queue.ProbeHost{Host: name, Build: h.Bench.Probe.ID})
+			c.upkeep.drop(queue.ProbeHost{Host: name, Build: h.Bench.Probe.ID})
 		}
 		delete(c.s.Hosts, name)
 		c.touch(queue.KindHost, name)
@@ -90,7 +90,7 @@ func (c *Core) forgetHosts() {
 
 // ran takes in what a job has shown of the host that ran it, and of those that failed
 // the same before.
-func (c *Core) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
+func (c *benching) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	if r.Host == "" {
 		return
 	}
@@ -130,12 +130,12 @@ func where(b *queue.Build, set bool) queue.CommitID {
 	return ""
 }
 
-func (c *Core) agreed(h *queue.Host, failed map[queue.Digest]bool, set bool) bool {
+func (c *benching) agreed(h *queue.Host, failed map[queue.Digest]bool, set bool) bool {
 	return len(failed) > 0 && h.Agreed(failed, set)
 }
 
 // noteRun notes a build on a host, and what has failed there.
-func (c *Core) noteRun(b *queue.Build, name string, d queue.Doubtful) {
+func (c *benching) noteRun(b *queue.Build, name string, d queue.Doubtful) {
 	h := c.host(name)
 	h.Run(b.ID, c.facts.Now).Doubt(d)
 	c.touchHost(h)
@@ -144,7 +144,7 @@ func (c *Core) noteRun(b *queue.Build, name string, d queue.Doubtful) {
 
 // others calls for each host but one, unless that one is benched: what it says is not
 // held against others.
-func (c *Core) others(name string, do func(*queue.Host)) {
+func (c *benching) others(name string, do func(*queue.Host)) {
 	if h := c.s.Hosts[name]; h != nil && h.Bench != nil {
 		return
 	}
@@ -167,7 +167,7 @@ func sampleOf(b *queue.Build, j *queue.Job, host string, passed map[queue.Digest
 
 // brokeOff takes in that a build has ended on a host without a result of some of its
 // jobs: the host's fault, if another one has a result.
-func (c *Core) brokeOff(b *queue.Build, r queue.BuildDone) {
+func (c *benching) brokeOff(b *queue.Build, r queue.BuildDone) {
 	if r.Host == "" || r.Outcome != queue.JobInfra {
 		return
 	}
@@ -191,7 +191,7 @@ func (c *Core) brokeOff(b *queue.Build, r queue.BuildDone) {
 
 // isInfra reports whether the change is to be parked for the builds of it that came to
 // nothing: not for what a single host cannot do while there is another one.
-func (c *Core) isInfra(ch *queue.Change, r queue.BuildDone) bool {
+func (c *benching) isInfra(ch *queue.Change, r queue.BuildDone) bool {
 	limit := max(c.facts.Rules().InfraRetries, 1)
 	if r.Host != "" && !slices.Contains(ch.InfraOn, r.Host) {
 		ch.InfraOn = append(slices.Clone(ch.InfraOn), r.Host)
@@ -205,7 +205,7 @@ func (c *Core) isInfra(ch *queue.Change, r queue.BuildDone) bool {
 const infraPatience = 3
 
 // bench benches hosts, and probes those that are benched.
-func (c *Core) bench() {
+func (c *benching) bench() {
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
 		if h.Bench == nil && c.isFaulty(h) {
@@ -219,7 +219,7 @@ func (c *Core) bench() {
 
 // isFaulty reports whether a host is to be benched. The last one that is left is not:
 // nobody else is there to say who is right.
-func (c *Core) isFaulty(h *queue.Host) bool {
+func (c *benching) isFaulty(h *queue.Host) bool {
 	var others []*queue.Host
 	left := false
 	for _, name := range derived.Sorted(c.s.Hosts) {
@@ -233,7 +233,7 @@ func (c *Core) isFaulty(h *queue.Host) bool {
 
 // isThere reports whether a host can run builds, or, where nobody has said which are
 // there, has lately run some.
-func (c *Core) isThere(h *queue.Host) bool {
+func (c *benching) isThere(h *queue.Host) bool {
 	if c.facts.ToldFleet() {
 		return h.Slots > 0
 	}
@@ -241,7 +241,7 @@ func (c *Core) isThere(h *queue.Host) bool {
 	return runs > 0
 }
 
-func (c *Core) putOnBench(h *queue.Host) {
+func (c *benching) putOnBench(h *queue.Host) {
 	b := &queue.Bench{Since: c.facts.Now}
 	b.Faults, b.Runs = h.Counted(c.facts.Now)
 	if h.Sample != nil {
@@ -255,12 +255,12 @@ func (c *Core) putOnBench(h *queue.Host) {
 	c.touchHost(h)
 	c.retool()
 	c.note(queue.Note{What: "host-benched", Reason: benchReason(h)})
-	c.configured()
+	c.guarding.configured()
 	for _, live := range c.facts.Builds.Building {
 		if x := live.Build; x.Started == 0 && !x.Cancel {
 			x.Shun = c.benched()
 			c.touch(queue.KindBuild, string(x.ID))
-			c.renew(queue.Run{Build: x.ID})
+			c.upkeep.renew(queue.Run{Build: x.ID})
 		}
 	}
 }
@@ -271,7 +271,7 @@ func benchReason(h *queue.Host) queue.Reason {
 }
 
 // benched returns the hosts that get no builds.
-func (c *Core) benched() []string {
+func (c *benching) benched() []string {
 	var names []string
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		if c.s.Hosts[name].Bench != nil {
@@ -282,12 +282,12 @@ func (c *Core) benched() []string {
 }
 
 // missed returns the benched hosts that could run builds now.
-func (c *Core) missed() []string {
+func (c *benching) missed() []string {
 	return slices.DeleteFunc(c.benched(), func(name string) bool { return !c.isThere(c.s.Hosts[name]) })
 }
 
 // benchedSlots counts the slots of benched hosts; none where there are no others.
-func (c *Core) benchedSlots() int {
+func (c *benching) benchedSlots() int {
 	n, left := 0, false
 	for _, h := range c.s.Hosts {
 		if h.Bench != nil {
@@ -303,13 +303,13 @@ func (c *Core) benchedSlots() int {
 }
 
 // probeHost gives a benched host what another one has passed, once that is due.
-func (c *Core) probeHost(h *queue.Host) {
+func (c *benching) probeHost(h *queue.Host) {
 	b := h.Bench
 	switch {
 	case b.Probe != nil:
 		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
 		if c.facts.Outstanding[derived.TaskKey(task)] == "" {
-			c.ask(task)
+			c.upkeep.ask(task)
 		}
 	case c.facts.Now < b.Until:
 		c.wakeAt(b.Until)
@@ -319,12 +319,12 @@ func (c *Core) probeHost(h *queue.Host) {
 		id := queue.BuildID(digest.Of("probe1", h.Name, string(s.Commit), strconv.FormatInt(int64(c.facts.Now), 10))[:16])
 		b.Probe = &queue.Build{ID: id, Commit: s.Commit, Attempt: b.Probes + 1, Jobs: []queue.Job{s.Job}, At: c.facts.Now, Only: h.Name}
 		c.touchHost(h)
-		c.ask(queue.ProbeHost{Host: h.Name, Build: id})
+		c.upkeep.ask(queue.ProbeHost{Host: h.Name, Build: id})
 	}
 }
 
 // probedHost returns the benched host that a build probes, or nil.
-func (c *Core) probedHost(id queue.BuildID) *queue.Host {
+func (c *benching) probedHost(id queue.BuildID) *queue.Host {
 	for _, h := range c.s.Hosts {
 		if h.Bench != nil && h.Bench.Probe != nil && h.Bench.Probe.ID == id {
 			return h
@@ -334,16 +334,16 @@ func (c *Core) probedHost(id queue.BuildID) *queue.Host {
 }
 
 // probeDone takes in what a probe has shown.
-func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
+func (c *benching) probeDone(h *queue.Host, r queue.BuildDone) {
 	b := h.Bench
-	c.drop(queue.ProbeHost{Host: h.Name, Build: r.Build})
+	c.upkeep.drop(queue.ProbeHost{Host: h.Name, Build: r.Build})
 	c.touchHost(h)
 	b.Probe = nil
 	switch {
 	case r.Outcome == queue.JobPassed:
 		c.note(queue.Note{What: "host-back", Reason: queue.Reason{Code: queue.ReasonBenched, Names: []string{h.Name, h.Sample.Job.Step.Name, h.Sample.Host}, Until: b.Since}})
 		h.Bench, h.Sample, h.Runs, h.Back = nil, nil, nil, c.facts.Now
-		c.configured()
+		c.guarding.configured()
 		return
 	case r.NoRunner || r.Outcome == queue.JobStopped || r.Host == "" && r.Outcome == queue.JobInfra: // nothing is shown of the host
 	default:
@@ -355,7 +355,7 @@ func (c *Core) probeDone(h *queue.Host, r queue.BuildDone) {
 }
 
 // otherTools returns the steps of main that a host gets no builds of.
-func (c *Core) otherTools(h *queue.Host) []queue.OtherTools {
+func (c *benching) otherTools(h *queue.Host) []queue.OtherTools {
 	if c.s.Main.Config == nil || h.Slots == 0 {
 		return nil
 	}
@@ -376,7 +376,7 @@ func (c *Core) otherTools(h *queue.Host) []queue.OtherTools {
 }
 
 // hostViews returns the hosts as people see them.
-func (c *Core) hostViews() []queue.HostView {
+func (c *benching) hostViews() []queue.HostView {
 	var out []queue.HostView
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]

@@ -114,13 +114,13 @@ func TestBenchedHostIsAReason(t *testing.T) {
 	}) {
 		t.Errorf("it waits for %+v", v.Waits)
 	}
-	shown := w.core.told[p.number].facts
+	shown := w.core.telling.told[p.number].facts
 	w.tell(queue.Fleet{Hosts: []queue.FleetHost{{Name: "m2", Slots: 2}, {Name: "m3", Slots: 2}}})
 	v, _ = w.core.View(w.change(p).ID)
 	if slices.ContainsFunc(v.Waits, func(r queue.Reason) bool { return r.Code == queue.ReasonBenched }) {
 		t.Errorf("the host is away, and it waits for %+v", v.Waits)
 	}
-	if w.core.told[p.number].facts == shown {
+	if w.core.telling.told[p.number].facts == shown {
 		t.Error("its comment is not written again")
 	}
 }
@@ -157,14 +157,14 @@ func TestLastHostIsNotBenched(t *testing.T) {
 	}
 	Step(c, []queue.Event{hosts("m1", "m2", "m3"), {At: now, Body: queue.Capacity{Slots: 6}}})
 	for b := range 20 { // of a host that has left since
-		c.host("m4").Run(queue.BuildID("good"+strconv.Itoa(b)), now)
+		c.benching.host("m4").Run(queue.BuildID("good"+strconv.Itoa(b)), now)
 	}
 	for i, name := range []string{"m1", "m2", "m3"} {
 		for b := range 5 {
 			s.Hosts[name].Run(queue.BuildID(rune('a'+b)), now).Fault = true
 		}
 		Step(c, []queue.Event{{At: now, Body: queue.Tick{}}})
-		if got, want := c.benched(), []string{"m1", "m2"}[:min(i+1, 2)]; !slices.Equal(got, want) {
+		if got, want := c.benching.benched(), []string{"m1", "m2"}[:min(i+1, 2)]; !slices.Equal(got, want) {
 			t.Errorf("%v are benched, want %v", got, want)
 		}
 	}
@@ -191,14 +191,14 @@ func TestHonestHostsAreNotBenched(t *testing.T) {
 		if ch := w.change(bad); ch.Phase != queue.Rejected {
 			t.Fatalf("%s %+v", ch.Phase, ch.Reason)
 		}
-		if got := w.core.benched(); len(got) > 0 {
+		if got := w.core.benching.benched(); len(got) > 0 {
 			t.Fatalf("after %d red changes %v are benched", i+1, got)
 		}
 	}
 	n := 0
 	w.flake = func([]queue.Key) bool { n++; return n%4 == 0 }
 	landSome(w, 40)
-	if got := w.core.benched(); len(got) > 0 {
+	if got := w.core.benching.benched(); len(got) > 0 {
 		t.Errorf("after flakes everywhere %v are benched", got)
 	}
 }

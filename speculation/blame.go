@@ -22,7 +22,7 @@ const (
 // all pairs but those of the build's own change; with deep bases they are often
 // to blame). A fault is as likely to show on one target as on any other of the
 // change's that have not passed with it.
-func (c *Core) suspect(b *queue.Build, failed []string) {
+func (c *blaming) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
 	if c.facts.Without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return
@@ -69,7 +69,7 @@ type guess struct {
 
 // divide divides the blame for red targets, sorted, that all the suspects affect,
 // and no others that are undecided.
-func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
+func (c *blaming) divide(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
 	guesses := c.guesses(b, suspects, red)
 	none := 1.0
 	for _, g := range guesses {
@@ -100,7 +100,7 @@ func (c *Core) divide(b *queue.Build, suspects []queue.ChangeID, red []int, even
 }
 
 // guesses returns what may have made targets red.
-func (c *Core) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []guess {
+func (c *blaming) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []guess {
 	var out []guess
 	pair := func(x, y queue.ChangeID) {
 		if c.facts.Beliefs.PairChance(x, y) == 0 {

@@ -10,7 +10,7 @@ import (
 // capacity takes in how many builds can run at once. Where the forge's CI builds
 // none, and nobody says which hosts there are, the runners' slots are all there is to
 // remember.
-func (c *Core) capacity(b queue.Capacity) {
+func (c *guarding) capacity(b queue.Capacity) {
 	kept := b
 	if b.Forge == 0 && !c.facts.ToldFleet() {
 		kept = queue.Capacity{}
@@ -23,7 +23,7 @@ func (c *Core) capacity(b queue.Capacity) {
 }
 
 // configured follows the steps that have come into force.
-func (c *Core) configured() {
+func (c *guarding) configured() {
 	if c.s.Capacity != (queue.Capacity{}) {
 		c.setSlots(c.s.Capacity)
 	}
@@ -32,8 +32,8 @@ func (c *Core) configured() {
 // setSlots counts the slots for builds under the steps in force: a build of
 // steps on runners takes one of these, one of checks one of the forge's CI, and
 // one of both takes both. Those of benched hosts are none.
-func (c *Core) setSlots(b queue.Capacity) {
-	b.Slots = max(b.Slots-c.benchedSlots(), min(b.Slots, 1))
+func (c *guarding) setSlots(b queue.Capacity) {
+	b.Slots = max(b.Slots-c.benching.benchedSlots(), min(b.Slots, 1))
 	n, byForge, byRunner := b.Slots, false, false
 	if cfg := c.s.Main.Config; cfg != nil {
 		byForge = slices.ContainsFunc(cfg.Steps, config.Step.ByForge)
@@ -53,12 +53,12 @@ func (c *Core) setSlots(b queue.Capacity) {
 }
 
 // ranAgain counts the runs of a job that came before the one that passed.
-func (c *Core) ranAgain(j *queue.Job, r queue.JobDone) {
+func (c *guarding) ranAgain(j *queue.Job, r queue.JobDone) {
 	if r.Again <= 0 || r.Outcome != queue.JobPassed {
 		return
 	}
 	for _, k := range j.Keys {
-		c.entry(k).Tries += r.Again
+		c.judging.entry(k).Tries += r.Again
 	}
 }
 
@@ -67,7 +67,7 @@ func (c *Core) ranAgain(j *queue.Job, r queue.JobDone) {
 // the uppermost of them has it, down to what is unproven on main. A link's keys of
 // commits on the way to its own (queue.Halfway) are of other trees: a pass tells
 // nothing of them.
-func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
+func (c *guarding) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 	if j.Step.Counts != config.CountsTree || j.Step.Scope == config.ScopeRepository {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *Core) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 				continue
 			}
 			if f := c.facts.Ledger.Keys[k.ID()]; f == nil || !f.Passed() {
-				c.pass(k, b, r)
+				c.judging.pass(k, b, r)
 			}
 		}
 		for _, k := range own {

@@ -28,7 +28,7 @@ func TestSlotsFollowTheStepsInForce(t *testing.T) {
 		}
 		c := New(s)
 		c.begin(nil)
-		c.capacity(test.capacity)
+		c.guarding.capacity(test.capacity)
 		if c.s.Slots != test.want {
 			t.Errorf("%s: %d slots, want %d", test.name, c.s.Slots, test.want)
 		}
@@ -38,7 +38,7 @@ func TestSlotsFollowTheStepsInForce(t *testing.T) {
 	s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{checks}, Queue: rulesOf(config.Rules{})}
 	c := New(s)
 	c.begin(nil)
-	if c.configured(); c.s.Slots != 7 {
+	if c.guarding.configured(); c.s.Slots != 7 {
 		t.Errorf("%d slots before anything was told", c.s.Slots)
 	}
 }
@@ -70,7 +70,7 @@ func TestPassOfATree(t *testing.T) {
 		s.Builds[build.ID] = build
 		c := New(s)
 		c.begin(nil)
-		c.jobDone(queue.JobDone{Build: "x", Step: step.Digest(), Outcome: queue.JobPassed, Again: 1})
+		c.judging.jobDone(queue.JobDone{Build: "x", Step: step.Digest(), Outcome: queue.JobPassed, Again: 1})
 		for _, want := range []struct {
 			key          queue.Key
 			asked, whole bool
@@ -101,7 +101,7 @@ func TestCheckThatDoesNotAppearParks(t *testing.T) {
 	s.Builds["x"] = &queue.Build{ID: "x", Change: "a", Commit: "c"}
 	c := New(s)
 	c.begin(nil)
-	c.buildDone(queue.BuildDone{Build: "x", Outcome: queue.JobInfra, NoCheck: true, Detail: "the check did not appear"})
+	c.judging.buildDone(queue.BuildDone{Build: "x", Outcome: queue.JobInfra, NoCheck: true, Detail: "the check did not appear"})
 	if ch := s.Changes["a"]; ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonNoCheck || ch.Reason.Detail != "the check did not appear" {
 		t.Errorf("%s, %+v", ch.Phase, ch.Reason)
 	}

@@ -49,7 +49,7 @@ type need struct {
 }
 
 // needs returns the controls that failing evidence against a link asks for.
-func (c *Core) needs(l *queue.Link, e *queue.Entry) []need {
+func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 	step := e.Step
 	if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok {
 		step = st.Name
@@ -90,12 +90,12 @@ func (n need) met(x *queue.Control) bool {
 
 // mainCleared reports whether failing evidence against a link is known not to be main's
 // fault.
-func (c *Core) mainCleared(l *queue.Link, e *queue.Entry) bool {
+func (c *judging) mainCleared(l *queue.Link, e *queue.Entry) bool {
 	return !slices.ContainsFunc(c.needs(l, e), func(n need) bool { return !n.met(c.s.Controls[n.aim.ID()]) })
 }
 
 // against says in a change's evidence when main was seen to pass what has failed.
-func (c *Core) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
+func (c *judging) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 	for _, n := range c.needs(l, e) {
 		x := c.s.Controls[n.aim.ID()]
 		if x == nil || x.Missing {
@@ -113,7 +113,7 @@ func (c *Core) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 // controls keeps the records of those controls that somebody's rejection needs, and
 // asks what main has of them. While a push is under way it is not known whose failures
 // will count.
-func (c *Core) controls() {
+func (c *judging) controls() {
 	m := &c.s.Main
 	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
 		return
@@ -121,7 +121,7 @@ func (c *Core) controls() {
 	wanted := map[string]need{}
 	want := func(l *queue.Link) {
 		for _, e := range c.facts.Links.State(l).Shaken {
-			if e.Expires(c.facts.Now) == 0 || c.excused(l, e) {
+			if e.Expires(c.facts.Now) == 0 || c.settling.excused(l, e) {
 				continue
 			}
 			for _, n := range c.needs(l, e) {
@@ -138,7 +138,7 @@ func (c *Core) controls() {
 			}
 		}
 	}
-	for _, l := range c.onTip.links {
+	for _, l := range c.settling.onTip.links {
 		if c.facts.Links.Infos[l] != nil {
 			want(l)
 		}
@@ -170,7 +170,7 @@ func (c *Core) controls() {
 
 // askControls asks for main's keys of the controls that nothing is known of, or that
 // are to be run on main as it is by now.
-func (c *Core) askControls() {
+func (c *judging) askControls() {
 	m := &c.s.Main
 	if len(c.s.Controls) == 0 {
 		if m.Control != "" {
@@ -180,7 +180,7 @@ func (c *Core) askControls() {
 		}
 		return
 	}
-	if c.watching > 0 {
+	if c.mainline.watching > 0 {
 		return
 	}
 	var aims []queue.Aim
@@ -193,15 +193,15 @@ func (c *Core) askControls() {
 		}
 	}
 	if ask {
-		c.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
+		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
 	}
 }
 
 // readingMain reports whether it is being read, for the first time, what main has of what
 // has failed on it: main stays where it is for that moment, so that a verdict which
 // needs no run is given on the real main.
-func (c *Core) readingMain() bool {
-	if c.watching == 0 {
+func (c *judging) readingMain() bool {
+	if c.mainline.watching == 0 {
 		return false
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {
@@ -223,14 +223,14 @@ func (c *Core) readingMain() bool {
 }
 
 // controlRuns reports whether a build that runs verifies a control's key.
-func (c *Core) controlRuns(x *queue.Control) bool {
+func (c *judging) controlRuns(x *queue.Control) bool {
 	f := c.facts.Ledger.Keys[x.Key.ID()]
 	return x.Key != queue.Key{} && f != nil && f.Build != nil
 }
 
 // controlled takes in what main has of what was asked for.
-func (c *Core) controlled(b queue.Controlled) {
-	a := c.done(b.Action)
+func (c *judging) controlled(b queue.Controlled) {
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
@@ -299,7 +299,7 @@ func (c *Core) controlled(b queue.Controlled) {
 
 // putAside makes a root link of keys of main that have passed, beside the one of what
 // main has unproven.
-func (c *Core) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
+func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
 	c.facts.Links.Untidy[""] = true
 	if len(keys) == 0 {
 		return ""
@@ -321,12 +321,12 @@ func (c *Core) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key)
 }
 
 // aside reports whether a link is of keys of main that are run again.
-func (c *Core) aside(l *queue.Link) bool {
+func (c *judging) aside(l *queue.Link) bool {
 	return l.Change == "" && (l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch)
 }
 
 // shownOnMain takes in what a run on a commit of main's line has passed.
-func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run span) {
+func (c *judging) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run span) {
 	l := c.s.Links[b.Link]
 	if b.Change != "" || len(passed) == 0 {
 		return
@@ -355,7 +355,7 @@ func (c *Core) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run sp
 
 // endControls forgets what was shown of main before commits of others came to it, or
 // under another version of the analyzer.
-func (c *Core) endControls() {
+func (c *judging) endControls() {
 	for _, id := range derived.Sorted(c.s.Controls) {
 		delete(c.s.Controls, id)
 		c.touch(queue.KindControl, id)
@@ -367,7 +367,7 @@ func (c *Core) endControls() {
 
 // ranControls counts a run of controls: what it does not clear is soon run once more, and
 // then ever more rarely.
-func (c *Core) ranControls(keys []queue.Key) {
+func (c *judging) ranControls(keys []queue.Key) {
 	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]
 		if !slices.Contains(keys, x.Key) {
@@ -382,13 +382,13 @@ func (c *Core) ranControls(keys []queue.Key) {
 
 // underControl names the steps whose failures wait for a control before they count
 // against a change on main.
-func (c *Core) underControl(ch *queue.Change) []string {
+func (c *judging) underControl(ch *queue.Change) []string {
 	l := c.s.Links[queue.LinkOf(c.s.Main.Tip, ch.ID)]
 	if l == nil || l.Outcome != queue.Merged {
 		return nil
 	}
 	var steps []string
-	own, _ := c.blame(l, c.facts.Links.State(l).Broken)
+	own, _ := c.settling.blame(l, c.facts.Links.State(l).Broken)
 	for _, e := range own {
 		if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok && !c.mainCleared(l, e) {
 			steps = append(steps, st.Name)

@@ -19,37 +19,27 @@ type Core struct {
 	facts   *derived.Facts
 	planner *plan.Planner
 
+	benching benching
+	judging  judging
+	hunting  hunting
+	landing  landing
+	mainline mainline
+	entering entering
+	guarding guarding
+	settling settling
+	blaming  blaming
+	telling  telling
+	upkeep   upkeep
+
 	// Derived, valid between turns.
-	publishing   map[int]queue.Digest    // pull requests whose comment is being written, and of what
-	analyzing    map[queue.ChangeID]int  // analyses under way of each change
-	meeting      map[queue.ChangeID]bool // it is being tried whether they merge with others
-	untried      map[queue.ChangeID]bool // there may be pairs of them that nobody has asked about
-	toldAll      bool                    // told is up to date but for what is in the queue or has changed
-	toldBroken   string
-	toldAt       derived.Freshness // when glances were looked at
-	toldChanging bool              // landings waited for a newer version then
-	glances      []glance          // of the changes in toldOf, as they were last told of
-	spareGlances []glance          // memory of glance
-	toldOf       []*queue.Change   // that were pending then, in order
-	told         map[int]told      // what each pull request's comment is to say
-	watching     int               // readings of main's keys under way (queue.Watch)
-	observing    string            // key of the action that reads main, or ""
+	analyzing map[queue.ChangeID]int // analyses under way of each change
 
 	// Of the turn under way.
-	wake      queue.Instant
-	onTip     tipLinks
-	wants     []derived.Want
-	forecasts map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
-	turn      Turn
-	tidyAll   bool             // nobody knows of which
-	turned    []queue.ChangeID // turned down: what was made on them tells nothing
-	seen      bool             // main has been read, and nothing has happened to it since
-	seenAt    queue.Instant    // when what an inspection shows was still so, at the latest
-	rewound   []queue.Ref      // changed by Resume, and not stored yet
-	again     bool             // the plan took a change out of the order: there may be more to settle
-	dirty     map[queue.Ref]bool
-	aboard    map[queue.ChangeID]bool // members of the train whose merge there is made
-	boarding  map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+	wake    queue.Instant
+	turn    Turn
+	rewound []queue.Ref // changed by Resume, and not stored yet
+	again   bool        // the plan took a change out of the order: there may be more to settle
+	dirty   map[queue.Ref]bool
 }
 
 // Turn is what one Step changes.
@@ -69,23 +59,18 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 // NewWith returns the core of a loaded state with a model of its own.
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
-	c := &Core{
-		s:          s,
-		facts:      facts,
-		planner:    plan.New(s, facts),
-		publishing: map[int]queue.Digest{},
-		told:       map[int]told{},
-		analyzing:  map[queue.ChangeID]int{},
-		meeting:    map[queue.ChangeID]bool{},
-		untried:    map[queue.ChangeID]bool{},
-	}
+	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}}
+	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c}, guarding{c}, blaming{c}
+	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
+	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
+	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}
 	for _, id := range derived.Sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && derived.InOrder(s.Changes[id]) {
-			c.joined(id, f)
+			c.landing.joined(id, f)
 		}
 	}
 	for _, key := range derived.Sorted(s.Actions) {
-		c.began(s.Actions[key])
+		c.upkeep.began(s.Actions[key])
 	}
 	return c
 }
@@ -142,33 +127,33 @@ func (c *Core) beforePlan(events []queue.Event) {
 		c.fold(e)
 	}
 	c.facts.Links.Trail = derived.Trail{}
-	c.expire()
-	c.upgrade()
-	c.bench()
-	c.attend()
+	c.upkeep.expire()
+	c.mainline.upgrade()
+	c.benching.bench()
+	c.upkeep.attend()
 	if c.facts.Futures.Assumed.Stale {
 		c.facts.Futures.Reassume()
 		c.facts.News++
 	}
 	c.wakeAt(c.facts.Ledger.Fade())
-	c.thaw()
-	c.unpark()
-	c.restack()
-	c.meetings()
-	c.settle()
-	c.settleTries()
-	c.controls()
-	c.watch()
-	c.hunts()
-	c.reverts()
-	c.land()
+	c.entering.thaw()
+	c.settling.unpark()
+	c.settling.restack()
+	c.settling.meetings()
+	c.settling.settle()
+	c.settling.settleTries()
+	c.judging.controls()
+	c.judging.watch()
+	c.hunting.hunts()
+	c.hunting.reverts()
+	c.landing.land()
 }
 
 func (c *Core) afterPlan() Turn {
-	c.resolve()
-	c.tellMain()
-	c.tidy()
-	c.publish()
+	c.landing.resolve()
+	c.hunting.tellMain()
+	c.upkeep.tidy()
+	c.telling.publish()
 	return c.end()
 }
 
@@ -176,11 +161,11 @@ func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
 		c.facts.Now = max(c.facts.Now, e.At)
 	}
-	c.wake, c.wants, c.facts.Links.Sweep, c.again, c.seen = 0, nil, false, false, false
-	c.tidyAll, c.turned = false, nil
+	c.wake, c.landing.wants, c.facts.Links.Sweep, c.again, c.mainline.seen = 0, nil, false, false, false
+	c.upkeep.tidyAll, c.upkeep.turned = false, nil
 	clear(c.facts.Links.Untidy)
 	c.turn = Turn{Now: c.facts.Now}
-	c.forecasts, c.facts.Quotas.Rations = nil, nil
+	c.telling.forecasts, c.facts.Quotas.Rations = nil, nil
 	c.dirty = map[queue.Ref]bool{}
 }
 

@@ -34,7 +34,7 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 	s.Links[link.ID] = link
 	s.Ledger[key.ID()] = &queue.Entry{ID: key.ID(), Keys: []queue.Key{key}, Tries: 1, Failures: []queue.Failure{{At: 1, Build: "b"}}}
 	c := New(s)
-	c.sortOrder()
+	c.landing.sortOrder()
 	if got := c.facts.Links.State(link).Status; got != derived.Failed {
 		t.Fatalf("the link is %d", got)
 	}

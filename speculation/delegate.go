@@ -17,7 +17,7 @@ import (
 // maxTrusted bounds to how many one pull request is delegated.
 const maxTrusted = 20
 
-func (c *Core) delegate(r *queue.Request, b queue.Inspected) {
+func (c *entering) delegate(r *queue.Request, b queue.Inspected) {
 	if !b.Open {
 		c.refuse(r, queue.Reason{Code: queue.ReasonNotOpen})
 		return
@@ -31,7 +31,7 @@ func (c *Core) delegate(r *queue.Request, b queue.Inspected) {
 	c.told1(r, "delegated", queue.Reason{Code: queue.ReasonDelegated, Names: []string{user, r.User}})
 }
 
-func (c *Core) undelegate(r *queue.Request) {
+func (c *entering) undelegate(r *queue.Request) {
 	p, user := c.pull(r.Number), strings.TrimPrefix(r.Command.User, "@")
 	var names []string
 	p.Trusted = slices.DeleteFunc(slices.Clone(p.Trusted), func(t queue.Trusted) bool {
@@ -45,7 +45,7 @@ func (c *Core) undelegate(r *queue.Request) {
 }
 
 // distrust ends the delegations of a pull request that is closed.
-func (c *Core) distrust(number int) {
+func (c *entering) distrust(number int) {
 	if p := c.s.Pulls[number]; p != nil && len(p.Trusted) > 0 {
 		p.Trusted = nil
 		c.touchPull(p)
@@ -53,14 +53,14 @@ func (c *Core) distrust(number int) {
 }
 
 // told1 writes a word into the history, answers with it and accepts the command.
-func (c *Core) told1(r *queue.Request, what string, why queue.Reason) {
+func (c *entering) told1(r *queue.Request, what string, why queue.Reason) {
 	c.note(queue.Note{Number: r.Number, What: what, Reason: why})
 	c.answer(r, why)
 	c.react(r, true)
 }
 
 // trustedWith returns the delegation of a pull request to a user, or nil.
-func (c *Core) trustedWith(number int, user string) *queue.Trusted {
+func (c *entering) trustedWith(number int, user string) *queue.Trusted {
 	p := c.s.Pulls[number]
 	if p == nil {
 		return nil
@@ -74,7 +74,7 @@ func (c *Core) trustedWith(number int, user string) *queue.Trusted {
 }
 
 // delegated reports whether a command may be given because of a delegation.
-func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
+func (c *entering) delegated(r *queue.Request, b queue.Inspected) bool {
 	switch r.Command.Verb {
 	case queue.CommandLand, queue.CommandRetry, queue.CommandCancel:
 	default:
@@ -85,7 +85,7 @@ func (c *Core) delegated(r *queue.Request, b queue.Inspected) bool {
 
 // entrusted reports whether a delegation of a pull request to a user holds for
 // its head.
-func (c *Core) entrusted(number int, user string, b queue.Inspected) bool {
+func (c *entering) entrusted(number int, user string, b queue.Inspected) bool {
 	t := c.trustedWith(number, user)
 	return t != nil && (t.Head == b.Head || config.RoleLevel(b.Permission) >= config.RoleLevel("write"))
 }

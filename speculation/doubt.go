@@ -16,7 +16,7 @@ const (
 
 // addDoubt remembers a failure that a change, or a pair, may be to blame for.
 // That the targets have passed with it before tells nothing any more.
-func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
+func (c *blaming) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 	rec, x := c.belief(id), c.facts.Futures.AffectedBy(id)
 	tested := rec.Tested
 	if d.Pair != "" {
@@ -46,7 +46,7 @@ func (c *Core) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 
 // blamed is how much a change, or a pair, is to blame for what has failed on
 // some of the targets so far.
-func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
+func (c *blaming) blamed(id, pair queue.ChangeID, red []int) float64 {
 	most := 0.0
 	if rec := c.s.Beliefs[id]; rec != nil {
 		x := c.facts.Futures.AffectedBy(id)
@@ -62,14 +62,14 @@ func (c *Core) blamed(id, pair queue.ChangeID, red []int) float64 {
 
 // dismiss takes back the doubts about a change, or about a pair, for failures on
 // targets that have passed with it now. The others are more to blame for them.
-func (c *Core) dismiss(id, pair queue.ChangeID, x *derived.Affects, passed derived.TargetSet) {
+func (c *blaming) dismiss(id, pair queue.ChangeID, x *derived.Affects, passed derived.TargetSet) {
 	c.absolve(id, func(d *queue.Doubt) bool {
 		return d.Pair == pair && slices.ContainsFunc(d.Places, func(p int) bool { return passed.Has(x.Places[p]) })
 	})
 }
 
 // absolve takes back doubts about a change, and passes the blame on.
-func (c *Core) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
+func (c *blaming) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
 	rec := c.s.Beliefs[id]
 	if rec == nil {
 		return
@@ -94,7 +94,7 @@ func (c *Core) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
 }
 
 // passOn gives the blame that was one's to the others.
-func (c *Core) passOn(id queue.ChangeID, from *queue.Doubt) {
+func (c *blaming) passOn(id queue.ChangeID, from *queue.Doubt) {
 	who := append(slices.Clone(from.Others), id)
 	if from.Pair != "" {
 		who = append(who, from.Pair)
@@ -123,7 +123,7 @@ func (c *Core) passOn(id queue.ChangeID, from *queue.Doubt) {
 
 // explain takes back the doubts about others for which a change that has been
 // turned down is to blame.
-func (c *Core) explain(id queue.ChangeID) {
+func (c *blaming) explain(id queue.ChangeID) {
 	for _, at := range derived.Sorted(c.s.Beliefs) {
 		rec := c.s.Beliefs[at]
 		var gone []queue.ChangeID
@@ -147,7 +147,7 @@ func (c *Core) explain(id queue.ChangeID) {
 
 // moveDoubts takes in that one has landed: it is not to blame alone, and the
 // doubts about it and another are kept with that one.
-func (c *Core) moveDoubts(landed, id queue.ChangeID) {
+func (c *blaming) moveDoubts(landed, id queue.ChangeID) {
 	was := c.s.Beliefs[landed]
 	x, y := c.facts.Futures.AffectedBy(landed), c.facts.Futures.AffectedBy(id)
 	if was == nil || x == nil || y == nil {

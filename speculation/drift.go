@@ -18,7 +18,7 @@ import (
 // what passes beside it, and on top of it, has passed.
 
 // drifted revokes the passes that a run on main has refuted.
-func (c *Core) drifted(b *queue.Build, j *queue.Job, failed []string) {
+func (c *judging) drifted(b *queue.Build, j *queue.Job, failed []string) {
 	if b.Change != "" || b.Worth.Kind == queue.WorthUpgrade || b.Worth.Kind == queue.WorthHunt {
 		return
 	}
@@ -66,11 +66,11 @@ func (c *Core) drifted(b *queue.Build, j *queue.Job, failed []string) {
 	c.facts.Version++
 	c.s.Main.Surveyed = ""
 	c.touchMain()
-	c.renew(queue.Survey{Commit: c.s.Main.Tip, Analyzer: c.s.Main.Analyzer})
+	c.upkeep.renew(queue.Survey{Commit: c.s.Main.Tip, Analyzer: c.s.Main.Analyzer})
 }
 
 // unprove takes a pass of main back, here and in the archive.
-func (c *Core) unprove(k queue.Key, step string, against []queue.Failure) {
+func (c *judging) unprove(k queue.Key, step string, against []queue.Failure) {
 	e := c.entry(k)
 	good := e.Good()
 	*e = queue.Entry{ID: e.ID, Keys: e.Keys, Tries: e.Tries, Lost: max(good, 1), Failures: e.Failures}
@@ -86,7 +86,7 @@ func (c *Core) unprove(k queue.Key, step string, against []queue.Failure) {
 
 // cloud says of what has failed in a step, without naming targets, that main may have
 // been to blame.
-func (c *Core) cloud(step string) {
+func (c *judging) cloud(step string) {
 	for _, id := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[id]
 		if !e.IsSet() || e.Step != step {
@@ -105,20 +105,20 @@ func (c *Core) cloud(step string) {
 
 // isUnproven reports whether main's root link has a key, so that nobody takes it to
 // have passed.
-func (c *Core) isUnproven(k queue.Key) bool {
+func (c *judging) isUnproven(k queue.Key) bool {
 	root := c.facts.Root()
 	return root != nil && slices.Contains(root.Keys, k)
 }
 
 // recovered ends the drift of what has passed again.
-func (c *Core) recovered(j *queue.Job, passed []string) {
+func (c *judging) recovered(j *queue.Job, passed []string) {
 	c.endDrift(func(d queue.Drift) bool {
 		return slices.ContainsFunc(j.Keys, func(k queue.Key) bool { return slices.Contains(passed, k.Target) && k.ID() == d.Key })
 	})
 }
 
 // endDrift forgets drift that is over.
-func (c *Core) endDrift(over func(queue.Drift) bool) {
+func (c *judging) endDrift(over func(queue.Drift) bool) {
 	m := &c.s.Main
 	var left []queue.Drift
 	for _, d := range m.Drift {
@@ -136,7 +136,7 @@ func (c *Core) endDrift(over func(queue.Drift) bool) {
 }
 
 // driftOf returns what of some targets of main has drifted.
-func (c *Core) driftOf(targets []string) []queue.Drift {
+func (c *judging) driftOf(targets []string) []queue.Drift {
 	var out []queue.Drift
 	for _, d := range c.s.Main.Drift {
 		if slices.Contains(targets, d.Target) {

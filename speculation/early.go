@@ -26,7 +26,7 @@ const (
 // dueBy returns when a live build is expected to end, or 0 where that is not
 // within the time that main's steps on the whole tree take: they begin no
 // earlier; and when that will have changed.
-func (c *Core) dueBy(b *queue.Build, within time.Duration) (end, next queue.Instant) {
+func (c *landing) dueBy(b *queue.Build, within time.Duration) (end, next queue.Instant) {
 	if b.Started == 0 || b.Cancel {
 		return 0, 0
 	}
@@ -44,7 +44,7 @@ func (c *Core) dueBy(b *queue.Build, within time.Duration) (end, next queue.Inst
 
 // due reports whether all that is missing of a link, but for the whole tree, is
 // being verified and will soon be known.
-func (c *Core) due(l *queue.Link) bool {
+func (c *landing) due(l *queue.Link) bool {
 	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.Beliefs.Good(l.Change) < likelyPass {
 		return false
 	}
@@ -67,7 +67,7 @@ func (c *Core) due(l *queue.Link) bool {
 // through: nobody knows yet whether their own targets pass, but none is expected
 // to be proven so soon before or after one of them that it may turn out otherwise.
 // It asks to be woken when there may be others.
-func (c *Core) early() []queue.ChangeID {
+func (c *landing) early() []queue.ChangeID {
 	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // emergency puts a pull request before all others, in the queue or not yet.
-func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
+func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Now != nil && ch.Head == b.Head {
 		c.accept(r)
 		return
@@ -44,7 +44,7 @@ func (c *Core) emergency(r *queue.Request, b queue.Inspected) {
 }
 
 // nowLeft says why there is no room for another emergency, if so.
-func (c *Core) nowLeft() queue.Reason {
+func (c *entering) nowLeft() queue.Reason {
 	const day = 24 * time.Hour
 	m := &c.s.Main
 	if n := slices.IndexFunc(m.Nows, func(e queue.Emergency) bool { return c.facts.Now.Sub(e.At) < day }); n != 0 && len(m.Nows) > 0 {
@@ -65,21 +65,21 @@ func (c *Core) nowLeft() queue.Reason {
 }
 
 // rush moves a change to the front.
-func (c *Core) rush(ch *queue.Change, e queue.Emergency) {
+func (c *entering) rush(ch *queue.Change, e queue.Emergency) {
 	ch.Now = &e
 	c.touchChange(ch)
 	if ch.Virtual != 0 {
-		ch.Virtual = c.virtual(ch)
+		ch.Virtual = c.landing.virtual(ch)
 		c.facts.Order.StaleAll()
 	}
 }
 
 // first puts the emergencies of some changes before the others.
-func (c *Core) first(ids []queue.ChangeID) {
+func (c *entering) first(ids []queue.ChangeID) {
 	slices.SortStableFunc(ids, func(a, b queue.ChangeID) int { return c.calm(a) - c.calm(b) })
 }
 
-func (c *Core) calm(id queue.ChangeID) int {
+func (c *entering) calm(id queue.ChangeID) int {
 	if ch := c.s.Changes[id]; ch != nil && ch.Now != nil {
 		return 0
 	}
@@ -87,7 +87,7 @@ func (c *Core) calm(id queue.ChangeID) int {
 }
 
 // freeze holds landings until a moment.
-func (c *Core) freeze(r *queue.Request) {
+func (c *entering) freeze(r *queue.Request) {
 	until, why, ok := queue.FreezeUntil(r.Command.Text, r.At)
 	if !ok || until <= c.facts.Now {
 		c.refuse(r, queue.Reason{Code: queue.ReasonBadUntil, Names: []string{r.Command.Text}})
@@ -104,22 +104,22 @@ func (c *Core) freeze(r *queue.Request) {
 }
 
 // thaw ends a freeze when it is time.
-func (c *Core) thaw() {
+func (c *entering) thaw() {
 	p := c.s.Main.Paused
 	switch {
 	case p == nil || p.Until == 0:
 	case c.facts.Now < p.Until:
 		c.wakeAt(p.Until)
 	default:
-		c.goOn("submitqueue")
+		c.mainline.goOn("submitqueue")
 	}
 }
 
 // paused reports whether a pause, or the switch to another version of the
 // analyzer, keeps a link from landing.
-func (c *Core) paused(l *queue.Link) bool {
-	if (c.s.Main.Paused == nil || c.probing()) && !c.facts.Changing() {
+func (c *entering) paused(l *queue.Link) bool {
+	if (c.s.Main.Paused == nil || c.landing.probing()) && !c.facts.Changing() {
 		return false
 	}
-	return c.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
+	return c.landing.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
 }

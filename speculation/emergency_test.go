@@ -35,7 +35,7 @@ func TestEmergenciesOfADay(t *testing.T) {
 		}
 		c.facts.Now = test.now * hour
 		c.dirty = map[queue.Ref]bool{}
-		why := c.nowLeft()
+		why := c.entering.nowLeft()
 		if why.Until != test.want*hour || (why.Code == "") != (test.want == 0) || len(s.Main.Nows) != test.left {
 			t.Errorf("%v at %d: %+v, %d left", test.nows, test.now, why, len(s.Main.Nows))
 		}

@@ -12,8 +12,8 @@ import (
 
 // inspected follows a command, now that it is known who gave it and what the
 // pull request is.
-func (c *Core) inspected(b queue.Inspected) {
-	a := c.done(b.Action)
+func (c *entering) inspected(b queue.Inspected) {
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
@@ -25,16 +25,16 @@ func (c *Core) inspected(b queue.Inspected) {
 	if r == nil {
 		return
 	}
-	c.seenAt = min(c.facts.Now, a.Deadline)
+	c.mainline.seenAt = min(c.facts.Now, a.Deadline)
 	if b.Missing {
-		c.unanswered(r, "there is no such pull request")
+		c.guarding.unanswered(r, "there is no such pull request")
 		return
 	}
 	if r.Number != 0 && !b.Open {
 		c.distrust(r.Number)
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
+		c.upkeep.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
@@ -47,12 +47,12 @@ func (c *Core) inspected(b queue.Inspected) {
 		c.follow(r, b)
 	}
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
-		c.check(ch) // pushed to, and nobody has heard of it; or this was read before it was
+		c.guarding.check(ch) // pushed to, and nobody has heard of it; or this was read before it was
 	}
 }
 
 // refusal says why a command is not followed, if so.
-func (c *Core) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
+func (c *entering) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 	if why := c.notAllowed(r, b); why.Code != "" {
 		return why
 	}
@@ -65,7 +65,7 @@ func (c *Core) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 	return c.methodRefused(r)
 }
 
-func (c *Core) follow(r *queue.Request, b queue.Inspected) {
+func (c *entering) follow(r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
 	switch r.Command.Verb {
 	case queue.CommandLand:
@@ -73,18 +73,18 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	case queue.CommandExplain:
 		c.explainTo(r, b)
 	case queue.CommandTry:
-		c.tryOut(r, b)
+		c.settling.tryOut(r, b)
 	case queue.CommandCancel:
-		switch try := c.tryOf(r.Number); {
+		switch try := c.settling.tryOf(r.Number); {
 		case ch == nil && try != nil:
-			c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+			c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
 			c.accept(r)
 		case ch == nil:
 			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 		case ch.Phase == queue.Landing:
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})
 		default:
-			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
 			c.accept(r)
 		}
 	case queue.CommandRetry:
@@ -98,14 +98,14 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 	case queue.CommandFreeze:
 		c.freeze(r)
 	case queue.CommandForget:
-		c.takeBack(r)
+		c.judging.takeBack(r)
 	case queue.CommandPause:
 		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}
 		c.touchMain()
 		c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
 		c.accept(r)
 	case queue.CommandResume:
-		c.resume(r.User)
+		c.mainline.resume(r.User)
 		c.accept(r)
 	case queue.CommandStatus:
 		c.pull(r.Number).Shown = ""
@@ -122,7 +122,7 @@ func (c *Core) follow(r *queue.Request, b queue.Inspected) {
 }
 
 // enter puts a pull request at its present head into the queue.
-func (c *Core) enter(r *queue.Request, b queue.Inspected) {
+func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	if why := c.unmet(r.Number, b); why.Code != "" {
 		c.refuse(r, why)
 		return
@@ -135,7 +135,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
-			if ch.Phase != queue.Landing && !c.admit(ch, b) {
+			if ch.Phase != queue.Landing && !c.guarding.admit(ch, b) {
 				c.toLane(ch, r)
 				c.accept(r)
 				return
@@ -147,13 +147,13 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds = 0 // whoever may land may spend as much again
 				}
-				c.unparkNow(ch)
+				c.settling.unparkNow(ch)
 			}
 			c.toLane(ch, r)
 			c.accept(r)
 			return
 		}
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 		if ch.Head == b.Head {
 			former, arrival, lane = *ch, ch.Arrival, ch.Lane
 		}
@@ -180,25 +180,25 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	if i := slices.IndexFunc(c.s.Main.Suspects, func(l queue.LineCommit) bool { return l.Change == id && l.Head == b.Head }); i >= 0 {
-		c.landed(ch, c.s.Main.Suspects[i].Commit) // before the state lost its memory of it
+		c.settling.landed(ch, c.s.Main.Suspects[i].Commit) // before the state lost its memory of it
 		c.forget(r)
 		return
 	}
-	c.endTry(c.tryOf(r.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
+	c.settling.endTry(c.settling.tryOf(r.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
 	p := c.pull(r.Number)
 	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, ""
 	if !b.Fork {
 		p.Branch = b.Branch
 	}
 	c.note(queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head})
-	if !c.admit(ch, b) {
+	if !c.guarding.admit(ch, b) {
 		c.accept(r)
 		return
 	}
-	if why := c.leaning(ch); why.Code != "" {
-		c.park(ch, why, 0)
+	if why := c.settling.leaning(ch); why.Code != "" {
+		c.settling.park(ch, why, 0)
 	} else {
-		c.ask(c.analysis(ch))
+		c.upkeep.ask(c.settling.analysis(ch))
 	}
 	c.accept(r)
 }
@@ -206,7 +206,7 @@ func (c *Core) enter(r *queue.Request, b queue.Inspected) {
 // answered reports whether a command asks for what has its verdict: it was
 // given, on another way or once more, before the verdict on this head was known.
 // How a change failed by one method says nothing of another.
-func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
+func (c *entering) answered(r *queue.Request, head queue.CommitID) bool {
 	p := c.s.Pulls[r.Number]
 	if p == nil {
 		return false
@@ -223,7 +223,7 @@ func (c *Core) answered(r *queue.Request, head queue.CommitID) bool {
 
 // unmet returns the first requirement to enter that is not met, if any. Those that
 // a change waits for are not among them (wanting).
-func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
+func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	if why := c.offBase(number, b); why.Code != "" {
 		return why
 	}
@@ -241,9 +241,9 @@ func (c *Core) unmet(number int, b queue.Inspected) queue.Reason {
 }
 
 // recheck takes a change out whose pull request no longer is what was inspected.
-func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
+func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if ch != nil && ch.Phase != queue.Landing && c.lookTwice(a, r, b) {
+	if ch != nil && ch.Phase != queue.Landing && c.mainline.lookTwice(a, r, b) {
 		return
 	}
 	c.forget(r)
@@ -251,34 +251,34 @@ func (c *Core) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 		return
 	}
 	if r.Again {
-		defer c.reconsider(ch)
+		defer c.guarding.reconsider(ch)
 	}
 	switch why := c.unmet(r.Number, b); {
 	case !b.Open:
 		c.pull(r.Number).Landed = b.Merged && b.Base == c.s.Main.Branch
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	case b.Head != ch.Head:
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(b.Head)}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(b.Head)}}, nil)
 	case why.Code == queue.ReasonWrongBase:
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: why.Names}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: why.Names}, nil)
 	case why.Code == queue.ReasonDraft, why.Code == queue.ReasonStackCircle, why.Code == queue.ReasonStackDeep:
-		c.decide(ch, queue.Cancelled, why, nil)
+		c.settling.decide(ch, queue.Cancelled, why, nil)
 	case b.Draft && !waitsOutside(ch):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
-	case !c.stillMay(ch, b):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.facts.Permissions()))}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
+	case !c.guarding.stillMay(ch, b):
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.facts.Permissions()))}}, nil)
 	case !c.rebase(ch, b):
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:
-		c.stay(ch, b)
+		c.guarding.stay(ch, b)
 	}
 }
 
 // retry discards the failures of a change's keys and takes it up again.
-func (c *Core) retry(r *queue.Request, b queue.Inspected) {
+func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if try := c.triedLast(r.Number); try != nil {
-		c.tryAgain(r, b, try.ID)
+	if try := c.settling.triedLast(r.Number); try != nil {
+		c.settling.tryAgain(r, b, try.ID)
 		return
 	}
 	if ch == nil {
@@ -304,8 +304,8 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 	c.forgetFailures(ch.ID)
 	ch.Builds, ch.Infra, ch.InfraOn = 0, 0, nil
 	c.touchChange(ch)
-	if ch.Phase == queue.Parked && c.admit(ch, b) {
-		c.unparkNow(ch)
+	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
+		c.settling.unparkNow(ch)
 	}
 	c.toLane(ch, r)
 	c.accept(r)
@@ -313,7 +313,7 @@ func (c *Core) retry(r *queue.Request, b queue.Inspected) {
 
 // before returns the changes with a verdict that a retry is about: the pull
 // request's last, and those of the same head, which may have had other numbers.
-func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
+func (c *entering) before(number int, head queue.CommitID) []queue.ChangeID {
 	var out []queue.ChangeID
 	last := queue.ChangeID("")
 	if p := c.s.Pulls[number]; p != nil {
@@ -328,7 +328,7 @@ func (c *Core) before(number int, head queue.CommitID) []queue.ChangeID {
 }
 
 // forgetFailures drops the failing evidence of the keys of a change's links.
-func (c *Core) forgetFailures(id queue.ChangeID) {
+func (c *entering) forgetFailures(id queue.ChangeID) {
 	held := map[queue.Digest]bool{}
 	for l := range c.facts.Links.LinksOf[id] {
 		for _, f := range c.facts.Links.Info(l).Facts {
@@ -339,7 +339,7 @@ func (c *Core) forgetFailures(id queue.ChangeID) {
 }
 
 // forgetEvidence drops the failures of keys, and of the sets that hold one.
-func (c *Core) forgetEvidence(of func(queue.Key) bool) {
+func (c *entering) forgetEvidence(of func(queue.Key) bool) {
 	for _, eid := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[eid]
 		if len(e.Failures) == 0 || !slices.ContainsFunc(e.Keys, of) {
@@ -348,12 +348,12 @@ func (c *Core) forgetEvidence(of func(queue.Key) bool) {
 		e.Failures = nil
 		c.touch(queue.KindEntry, string(eid))
 		if e.Passed == 0 {
-			c.dropEntry(eid)
+			c.judging.dropEntry(eid)
 		}
 	}
 }
 
-func (c *Core) accept(r *queue.Request) {
+func (c *entering) accept(r *queue.Request) {
 	if r.Number != 0 && (r.Comment != "" || r.Command.Verb == queue.CommandLand) {
 		if p := c.pull(r.Number); p.Notice.Code != "" {
 			p.Notice, p.NoticeTo = queue.Reason{}, ""
@@ -363,12 +363,12 @@ func (c *Core) accept(r *queue.Request) {
 }
 
 // refuse answers a command that is not followed.
-func (c *Core) refuse(r *queue.Request, why queue.Reason) {
+func (c *entering) refuse(r *queue.Request, why queue.Reason) {
 	c.answer(r, why)
 	c.react(r, false)
 }
 
-func (c *Core) answer(r *queue.Request, why queue.Reason) {
+func (c *entering) answer(r *queue.Request, why queue.Reason) {
 	if r.Number == 0 {
 		c.note(queue.Note{What: "command-refused", Reason: why})
 		return
@@ -377,14 +377,14 @@ func (c *Core) answer(r *queue.Request, why queue.Reason) {
 	p.Notice, p.NoticeTo = why, r.User
 }
 
-func (c *Core) react(r *queue.Request, accepted bool) {
+func (c *entering) react(r *queue.Request, accepted bool) {
 	if r.Comment != "" && r.Number != 0 && !accepted { // that it has arrived was said, and its comment says the rest
-		c.ask(queue.React{Number: r.Number, Comment: r.Comment})
+		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment})
 	}
 	c.forget(r)
 }
 
-func (c *Core) forget(r *queue.Request) {
+func (c *entering) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
 	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {

@@ -42,56 +42,56 @@ func (c *Core) fold(e queue.Event) {
 				Command: queue.Command{Verb: queue.CommandRecheck}, At: e.At})
 		}
 	case queue.Stirred:
-		c.stirred(b)
+		c.guarding.stirred(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
-			c.lookNow()
+			c.mainline.lookNow()
 		}
 	case queue.Access:
-		c.access(b)
+		c.mainline.access(b)
 	case queue.Observed:
-		c.observed(b)
+		c.mainline.observed(b)
 	case queue.Surveyed:
-		c.surveyed(b)
+		c.mainline.surveyed(b)
 	case queue.Traced:
-		c.traced(b)
+		c.hunting.traced(b)
 	case queue.Controlled:
-		c.controlled(b)
+		c.judging.controlled(b)
 	case queue.Inspected:
-		c.inspected(b)
+		c.entering.inspected(b)
 	case queue.Analyzed:
-		a := c.done(b.Action)
+		a := c.upkeep.done(b.Action)
 		c.analyzed(b, a != nil && a.Task.(queue.Analyze).Analyzer == b.Analyzer)
 	case queue.Met:
-		c.met(b)
+		c.settling.met(b)
 	case queue.Resolved:
-		c.resolved(b)
+		c.judging.resolved(b)
 	case queue.Weighed:
-		c.weighedLater(b)
+		c.hunting.weighedLater(b)
 	case queue.Proposed:
-		c.proposed(b)
+		c.hunting.proposed(b)
 	case queue.BuildStarted:
 		if build := c.s.Builds[b.Build]; build != nil && build.Started == 0 {
 			build.Started = c.facts.Now
 			c.touch(queue.KindBuild, string(build.ID))
 		}
 	case queue.JobDone:
-		c.jobDone(b)
+		c.judging.jobDone(b)
 	case queue.BuildDone:
-		c.done(b.Action)
-		c.buildDone(b)
+		c.upkeep.done(b.Action)
+		c.judging.buildDone(b)
 	case queue.Pushed:
-		c.pushed(b)
+		c.mainline.pushed(b)
 	case queue.Done:
 		c.doneShowing(b)
 	case queue.Failed:
-		c.failed(b)
+		c.upkeep.failed(b)
 	case queue.Renamed:
-		c.renamed(b)
+		c.mainline.renamed(b)
 	case queue.Capacity:
-		c.capacity(b)
+		c.guarding.capacity(b)
 	case queue.Fleet:
-		c.fleet(b)
+		c.benching.fleet(b)
 	case queue.Tick:
 	}
 }
@@ -111,7 +111,7 @@ func (c *Core) pull(number int) *queue.Pull {
 // the forge.
 func (c *Core) hear(b queue.Commented) {
 	if b.Comment != "" && b.Number != 0 && len(queue.ParseCommands(b.Body)) > 0 {
-		c.ask(queue.React{Number: b.Number, Comment: b.Comment, Seen: true})
+		c.upkeep.ask(queue.React{Number: b.Number, Comment: b.Comment, Seen: true})
 	}
 }
 
@@ -139,7 +139,7 @@ func (c *Core) inspect() {
 	}
 	for _, n := range derived.Sorted(oldest) {
 		r := oldest[n]
-		c.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+		c.upkeep.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 	}
 	lane := ""
 	if len(c.facts.Rules().Blocking([]string{b.Label})) > 0 {
-		c.stirred(queue.Stirred{Number: b.Number})
+		c.guarding.stirred(queue.Stirred{Number: b.Number})
 		return
 	}
 	if b.Label != label {
@@ -181,7 +181,7 @@ func (c *Core) inspectAgain(number int) {
 		if r := c.s.Requests[id]; r.Number == number {
 			t := queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}
 			if a := c.s.Actions[c.facts.Outstanding[derived.TaskKey(t)]]; a != nil && a.NotBefore <= c.facts.Now { // else it has yet to look
-				c.renew(t)
+				c.upkeep.renew(t)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (c *Core) inspectAgain(number int) {
 // command that waits to be followed was given for a head that nobody has written
 // down; it is refused, and costs the author one more word.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
-	if c.movedAlong(b) {
+	if c.entering.movedAlong(b) {
 		return
 	}
 	known := c.s.Pulls[b.Number]
@@ -200,8 +200,8 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
 			if r.Number == b.Number && needsWrite(r.Command.Verb) {
-				c.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
-				c.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
+				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}
 		}
 	}
@@ -209,8 +209,8 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		c.pull(b.Number).Head = b.Head
 	}
 	c.inspectAgain(b.Number)
-	if try := c.tryOf(b.Number); try != nil && try.Head != b.Head {
-		c.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+	if try := c.settling.tryOf(b.Number); try != nil && try.Head != b.Head {
+		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
 	}
 	switch ch := c.facts.Links.Active(b.Number); {
 	case ch == nil || ch.Head == b.Head:
@@ -230,8 +230,8 @@ func (c *Core) doubt(ch *queue.Change, why string) {
 
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
-	c.endTry(c.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
-	c.distrust(b.Number)
+	c.settling.endTry(c.settling.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	c.entering.distrust(b.Number)
 	ch := c.facts.Links.Active(b.Number)
 	if ch == nil || ch.Phase == queue.Landing {
 		return
@@ -242,17 +242,17 @@ func (c *Core) closed(e queue.Event, b queue.Closed) {
 	}
 	// The forge says merged: by us, as main will show, or by somebody else.
 	c.pull(b.Number).Gone = true
-	c.observe()
+	c.upkeep.observe()
 }
 
 func (c *Core) doneShowing(b queue.Done) {
-	a := c.done(b.Action)
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
 	switch t := a.Task.(type) {
 	case queue.Tell:
-		c.toldMain(t)
+		c.hunting.toldMain(t)
 	case queue.Publish:
 		if p := c.s.Pulls[t.Number]; p != nil {
 			p.Shown = t.Want
@@ -274,7 +274,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	}
 	if ch.Phase == queue.Trying {
 		if ch.Would != nil {
-			c.explained(ch, b.Footprint)
+			c.entering.explained(ch, b.Footprint)
 		}
 		return
 	}
@@ -291,22 +291,22 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, whatever main is
 	}
 	if derived.InOrder(ch) {
-		c.leave(ch.ID)
+		c.landing.leave(ch.ID)
 	}
 	if old := c.s.Footprints[ch.ID]; c.facts.Futures.NewFootprint(ch.ID, old, &f) && old != nil {
-		c.carryTested(ch.ID, old, &f)
+		c.blaming.carryTested(ch.ID, old, &f)
 	}
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current
-	ch.Touches = c.touches(&f)
+	ch.Touches = c.settling.touches(&f)
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
 		ch.Predicted = c.facts.Beliefs.Predict(ch, &f)
-		ch.Virtual = c.virtual(ch)
+		ch.Virtual = c.landing.virtual(ch)
 		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
 	}
-	c.pend(ch, &f)
+	c.settling.pend(ch, &f)
 }
 
 // PickOf is what is to be known of a change to merge it.

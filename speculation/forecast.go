@@ -19,14 +19,14 @@ const forecastDepth = 100
 // yet to get a slot, and whatever is ahead. It has none while nothing can land,
 // none for steps that have hardly been seen, and none behind a build that takes
 // longer than it ever has. It is for people and decides nothing.
-func (c *Core) forecast() map[queue.ChangeID]queue.Forecast {
+func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
 		c.forecasts = c.foresee()
 	}
 	return c.forecasts
 }
 
-func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
+func (c *telling) foresee() map[queue.ChangeID]queue.Forecast {
 	out := map[queue.ChangeID]queue.Forecast{}
 	if m := c.s.Main; m.Tip == "" || m.Config == nil || m.Paused != nil || c.s.Slots == 0 ||
 		c.facts.External() == config.ExternalHold && !c.facts.ProvenMain() {
@@ -72,7 +72,7 @@ func (c *Core) foresee() map[queue.ChangeID]queue.Forecast {
 
 // own predicts when a change's own builds are done, and how long one more would
 // take. A change without one takes the first slot that comes free.
-func (c *Core) own(id queue.ChangeID, builds []*queue.Build, slots []queue.Instant) (f queue.Forecast, again time.Duration, ok bool) {
+func (c *telling) own(id queue.ChangeID, builds []*queue.Build, slots []queue.Instant) (f queue.Forecast, again time.Duration, ok bool) {
 	if c.facts.Futures.Verified[id] {
 		return queue.Forecast{Early: c.facts.Now, Late: c.facts.Now.Add(landingTime)}, 0, true
 	}
@@ -103,7 +103,7 @@ const landingTime = 3 * time.Second
 
 // span predicts when a build ends; seen is false where it asks for steps and
 // targets that have mostly never been run.
-func (c *Core) span(b *queue.Build) (f queue.Forecast, seen bool) {
+func (c *telling) span(b *queue.Build) (f queue.Forecast, seen bool) {
 	from := b.Started
 	if from == 0 {
 		from = c.facts.Now
@@ -124,7 +124,7 @@ func (c *Core) span(b *queue.Build) (f queue.Forecast, seen bool) {
 
 // foreseeBuild predicts how long a build of a change takes that is yet to be
 // asked for.
-func (c *Core) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
+func (c *telling) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 	f := c.s.Footprints[id]
 	if f == nil {
 		return 0, false

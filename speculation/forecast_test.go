@@ -30,12 +30,12 @@ func foreseen(slots int, touches ...string) (*Core, queue.Instant) {
 		Jobs: []queue.Job{{Step: step, Keys: []queue.Key{{Step: step.Digest(), Target: touches[0], Hash: "h"}}}}}
 	c := New(s)
 	c.facts.Now = noon
-	c.sortOrder()
+	c.landing.sortOrder()
 	return c, noon
 }
 
 func forecastOf(c *Core, id queue.ChangeID) queue.Forecast {
-	c.forecasts = nil
+	c.telling.forecasts = nil
 	v, _ := c.View(id)
 	return v.Forecast
 }
@@ -87,7 +87,7 @@ func TestNoForecast(t *testing.T) {
 				ch.Phase = queue.Parked
 			}
 			c.facts.Order.Ordered = false
-			c.sortOrder()
+			c.landing.sortOrder()
 		},
 	} {
 		c, _ := foreseen(2, "a", "a", "b")
@@ -128,8 +128,8 @@ func TestForecastIsBounded(t *testing.T) {
 		s.s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending}
 	}
 	s.facts.Order.Ordered = false
-	s.sortOrder()
-	if n := len(s.foresee()); n > forecastDepth {
+	s.landing.sortOrder()
+	if n := len(s.telling.foresee()); n > forecastDepth {
 		t.Errorf("%d forecasts", n)
 	}
 }
@@ -152,7 +152,7 @@ func TestDurationsOfOneAnalyzer(t *testing.T) {
 	delete(c.s.Durations, d)
 	steps = append(c.s.Main.Config.Steps, config.Step{Name: "site", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"}, config.Step{Name: "api", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"})
 	c.s.Main.Config.Steps = steps
-	if took, seen := c.foreseeBuild("2.x"); took != 2*time.Minute || !seen {
+	if took, seen := c.telling.foreseeBuild("2.x"); took != 2*time.Minute || !seen {
 		t.Errorf("foreseen %s, seen %v: steps that never run on it count", took, seen)
 	}
 }

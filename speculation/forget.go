@@ -17,16 +17,16 @@ import (
 // was written.
 
 // takeBack follows /queue forget.
-func (c *Core) takeBack(r *queue.Request) {
+func (c *judging) takeBack(r *queue.Request) {
 	f, ok := queue.ParseForgotten(r.Command.Text)
 	if !ok {
-		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, "/queue forget TARGET"}})
+		c.entering.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, "/queue forget TARGET"}})
 		return
 	}
 	f.At, f.By = c.facts.Now, r.User
 	list, ok := queue.Remember(c.s.Main.Forgotten, f)
 	if !ok {
-		c.refuse(r, queue.Reason{Code: queue.ReasonForgotten, Names: []string{f.String()}})
+		c.entering.refuse(r, queue.Reason{Code: queue.ReasonForgotten, Names: []string{f.String()}})
 		return
 	}
 	c.facts.Now++ // what is asked for from here on is asked for after it
@@ -44,38 +44,38 @@ func (c *Core) takeBack(r *queue.Request) {
 			c.touch(queue.KindBuild, string(b.ID))
 			if len(b.Facts) == 0 {
 				b.Cancel = true // nothing that it shows is heard
-				c.ask(queue.Stop{Build: b.ID})
+				c.upkeep.ask(queue.Stop{Build: b.ID})
 			}
 		}
 	}
 	c.surveyAnew()
 	c.note(queue.Note{Number: r.Number, What: "forgot", Commit: c.s.Main.Tip, Reason: queue.Reason{Names: []string{r.User, f.String()}}})
-	c.accept(r)
+	c.entering.accept(r)
 }
 
 // surveyAnew has main's keys compared with what has passed once more, under the
 // version in force and under the one that is to be: what was known of them may not
 // hold. Readings that are under way are given up.
-func (c *Core) surveyAnew() {
+func (c *judging) surveyAnew() {
 	m := &c.s.Main
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if _, is := c.s.Actions[key].Task.(queue.Survey); is {
-			c.done(key)
+			c.upkeep.done(key)
 		}
 	}
 	if n := m.Next; n != nil {
 		if root := c.facts.NextRoot(); root != nil {
-			c.dropLink(root)
+			c.upkeep.dropLink(root)
 		}
 		n.Surveyed, n.Root, n.Due = "", "", 0
 	}
 	m.Surveyed = ""
 	c.touchMain()
-	c.survey()
+	c.mainline.survey()
 }
 
 // revoke takes a pass out of the ledger; what has failed stays.
-func (c *Core) revoke(e *queue.Entry) {
+func (c *judging) revoke(e *queue.Entry) {
 	if len(e.Failures) == 0 {
 		c.dropEntry(e.ID)
 		return
@@ -86,7 +86,7 @@ func (c *Core) revoke(e *queue.Entry) {
 }
 
 // void reports whether a pass has been forgotten.
-func (c *Core) void(e *queue.Entry) bool {
+func (c *judging) void(e *queue.Entry) bool {
 	by := c.s.Main.Forgotten
 	return len(by) > 0 && queue.Void(by, e, c.facts.Ledger.StepName(e))
 }

@@ -40,12 +40,11 @@ import "github.com/submitqueue/submitqueue/queue"
 // merged commit. Each link's keys are those that its commit has and its parent
 // has not, so every commit of the chain is checked, not only the last; they
 // were computed from the trees of these very commits. Where a change lands as
-// several commits, its link's keys are besides those that each of them has and the
-// one before it has not (queue.Halfway), unless main's configuration says to skip
-// these. Nor is ok where two
-// neighbours were told apart by another analyzer version than the lower one has
-// been proven under, by for main: the keys of two versions say nothing of each
-// other. Gate reads no plan, no conflict, no prediction and no order.
+// several commits, the link also holds the keys that each of them adds to the one
+// before it (queue.Halfway), unless main's configuration skips these. ok is false
+// also if a parent and its link were analyzed by different versions: keys of two
+// versions say nothing of each other. Gate reads no plan, no conflict, no
+// prediction and no order.
 func Gate(main queue.CommitID, by string, chain []*queue.Link, passed func(queue.Key) bool) (missing []queue.Key, ok bool) {
 	at := main
 	for _, l := range chain {

@@ -88,14 +88,14 @@ func TestOrderIsBounded(t *testing.T) {
 			ch := &queue.Change{ID: queue.ChangeID(fmt.Sprint(i)), Phase: queue.Pending,
 				Arrival:   queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
-			ch.Virtual = c.virtual(ch)
+			ch.Virtual = c.landing.virtual(ch)
 			c.s.Changes[ch.ID] = ch
 			c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
 		}
-		c.sortOrder()
+		c.landing.sortOrder()
 		first := slices.Clone(c.facts.Order.IDs)
 		again := New(c.s)
-		again.sortOrder()
+		again.landing.sortOrder()
 		if !slices.Equal(first, again.facts.Order.IDs) || len(first) != len(c.s.Changes) {
 			rt.Fatalf("order %v, made again %v", first, again.facts.Order.IDs)
 		}

@@ -14,7 +14,7 @@ import (
 // being built: they gain nothing by going first, and the proven one would be built again
 // behind them. Whoever is being built keeps its place, since the landing would throw that
 // build away. Nothing gives way to a change that cannot be pushed now.
-func (c *Core) giveWay() {
+func (c *landing) giveWay() {
 	if c.s.Main.Tip == "" || c.facts.Without(config.IngredientMargin) || c.halted() || c.facts.Changing() || c.facts.Order.Held() {
 		return
 	}
@@ -47,13 +47,13 @@ func (c *Core) giveWay() {
 }
 
 // givesWay reports whether a change that is ahead of a proven one goes behind it.
-func (c *Core) givesWay(o, proven *queue.Change) bool {
+func (c *landing) givesWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&
 		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID)
 }
 
 // beingBuilt reports whether a runner has begun a build for a change.
-func (c *Core) beingBuilt(id queue.ChangeID) bool {
+func (c *landing) beingBuilt(id queue.ChangeID) bool {
 	for _, b := range c.s.Builds {
 		if b.IsFor(id) && b.Started != 0 && !b.Cancel {
 			return true

@@ -15,7 +15,7 @@ func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
 	s := newStage(t, rules, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})
 	s.tell(queue.Capacity{Slots: 1})
 	s.changes("a", "a b")
-	s.core.sortOrder()
+	s.core.landing.sortOrder()
 	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Fatal("the shorter one is not ahead")
 	}
@@ -36,7 +36,7 @@ func TestProvenWaitsForWhatIsBuilt(t *testing.T) {
 	s.changes("a")
 	s.now = s.now.Add(time.Second)
 	s.changes("a b")
-	s.core.sortOrder()
+	s.core.landing.sortOrder()
 	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Fatal("the shorter one is not ahead")
 	}

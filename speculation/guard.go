@@ -27,14 +27,14 @@ import (
 // stopUncleared takes a change out of the order that has a link which is not cleared,
 // until it is approved; a rollup with one is given up, and each of its members goes on
 // by itself.
-func (c *Core) stopUncleared(l *queue.Link) {
+func (c *guarding) stopUncleared(l *queue.Link) {
 	ch := c.s.Changes[l.Change]
 	switch {
 	case l.Outcome != queue.Merged || c.facts.Links.Cleared(l) || ch == nil || ch.Phase.Final():
 	case len(l.With) > 0:
-		c.dissolve(ch)
+		c.landing.dissolve(ch)
 	case ch.Phase == queue.Trying:
-		c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{clearing(l)}}, nil)
+		c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{clearing(l)}}, nil)
 	case ch.Phase != queue.Parked && ch.Phase != queue.Landing:
 		c.await(ch, []queue.Requirement{clearing(l)})
 		c.reconsider(ch) // nobody has asked yet if an administrator approves of it
@@ -51,7 +51,7 @@ func clearing(l *queue.Link) queue.Requirement {
 
 // guarded returns the link of a change that changes protected paths: of those that can
 // still come about and are wanted, the one that stands on the least; nil: there is none.
-func (c *Core) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.Link {
+func (c *guarding) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.Link {
 	var out *queue.Link
 	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) > 0 || len(l.Protected) == 0 || l.Guard != c.facts.Links.Guard() || l.Since.Epoch != c.s.Main.Line.Epoch || slices.ContainsFunc(l.Chain, c.facts.Links.TurnedDown) || !wanted(l) {
@@ -72,7 +72,7 @@ func (c *Core) Protected(number int) []string {
 	if ch == nil {
 		return nil
 	}
-	if l := c.guarded(ch.ID, func(*queue.Link) bool { return true }); l != nil {
+	if l := c.guarding.guarded(ch.ID, func(*queue.Link) bool { return true }); l != nil {
 		return l.Protected
 	}
 	return nil
@@ -80,7 +80,7 @@ func (c *Core) Protected(number int) []string {
 
 // lacking returns what a change's pull request does not meet, by what the forge says
 // of it and by what its merges change.
-func (c *Core) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
+func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
 	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved {
 		ch.Approved = b.Approved
 		c.touch(queue.KindChange, string(ch.ID))
@@ -95,8 +95,8 @@ func (c *Core) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queu
 
 // releaseFrom has those looked at again that wait for an approval because of what they
 // would have stood on, when that has been turned down.
-func (c *Core) releaseFrom(id queue.ChangeID) {
-	for _, ch := range c.parked() {
+func (c *guarding) releaseFrom(id queue.ChangeID) {
+	for _, ch := range c.settling.parked() {
 		if waitsOutside(ch) && slices.ContainsFunc(ch.Reason.Unmet, func(r queue.Requirement) bool { return slices.Contains(r.On, id) }) {
 			c.reconsider(ch)
 		}
@@ -105,20 +105,20 @@ func (c *Core) releaseFrom(id queue.ChangeID) {
 
 // reguard forgets links that were told by other globs than those in force, and what is
 // asked by them.
-func (c *Core) reguard() {
+func (c *guarding) reguard() {
 	if c.s.Push != nil {
 		return // its links say what main will be; no other is cleared meanwhile
 	}
 	guard := c.facts.Links.Guard()
 	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
-			c.dropLink(l)
-			c.facts.Links.Trail, c.onTip = derived.Trail{}, tipLinks{}
+			c.upkeep.dropLink(l)
+			c.facts.Links.Trail, c.settling.onTip = derived.Trail{}, tipLinks{}
 		}
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok && t.Guard() != guard {
-			c.done(key)
+			c.upkeep.done(key)
 		}
 	}
 }

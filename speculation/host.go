@@ -11,7 +11,7 @@ import (
 // failedOn returns the hosts on which some of the given keys have failed, alone or
 // with others, and not passed since, or builds of them have come to nothing: one more
 // failure there would show less than one elsewhere.
-func (c *Core) failedOn(keys []queue.Key) []string {
+func (c *benching) failedOn(keys []queue.Key) []string {
 	var hosts []string
 	seen := map[queue.Digest]bool{}
 	add := func(id queue.Digest) {

@@ -26,7 +26,7 @@ import (
 // do, for the keys that their commit really has.
 
 // hunts takes in what is known by now of what is red on main.
-func (c *Core) hunts() {
+func (c *hunting) hunts() {
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil || c.s.Push != nil {
 		return
@@ -42,23 +42,23 @@ func (c *Core) hunts() {
 }
 
 // followHunt takes in what is known by now of what a hunt follows.
-func (c *Core) followHunt(h *queue.Hunt) {
+func (c *hunting) followHunt(h *queue.Hunt) {
 	if len(h.Line) > 0 && h.Analyzer != c.s.Main.Analyzer && !h.Settled() {
 		c.retrace(h)
 	}
 	if len(h.Line) == 0 {
-		c.ask(c.traceOf(h))
+		c.upkeep.ask(c.traceOf(h))
 	}
 	c.weighHunt(h)
 	c.nameCulprits(h)
 	c.endHunt(h)
 }
 
-func (c *Core) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
+func (c *hunting) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
 
 // pickUp begins a hunt for what fails on main and nobody hunts for yet, and returns
 // it; nil where there is nothing.
-func (c *Core) pickUp() *queue.Hunt {
+func (c *hunting) pickUp() *queue.Hunt {
 	var fresh []queue.Trail
 	for _, t := range c.redTrails() {
 		if !c.hunted(t) {
@@ -81,7 +81,7 @@ func (c *Core) pickUp() *queue.Hunt {
 }
 
 // hunted reports whether a live hunt follows what a trail does.
-func (c *Core) hunted(t queue.Trail) bool {
+func (c *hunting) hunted(t queue.Trail) bool {
 	for _, h := range c.s.Hunts {
 		if h.Over != 0 {
 			continue
@@ -101,7 +101,7 @@ func (c *Core) hunted(t queue.Trail) bool {
 
 // redTrails returns what has failed on main as it is: by target where a report has
 // named it, else by the set that was asked for.
-func (c *Core) redTrails() []queue.Trail {
+func (c *hunting) redTrails() []queue.Trail {
 	root := c.facts.Root()
 	if root == nil || c.s.Main.Surveyed != c.s.Main.Tip || root.Commit != c.s.Main.Tip {
 		return nil
@@ -154,7 +154,7 @@ func failedOn(e *queue.Entry, commit queue.CommitID) *queue.Entry {
 	return &out
 }
 
-func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
+func (c *hunting) traceOf(h *queue.Hunt) queue.Trace {
 	t := queue.Trace{Hunt: h.ID, Commit: h.Tip, Analyzer: c.s.Main.Analyzer}
 	for _, x := range h.Trails {
 		t.Trails = append(t.Trails, queue.Trail{Step: x.Step, Targets: x.Targets, Opaque: x.Opaque, Good: -1})
@@ -163,8 +163,8 @@ func (c *Core) traceOf(h *queue.Hunt) queue.Trace {
 }
 
 // retrace forgets what a hunt knows of keys that have other names by now.
-func (c *Core) retrace(h *queue.Hunt) {
-	c.drop(c.traceOf(h))
+func (c *hunting) retrace(h *queue.Hunt) {
+	c.upkeep.drop(c.traceOf(h))
 	for i := range h.Culprits {
 		c.withdraw(h, &h.Culprits[i])
 	}
@@ -177,8 +177,8 @@ func (c *Core) retrace(h *queue.Hunt) {
 }
 
 // traced takes in the line of a hunt, and what the archive knows of its keys.
-func (c *Core) traced(b queue.Traced) {
-	if c.done(b.Action) == nil {
+func (c *hunting) traced(b queue.Traced) {
+	if c.upkeep.done(b.Action) == nil {
 		return
 	}
 	h := c.s.Hunts[b.Hunt]
@@ -189,18 +189,18 @@ func (c *Core) traced(b queue.Traced) {
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
 		e := &b.Passed[i]
-		if c.void(e) {
+		if c.judging.void(e) {
 			continue
 		}
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
+			c.judging.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
 		}
 		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
 		}
 	}
 	for _, s := range b.Steps {
-		c.putSteps(s)
+		c.judging.putSteps(s)
 	}
 	h.Line, h.Whole, h.Analyzer = b.Line, b.Whole, b.Analyzer
 	for i := range h.Trails {
@@ -212,7 +212,7 @@ func (c *Core) traced(b queue.Traced) {
 }
 
 // weighHunt takes in what the ledger shows of a hunt's spots.
-func (c *Core) weighHunt(h *queue.Hunt) {
+func (c *hunting) weighHunt(h *queue.Hunt) {
 	changed := false
 	for i := range h.Trails {
 		t := &h.Trails[i]
@@ -244,7 +244,7 @@ func (c *Core) weighHunt(h *queue.Hunt) {
 
 // acquitted takes back that a commit has turned a trail red, once it passes there
 // after all.
-func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
+func (c *hunting) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 	at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == t.Named })
 	if t.Named == "" || t.Good < 0 || at < 0 || t.SpotAt(at) != t.Good {
 		return false
@@ -273,7 +273,7 @@ func (c *Core) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 
 // passesOnMain reports whether main as it is has passed what a trail follows, or
 // has no such key. What main has not been compared with the ledger for is not known.
-func (c *Core) passesOnMain(t *queue.Trail) bool {
+func (c *hunting) passesOnMain(t *queue.Trail) bool {
 	if m := &c.s.Main; m.Surveyed != m.Tip {
 		return false
 	}
@@ -290,7 +290,7 @@ func (c *Core) passesOnMain(t *queue.Trail) bool {
 }
 
 // sureRed reports whether one of a hunt's failures is more than a flake.
-func (c *Core) sureRed(h *queue.Hunt) bool {
+func (c *hunting) sureRed(h *queue.Hunt) bool {
 	for _, t := range h.Trails {
 		if slices.ContainsFunc(t.Reds, func(r queue.RedSpot) bool { return r.Sure }) {
 			return true
@@ -314,7 +314,7 @@ func (c *Core) sureRed(h *queue.Hunt) bool {
 
 // advanceGood finds the latest spot of a trail that has passed. With one behind a
 // failed spot, main was repaired there and broken again.
-func (c *Core) advanceGood(h *queue.Hunt, t *queue.Trail, known map[queue.Digest]*queue.Entry) {
+func (c *hunting) advanceGood(h *queue.Hunt, t *queue.Trail, known map[queue.Digest]*queue.Entry) {
 	for i := len(t.Spots) - 1; i > t.Good; i-- {
 		ok, last := true, (*queue.Entry)(nil)
 		for _, k := range t.Spots[i].Keys {
@@ -345,7 +345,7 @@ func (c *Core) advanceGood(h *queue.Hunt, t *queue.Trail, known map[queue.Digest
 }
 
 // redden takes in which spots of a trail have failed, and says whether that is news.
-func (c *Core) redden(h *queue.Hunt, t *queue.Trail) bool {
+func (c *hunting) redden(h *queue.Hunt, t *queue.Trail) bool {
 	changed := false
 	for i := t.Good + 1; i < len(t.Spots); i++ {
 		e := c.failedAt(h, t, i)
@@ -370,7 +370,7 @@ func (c *Core) redden(h *queue.Hunt, t *queue.Trail) bool {
 
 // failedAt returns what has failed on a spot, or nil. What names no target speaks
 // of the commit that it ran on, and of no other with the same keys.
-func (c *Core) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
+func (c *hunting) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 	keys := t.Spots[spot].Keys
 	if !t.Opaque {
 		if len(keys) != 1 {
@@ -398,7 +398,7 @@ func (c *Core) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 }
 
 // nameCulprits writes down the culprits that are known by now.
-func (c *Core) nameCulprits(h *queue.Hunt) {
+func (c *hunting) nameCulprits(h *queue.Hunt) {
 	for i := range h.Trails {
 		t := &h.Trails[i]
 		red, ok := t.Bad()
@@ -450,7 +450,7 @@ func targetsOf(trails []queue.Trail) []string {
 }
 
 // endHunt ends a hunt of which nothing is red on main any more.
-func (c *Core) endHunt(h *queue.Hunt) {
+func (c *hunting) endHunt(h *queue.Hunt) {
 	if slices.ContainsFunc(h.Trails, func(t queue.Trail) bool { return t.Over == 0 }) {
 		return
 	}
@@ -461,12 +461,12 @@ func (c *Core) endHunt(h *queue.Hunt) {
 	c.closeHunt(h, end)
 }
 
-func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
+func (c *hunting) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
 	for i := range h.Culprits {
 		c.withdraw(h, &h.Culprits[i])
 	}
 	h.Over, h.End = c.facts.Now, end
-	c.drop(c.traceOf(h))
+	c.upkeep.drop(c.traceOf(h))
 	c.facts.Links.Untidy[""] = true
 	c.facts.Links.Sweep = true
 	c.touchHunt(h)
@@ -476,7 +476,7 @@ func (c *Core) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
 }
 
 // abandonHunts ends all hunts: main has another line.
-func (c *Core) abandonHunts() {
+func (c *hunting) abandonHunts() {
 	for _, id := range derived.Sorted(c.s.Hunts) {
 		if h := c.s.Hunts[id]; h.Over == 0 {
 			c.closeHunt(h, queue.HuntForced)
@@ -485,7 +485,7 @@ func (c *Core) abandonHunts() {
 }
 
 // tidyHunts forgets what people were shown for long enough, and flakes at once.
-func (c *Core) tidyHunts() {
+func (c *hunting) tidyHunts() {
 	for _, id := range derived.Sorted(c.s.Hunts) {
 		h := c.s.Hunts[id]
 		if h.Over != 0 && (h.Red == 0 || c.facts.Now.Sub(h.Over) > queue.HuntKept) {

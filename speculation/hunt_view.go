@@ -70,7 +70,7 @@ func copied(r *queue.Revert) *queue.Revert {
 }
 
 // accuse has the culprit's pull request told, where the queue knows it.
-func (c *Core) accuse(x *queue.Culprit) {
+func (c *hunting) accuse(x *queue.Culprit) {
 	if x.Told || x.Number == 0 || c.s.Pulls[x.Number] == nil {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 // head start is 0, so that a queue in which nobody asks for a lane is in the
 // same order as one without lanes, and one that gets lanes keeps its order.
 
-func (c *Core) headStart(ch *queue.Change) time.Duration {
+func (c *entering) headStart(ch *queue.Change) time.Duration {
 	if ch.Now != nil {
 		return nowStart
 	}
@@ -32,7 +32,7 @@ func (c *Core) headStart(ch *queue.Change) time.Duration {
 
 // laneRefused says why a command may not use the lane that it names, if so.
 // Lanes and who may use them are main's, like all permissions.
-func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
+func (c *entering) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 	name := r.Command.Lane
 	if name == "" || c.s.Main.Config == nil {
 		return queue.Reason{}
@@ -49,7 +49,7 @@ func (c *Core) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 
 // toLane puts a change into the lane that a command names, if it does: to the
 // place that it would have there had it come in that lane.
-func (c *Core) toLane(ch *queue.Change, r *queue.Request) {
+func (c *entering) toLane(ch *queue.Change, r *queue.Request) {
 	if lane := r.Command.Lane; lane != "" {
 		c.changeLane(ch, lane, r.User)
 	}
@@ -57,7 +57,7 @@ func (c *Core) toLane(ch *queue.Change, r *queue.Request) {
 
 // changeLane puts a change into a lane, because of somebody or of a change on top
 // of it.
-func (c *Core) changeLane(ch *queue.Change, lane, by string) {
+func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 	if lane == ch.Lane || ch.Phase == queue.Landing {
 		return
 	}
@@ -67,9 +67,9 @@ func (c *Core) changeLane(ch *queue.Change, lane, by string) {
 	if ch.Virtual == 0 {
 		return // its place is found when it has been analyzed
 	}
-	ch.Virtual = c.virtual(ch)
+	ch.Virtual = c.landing.virtual(ch)
 	if ch.Phase == queue.Pending {
-		c.stayBehind(ch)
+		c.landing.stayBehind(ch)
 		for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && o.Arrival < ch.Arrival {
 				c.yield(ch, o, c.facts.Beliefs.PairChance(other, ch.ID))
@@ -81,7 +81,7 @@ func (c *Core) changeLane(ch *queue.Change, lane, by string) {
 
 // yield puts a change behind one of its lane that it probably breaks. Those of
 // other lanes keep the bound on what a lane may hold up.
-func (c *Core) yield(ch, to *queue.Change, breaks float64) {
+func (c *entering) yield(ch, to *queue.Change, breaks float64) {
 	if breaks > plan.ProbablyBreaks && !c.facts.Order.IsBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.facts.Rules().Order != config.OrderArrival {
 		ch.Virtual = to.Virtual + 1
 		c.facts.Order.Ordered = false
@@ -89,7 +89,7 @@ func (c *Core) yield(ch, to *queue.Change, breaks float64) {
 }
 
 // shownLane is a change's lane, where people would want to be told of it.
-func (c *Core) shownLane(ch *queue.Change) string {
+func (c *entering) shownLane(ch *queue.Change) string {
 	if ch.Lane == c.facts.Rules().DefaultLane {
 		return ""
 	}

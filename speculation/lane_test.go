@@ -60,13 +60,13 @@ func TestLanesAreBounded(t *testing.T) {
 				Lane:      rapid.SampledFrom(r.LaneNames()).Draw(rt, "lane"),
 				Arrival:   queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
-			ch.Virtual = c.virtual(ch)
+			ch.Virtual = c.landing.virtual(ch)
 			c.s.Changes[ch.ID] = ch
 			c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
 		}
-		c.sortOrder()
+		c.landing.sortOrder()
 		again := New(c.s)
-		again.sortOrder()
+		again.landing.sortOrder()
 		if !slices.Equal(c.facts.Order.IDs, again.facts.Order.IDs) || len(c.facts.Order.IDs) != len(c.s.Changes) {
 			rt.Fatalf("order %v, made again %v", c.facts.Order.IDs, again.facts.Order.IDs)
 		}
@@ -88,9 +88,9 @@ func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 		c := New(queue.NewState("main"))
 		c.s.Main.Config = &config.Config{Queue: rulesOf(r)}
 		ch := &queue.Change{Lane: r.DefaultLane, Arrival: 1e6, Predicted: time.Minute}
-		with := c.virtual(ch)
+		with := c.landing.virtual(ch)
 		c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{})}
-		if without := c.virtual(ch); with != without {
+		if without := c.landing.virtual(ch); with != without {
 			rt.Fatalf("%v with lanes, %v without", with, without)
 		}
 	})
@@ -127,7 +127,7 @@ func TestLanesLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if d := c.virtual(urgent).Sub(c.virtual(slow)); d != -2*time.Hour {
+	if d := c.landing.virtual(urgent).Sub(c.landing.virtual(slow)); d != -2*time.Hour {
 		t.Errorf("high is %v after low", d)
 	}
 	s.Footprints[slow.ID] = &queue.Footprint{Write: []string{"a"}}
@@ -136,7 +136,7 @@ func TestLanesLeftOut(t *testing.T) {
 	}
 	s.Main.Config = &config.Config{Queue: r}
 	s.Main.Config.Queue.Off = []config.Ingredient{config.IngredientLanes, config.IngredientBenefit, config.IngredientQuotas}
-	if c.virtual(urgent) != c.virtual(slow) || c.facts.Benefit(urgent) != 1 || len(c.facts.Quotas.PortionsOf(urgent)) != 0 {
+	if c.landing.virtual(urgent) != c.landing.virtual(slow) || c.facts.Benefit(urgent) != 1 || len(c.facts.Quotas.PortionsOf(urgent)) != 0 {
 		t.Error("what is left out still counts")
 	}
 }

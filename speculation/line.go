@@ -27,7 +27,7 @@ const (
 
 // doubtful reports whether a change is left out of the train because it probably
 // breaks a step on the whole tree. Where it has passed it is not.
-func (c *Core) doubtful(at queue.CommitID, id queue.ChangeID) bool {
+func (c *landing) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 	if c.facts.Without(config.IngredientTrials) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.TreeSteps.Breaks(id) <= treeDoubtful {
 		return false
 	}
@@ -37,7 +37,7 @@ func (c *Core) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 
 // try chooses the commits on which doubtful changes are tried: where they are
 // being tried already, else on the last one of the line.
-func (c *Core) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, end queue.CommitID) {
+func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, end queue.CommitID) {
 	c.facts.TreeSteps.Tree.Trials = c.facts.TreeSteps.Tree.Trials[:0]
 	for _, id := range ready {
 		if len(c.facts.TreeSteps.Tree.Trials) == maxTrials {
@@ -65,7 +65,7 @@ func (c *Core) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[
 
 // trying reports whether a change is being tried on a commit: main waits there
 // for what that shows, as it would for a member.
-func (c *Core) trying(at queue.CommitID) bool {
+func (c *landing) trying(at queue.CommitID) bool {
 	return slices.ContainsFunc(c.facts.TreeSteps.Tree.Trials, func(t derived.Trial) bool {
 		if t.At != at {
 			return false

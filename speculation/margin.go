@@ -19,7 +19,7 @@ const probablyLands = 0.9
 // for, nor is who may well be turned down, since all behind it would be built
 // again. (planner.md 9 has a constant margin for
 // queues with little to do; this one follows what overtaking costs.)
-func (c *Core) stayBehind(ch *queue.Change) {
+func (c *landing) stayBehind(ch *queue.Change) {
 	r := c.facts.Rules()
 	if r.Order == config.OrderArrival || c.facts.Without(config.IngredientMargin) {
 		return
@@ -43,7 +43,7 @@ func (c *Core) stayBehind(ch *queue.Change) {
 
 // rebuild predicts how long it takes to build again what a change shares with
 // one that has come in front of it.
-func (c *Core) rebuild(id, front queue.ChangeID) time.Duration {
+func (c *landing) rebuild(id, front queue.ChangeID) time.Duration {
 	n := c.facts.Futures.Node(id)
 	c.facts.Futures.Weigh(n)
 	share := 0.0
@@ -55,7 +55,7 @@ func (c *Core) rebuild(id, front queue.ChangeID) time.Duration {
 
 // overtaken reports whether a pending change is overtaken by another than the
 // given one.
-func (c *Core) overtaken(o *queue.Change, but queue.ChangeID) bool {
+func (c *landing) overtaken(o *queue.Change, but queue.ChangeID) bool {
 	for id := range c.facts.Order.ConflictsOf(o.ID) {
 		y := c.s.Changes[id]
 		if id != but && y != nil && y.Phase == queue.Pending && y.Arrival > o.Arrival && y.Virtual < o.Virtual {

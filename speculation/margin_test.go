@@ -42,7 +42,7 @@ func TestMargin(t *testing.T) {
 				s.changes("a b")
 				s.now = s.now.Add(time.Second)
 			}
-			s.core.sortOrder()
+			s.core.landing.sortOrder()
 			var got []int
 			for _, id := range s.core.facts.Order.IDs {
 				got = append(got, s.core.s.Changes[id].Number)
@@ -60,13 +60,13 @@ func TestMarginIsWhatRebuildingTakes(t *testing.T) {
 	s := newStage(t, config.Rules{Margin: 2}, stated{takes: map[int]time.Duration{1: 60 * minute, 2: 40 * minute, 3: 30 * minute}})
 	s.tell(queue.Capacity{Slots: 9})
 	s.changes("a b c d e", "e f g")
-	s.core.sortOrder()
+	s.core.landing.sortOrder()
 	if s.core.facts.Order.IDs[0] != s.id(2) {
 		t.Errorf("building one of five targets again takes 18 minutes, and 2 waits 20 for it")
 	}
 	s.changes("a b c d e")
-	s.core.sortOrder()
-	if got := s.core.rebuild(s.id(1), s.id(3)); got != time.Hour {
+	s.core.landing.sortOrder()
+	if got := s.core.landing.rebuild(s.id(1), s.id(3)); got != time.Hour {
 		t.Errorf("building all of it again takes %s", got)
 	}
 }

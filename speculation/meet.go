@@ -24,7 +24,7 @@ import (
 const maxMeetings = 50
 
 // meetings asks about the pairs of those changes for which there may be new ones.
-func (c *Core) meetings() {
+func (c *settling) meetings() {
 	if len(c.untried) == 0 || c.s.Main.Tip == "" {
 		return
 	}
@@ -34,7 +34,7 @@ func (c *Core) meetings() {
 	}
 }
 
-func (c *Core) meet(ch *queue.Change) {
+func (c *settling) meet(ch *queue.Change) {
 	if ch == nil || ch.Phase != queue.Pending || c.meeting[ch.ID] {
 		return
 	}
@@ -56,13 +56,13 @@ func (c *Core) meet(ch *queue.Change) {
 		}
 	}
 	if len(task.With) > 0 {
-		c.ask(task)
+		c.upkeep.ask(task)
 	}
 }
 
 // met takes in with which changes one merges.
-func (c *Core) met(b queue.Met) {
-	a := c.done(b.Action)
+func (c *settling) met(b queue.Met) {
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (c *Core) met(b queue.Met) {
 	}
 }
 
-func (c *Core) metAs(t queue.Meet, merges []queue.ChangeID) {
+func (c *settling) metAs(t queue.Meet, merges []queue.ChangeID) {
 	ch, old := c.s.Changes[t.Change], c.s.Footprints[t.Change]
 	if ch == nil || ch.Phase.Final() || old == nil {
 		return
@@ -86,22 +86,22 @@ func (c *Core) metAs(t queue.Meet, merges []queue.ChangeID) {
 			f.Merges = append(f.Merges, p.Change)
 		} else {
 			f.Clashes = append(f.Clashes, p.Change)
-			c.yield(ch, c.s.Changes[p.Change], 1)
+			c.entering.yield(ch, c.s.Changes[p.Change], 1)
 		}
 	}
 	if derived.InOrder(ch) {
-		c.leave(ch.ID)
+		c.landing.leave(ch.ID)
 	}
 	c.s.Footprints[ch.ID] = &f
 	c.touch(queue.KindFootprint, string(ch.ID))
 	c.touchChange(ch)
 	if derived.InOrder(ch) {
-		c.join(ch.ID, &f)
+		c.landing.join(ch.ID, &f)
 	}
 }
 
 // undecided returns those of some changes that have no verdict.
-func (c *Core) undecided(ids []queue.ChangeID) []queue.ChangeID {
+func (c *settling) undecided(ids []queue.ChangeID) []queue.ChangeID {
 	var out []queue.ChangeID
 	for _, id := range ids {
 		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
@@ -113,7 +113,7 @@ func (c *Core) undecided(ids []queue.ChangeID) []queue.ChangeID {
 
 // unmeet has a change and those that touch a path in common with it looked at:
 // there may be pairs that nobody has asked about.
-func (c *Core) unmeet(id queue.ChangeID, f *queue.Footprint) {
+func (c *settling) unmeet(id queue.ChangeID, f *queue.Footprint) {
 	if len(f.Edges) > 0 {
 		c.unmeetAll()
 	}
@@ -126,7 +126,7 @@ func (c *Core) unmeet(id queue.ChangeID, f *queue.Footprint) {
 	}
 }
 
-func (c *Core) unmeetAll() {
+func (c *settling) unmeetAll() {
 	for id := range c.facts.Open {
 		if f := c.s.Footprints[id]; f != nil && len(f.Paths) > 0 {
 			c.untried[id] = true
@@ -136,7 +136,7 @@ func (c *Core) unmeetAll() {
 
 // mayPass reports whether no change ahead that a train does not hold is one that
 // a change does not merge with: to pass it would have it turned down.
-func (c *Core) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+func (c *settling) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	if f := c.s.Footprints[id]; f == nil || len(f.Paths) == 0 {
 		return true
 	}
@@ -146,7 +146,7 @@ func (c *Core) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 // landedOver returns landed changes that have touched one of the paths in which
 // a change does not merge, the latest first, at most three. Those that it was
 // seen to merge with are not to blame.
-func (c *Core) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
+func (c *settling) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
 	var out, merges []queue.ChangeID
 	if f := c.s.Footprints[ch]; f != nil {
 		merges = f.Merges

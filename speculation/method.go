@@ -15,7 +15,7 @@ import (
 // link: it looks at what a commit asks for that its parent does not.
 
 // methodRefused says why a command may not use the method that it names, if so.
-func (c *Core) methodRefused(r *queue.Request) queue.Reason {
+func (c *entering) methodRefused(r *queue.Request) queue.Reason {
 	if r.Command.Method == "" || c.s.Main.Config == nil {
 		return queue.Reason{}
 	}
@@ -36,7 +36,7 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
 		last := c.s.Changes[p.Last]
-		if try := c.triedLast(r.Number); try != nil {
+		if try := c.settling.triedLast(r.Number); try != nil {
 			last = try
 		}
 		if last != nil {
@@ -57,7 +57,7 @@ func (c *Core) ByCommit(r *queue.Request) bool {
 }
 
 // anotherMethod reports whether a command asks a change to land in another way.
-func (c *Core) anotherMethod(ch *queue.Change, r *queue.Request) bool {
+func (c *entering) anotherMethod(ch *queue.Change, r *queue.Request) bool {
 	m, ok := c.facts.Rules().MethodFor(r.Command.Method)
 	return ok && r.Command.Method != "" && m != ch.Method && ch.Phase != queue.Landing
 }
@@ -65,7 +65,7 @@ func (c *Core) anotherMethod(ch *queue.Change, r *queue.Request) bool {
 // standOn notes the head of what a change is on top of, where that lands, or has
 // landed, as other commits than its own: what the change brings is what it adds
 // to that head, and git cannot see it from the branch.
-func (c *Core) standOn(ch *queue.Change) {
+func (c *entering) standOn(ch *queue.Change) {
 	if ch.Parent == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *Core) standOn(ch *queue.Change) {
 
 // movedAlong reports whether a pull request's head is where a push of ours has
 // moved it, together with main.
-func (c *Core) movedAlong(b queue.HeadMoved) bool {
+func (c *entering) movedAlong(b queue.HeadMoved) bool {
 	if p := c.s.Push; p != nil && slices.Contains(p.Commits, b.Head) {
 		for i, commit := range p.Commits {
 			if commit == b.Head && slices.ContainsFunc(p.Of(i), func(id queue.ChangeID) bool {
@@ -118,7 +118,7 @@ func (c *Core) movedAlong(b queue.HeadMoved) bool {
 
 // made reports whether a commit is one that we made of a change, as far as the
 // state knows.
-func (c *Core) made(commit queue.CommitID, id queue.ChangeID) bool {
+func (c *entering) made(commit queue.CommitID, id queue.ChangeID) bool {
 	for l := range c.facts.Links.LinksOf[id] {
 		if l.Commit == commit && l.Outcome == queue.Merged {
 			return true
@@ -131,7 +131,7 @@ func (c *Core) made(commit queue.CommitID, id queue.ChangeID) bool {
 // is of a change that lands as several commits or under the names that its author
 // has given them, and reports whether it is. Such commits need not say whose they
 // are, so what else they say does not count.
-func (c *Core) taken(l queue.LineCommit) bool {
+func (c *entering) taken(l queue.LineCommit) bool {
 	p := c.s.Push
 	if p == nil {
 		return false
@@ -143,7 +143,7 @@ func (c *Core) taken(l queue.LineCommit) bool {
 				continue
 			}
 			if commit == l.Commit {
-				c.landed(ch, commit)
+				c.settling.landed(ch, commit)
 				return true
 			}
 			for link := range c.facts.Links.LinksOf[id] {

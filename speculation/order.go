@@ -12,23 +12,23 @@ import (
 )
 
 // join puts a change among those that conflicts are computed for.
-func (c *Core) join(id queue.ChangeID, f *queue.Footprint) {
+func (c *landing) join(id queue.ChangeID, f *queue.Footprint) {
 	c.facts.Order.Enroll(id, f)
 	c.joined(id, f)
 }
 
 // joined has a change looked at that stands in the order now.
-func (c *Core) joined(id queue.ChangeID, f *queue.Footprint) {
-	c.unmeet(id, f)
+func (c *landing) joined(id queue.ChangeID, f *queue.Footprint) {
+	c.settling.unmeet(id, f)
 	if f.Again {
-		c.wakeAt(max(c.againAt(f), c.facts.Now+1)) // attend may be over
+		c.wakeAt(max(c.settling.againAt(f), c.facts.Now+1)) // attend may be over
 	}
 }
 
 // leave takes a change out again.
-func (c *Core) leave(id queue.ChangeID) {
+func (c *landing) leave(id queue.ChangeID) {
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
-		defer c.unmeetAll() // whom its edges have brought together, a path may yet
+		defer c.settling.unmeetAll() // whom its edges have brought together, a path may yet
 	}
 	c.facts.Order.Strike(id)
 }
@@ -38,22 +38,22 @@ func (c *Core) leave(id queue.ChangeID) {
 // analysis, so it is overtaken only by what arrives within its own predicted
 // duration (at most max_overtake) after it, and within its lane's wait where
 // that is of a higher lane (lane.go; DESIGN 8; planner.md 6.1).
-func (c *Core) sortOrder() {
+func (c *landing) sortOrder() {
 	if c.facts.Order.Ordered {
 		return
 	}
 	c.facts.Order.Ordered = true
-	c.raise()
+	c.settling.raise()
 	c.facts.Order.Arrange()
 }
 
 // virtual returns v of a change: arrival + predicted duration, capped, less its
 // lane's head start.
-func (c *Core) virtual(ch *queue.Change) queue.Instant {
+func (c *landing) virtual(ch *queue.Change) queue.Instant {
 	r := c.facts.Rules()
-	from := ch.Arrival.Add(-c.headStart(ch))
+	from := ch.Arrival.Add(-c.entering.headStart(ch))
 	if ch.Refused != nil {
-		from = max(ch.Arrival, ch.Refused.Back).Add(-c.headStart(ch))
+		from = max(ch.Arrival, ch.Refused.Back).Add(-c.entering.headStart(ch))
 	}
 	if r.Order == config.OrderArrival {
 		return from
@@ -62,7 +62,7 @@ func (c *Core) virtual(ch *queue.Change) queue.Instant {
 }
 
 // learn folds one observation into what is known of durations.
-func (c *Core) learn(step, target string, took time.Duration) {
+func (c *landing) learn(step, target string, took time.Duration) {
 	id := derived.DurationID(step, target)
 	if t, ok := c.facts.Futures.Assumed.Numbers[target]; ok {
 		c.facts.Futures.NewCost(t)
@@ -74,7 +74,7 @@ func (c *Core) learn(step, target string, took time.Duration) {
 // estimate writes down the chance that a change lands as it looks on arrival,
 // and puts it behind those of its lane that it probably breaks, and those that
 // it would overtake for little.
-func (c *Core) estimate(ch *queue.Change) {
+func (c *landing) estimate(ch *queue.Change) {
 	chance := derived.ClampChance(c.facts.Beliefs.Model.Good(ch))
 	c.stayBehind(ch)
 	for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {
@@ -83,7 +83,7 @@ func (c *Core) estimate(ch *queue.Change) {
 			continue
 		}
 		q := c.facts.Beliefs.PairChance(other, ch.ID)
-		c.yield(ch, o, q)
+		c.entering.yield(ch, o, q)
 		chance *= 1 - q
 	}
 	for _, id := range slices.Backward(c.facts.Futures.Assumed.Line) {
@@ -101,7 +101,7 @@ func (c *Core) estimate(ch *queue.Change) {
 
 // recall remembers the chance that a change breaks with one that had landed
 // before it arrived, and returns it.
-func (c *Core) recall(landed, ch *queue.Change) float64 {
+func (c *landing) recall(landed, ch *queue.Change) float64 {
 	if c.s.Beliefs[ch.ID] == nil && c.s.Beliefs[landed.ID] == nil && !(c.facts.Beliefs.Model.Conflict(landed, ch) >= leastPair) {
 		return 0 // as below, for most
 	}
@@ -113,6 +113,6 @@ func (c *Core) recall(landed, ch *queue.Change) float64 {
 	if x == nil || y == nil || len(derived.Common(y, x)) == 0 {
 		return 0
 	}
-	c.keepPair(landed.ID, ch.ID, c.facts.Beliefs.PairBase(landed.ID, ch.ID))
+	c.blaming.keepPair(landed.ID, ch.ID, c.facts.Beliefs.PairBase(landed.ID, ch.ID))
 	return q
 }

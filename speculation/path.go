@@ -18,7 +18,7 @@ const resolveChunk = 32
 
 // resolve asks for the merges that this turn wanted: the longest of those that
 // begin alike, none that is a part of one under way.
-func (c *Core) resolve() {
+func (c *landing) resolve() {
 	if len(c.wants) == 0 {
 		return
 	}
@@ -57,7 +57,7 @@ func (c *Core) resolve() {
 		for _, id := range w.Picks {
 			picks = append(picks, pickOf(c.s.Changes[id]))
 		}
-		version, _ := c.versionAt(w.Base)
-		c.ask(queue.Resolve{Base: w.Base, Picks: picks, Together: w.Together, Analyzer: version, Former: c.former(), Protected: c.facts.Permissions().Protected})
+		version, _ := c.mainline.versionAt(w.Base)
+		c.upkeep.ask(queue.Resolve{Base: w.Base, Picks: picks, Together: w.Together, Analyzer: version, Former: c.mainline.former(), Protected: c.facts.Permissions().Protected})
 	}
 }

@@ -20,7 +20,7 @@ func needsWrite(v queue.Verb) bool {
 
 // role returns what a requester counts as. The forge does not tell the role of
 // an App; that main names it stands for one.
-func (c *Core) role(r *queue.Request, b queue.Inspected) string {
+func (c *entering) role(r *queue.Request, b queue.Inspected) string {
 	if r.Bot && c.facts.Permissions().HearsBot(r.User) && config.RoleLevel(b.Permission) < config.RoleLevel("write") {
 		return "write"
 	}
@@ -31,11 +31,11 @@ func (c *Core) role(r *queue.Request, b queue.Inspected) string {
 // gave it.
 func (c *Core) Vouched(request string) bool {
 	r := c.s.Requests[request]
-	return r != nil && (r.Own || r.Bot && c.facts.Permissions().HearsBot(r.User) || c.trustedWith(r.Number, r.User) != nil)
+	return r != nil && (r.Own || r.Bot && c.facts.Permissions().HearsBot(r.User) || c.entering.trustedWith(r.Number, r.User) != nil)
 }
 
 // notAllowed says why a command may not be given by its requester, if so.
-func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
+func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 	role, who := c.role(r, b), c.comesTo(r, b).Who(c.facts.Permissions())
 	switch {
 	case r.Own:
@@ -56,11 +56,11 @@ func (c *Core) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
 
 // comesTo returns the command whose permission is needed for a request: to try a
 // head again that was never asked to land here is to ask for that.
-func (c *Core) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
+func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	if r.Command.Verb != queue.CommandRetry {
 		return r.Command.Verb
 	}
-	if c.triedLast(r.Number) != nil {
+	if c.settling.triedLast(r.Number) != nil {
 		return queue.CommandRetry
 	}
 	for _, ch := range c.s.Changes {
@@ -73,11 +73,11 @@ func (c *Core) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 
 // outdated says that a command is about a commit that is not the one any more, if
 // so: to cancel, the queue's; else the pull request's.
-func (c *Core) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
+func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
 	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
 		now = ch.Head
-	} else if try := c.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
+	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
 	if r.Head == "" || r.Head == now {

@@ -13,11 +13,11 @@ import (
 // beliefs and writes its own memory: it has no word for landing or rejecting
 // (package plan).
 func (c *Core) plan() {
-	c.sortOrder()
+	c.landing.sortOrder()
 	if c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return
 	}
-	for x := range c.planner.Proposals(plan.Train{Aboard: c.aboard, Boarding: c.boarding}) {
+	for x := range c.planner.Proposals(plan.Train{Aboard: c.landing.aboard, Boarding: c.landing.boarding}) {
 		c.apply(x)
 	}
 	c.wakeAt(c.planner.Due())

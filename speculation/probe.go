@@ -14,7 +14,7 @@ import (
 const ()
 
 // huntOf returns the hunt that a link was made for, or nil.
-func (c *Core) huntOf(id queue.LinkID) *queue.Hunt {
+func (c *hunting) huntOf(id queue.LinkID) *queue.Hunt {
 	_, hunt, ok := strings.Cut(string(id), "@hunt:")
 	if !ok {
 		return nil
@@ -23,13 +23,13 @@ func (c *Core) huntOf(id queue.LinkID) *queue.Hunt {
 }
 
 // probed reports whether a link is one of a hunt that goes on.
-func (c *Core) probed(l *queue.Link) bool {
+func (c *hunting) probed(l *queue.Link) bool {
 	h := c.huntOf(l.ID)
 	return h != nil && h.Over == 0
 }
 
 // lostProbe takes in that a build of a hunt has brought no result.
-func (c *Core) lostProbe(h *queue.Hunt, commit queue.CommitID) {
+func (c *hunting) lostProbe(h *queue.Hunt, commit queue.CommitID) {
 	i := slices.IndexFunc(h.Lost, func(l queue.LostProbe) bool { return l.Commit == commit })
 	if i < 0 {
 		i = len(h.Lost)
@@ -42,7 +42,7 @@ func (c *Core) lostProbe(h *queue.Hunt, commit queue.CommitID) {
 
 // makeProbeLink makes the link for the keys of all trails of a hunt on a commit of its
 // line, unless there are none.
-func (c *Core) makeProbeLink(h *queue.Hunt, commit int) *queue.Link {
+func (c *hunting) makeProbeLink(h *queue.Hunt, commit int) *queue.Link {
 	at := h.Line[commit]
 	id := plan.HuntLink(h, at.Commit)
 	if l := c.s.Links[id]; l != nil {

@@ -22,14 +22,14 @@ func (c *Core) apply(x plan.Proposal) {
 	case plan.Stop:
 		c.stopBuild(c.s.Builds[x.Build])
 	case plan.Merge:
-		c.wants = append(c.wants, x.Want)
+		c.landing.wants = append(c.landing.wants, x.Want)
 	case plan.Together:
 		c.joinRollup(x.Members)
 	case plan.Part:
-		c.dissolve(c.s.Changes[x.Rollup])
+		c.landing.dissolve(c.s.Changes[x.Rollup])
 		c.again = c.again || x.Unsettled
 	case plan.Probe:
-		c.makeProbeLink(c.s.Hunts[x.Hunt], x.Commit)
+		c.hunting.makeProbeLink(c.s.Hunts[x.Hunt], x.Commit)
 	case plan.Pause:
 		c.wakeAt(c.pauseRoot(x.Root))
 	case plan.HourOver:
@@ -39,7 +39,7 @@ func (c *Core) apply(x plan.Proposal) {
 		}
 	case plan.UsedUp:
 		ch := c.s.Changes[x.Change]
-		c.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
+		c.settling.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
 		c.again = true
 	default:
 		panic(fmt.Sprintf("speculation: nobody applies a %T", x))
@@ -52,7 +52,7 @@ func (c *Core) startBuild(x *plan.Start) {
 	l.Attempts++
 	c.touch(queue.KindLink, string(l.ID))
 	b := &queue.Build{
-		ID: c.buildID(l, x.Keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
+		ID: c.landing.buildID(l, x.Keys), Link: l.ID, Change: l.Change, Commit: l.Commit,
 		Attempt: l.Attempts, At: c.facts.Now, Value: x.Value, Worth: x.Worth, Predicted: x.Predicted,
 	}
 	set := l.Steps
@@ -64,7 +64,7 @@ func (c *Core) startBuild(x *plan.Start) {
 	if len(b.Also) == 0 {
 		b.Also = x.Also
 	}
-	b.Avoid, b.Shun = c.failedOn(x.Keys), c.benched()
+	b.Avoid, b.Shun = c.benching.failedOn(x.Keys), c.benching.benched()
 	for _, st := range c.s.Steps[set].Steps {
 		d := st.Digest()
 		var keys []queue.Key
@@ -85,19 +85,19 @@ func (c *Core) startBuild(x *plan.Start) {
 		c.touch(queue.KindChange, string(id)) // it stays where it is in the order
 	}
 	c.countBuild(l, x.Keys)
-	c.ask(queue.Run{Build: b.ID})
-	c.noteBuild(b, queue.Note{What: "build-asked", Worth: b.Worth})
+	c.upkeep.ask(queue.Run{Build: b.ID})
+	c.landing.noteBuild(b, queue.Note{What: "build-asked", Worth: b.Worth})
 }
 
 // countBuild counts a build that has been started for whoever bounds how often.
 func (c *Core) countBuild(l *queue.Link, keys []queue.Key) {
 	m := &c.s.Main
-	switch h := c.huntOf(l.ID); {
+	switch h := c.hunting.huntOf(l.ID); {
 	case h != nil:
 		h.Builds++
-		c.touchHunt(h)
-	case c.aside(l):
-		c.ranControls(keys)
+		c.hunting.touchHunt(h)
+	case c.judging.aside(l):
+		c.judging.ranControls(keys)
 	case l.Change != "" || c.facts.Links.State(l).Status != derived.Failed:
 	case l == c.facts.NextRoot():
 		if m.Next.Retry <= c.facts.Now {
@@ -131,7 +131,7 @@ func (c *Core) stopBuild(b *queue.Build) {
 	b.Cancel = true
 	c.facts.Builds.UnindexBuild(b)
 	c.touch(queue.KindBuild, string(b.ID))
-	c.ask(queue.Stop{Build: b.ID})
+	c.upkeep.ask(queue.Stop{Build: b.ID})
 }
 
 // joinRollup joins changes, which take their place in the order behind the first.
@@ -147,7 +147,7 @@ func (c *Core) joinRollup(group []queue.ChangeID) {
 	for _, id := range group {
 		c.facts.Order.ForgetAhead(id, 0)
 	}
-	c.sortOrder()
+	c.landing.sortOrder()
 	for _, id := range group {
 		c.facts.Order.ForgetAhead(id, 0)
 	}

@@ -28,8 +28,8 @@ type glance struct {
 }
 
 // around is the part of a glance that is the same for all.
-func (c *Core) around() glance {
-	g := glance{paused: c.s.Main.Paused != nil, changing: c.facts.Changing(), renamed: c.s.Main.Renamed, benched: strings.Join(c.missed(), " ")}
+func (c *telling) around() glance {
+	g := glance{paused: c.s.Main.Paused != nil, changing: c.facts.Changing(), renamed: c.s.Main.Renamed, benched: strings.Join(c.benching.missed(), " ")}
 	if c.facts.Root() != nil {
 		g.root, g.red = true, len(c.redTargets())
 	}
@@ -37,7 +37,7 @@ func (c *Core) around() glance {
 }
 
 // glanceAt completes what is around a pending change that has a rank.
-func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
+func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	g.place, g.builds = rank+1, c.facts.Builds.BuildsOf[ch.ID]
 	g.ahead, g.proven = len(c.facts.Order.FirstAhead(ch.ID)) > 0, c.facts.Futures.Verified[ch.ID]
 	if g.place > 5 {
@@ -46,7 +46,7 @@ func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	if g.proven {
 		g.benched = "" // it waits for no build
 	}
-	for _, id := range c.partners(ch) {
+	for _, id := range c.landing.partners(ch) {
 		g.with += string(id) + " "
 	}
 	if g.builds == 0 && len(c.facts.Quotas.Quotas()) > 0 {
@@ -62,7 +62,7 @@ func (c *Core) glanceAt(g glance, ch *queue.Change, rank int) glance {
 // publish asks for the comment and check of every pull request whose facts are
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
-func (c *Core) publish() {
+func (c *telling) publish() {
 	c.facts.Quotas.Rations = nil // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
@@ -80,7 +80,7 @@ func (c *Core) publish() {
 		}
 		switch under := c.publishing[n]; {
 		case under == "" && p.Shown != t.want:
-			c.ask(queue.Publish{Number: n, Want: t.want})
+			c.upkeep.ask(queue.Publish{Number: n, Want: t.want})
 		case under != "" && under != t.want:
 			c.passing(p)
 		}
@@ -88,7 +88,7 @@ func (c *Core) publish() {
 }
 
 // passing notes that what is being written may be what holds for this moment only.
-func (c *Core) passing(p *queue.Pull) {
+func (c *telling) passing(p *queue.Pull) {
 	if !p.Passing {
 		p.Passing = true
 		c.touch(queue.KindPull, strconv.Itoa(p.Number))
@@ -97,7 +97,7 @@ func (c *Core) passing(p *queue.Pull) {
 
 // tellable returns the pull requests of which something may be to be told, in
 // order: those of which something has changed.
-func (c *Core) tellable() []int {
+func (c *telling) tellable() []int {
 	out := c.glance()
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
 		c.toldAll, c.toldBroken = true, c.s.Main.Broken
@@ -121,7 +121,7 @@ func (c *Core) tellable() []int {
 
 // glance looks at all pending changes, where something has changed since it last
 // did, and returns the pull requests of those that look different.
-func (c *Core) glance() []int {
+func (c *telling) glance() []int {
 	changing := c.facts.Changing() // by the time, and by what is asked for: no record says so
 	if c.toldAll && c.toldAt == c.facts.Freshness() && c.toldChanging == changing {
 		return nil
@@ -149,8 +149,8 @@ func (c *Core) glance() []int {
 
 // factsOf writes down what a person would want to be told of: not each
 // second's progress. "" means that there is nothing to say.
-func (c *Core) factsOf(p *queue.Pull) string {
-	ch := c.shownOf(p)
+func (c *telling) factsOf(p *queue.Pull) string {
+	ch := c.settling.shownOf(p)
 	if ch == nil && p.Notice.Code == "" {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	}
 	f.text(string(ch.ID))
 	f.text(string(ch.Phase))
-	f.text(c.shownLane(ch))
+	f.text(c.entering.shownLane(ch))
 	if ch.Now != nil {
 		f.text(ch.Now.By)
 	}
@@ -177,7 +177,7 @@ func (c *Core) factsOf(p *queue.Pull) string {
 	if ch.Touches.Unknown != "" {
 		f.text(ch.Touches.Unknown)
 	}
-	for _, id := range c.partners(ch) {
+	for _, id := range c.landing.partners(ch) {
 		f.text(string(id))
 	}
 	if ch.Phase == queue.Trying {

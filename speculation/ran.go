@@ -27,7 +27,7 @@ const oldestRun = queue.ArchiveTTL
 type span struct{ began, ended queue.Instant }
 
 // ranIn returns when a job was run, as far as that is known.
-func (c *Core) ranIn(b *queue.Build, r queue.JobDone) span {
+func (c *judging) ranIn(b *queue.Build, r queue.JobDone) span {
 	s := span{began(b), c.facts.Now}
 	if r.Ended != 0 && r.Ended >= b.At.Add(-oldestRun) {
 		s.ended = min(r.Ended, c.facts.Now)
@@ -68,7 +68,7 @@ func (c *Core) OutdatedUntil(b *queue.Build) (at queue.Instant) {
 
 // tooOld reports whether a pass says nothing of its key any more: passes of it were
 // forgotten after the run, or main was seen to fail there after it.
-func (c *Core) tooOld(k queue.Key, b *queue.Build, s span) bool {
+func (c *judging) tooOld(k queue.Key, b *queue.Build, s span) bool {
 	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, derived.StepIn(b, k.Step).Name, min(b.At, s.began, s.ended)) {
 		return true
 	}

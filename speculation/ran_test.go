@@ -26,7 +26,7 @@ func TestWhenAJobRan(t *testing.T) {
 	} {
 		c := New(queue.NewState("main"))
 		c.facts.Now = now
-		got := c.ranIn(b, queue.JobDone{Began: x.began, Ended: x.ended})
+		got := c.judging.ranIn(b, queue.JobDone{Began: x.began, Ended: x.ended})
 		if got != x.want || got.passBegan(b) != x.pass || got.failureBegan(b) != x.fail {
 			t.Errorf("%s: %+v, began %v and %v", name, got, got.passBegan(b), got.failureBegan(b))
 		}
@@ -91,10 +91,10 @@ func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 	c.s.Main.Forgotten = []queue.Forgotten{{Target: "a", At: c.facts.Now.Add(-10 * minute)}}
 	b := &queue.Build{At: c.facts.Now.Add(-5 * minute)}
 	k := queue.Key{Step: "unit", Target: "a"}
-	if !c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-20 * minute)})) {
+	if !c.judging.tooOld(k, b, c.judging.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-20 * minute)})) {
 		t.Error("a pass of before it was forgotten counts")
 	}
-	if c.tooOld(k, b, c.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-minute)})) {
+	if c.judging.tooOld(k, b, c.judging.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-minute)})) {
 		t.Error("a pass of after that does not count")
 	}
 }
@@ -112,7 +112,7 @@ func TestABuildOfBeforeItWasForgotten(t *testing.T) {
 	made := func() queue.BuildID {
 		again := *l
 		again.Attempts = was.Attempt
-		return w.core.buildID(&again, keys)
+		return w.core.landing.buildID(&again, keys)
 	}
 	if got := made(); got != was.ID {
 		t.Fatalf("the build %s is asked for again as %s", was.ID, got)

@@ -14,12 +14,12 @@ import (
 // each landing, and says what each landing says.
 
 // tellMain asks for the check on main's tip where it does not say what holds.
-func (c *Core) tellMain() {
+func (c *hunting) tellMain() {
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip || c.s.Push != nil {
 		return
 	}
-	red := len(c.redTargets()) > 0
+	red := len(c.telling.redTargets()) > 0
 	if !red && (!m.Told.Red || !c.facts.ProvenMain()) {
 		return
 	}
@@ -30,17 +30,17 @@ func (c *Core) tellMain() {
 	t := queue.Tell{Commit: m.Tip, Want: want, Red: red}
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if old, ok := c.s.Actions[key].Task.(queue.Tell); ok && old != t {
-			c.done(key)
+			c.upkeep.done(key)
 		}
 	}
-	c.ask(t)
+	c.upkeep.ask(t)
 }
 
 // mainFacts is the digest of what the check on main's tip is to say.
-func (c *Core) mainFacts(red bool) queue.Digest {
+func (c *hunting) mainFacts(red bool) queue.Digest {
 	var f factWriter
 	f.yes(red)
-	for _, n := range c.redTargets() {
+	for _, n := range c.telling.redTargets() {
 		f.text(n)
 	}
 	if red {
@@ -53,7 +53,7 @@ func (c *Core) mainFacts(red bool) queue.Digest {
 }
 
 // toldMain takes in what the check of a commit of main says.
-func (c *Core) toldMain(t queue.Tell) {
+func (c *hunting) toldMain(t queue.Tell) {
 	c.s.Main.Told = queue.Told(t)
 	c.touchMain()
 }

@@ -38,14 +38,14 @@ const (
 )
 
 // refused takes in that the forge has refused a push for good.
-func (c *Core) refused(p *queue.Push, rule string) {
+func (c *landing) refused(p *queue.Push, rule string) {
 	m := &c.s.Main
 	why := queue.Reason{Code: queue.ReasonProtected, Detail: rule}
 	c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
-	c.setPush(nil)
+	c.mainline.setPush(nil)
 	c.facts.Futures.Assumed.Stale = true
 	for _, id := range p.Changes {
-		c.unland(id)
+		c.mainline.unland(id)
 	}
 	m.Split = nil
 	c.touchMain()
@@ -64,7 +64,7 @@ func (c *Core) refused(p *queue.Push, rule string) {
 }
 
 // turnAway parks a change that was refused alone.
-func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
+func (c *landing) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
@@ -78,7 +78,7 @@ func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
 	ch.Refused = &r
 	c.touchChange(ch)
 	until := c.facts.Now.Add(doubling(refusedAgain, r.Times, refusedMost))
-	c.park(ch, queue.Reason{Code: queue.ReasonProtected, Detail: rule, Until: until}, until)
+	c.settling.park(ch, queue.Reason{Code: queue.ReasonProtected, Detail: rule, Until: until}, until)
 	if kind == queue.RefusalUnknown && len(c.accusers()) >= branchRefusals {
 		c.closeBranch(rule, c.facts.Now)
 	}
@@ -86,7 +86,7 @@ func (c *Core) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind) {
 
 // accusers returns one change of each pull request that was refused alone since the
 // branch has taken something, where that may be the branch's fault; by id.
-func (c *Core) accusers() []*queue.Change {
+func (c *landing) accusers() []*queue.Change {
 	var out []*queue.Change
 	for _, id := range derived.Sorted(c.facts.Open) {
 		ch := c.facts.Open[id]
@@ -99,7 +99,7 @@ func (c *Core) accusers() []*queue.Change {
 
 // closeBranch pauses landings because the branch takes nothing. One change at a time
 // is pushed all the same from a moment on.
-func (c *Core) closeBranch(rule string, probe queue.Instant) {
+func (c *landing) closeBranch(rule string, probe queue.Instant) {
 	m := &c.s.Main
 	if m.Paused != nil && !c.shut() {
 		return // somebody has stopped landings meanwhile, and lets them go on
@@ -116,20 +116,20 @@ func (c *Core) closeBranch(rule string, probe queue.Instant) {
 }
 
 // shut reports whether landings are paused because the branch takes nothing.
-func (c *Core) shut() bool {
+func (c *landing) shut() bool {
 	p := c.s.Main.Paused
 	return p != nil && p.Code == queue.ReasonProtected
 }
 
 // probing reports whether it is time to push one change at a branch that took
 // nothing.
-func (c *Core) probing() bool {
+func (c *landing) probing() bool {
 	p := c.s.Main.Paused
 	return c.shut() && p.Probe != 0 && c.facts.Now >= p.Probe
 }
 
 // halted reports whether nothing at all may be pushed.
-func (c *Core) halted() bool {
+func (c *landing) halted() bool {
 	p := c.s.Main.Paused
 	if c.shut() && p.Probe != 0 {
 		c.wakeAt(p.Probe)
@@ -138,7 +138,7 @@ func (c *Core) halted() bool {
 }
 
 // took notes that the branch has taken a push of ours.
-func (c *Core) took(p *queue.Push) {
+func (c *landing) took(p *queue.Push) {
 	m := &c.s.Main
 	accused := c.accusers()
 	m.Took = c.facts.Now
@@ -148,7 +148,7 @@ func (c *Core) took(p *queue.Push) {
 		c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{"submitqueue"}}})
 		for _, ch := range accused {
 			if ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonProtected {
-				c.unparkNow(ch)
+				c.settling.unparkNow(ch)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func doubling(first time.Duration, tries int, most time.Duration) time.Duration 
 
 // joins reports whether a link may be pushed in one push with those before it, as
 // far as refusals go.
-func (c *Core) joins(chain []*queue.Link, l *queue.Link) bool {
+func (c *landing) joins(chain []*queue.Link, l *queue.Link) bool {
 	if len(chain) == 0 {
 		return true
 	}
@@ -189,12 +189,12 @@ func (c *Core) joins(chain []*queue.Link, l *queue.Link) bool {
 }
 
 // tainted reports whether a link holds a change that was refused alone.
-func (c *Core) tainted(l *queue.Link) bool {
+func (c *landing) tainted(l *queue.Link) bool {
 	return slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.refusals(id) > 0 })
 }
 
 // refusals is how often a change has been refused alone.
-func (c *Core) refusals(id queue.ChangeID) int {
+func (c *landing) refusals(id queue.ChangeID) int {
 	if ch := c.s.Changes[id]; ch != nil && ch.Refused != nil {
 		return ch.Refused.Times
 	}
@@ -203,7 +203,7 @@ func (c *Core) refusals(id queue.ChangeID) int {
 
 // replace puts a change that was refused alone behind those that are in the order
 // now: it holds nobody up who might land before it.
-func (c *Core) replace(ch *queue.Change) {
+func (c *landing) replace(ch *queue.Change) {
 	if ch.Refused == nil {
 		return
 	}

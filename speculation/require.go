@@ -61,7 +61,7 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 
 // admit takes in what was seen of the requirements of a change that somebody asks
 // to land, or to try again. It reports whether they are met; else it waits.
-func (c *Core) admit(ch *queue.Change, b queue.Inspected) bool {
+func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	ch.Vouched = ch.Vouched || b.Vouched
 	if lacks := c.lacking(ch, b, ch.Vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
@@ -72,7 +72,7 @@ func (c *Core) admit(ch *queue.Change, b queue.Inspected) bool {
 }
 
 // stay does so for a change that nobody has said anything about.
-func (c *Core) stay(ch *queue.Change, b queue.Inspected) {
+func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	// One that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
 	if lacks := c.lacking(ch, b, vouched); len(lacks) > 0 {
@@ -81,13 +81,13 @@ func (c *Core) stay(ch *queue.Change, b queue.Inspected) {
 	}
 	c.seenMet(ch, b)
 	if waitsOutside(ch) {
-		c.unparkNow(ch)
+		c.settling.unparkNow(ch)
 	}
 }
 
-func (c *Core) seenMet(ch *queue.Change, b queue.Inspected) {
+func (c *guarding) seenMet(ch *queue.Change, b queue.Inspected) {
 	if ch.Met = 0; b.Requires {
-		ch.Met, ch.Stuck = c.seenAt, 0
+		ch.Met, ch.Stuck = c.mainline.seenAt, 0
 	}
 	if waitsOutside(ch) && ch.Virtual == 0 {
 		ch.Arrival = c.facts.Now // it enters only now, and does not go before those who are there
@@ -96,11 +96,11 @@ func (c *Core) seenMet(ch *queue.Change, b queue.Inspected) {
 }
 
 // await parks a change until it meets what is asked of it.
-func (c *Core) await(ch *queue.Change, lacks []queue.Requirement) {
+func (c *guarding) await(ch *queue.Change, lacks []queue.Requirement) {
 	why := queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
 	switch {
 	case ch.Phase != queue.Parked:
-		c.park(ch, why, c.facts.Now.Add(minWait))
+		c.settling.park(ch, why, c.facts.Now.Add(minWait))
 	case ch.Reason.Code != queue.ReasonRequirements || !sameRequirements(ch.Reason.Unmet, lacks):
 		ch.Reason, ch.Until = why, c.nextLook(ch)
 		c.touchChange(ch)
@@ -115,12 +115,12 @@ func sameRequirements(a, b []queue.Requirement) bool {
 
 // nextLook is when a change that waits is asked about if nobody hears of it: the
 // longer it has waited, the later.
-func (c *Core) nextLook(ch *queue.Change) queue.Instant {
+func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
 	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), maxWait))
 }
 
 // lookAgain asks about a change that waits and of which nobody has heard.
-func (c *Core) lookAgain(ch *queue.Change) {
+func (c *guarding) lookAgain(ch *queue.Change) {
 	ch.Until = c.nextLook(ch)
 	c.touchChange(ch)
 	c.reconsider(ch)
@@ -129,7 +129,7 @@ func (c *Core) lookAgain(ch *queue.Change) {
 
 // reconsider has the pull request of a change looked at again, once however many
 // ask for it.
-func (c *Core) reconsider(ch *queue.Change) {
+func (c *guarding) reconsider(ch *queue.Change) {
 	if ch.Phase.Final() || ch.Phase == queue.Landing {
 		return
 	}
@@ -148,7 +148,7 @@ func (c *Core) reconsider(ch *queue.Change) {
 // stirred follows that something has happened at the forge. Of what is in the
 // order, only what is not heard of in masses is looked at at once: before it lands
 // the forge is asked in any case.
-func (c *Core) stirred(b queue.Stirred) {
+func (c *guarding) stirred(b queue.Stirred) {
 	if b.Number != 0 {
 		c.inspectAgain(b.Number)
 		switch ch := c.facts.Links.Active(b.Number); {
@@ -173,8 +173,8 @@ func (c *Core) stirred(b queue.Stirred) {
 }
 
 // newRequirements looks again at all who wait: the configuration has changed.
-func (c *Core) newRequirements() {
-	for _, ch := range c.parked() {
+func (c *guarding) newRequirements() {
+	for _, ch := range c.settling.parked() {
 		if waitsOutside(ch) {
 			c.reconsider(ch)
 		}
@@ -183,10 +183,12 @@ func (c *Core) newRequirements() {
 
 // fresh reports whether a change may board a push as far as what is asked of its
 // pull request goes.
-func (c *Core) fresh(ch *queue.Change) bool { return ch.Met == 0 || c.facts.Now < ch.Met.Add(metFor) }
+func (c *guarding) fresh(ch *queue.Change) bool {
+	return ch.Met == 0 || c.facts.Now < ch.Met.Add(metFor)
+}
 
 // check asks about a change right before it lands, unless that is being done.
-func (c *Core) check(ch *queue.Change) {
+func (c *guarding) check(ch *queue.Change) {
 	if !c.asked(ch) {
 		c.request(queue.Request{ID: "recheck/boarding/" + string(ch.ID) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 			User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now, Boarding: true})
@@ -194,7 +196,7 @@ func (c *Core) check(ch *queue.Change) {
 }
 
 // asked reports whether a change is being looked at again.
-func (c *Core) asked(ch *queue.Change) bool {
+func (c *guarding) asked(ch *queue.Change) bool {
 	for _, r := range c.s.Requests {
 		if r.Number == ch.Number && r.Command.Verb == queue.CommandRecheck {
 			return true
@@ -205,17 +207,17 @@ func (c *Core) asked(ch *queue.Change) bool {
 
 // unanswered ends a question to which there is no answer. A change that was about
 // to land leaves the order for a while, so that the others can land.
-func (c *Core) unanswered(r *queue.Request, cause string) {
-	c.forget(r)
+func (c *guarding) unanswered(r *queue.Request, cause string) {
+	c.entering.forget(r)
 	if r.Boarding {
-		c.park(c.facts.Links.Active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(boardingRetry))
+		c.settling.park(c.facts.Links.Active(r.Number), queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(boardingRetry))
 	}
 }
 
 // stillMay reports whether who asked for a change may still do so, by one of the
 // commands that put a pull request into the queue.
-func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
-	if ch.Own || !b.Requires || c.entrusted(ch.Number, ch.Requester, b) {
+func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
+	if ch.Own || !b.Requires || c.entering.entrusted(ch.Number, ch.Requester, b) {
 		return true
 	}
 	role := b.Permission
@@ -232,7 +234,7 @@ func (c *Core) stillMay(ch *queue.Change, b queue.Inspected) bool {
 
 // holdsUp reports whether the train still waits for the answer to a request of
 // check: it does not for one that takes long or had to be asked twice.
-func (c *Core) holdsUp(r *queue.Request) bool {
+func (c *guarding) holdsUp(r *queue.Request) bool {
 	if !r.Boarding || c.facts.Now >= r.At.Add(boardingFor) {
 		return false
 	}

@@ -13,26 +13,26 @@ import (
 
 // resolved takes in links. They are facts about content: a link that is known
 // already is not changed.
-func (c *Core) resolved(b queue.Resolved) {
-	c.done(b.Action)
+func (c *judging) resolved(b queue.Resolved) {
+	c.upkeep.done(b.Action)
 	for _, s := range b.Steps {
 		c.putSteps(s)
 	}
 	for i := range b.Links {
 		l := b.Links[i]
-		if !c.fits(&l) || b.Guard != c.facts.Links.Guard() {
+		if !c.mainline.fits(&l) || b.Guard != c.facts.Links.Guard() {
 			break // a late answer, under a version that its parent is not judged by, or former globs
 		}
 		if c.s.Links[l.ID] != nil {
 			continue
 		}
 		l.At, l.Guard = c.facts.Now, b.Guard
-		c.alsoRed(&l)
+		c.hunting.alsoRed(&l)
 		l.Since, l.Chain = c.facts.Links.Origin(l.Parent)
 		c.s.Links[l.ID] = &l
 		c.touch(queue.KindLink, string(l.ID))
 		c.facts.Links.IndexLink(&l)
-		c.rekey(&l)
+		c.mainline.rekey(&l)
 		c.facts.Futures.Assume([]*queue.Link{&l})
 		for _, id := range derived.LinksTo(&l) {
 			c.facts.Links.Untidy[id] = true
@@ -44,16 +44,16 @@ func (c *Core) resolved(b queue.Resolved) {
 	}
 	for i := range b.Links {
 		if l := c.s.Links[b.Links[i].ID]; l != nil {
-			c.stopUncleared(l)
+			c.guarding.stopUncleared(l)
 		}
 	}
 	for _, e := range b.Passed {
 		c.remember(e)
 	}
-	c.prove(b.Proven)
+	c.mainline.prove(b.Proven)
 }
 
-func (c *Core) putSteps(s queue.StepSet) {
+func (c *judging) putSteps(s queue.StepSet) {
 	if s.ID != "" && c.s.Steps[s.ID] == nil {
 		c.s.Steps[s.ID] = &s
 		c.touch(queue.KindSteps, string(s.ID))
@@ -61,7 +61,7 @@ func (c *Core) putSteps(s queue.StepSet) {
 }
 
 // remember takes a pass back in from the archive.
-func (c *Core) remember(e queue.Entry) {
+func (c *judging) remember(e queue.Entry) {
 	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
 		return
 	}
@@ -74,7 +74,7 @@ func (c *Core) remember(e queue.Entry) {
 	c.facts.Ledger.Learned(e.ID, &e)
 }
 
-func (c *Core) entry(k queue.Key) *queue.Entry {
+func (c *judging) entry(k queue.Key) *queue.Entry {
 	id := k.ID()
 	e := c.s.Ledger[id]
 	if e == nil {
@@ -95,7 +95,7 @@ func opaqueID(keys []queue.Key) queue.Digest {
 }
 
 // opaque returns the entry of a set that a step fails together.
-func (c *Core) opaque(keys []queue.Key, step string) *queue.Entry {
+func (c *judging) opaque(keys []queue.Key, step string) *queue.Entry {
 	id := opaqueID(keys)
 	if id == keys[0].ID() {
 		return c.entry(keys[0])
@@ -110,7 +110,7 @@ func (c *Core) opaque(keys []queue.Key, step string) *queue.Entry {
 	return e
 }
 
-func (c *Core) dropEntry(id queue.Digest) {
+func (c *judging) dropEntry(id queue.Digest) {
 	e := c.s.Ledger[id]
 	delete(c.s.Ledger, id)
 	delete(c.facts.Ledger.Spare, id)
@@ -125,7 +125,7 @@ func (c *Core) dropEntry(id queue.Digest) {
 }
 
 // pass writes that a key has passed, and reports whether that counts.
-func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
+func (c *judging) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
 	run := c.ranIn(b, r)
 	if c.tooOld(k, b, run) {
 		return false
@@ -138,7 +138,7 @@ func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
 		return true
 	}
 	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
-	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.ownerOf(b, k), b.Commit
+	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.landing.ownerOf(b, k), b.Commit
 	e.Step, e.Machine, e.Host = derived.StepIn(b, k.Step).Name, r.Machine, r.Host
 	e.Tools = derived.StepIn(b, k.Step).Fingerprint
 	c.facts.Ledger.Learned(e.ID, e)
@@ -146,7 +146,7 @@ func (c *Core) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
 	return true
 }
 
-func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
+func (c *judging) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
 	if slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
 		return // the same run, reported twice
 	}
@@ -167,7 +167,7 @@ func (c *Core) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string
 func began(b *queue.Build) queue.Instant { return cmp.Or(b.Started, b.At) }
 
 // since returns where on main's line the chain of what a build runs begins.
-func (c *Core) since(b *queue.Build) queue.Line {
+func (c *judging) since(b *queue.Build) queue.Line {
 	if l := c.s.Links[b.Link]; l != nil {
 		return l.Since
 	}
@@ -177,7 +177,7 @@ func (c *Core) since(b *queue.Build) queue.Line {
 // isClouded reports whether main was not proven in a step when a build began, or is
 // not by now that it has ended. Of what was run before the build was asked for, nobody
 // knows that.
-func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
+func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
 			return b.Change != "" && (j.Clouded || run.ended < b.At || c.facts.Ledger.Clouded(j.Step.Name))
@@ -188,7 +188,7 @@ func (c *Core) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 
 // jobDone writes what one step of a build has shown into the ledger: for the
 // keys it was asked for and no others (DESIGN 8).
-func (c *Core) jobDone(r queue.JobDone) {
+func (c *judging) jobDone(r queue.JobDone) {
 	b := c.s.Builds[r.Build]
 	if b == nil {
 		return
@@ -206,7 +206,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 	case queue.JobPassed, queue.JobFailed, queue.JobTimeout:
 	case queue.JobInfra:
 		if r.Tool {
-			c.ran(b, j, r)
+			c.benching.ran(b, j, r)
 			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
 		}
 		return
@@ -214,7 +214,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 		return // no result: the keys stay unknown
 	}
 	j.Done = true
-	c.ran(b, j, r)
+	c.benching.ran(b, j, r)
 	c.facts.Builds.Live[b].Checked = derived.Sight{}
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
@@ -239,7 +239,7 @@ func (c *Core) jobDone(r queue.JobDone) {
 			j.Outdated = true
 		}
 	}
-	c.ranAgain(j, r)
+	c.guarding.ranAgain(j, r)
 	switch {
 	case byName:
 	case r.Outcome != queue.JobPassed:
@@ -256,20 +256,20 @@ func (c *Core) jobDone(r queue.JobDone) {
 				j.Outdated = true
 			}
 		}
-		c.passTree(j, b, r)
+		c.guarding.passTree(j, b, r)
 	}
 	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
 		c.drifted(b, j, namesOf(r.Failed))
 	}
-	c.acquit(b, passed)
+	c.blaming.acquit(b, passed)
 	for _, t := range passed {
 		if suspended[t] {
-			c.forgetEvidence(func(k queue.Key) bool { return k.Target == t })
+			c.entering.forgetEvidence(func(k queue.Key) bool { return k.Target == t })
 		}
 	}
 	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.facts.TreeSteps.Clean(l)) {
-		c.suspect(b, failed)
+		c.blaming.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
 	c.observeFailures(j, r)
@@ -292,7 +292,7 @@ func namesOf(failed []queue.TargetFailure) []string {
 // failedOnMain returns the targets of those of some keys that are unproven on
 // main and have failed, alone or with others. When they pass after all, what
 // failed on them meanwhile, in any build, is no evidence.
-func (c *Core) failedOnMain(keys []queue.Key) map[string]bool {
+func (c *judging) failedOnMain(keys []queue.Key) map[string]bool {
 	root := c.facts.Root()
 	if root == nil {
 		return nil
@@ -311,7 +311,7 @@ func (c *Core) failedOnMain(keys []queue.Key) map[string]bool {
 }
 
 // hasFailed reports whether a key, or a set that holds it, has failed.
-func (c *Core) hasFailed(f *derived.Fact) bool {
+func (c *judging) hasFailed(f *derived.Fact) bool {
 	if f.Entry != nil && len(f.Entry.Failures) > 0 {
 		return true
 	}
@@ -322,7 +322,7 @@ func (c *Core) hasFailed(f *derived.Fact) bool {
 }
 
 // heard reports whether a build has told something of a job's keys.
-func (c *Core) heard(j *queue.Job, b *queue.Build) bool {
+func (c *judging) heard(j *queue.Job, b *queue.Build) bool {
 	ids := []queue.Digest{opaqueID(j.Keys)}
 	for _, k := range j.Keys {
 		ids = append(ids, k.ID())
@@ -333,7 +333,7 @@ func (c *Core) heard(j *queue.Job, b *queue.Build) bool {
 	})
 }
 
-func (c *Core) observeDurations(j *queue.Job, r queue.JobDone) {
+func (c *judging) observeDurations(j *queue.Job, r queue.JobDone) {
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
 	}
@@ -345,12 +345,12 @@ func (c *Core) observeDurations(j *queue.Job, r queue.JobDone) {
 	}
 	share := max(rest, 0) / queueDuration(len(j.Keys))
 	for _, k := range j.Keys {
-		c.learn(j.Step.Name, k.Target, share+r.PerTarget[k.Target])
+		c.landing.learn(j.Step.Name, k.Target, share+r.PerTarget[k.Target])
 	}
 }
 
 // observeFailures writes down how often targets fail, for models.
-func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
+func (c *judging) observeFailures(j *queue.Job, r queue.JobDone) {
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
 	}
@@ -376,17 +376,17 @@ func (c *Core) observeFailures(j *queue.Job, r queue.JobDone) {
 
 // buildDone frees the build's slot. Jobs that brought no result leave their
 // keys unknown; too much of that parks the change, and is never its verdict.
-func (c *Core) buildDone(r queue.BuildDone) {
+func (c *judging) buildDone(r queue.BuildDone) {
 	b := c.s.Builds[r.Build]
-	if h := c.probedHost(r.Build); h != nil {
-		c.probeDone(h, r)
+	if h := c.benching.probedHost(r.Build); h != nil {
+		c.benching.probeDone(h, r)
 	}
 	if b == nil {
 		return
 	}
-	c.brokeOff(b, r)
-	c.drop(queue.Run{Build: b.ID})
-	c.drop(queue.Stop{Build: b.ID})
+	c.benching.brokeOff(b, r)
+	c.upkeep.drop(queue.Run{Build: b.ID})
+	c.upkeep.drop(queue.Stop{Build: b.ID})
 	c.facts.Builds.RemoveBuild(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	outcome := r.Outcome
@@ -411,8 +411,8 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		return
 	}
 	if b.Worth.Kind == queue.WorthHunt {
-		if h := c.huntOf(b.Link); h != nil && h.Over == 0 {
-			c.lostProbe(h, b.Commit)
+		if h := c.hunting.huntOf(b.Link); h != nil && h.Over == 0 {
+			c.hunting.lostProbe(h, b.Commit)
 		}
 		return
 	}
@@ -438,7 +438,7 @@ func (c *Core) buildDone(r queue.BuildDone) {
 			ch.Apart = true
 			c.touchChange(ch)
 			if ch.Rollup != "" {
-				c.dissolve(ch)
+				c.landing.dissolve(ch)
 			}
 			continue
 		}
@@ -448,20 +448,20 @@ func (c *Core) buildDone(r queue.BuildDone) {
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent && b.Main != c.s.Main.Tip:
 			// What the forge has against it may be of main as it was: it is built again on what main is.
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
-			c.turnAway(ch, r.Refused, queue.RefusalContent)
+			c.landing.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
-			c.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
+			c.settling.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		case r.NoCheck:
-			c.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
-		case c.isInfra(ch, r):
-			c.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
+			c.settling.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
+		case c.benching.isInfra(ch, r):
+			c.settling.park(ch, queue.Reason{Code: queue.ReasonInfra, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		}
 	}
 }
 
 // mixed reports whether the commit of a build holds several undecided changes, so that
 // what keeps it from being built may lie in any of them.
-func (c *Core) mixed(b *queue.Build) bool {
+func (c *judging) mixed(b *queue.Build) bool {
 	open := 0
 	for _, id := range append(b.For(), b.Chain...) {
 		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() {
@@ -473,7 +473,7 @@ func (c *Core) mixed(b *queue.Build) bool {
 
 // noteFailing writes into the history that a step has failed, when it is known
 // and so before the verdict that may rest on it.
-func (c *Core) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
+func (c *judging) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	what := "step-failed"
 	if r.Outcome == queue.JobTimeout {
 		what = "step-timeout"
@@ -482,20 +482,20 @@ func (c *Core) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	for _, f := range r.Failed {
 		names = append(names, f.Target)
 	}
-	c.noteBuild(b, queue.Note{What: what, Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
+	c.landing.noteBuild(b, queue.Note{What: what, Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
 }
 
 // noteEnd writes into the history how a build has ended. That it failed, its
 // steps have said; what ends after the verdict is no news of the change.
-func (c *Core) noteEnd(b *queue.Build, outcome queue.JobOutcome, detail string) {
+func (c *judging) noteEnd(b *queue.Build, outcome queue.JobOutcome, detail string) {
 	what := string(outcome)
 	switch {
-	case outcome == queue.JobFailed, outcome == queue.JobTimeout, c.decided(b):
+	case outcome == queue.JobFailed, outcome == queue.JobTimeout, c.landing.decided(b):
 		return
 	case outcome == queue.JobStopped:
 		what = "stopped"
 	}
-	c.noteBuild(b, queue.Note{What: "build-" + what, Reason: queue.Reason{Detail: detail}})
+	c.landing.noteBuild(b, queue.Note{What: "build-" + what, Reason: queue.Reason{Detail: detail}})
 }
 
 // silent names a job of a finished build that brought no result.
@@ -510,7 +510,7 @@ func silent(b *queue.Build) string {
 
 // unreported names an asked key of a finished build that no report has named, where
 // no failure of the step explains why.
-func (c *Core) unreported(b *queue.Build) string {
+func (c *judging) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
 		if j.Outdated || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
@@ -525,7 +525,7 @@ func (c *Core) unreported(b *queue.Build) string {
 }
 
 // namedFailure reports whether a build has failed one of a job's keys by name.
-func (c *Core) namedFailure(j *queue.Job, b *queue.Build) bool {
+func (c *judging) namedFailure(j *queue.Job, b *queue.Build) bool {
 	return slices.ContainsFunc(j.Keys, func(k queue.Key) bool {
 		e := c.s.Ledger[k.ID()]
 		return e != nil && slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID })
@@ -533,7 +533,7 @@ func (c *Core) namedFailure(j *queue.Job, b *queue.Build) bool {
 }
 
 // reported reports whether an entry has passed or has failed in a build.
-func (c *Core) reported(id queue.Digest, b *queue.Build) bool {
+func (c *judging) reported(id queue.Digest, b *queue.Build) bool {
 	e := c.s.Ledger[id]
 	return e != nil && (e.Passed != 0 || slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }))
 }

@@ -26,7 +26,7 @@ import (
 const ourName = "submitqueue"
 
 // reverts goes on with the reverts of what has turned main red.
-func (c *Core) reverts() {
+func (c *hunting) reverts() {
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return
@@ -49,7 +49,7 @@ func (c *Core) reverts() {
 
 // elsewhere reports whether another hunt that goes on has found the same commit, and
 // sees to its revert: the one that has begun, else the first by name.
-func (c *Core) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
+func (c *hunting) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
 	if x.Revert != nil {
 		return false
 	}
@@ -65,7 +65,7 @@ func (c *Core) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
 }
 
 // takeBackCulprit goes on with the revert of one culprit.
-func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 	m := &c.s.Main
 	if r := x.Revert; r != nil && r.State == queue.RevertTrying {
 		c.revertTried(h, x)
@@ -95,7 +95,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 	case r.Number == 0:
 		ch := c.s.Changes[r.Change]
 		if policy.Proposes() && r.State == queue.RevertProven && r.On == m.Tip && ch != nil && c.s.Push == nil {
-			c.ask(queue.Propose{Hunt: h.ID, Commit: x.Commit, On: r.On, Head: r.Commit, Pick: pickOf(ch)})
+			c.upkeep.ask(queue.Propose{Hunt: h.ID, Commit: x.Commit, On: r.On, Head: r.Commit, Pick: pickOf(ch)})
 		}
 	case policy == config.RevertLand && !r.Landing:
 		r.Landing = true
@@ -107,7 +107,7 @@ func (c *Core) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 
 // tryRevert begins to try the revert of a culprit on main as it is, in place of one that
 // was tried before.
-func (c *Core) tryRevert(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 	m := &c.s.Main
 	if x.Revert != nil {
 		c.endRevert(c.s.Changes[x.Revert.Change])
@@ -127,12 +127,12 @@ func (c *Core) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 }
 
 // endRevert gives the try of a revert up.
-func (c *Core) endRevert(ch *queue.Change) {
-	c.endTry(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{ourName}}, nil)
+func (c *hunting) endRevert(ch *queue.Change) {
+	c.settling.endTry(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{ourName}}, nil)
 }
 
 // revertTried takes in what came of a revert that was tried.
-func (c *Core) revertTried(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) revertTried(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	ch := c.s.Changes[r.Change]
 	switch {
@@ -166,7 +166,7 @@ func (c *Core) revertTried(h *queue.Hunt, x *queue.Culprit) {
 // alsoRed adds to the link of a revert the keys that are red on main, as far as the
 // culprit is to blame for them and its revert leaves them as they are: a revert with
 // which main stays red is none.
-func (c *Core) alsoRed(l *queue.Link) {
+func (c *hunting) alsoRed(l *queue.Link) {
 	ch, root := c.s.Changes[l.Change], c.facts.Root()
 	if ch == nil || ch.Revert == "" || l.Outcome != queue.Merged || root == nil || root.Commit != l.Parent || root.Analyzer != l.Analyzer {
 		return
@@ -187,7 +187,7 @@ func (c *Core) alsoRed(l *queue.Link) {
 }
 
 // accused reports whether a commit is held to have turned a step red on a target.
-func (c *Core) accused(commit queue.CommitID, step, target string) bool {
+func (c *hunting) accused(commit queue.CommitID, step, target string) bool {
 	for _, h := range c.s.Hunts {
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
@@ -201,7 +201,7 @@ func (c *Core) accused(commit queue.CommitID, step, target string) bool {
 
 // takesBack reports whether a change is the proposed revert of a culprit, at the head
 // that was proven.
-func (c *Core) takesBack(id queue.ChangeID) bool {
+func (c *hunting) takesBack(id queue.ChangeID) bool {
 	ch := c.s.Changes[id]
 	if ch == nil || ch.Number == 0 {
 		return false
@@ -217,7 +217,7 @@ func (c *Core) takesBack(id queue.ChangeID) bool {
 }
 
 // accusations is the digest of all that a commit is held to have turned red.
-func (c *Core) accusations(commit queue.CommitID) queue.Digest {
+func (c *hunting) accusations(commit queue.CommitID) queue.Digest {
 	var steps, targets []string
 	for _, h := range c.s.Hunts {
 		for i := range h.Culprits {
@@ -230,7 +230,7 @@ func (c *Core) accusations(commit queue.CommitID) queue.Digest {
 }
 
 // culpritIn returns the culprit of a live hunt, or nil.
-func (c *Core) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queue.Culprit) {
+func (c *hunting) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queue.Culprit) {
 	h := c.s.Hunts[hunt]
 	if h == nil || h.Over != 0 {
 		return nil, nil
@@ -245,22 +245,22 @@ func (c *Core) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *queu
 
 // weighLater has the commits named that came behind a culprit and that its revert
 // concerns, wherever main is by now.
-func (c *Core) weighLater(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) weighLater(h *queue.Hunt, x *queue.Culprit) {
 	m := &c.s.Main
 	if h.Over != 0 || x.Weighed == m.Tip || m.Surveyed != m.Tip || c.s.Push != nil {
 		return
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Weigh); ok && t.Hunt == h.ID && t.Commit == x.Commit && t.Tip != m.Tip {
-			c.done(key) // main has moved on
+			c.upkeep.done(key) // main has moved on
 		}
 	}
-	c.ask(queue.Weigh{Hunt: h.ID, Commit: x.Commit, Tip: m.Tip, Analyzer: m.Analyzer})
+	c.upkeep.ask(queue.Weigh{Hunt: h.ID, Commit: x.Commit, Tip: m.Tip, Analyzer: m.Analyzer})
 }
 
 // weighedLater takes in which later commits a revert concerns.
-func (c *Core) weighedLater(b queue.Weighed) {
-	if c.done(b.Action) == nil {
+func (c *hunting) weighedLater(b queue.Weighed) {
+	if c.upkeep.done(b.Action) == nil {
 		return
 	}
 	if h, x := c.culpritIn(b.Hunt, b.Commit); x != nil && b.Tip == c.s.Main.Tip {
@@ -270,8 +270,8 @@ func (c *Core) weighedLater(b queue.Weighed) {
 }
 
 // proposed takes in the pull request of a revert.
-func (c *Core) proposed(b queue.Proposed) {
-	if c.done(b.Action) == nil {
+func (c *hunting) proposed(b queue.Proposed) {
+	if c.upkeep.done(b.Action) == nil {
 		return
 	}
 	h, x := c.culpritIn(b.Hunt, b.Commit)
@@ -293,7 +293,7 @@ func (c *Core) proposed(b queue.Proposed) {
 }
 
 // notProposed takes in that a revert could not be proposed.
-func (c *Core) notProposed(t queue.Propose, cause string) {
+func (c *hunting) notProposed(t queue.Propose, cause string) {
 	if h, x := c.culpritIn(t.Hunt, t.Commit); x != nil && x.Revert != nil && x.Revert.Number == 0 {
 		x.Revert.Trouble = cause
 		c.retell(h, x)
@@ -302,13 +302,13 @@ func (c *Core) notProposed(t queue.Propose, cause string) {
 
 // withdraw gives up the revert of what is no culprit any more: nothing is built or
 // landed for it. A pull request stays, for people.
-func (c *Core) withdraw(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) withdraw(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	if r == nil {
 		return
 	}
 	c.endRevert(c.s.Changes[r.Change])
-	c.drop(queue.Propose{Hunt: h.ID, Commit: x.Commit})
+	c.upkeep.drop(queue.Propose{Hunt: h.ID, Commit: x.Commit})
 	c.takeOut(h, x)
 	if r.State == queue.RevertTrying {
 		x.Revert = nil
@@ -318,7 +318,7 @@ func (c *Core) withdraw(h *queue.Hunt, x *queue.Culprit) {
 
 // landRequest names the request to land a revert. What the queue has taken out itself is
 // asked for under another name; what people have taken out stays out.
-func (c *Core) landRequest(h *queue.Hunt, x *queue.Culprit) string {
+func (c *hunting) landRequest(h *queue.Hunt, x *queue.Culprit) string {
 	id := ownRequest(h, x)
 	if p := c.s.Pulls[x.Revert.Number]; p != nil {
 		last := c.s.Changes[p.Last]
@@ -335,19 +335,19 @@ func ownRequest(h *queue.Hunt, x *queue.Culprit) string {
 
 // takeOut takes back that the queue has asked to land a revert, which it may not, or is
 // not to, any more.
-func (c *Core) takeOut(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) takeOut(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	if r == nil || r.Number == 0 {
 		return
 	}
 	for _, id := range derived.Sorted(c.s.Requests) {
 		if q := c.s.Requests[id]; q.Own && strings.HasPrefix(id, ownRequest(h, x)) {
-			c.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
-			c.forget(q)
+			c.upkeep.drop(queue.Inspect{Request: q.ID, Number: q.Number, User: q.User})
+			c.entering.forget(q)
 		}
 	}
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Own && ch.Phase != queue.Landing {
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{ourName}}, nil)
 	}
 	if r.Landing {
 		r.Landing = false
@@ -356,7 +356,7 @@ func (c *Core) takeOut(h *queue.Hunt, x *queue.Culprit) {
 }
 
 // retell stores what is known of a culprit, and has its pull request told.
-func (c *Core) retell(h *queue.Hunt, x *queue.Culprit) {
+func (c *hunting) retell(h *queue.Hunt, x *queue.Culprit) {
 	c.touchHunt(h)
 	if p := c.s.Pulls[x.Number]; x.Told && p != nil && p.Notice.Code == queue.ReasonCulprit && slices.Contains(p.Notice.Names, string(x.Commit)) {
 		x.Told = false

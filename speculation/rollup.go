@@ -26,7 +26,7 @@ import (
 const ()
 
 // partners returns the others of a change's rollup, by id.
-func (c *Core) partners(ch *queue.Change) []queue.ChangeID {
+func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 	if ch.Rollup == "" || ch.Phase.Final() {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *Core) partners(ch *queue.Change) []queue.ChangeID {
 
 // dissolve gives up the rollup of a change, if it has one: each member is alone
 // again, and what has been learnt of their targets stays.
-func (c *Core) dissolve(ch *queue.Change) {
+func (c *landing) dissolve(ch *queue.Change) {
 	if ch == nil || ch.Rollup == "" {
 		return
 	}
@@ -62,7 +62,7 @@ func (c *Core) dissolve(ch *queue.Change) {
 
 // boards returns the link by which a rollup could be the next of the train: nil
 // where it is not merged there yet. ok is false where it cannot be.
-func (c *Core) boards(at queue.CommitID, line map[queue.CommitID]bool, group []queue.ChangeID, ready []queue.ChangeID, in map[queue.ChangeID]bool) (l *queue.Link, ok bool) {
+func (c *landing) boards(at queue.CommitID, line map[queue.CommitID]bool, group []queue.ChangeID, ready []queue.ChangeID, in map[queue.ChangeID]bool) (l *queue.Link, ok bool) {
 	if len(group) == 0 {
 		return nil, false
 	}

@@ -429,7 +429,7 @@ func (s *script) status() string {
 		if s.core.State().Pulls[n] == nil {
 			continue
 		}
-		ch := s.core.shownOf(s.core.State().Pulls[n])
+		ch := s.core.settling.shownOf(s.core.State().Pulls[n])
 		if ch == nil {
 			fmt.Fprintf(&out, "#%d %s\n", n, s.clean(fmt.Sprint(s.core.State().Pulls[n].Notice)))
 			continue

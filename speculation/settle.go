@@ -13,18 +13,18 @@ import (
 
 // settle gives the verdicts that follow from facts. Landing is not one of
 // them: a change lands through the train and the gate.
-func (c *Core) settle() {
-	c.sortOrder()
-	c.proveMain()
+func (c *settling) settle() {
+	c.landing.sortOrder()
+	c.mainline.proveMain()
 	for c.settleOnce() {
 		c.restack()
-		c.sortOrder()
+		c.landing.sortOrder()
 	}
 }
 
 // settleOnce goes through the order once; it reports whether a verdict has
 // changed who is ahead of whom.
-func (c *Core) settleOnce() bool {
+func (c *settling) settleOnce() bool {
 	if c.s.Push != nil {
 		c.onTip = tipLinks{}
 		return false // what main is at this moment is not known: no verdict rests on it
@@ -63,7 +63,7 @@ type tipLinks struct {
 
 // turnedAway returns the links onto main's tip as which a pending change does not
 // land, in order.
-func (c *Core) turnedAway() []*queue.Link {
+func (c *settling) turnedAway() []*queue.Link {
 	t := &c.onTip
 	switch tip := c.s.Main.Tip; {
 	case t.tip != tip || t.orders != c.facts.Order.Seating || t.orders == 0:
@@ -90,7 +90,7 @@ func (c *Core) turnedAway() []*queue.Link {
 	t.serial = c.facts.Links.Serial
 	var out []*queue.Link
 	for _, l := range t.links {
-		if c.facts.Links.Infos[l] != nil && c.failsOn(l) { // else it has been forgotten since
+		if c.facts.Links.Infos[l] != nil && c.landing.failsOn(l) { // else it has been forgotten since
 			out = append(out, l)
 		}
 	}
@@ -102,7 +102,7 @@ func (c *Core) turnedAway() []*queue.Link {
 // of it are known and have the given status (BLRD: EuroSys'19 authors,
 // "Bypassing Large Diffs", 2023). No path is left out because it cannot be the
 // final one; only paths whose base does not merge take no part.
-func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
+func (c *settling) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
 	if len(ahead) > plan.MaxBypass {
 		return false
 	}
@@ -123,7 +123,7 @@ func (c *Core) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.Chang
 
 // agrees reports whether a path's end is of the kind of a status: the change may
 // not land there, or there is nothing to land.
-func (c *Core) agrees(l *queue.Link, want derived.Status) bool {
+func (c *settling) agrees(l *queue.Link, want derived.Status) bool {
 	st := c.facts.Links.State(l)
 	switch want {
 	case derived.Failed, derived.Conflicting:
@@ -150,10 +150,10 @@ func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeI
 // reject ends a change that cannot land on the real main of this moment. It
 // returns false where the evidence does not count (yet), because main itself
 // may be to blame, or may have moved unseen.
-func (c *Core) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) bool {
+func (c *settling) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) bool {
 	switch st.Status {
 	case derived.Conflicting, derived.Empty:
-		if !c.mainSeen() {
+		if !c.mainline.mainSeen() {
 			return false
 		}
 	}
@@ -177,10 +177,10 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) boo
 		}
 		return false
 	}
-	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.mainCleared(l, e) }); len(own) == 0 {
+	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.judging.mainCleared(l, e) }); len(own) == 0 {
 		return false // main may be to blame: a control will tell
 	}
-	if !c.mainSeen() {
+	if !c.mainline.mainSeen() {
 		return false
 	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Failures: c.failures(l, own)}
@@ -189,8 +189,8 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) boo
 		names = append(names, f.Step)
 	}
 	slices.Sort(names)
-	c.measure(ch, false)
-	c.explain(ch.ID)
+	c.blaming.measure(ch, false)
+	c.blaming.explain(ch.ID)
 	c.decide(ch, queue.Rejected, queue.Reason{Code: queue.ReasonFailed, Names: slices.Compact(names)}, v)
 	return true
 }
@@ -199,7 +199,7 @@ func (c *Core) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) boo
 // rest on what of main is not proven: of the latter it names the red targets. What
 // names its target rests on main where that target does; what names none, as soon as
 // any key of the step does.
-func (c *Core) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
+func (c *settling) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	for _, e := range broken {
 		unproven, bad := c.mainAt(l, e)
 		if red = append(red, bad...); !unproven {
@@ -212,13 +212,13 @@ func (c *Core) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, 
 
 // mainAt reports whether main is not proven in what an entry is about, and which of
 // its targets there are red.
-func (c *Core) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []string) {
+func (c *settling) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []string) {
 	step, ok := c.facts.Links.Step(l, e.Keys[0])
 	if e.IsSet() && ok {
 		unproven, red = c.facts.Ledger.MainIn(step.Name)
 	}
 	for _, k := range e.Keys {
-		some, bad := c.mainOn(k.Target)
+		some, bad := c.mainline.mainOn(k.Target)
 		if unproven = unproven || some; bad {
 			red = append(red, k.Target)
 		}
@@ -227,15 +227,15 @@ func (c *Core) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []strin
 }
 
 // excused reports whether main is not proven in what an entry is about.
-func (c *Core) excused(l *queue.Link, e *queue.Entry) bool {
+func (c *settling) excused(l *queue.Link, e *queue.Entry) bool {
 	unproven, _ := c.mainAt(l, e)
 	return unproven
 }
 
 // restsOnMain is why a change is parked that fails only where main does, on the given
 // targets: main is red there, or nobody can run there what main is verified by.
-func (c *Core) restsOnMain(targets []string) queue.Reason {
-	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.driftOf(targets)}
+func (c *settling) restsOnMain(targets []string) queue.Reason {
+	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.judging.driftOf(targets)}
 	root := c.facts.Root()
 	if root == nil {
 		return why
@@ -253,7 +253,7 @@ func onMain(code queue.ReasonCode) bool {
 }
 
 // failuresOfMain are the failures of main itself, with when and where they were seen last.
-func (c *Core) failuresOfMain(root *queue.Link, entries []*queue.Entry) []queue.Evidence {
+func (c *settling) failuresOfMain(root *queue.Link, entries []*queue.Entry) []queue.Evidence {
 	out := c.failures(root, entries)
 	for i := range out {
 		last := entries[i].Failures[len(entries[i].Failures)-1]
@@ -262,7 +262,7 @@ func (c *Core) failuresOfMain(root *queue.Link, entries []*queue.Entry) []queue.
 	return out
 }
 
-func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
+func (c *settling) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 	var out []queue.Evidence
 	for _, e := range broken {
 		last := e.Failures[len(e.Failures)-1]
@@ -270,7 +270,7 @@ func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 		if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok {
 			ev.Step, ev.Run = st.Name, clipRun(st.Command())
 		}
-		c.against(&ev, l, e)
+		c.judging.against(&ev, l, e)
 		for _, k := range e.Keys {
 			ev.Targets = append(ev.Targets, k.Target)
 		}
@@ -283,7 +283,7 @@ func (c *Core) failures(l *queue.Link, broken []*queue.Entry) []queue.Evidence {
 }
 
 // decide ends a change.
-func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
+func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
@@ -292,20 +292,20 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 		return
 	}
 	if derived.InOrder(ch) {
-		c.leave(ch.ID)
+		c.landing.leave(ch.ID)
 	}
-	c.dissolve(ch)
-	c.drop(c.analysis(ch))
+	c.landing.dissolve(ch)
+	c.upkeep.drop(c.analysis(ch))
 	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
 	c.facts.Decisions++
 	if phase != queue.Landed {
-		c.turned = append(c.turned, ch.ID) // others may have counted on it
-		defer c.releaseFrom(ch.ID)
+		c.upkeep.turned = append(c.upkeep.turned, ch.ID) // others may have counted on it
+		defer c.guarding.releaseFrom(ch.ID)
 	}
 	c.move(ch, phase, why)
 	ch.Decided, ch.Until, ch.Verdict = c.facts.Now, 0, v
 	c.touchChange(ch)
-	c.rethinkWith(ch.ID)
+	c.blaming.rethinkWith(ch.ID)
 	p := c.pull(ch.Number)
 	if p.Last = ch.ID; p.Active == ch.ID {
 		p.Active = ""
@@ -320,7 +320,7 @@ func (c *Core) decide(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 }
 
 // landed ends a change that is on main as the given commit.
-func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
+func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	if ch == nil || ch.Phase == queue.Landed {
 		return
 	}
@@ -334,16 +334,16 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 		c.move(ch, queue.Pending, queue.Reason{})
 		c.facts.Futures.Assumed.Stale = true // what was made on it tells something again
 	}
-	c.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
+	c.blaming.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
 	var hit map[queue.ChangeID]bool
 	if f != nil && (len(f.Edges) > 0 || f.All) && derived.InOrder(ch) {
 		hit = c.facts.Order.ConflictsOf(ch.ID)
 	}
 	if hit == nil && derived.InOrder(ch) {
-		c.keepPairs(ch.ID, c.facts.Order.ConflictsOf(ch.ID))
+		c.blaming.keepPairs(ch.ID, c.facts.Order.ConflictsOf(ch.ID))
 	} else {
-		c.keepPairs(ch.ID, hit)
+		c.blaming.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
 	c.facts.Version++ // what had failed on top of it may count now
@@ -353,17 +353,17 @@ func (c *Core) landed(ch *queue.Change, commit queue.CommitID) {
 	if line := c.facts.Futures.Assumed.Line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
 		c.facts.Futures.Assumed.Stale = true // not by the push that was under way
 	}
-	c.measure(ch, true)
+	c.blaming.measure(ch, true)
 	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
 	if hit != nil {
 		// It changed the graph that the others' footprints were made on.
-		c.restale(func(o *queue.Change) bool { return hit[o.ID] })
+		c.mainline.restale(func(o *queue.Change) bool { return hit[o.ID] })
 	}
 }
 
 // park takes a change out of the order without a verdict. until is when it is
 // looked at again; 0: when its cause ends.
-func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
+func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Landing {
 		return
 	}
@@ -372,9 +372,9 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 		return
 	}
 	if derived.InOrder(ch) {
-		c.leave(ch.ID)
+		c.landing.leave(ch.ID)
 	}
-	c.dissolve(ch)
+	c.landing.dissolve(ch)
 	c.facts.Links.Sweep = true
 	c.move(ch, queue.Parked, why)
 	ch.Until, ch.Decided = until, c.facts.Now
@@ -389,7 +389,7 @@ func (c *Core) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 // unpark brings changes back whose cause has ended, and lets go of those that
 // have been parked for too long. What returns only to be stuck again has been
 // parked all along.
-func (c *Core) unpark() {
+func (c *settling) unpark() {
 	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
@@ -403,7 +403,7 @@ func (c *Core) unpark() {
 		case limit > 0 && c.facts.Now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
 		case waitsOutside(ch) && ch.Until != 0 && c.facts.Now >= ch.Until:
-			c.lookAgain(ch)
+			c.guarding.lookAgain(ch)
 			c.wakeAt(end)
 			c.wakeAt(ch.Until)
 		case ch.Until != 0 && c.facts.Now >= ch.Until,
@@ -417,7 +417,7 @@ func (c *Core) unpark() {
 }
 
 // parked returns the parked changes, by id.
-func (c *Core) parked() []*queue.Change {
+func (c *settling) parked() []*queue.Change {
 	var out []*queue.Change
 	for _, ch := range c.facts.Open {
 		if ch.Phase == queue.Parked {
@@ -430,7 +430,7 @@ func (c *Core) parked() []*queue.Change {
 
 // stillRed reports whether a target that parked the change is still not proven
 // on main.
-func (c *Core) stillRed(ch *queue.Change) bool {
+func (c *settling) stillRed(ch *queue.Change) bool {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return true
 	}
@@ -444,9 +444,9 @@ func (c *Core) stillRed(ch *queue.Change) bool {
 }
 
 // unparkNow puts a change back into the order, where it was.
-func (c *Core) unparkNow(ch *queue.Change) {
+func (c *settling) unparkNow(ch *queue.Change) {
 	if onMain(ch.Reason.Code) {
-		c.forgetFailures(ch.ID) // they were made while main was red
+		c.entering.forgetFailures(ch.ID) // they were made while main was red
 	}
 	if why := c.leaning(ch); why.Code != "" {
 		ch.Reason, ch.Until = why, 0
@@ -455,16 +455,16 @@ func (c *Core) unparkNow(ch *queue.Change) {
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Until, ch.Decided, ch.Infra, ch.InfraOn = 0, 0, 0, nil
-	c.replace(ch)
+	c.landing.replace(ch)
 	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
 	c.touchChange(ch)
 	if f := c.s.Footprints[ch.ID]; f != nil && c.grounded(ch) {
 		c.move(ch, queue.Pending, queue.Reason{})
-		c.join(ch.ID, f)
+		c.landing.join(ch.ID, f)
 	}
-	c.reanalyze(ch)
+	c.mainline.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
-	if l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) }); l != nil {
-		c.stopUncleared(l) // it became known while the change was parked for something else
+	if l := c.guarding.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) }); l != nil {
+		c.guarding.stopUncleared(l) // it became known while the change was parked for something else
 	}
 }

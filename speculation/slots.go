@@ -12,7 +12,7 @@ import (
 // passes of its keys were taken back is told by that from the same build of before,
 // which turns that were lost had asked for: those who ran that one would say again what
 // it has shown.
-func (c *Core) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
+func (c *landing) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
 	made := string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10)
 	var back queue.Instant
 	for _, f := range c.s.Main.Forgotten {

@@ -21,7 +21,7 @@ import (
 // which order, how late or how often people, the forge and builds say something.
 
 // raise puts those who would come before what they are on top of right behind it.
-func (c *Core) raise() {
+func (c *settling) raise() {
 	for again, round := len(c.facts.Order.Stacked) > 0, 0; again && round <= queue.MaxStack; round++ {
 		again = false
 		for _, id := range derived.Sorted(c.facts.Order.Stacked) {
@@ -37,7 +37,7 @@ func (c *Core) raise() {
 }
 
 // analysis is what is to be computed of a change on main as it is.
-func (c *Core) analysis(ch *queue.Change) queue.Analyze {
+func (c *settling) analysis(ch *queue.Change) queue.Analyze {
 	t := queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch), Analyzer: c.s.Main.Analyzer}
 	for _, low := range slices.Backward(c.facts.Order.Beneath(ch)) {
 		t.Under = append(t.Under, pickOf(low))
@@ -47,7 +47,7 @@ func (c *Core) analysis(ch *queue.Change) queue.Analyze {
 
 // leaning says why a change cannot be in the queue because of what it is on top
 // of, if so.
-func (c *Core) leaning(ch *queue.Change) queue.Reason {
+func (c *settling) leaning(ch *queue.Change) queue.Reason {
 	if ch.Parent == 0 {
 		return queue.Reason{}
 	}
@@ -67,19 +67,19 @@ func (c *Core) leaning(ch *queue.Change) queue.Reason {
 
 // grounded reports whether a change may be in the order as far as what it is on
 // top of goes.
-func (c *Core) grounded(ch *queue.Change) bool {
+func (c *settling) grounded(ch *queue.Change) bool {
 	p := c.facts.Order.ParentOf(ch)
 	return ch.Parent == 0 || p != nil && derived.InOrder(p)
 }
 
 // heldBack reports whether a change is known well enough to be in the order, and
 // waits for what it is on top of.
-func (c *Core) heldBack(ch *queue.Change) bool {
+func (c *settling) heldBack(ch *queue.Change) bool {
 	return ch.Parent != 0 && ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil
 }
 
 // topple parks those who are on top of a change that has left the order.
-func (c *Core) topple(ch *queue.Change) {
+func (c *settling) topple(ch *queue.Change) {
 	if len(c.facts.Order.Stacked) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (c *Core) topple(ch *queue.Change) {
 // restack brings everybody in line with what is below: those whose parent has
 // landed are on top of nobody any more, those whose parent is out are parked, and
 // those whose parent is back are back.
-func (c *Core) restack() {
+func (c *settling) restack() {
 	for again, round := true, 0; again && round <= queue.MaxStack; round++ {
 		again = false
 		for _, id := range derived.Sorted(c.facts.Order.Stacked) {
@@ -105,9 +105,9 @@ func (c *Core) restack() {
 }
 
 // restackOne reports whether it has changed something that others may rest on.
-func (c *Core) restackOne(ch *queue.Change) bool {
+func (c *settling) restackOne(ch *queue.Change) bool {
 	p := c.facts.Order.ParentOf(ch)
-	c.standOn(ch)
+	c.entering.standOn(ch)
 	if pull := c.s.Pulls[ch.Parent]; p == nil && pull != nil && pull.Landed {
 		ch.Parent = 0
 		c.touchChange(ch)
@@ -131,15 +131,15 @@ func (c *Core) restackOne(ch *queue.Change) bool {
 		return false
 	}
 	if ch.Now != nil && p.Now == nil && p.Phase != queue.Landing && ch.Phase != queue.Parked {
-		c.rush(p, *ch.Now)
+		c.entering.rush(p, *ch.Now)
 		return true
 	}
-	if c.headStart(ch) > c.headStart(p) && p.Phase != queue.Landing && ch.Phase != queue.Parked {
-		c.changeLane(p, ch.Lane, "#"+strconv.Itoa(ch.Number))
+	if c.entering.headStart(ch) > c.entering.headStart(p) && p.Phase != queue.Landing && ch.Phase != queue.Parked {
+		c.entering.changeLane(p, ch.Lane, "#"+strconv.Itoa(ch.Number))
 		return true
 	}
 	if ch.Phase == queue.Pending && !derived.InOrder(p) {
-		c.leave(ch.ID)
+		c.landing.leave(ch.ID)
 		c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 		c.touchChange(ch)
 		return true
@@ -148,7 +148,7 @@ func (c *Core) restackOne(ch *queue.Change) bool {
 }
 
 // comeBack puts a change back that has waited for what it was on top of.
-func (c *Core) comeBack(ch *queue.Change) bool {
+func (c *settling) comeBack(ch *queue.Change) bool {
 	switch {
 	case ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonParent:
 		c.unparkNow(ch)
@@ -161,15 +161,15 @@ func (c *Core) comeBack(ch *queue.Change) bool {
 }
 
 // pend puts a change into the order whose footprint is known.
-func (c *Core) pend(ch *queue.Change, f *queue.Footprint) {
+func (c *settling) pend(ch *queue.Change, f *queue.Footprint) {
 	if ch.Phase == queue.Analyzing && c.grounded(ch) {
 		c.move(ch, queue.Pending, queue.Reason{})
 		c.touchChange(ch)
 	}
 	if derived.InOrder(ch) {
-		c.join(ch.ID, f)
+		c.landing.join(ch.ID, f)
 		if ch.Chance == 0 {
-			c.estimate(ch)
+			c.landing.estimate(ch)
 		}
 	}
 }

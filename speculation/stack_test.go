@@ -162,7 +162,7 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 		w.now++
 	}
 	w.quiesce()
-	w.core.sortOrder()
+	w.core.landing.sortOrder()
 	id := w.change(last).ID
 	if got, want := w.core.facts.Order.FirstAhead(id), []queue.ChangeID{w.change(first).ID, w.change(low).ID, w.change(high).ID}; !slices.Equal(got, want) {
 		t.Fatalf("ahead: %v, want %v", got, want)
@@ -170,7 +170,7 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 	w.core.s.Changes[w.change(low).ID].Virtual = w.change(first).Virtual - 1
 	w.core.facts.Order.Ordered = false
 	w.core.facts.Order.ForgetAhead(w.change(low).ID, 0)
-	w.core.sortOrder()
+	w.core.landing.sortOrder()
 	if got, want := w.core.facts.Order.FirstAhead(id), w.core.facts.Order.Ahead(id); !slices.Equal(got, want) {
 		t.Errorf("ahead: %v, made again %v", got, want)
 	}

@@ -25,7 +25,7 @@ const (
 // that have many newer ones, ledger entries that no link has, changes long
 // decided. It looks at the changes that this turn has given new links or a
 // verdict, and at all of them where links may rest on a change that is gone.
-func (c *Core) tidy() {
+func (c *upkeep) tidy() {
 	for _, id := range c.turned {
 		c.facts.Futures.Disprove(id)
 		c.facts.Links.Lose(id)
@@ -45,13 +45,13 @@ func (c *Core) tidy() {
 		c.tidyLinks(id)
 	}
 	if c.facts.Links.Sweep {
-		c.tidyHunts()
+		c.hunting.tidyHunts()
 		c.tidySteps()
 		c.tidyLedger()
 	}
 }
 
-func (c *Core) tidyChanges() {
+func (c *upkeep) tidyChanges() {
 	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
 	for l, i := range c.facts.Links.Infos {
 		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.Change != nil && !i.Change.Phase.Final() || i.Tells()) {
@@ -108,7 +108,7 @@ func (c *Core) tidyChanges() {
 	for n, p := range c.s.Pulls {
 		if p.Active == "" && p.Try == "" && c.facts.Now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.facts.Now.Sub(p.At) > keepTrust) {
 			delete(c.s.Pulls, n)
-			delete(c.told, n)
+			delete(c.telling.told, n)
 			c.touchPull(p)
 		}
 	}
@@ -117,12 +117,12 @@ func (c *Core) tidyChanges() {
 // leaveShown has the comment of a pull request stay what it is when the change that
 // it is about is forgotten: the answer to a command which it shows with that is
 // forgotten, too.
-func (c *Core) leaveShown(ch *queue.Change) {
+func (c *upkeep) leaveShown(ch *queue.Change) {
 	p := c.s.Pulls[ch.Number]
-	if p == nil || p.Notice.Code == "" || c.shownOf(p) != ch {
+	if p == nil || p.Notice.Code == "" || c.settling.shownOf(p) != ch {
 		return
 	}
-	if digest.Of("facts1", c.factsOf(p)) == p.Shown {
+	if digest.Of("facts1", c.telling.factsOf(p)) == p.Shown {
 		p.Notice, p.NoticeTo = queue.Reason{}, ""
 	}
 	c.touchPull(p) // an answer that is not shown yet will be
@@ -131,7 +131,7 @@ func (c *Core) leaveShown(ch *queue.Change) {
 // forgetPair forgets the chance of a pair. Of one that has landed, and of which
 // it is not known any more what it did, the fault that it may have made is the
 // other's, and so is the blame; of one that has been turned down there is none.
-func (c *Core) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
+func (c *upkeep) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
 	if ch != nil && ch.Phase == queue.Landed {
 		b.Good = derived.ClampChance(b.Good * (1 - b.Pairs[other]))
 		takeOver(b, other)
@@ -155,7 +155,7 @@ const (
 // from main, and others that can still tell something of its targets. Of any
 // change it keeps those that builds run on, and of a rejected one what has
 // failed, while that counts, so that a retry can discard it.
-func (c *Core) tidyLinks(id queue.ChangeID) {
+func (c *upkeep) tidyLinks(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	var good []*queue.Link
 	for l := range c.facts.Links.LinksOf[id] {
@@ -163,7 +163,7 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 			c.facts.Futures.Unassume(l) // what was assumed there is not known any more
 		}
 		switch {
-		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.facts.NextRoot() || c.evidence(ch, l) || c.probed(l):
+		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.facts.NextRoot() || c.evidence(ch, l) || c.hunting.probed(l):
 		case ch != nil && ch.Phase == queue.Trying && l.Parent == ch.On:
 		case ch == nil || ch.Phase.Final() || id == "" || !c.counts(l):
 			if !c.builtOn(l) {
@@ -188,34 +188,34 @@ func (c *Core) tidyLinks(id queue.ChangeID) {
 	}
 }
 
-func (c *Core) dropLink(l *queue.Link) {
+func (c *upkeep) dropLink(l *queue.Link) {
 	c.facts.Links.ForgetLink(l)
 	delete(c.s.Links, l.ID)
 	c.touch(queue.KindLink, string(l.ID))
 }
 
-func (c *Core) builtOn(l *queue.Link) bool {
+func (c *upkeep) builtOn(l *queue.Link) bool {
 	return slices.ContainsFunc(c.facts.Builds.Building, func(b *derived.LiveBuild) bool { return b.Link == l.ID })
 }
 
 // proves reports whether a link alone tells what becomes of some target.
-func (c *Core) proves(l *queue.Link) bool {
+func (c *upkeep) proves(l *queue.Link) bool {
 	return slices.ContainsFunc(c.facts.Links.Info(l).Sources, func(s derived.Source) bool {
 		return s.Known != nil && s.Known.Status != derived.Unknown && len(s.Known.From) == 1
 	})
 }
 
 // counts reports whether it is known what a link was made on.
-func (c *Core) counts(l *queue.Link) bool {
+func (c *upkeep) counts(l *queue.Link) bool {
 	return l.Since.Epoch == c.s.Main.Line.Epoch && !c.facts.Links.Footing(l).Lost
 }
 
-func (c *Core) evidence(ch *queue.Change, l *queue.Link) bool {
+func (c *upkeep) evidence(ch *queue.Change, l *queue.Link) bool {
 	return ch != nil && (ch.Phase == queue.Rejected || ch.Phase == queue.Tried) && ch.Verdict != nil && l.Commit != "" && l.Commit == ch.Verdict.Commit &&
 		c.facts.Now.Sub(ch.Decided) < queue.FailureExpiry
 }
 
-func (c *Core) tidySteps() {
+func (c *upkeep) tidySteps() {
 	if len(c.s.Steps) < 2 {
 		return
 	}
@@ -242,7 +242,7 @@ func (c *Core) tidySteps() {
 
 // tidyLedger drops what is not in use, unless it may be soon: passes for a
 // while, and failures as long as they count.
-func (c *Core) tidyLedger() {
+func (c *upkeep) tidyLedger() {
 	for id := range c.facts.Ledger.Spare {
 		e := c.s.Ledger[id]
 		switch {
@@ -255,6 +255,6 @@ func (c *Core) tidyLedger() {
 		if e.Passed != 0 && c.facts.Now.Sub(e.Good()) < keepPass || e.Passed == 0 && e.Expires(c.facts.Now) != 0 {
 			continue
 		}
-		c.dropEntry(id)
+		c.judging.dropEntry(id)
 	}
 }

@@ -19,7 +19,7 @@ func TestTidyIsDeterministic(t *testing.T) {
 		c := New(wideState())
 		c.begin(nil)
 		c.facts.Links.Untidy["a"], c.facts.Links.Untidy["b"] = true, true
-		c.tidy()
+		c.upkeep.tidy()
 		if got := derived.Sorted(c.s.Links); n == 0 {
 			first = got
 		} else if !slices.Equal(got, first) {
@@ -166,7 +166,7 @@ func TestForgettingPairsIsDeterministic(t *testing.T) {
 		s.Beliefs["open"] = b
 		c := New(s)
 		c.begin(nil)
-		c.tidyChanges()
+		c.upkeep.tidyChanges()
 		if len(b.Pairs) > 0 {
 			t.Fatalf("pairs with what nobody knows any more are kept: %v", b.Pairs)
 		}
@@ -210,9 +210,9 @@ func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 
 		c := New(s)
 		c.begin(nil)
-		c.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.facts.Links.Guard()})
+		c.judging.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.facts.Links.Guard()})
 		c.facts.Links.Untidy["below"] = true
-		c.tidy()
+		c.upkeep.tidy()
 		if s.Links[lost.ID] == nil {
 			t.Fatal("a link is forgotten while a build runs on it")
 		}

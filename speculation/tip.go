@@ -18,8 +18,8 @@ const maxSuspects = 64
 // observed takes in the target branch as it is. Main is the truth about
 // landings: what the branch shows of our own commits wins over what the state
 // remembers, so that a lost second of the store is harmless.
-func (c *Core) observed(b queue.Observed) {
-	if c.done(b.Action) == nil {
+func (c *mainline) observed(b queue.Observed) {
+	if c.upkeep.done(b.Action) == nil {
 		return // given up for a newer reading
 	}
 	m := &c.s.Main
@@ -32,7 +32,7 @@ func (c *Core) observed(b queue.Observed) {
 	if late {
 		m.Again = false
 		c.touchMain()
-		defer c.observe()
+		defer c.upkeep.observe()
 	} else {
 		c.back()
 	}
@@ -45,12 +45,12 @@ func (c *Core) observed(b queue.Observed) {
 		c.touchMain()
 	}
 	if b.From != m.Tip && b.Tip != m.Tip {
-		c.observe() // made from a tip we have left since
+		c.upkeep.observe() // made from a tip we have left since
 		return
 	}
 	c.seen = !late
 	c.configure(b)
-	c.reguard()
+	c.guarding.reguard()
 	if b.Tip == m.Tip {
 		if p := c.s.Push; p != nil && p.Unsure && !late {
 			c.lost()
@@ -64,7 +64,7 @@ func (c *Core) observed(b queue.Observed) {
 	first := m.Tip == ""
 	old, proven := m.Tip, c.facts.ProvenMain()
 	m.Tip = b.Tip
-	c.facts.Links.Sweep, c.tidyAll = true, true
+	c.facts.Links.Sweep, c.upkeep.tidyAll = true, true
 	c.touchMain()
 	if b.Forced && !first {
 		m.Paused = &queue.Pause{By: "submitqueue", At: c.facts.Now, Code: queue.ReasonForced,
@@ -72,7 +72,7 @@ func (c *Core) observed(b queue.Observed) {
 		c.note(queue.Note{What: "forced", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonForced, Names: []string{string(old), string(b.Tip)}}})
 	}
 	if b.Forced {
-		c.abandonHunts()
+		c.hunting.abandonHunts()
 	}
 	outside := first || b.Forced
 	if outside {
@@ -80,7 +80,7 @@ func (c *Core) observed(b queue.Observed) {
 	}
 	if !b.Forced {
 		for _, l := range b.Line {
-			if !c.taken(l) && !c.recognise(l) {
+			if !c.entering.taken(l) && !c.recognise(l) {
 				outside = true
 				c.newEpoch()
 				if !first {
@@ -94,7 +94,7 @@ func (c *Core) observed(b queue.Observed) {
 		c.lost()
 	} else if p != nil {
 		c.setPush(nil)
-		c.took(p)
+		c.landing.took(p)
 	}
 	if outside {
 		if !first {
@@ -121,16 +121,16 @@ func (c *Core) observed(b queue.Observed) {
 // mainSeen reports whether main has been read in this very turn, and has it
 // read if not: nobody may have said that it has moved, and a rejection rests on
 // where it is now.
-func (c *Core) mainSeen() bool {
+func (c *mainline) mainSeen() bool {
 	if !c.seen && c.observing == "" {
-		c.observe()
+		c.upkeep.observe()
 	}
 	return c.seen
 }
 
 // recognise settles the changes whose landing shows on main, and reports whether
 // the commit is one that the gate has let pass, as far as the state knows.
-func (c *Core) recognise(l queue.LineCommit) bool {
+func (c *mainline) recognise(l queue.LineCommit) bool {
 	all := true
 	if ch := c.forwarded(l); ch != nil {
 		return c.recogniseOne(queue.LineCommit{Commit: l.Commit, Holds: true}, queue.Carried{Change: ch.ID, Head: ch.Head})
@@ -143,7 +143,7 @@ func (c *Core) recognise(l queue.LineCommit) bool {
 
 // forwarded returns the change that has landed by fast-forward where its head itself
 // is on main's line, which bears no trailers of ours; nil: there is none.
-func (c *Core) forwarded(l queue.LineCommit) *queue.Change {
+func (c *mainline) forwarded(l queue.LineCommit) *queue.Change {
 	if c.s.Changes[l.Change] != nil {
 		return nil
 	}
@@ -155,9 +155,9 @@ func (c *Core) forwarded(l queue.LineCommit) *queue.Change {
 	return nil
 }
 
-func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
+func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 	ch := c.s.Changes[x.Change]
-	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) && !l.Holds && !c.made(l.Commit, x.Change) {
+	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) && !l.Holds && !c.entering.made(l.Commit, x.Change) {
 		return false // trailers alone prove nothing: anybody can write them
 	}
 	known := ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
@@ -165,7 +165,7 @@ func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 		known = true
 	}
 	if ch.Phase != queue.Landed {
-		c.landed(ch, l.Commit)
+		c.settling.landed(ch, l.Commit)
 	} else {
 		c.newEpoch() // it was there before, and somebody put it there again
 	}
@@ -174,16 +174,16 @@ func (c *Core) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 
 // newEpoch begins a stretch of main's line: how the commits before it differ
 // from those after it is not known.
-func (c *Core) newEpoch() {
+func (c *mainline) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
 	c.facts.Version++
-	c.endControls()
+	c.judging.endControls()
 	c.facts.Futures.Assumed.Stale = true
 	c.touchMain()
 }
 
 // gone looks again at changes that the forge calls merged and main does not show.
-func (c *Core) gone() {
+func (c *mainline) gone() {
 	for _, n := range derived.Sorted(c.s.Pulls) {
 		p := c.s.Pulls[n]
 		if !p.Gone {
@@ -197,28 +197,28 @@ func (c *Core) gone() {
 	}
 }
 
-func (c *Core) configure(b queue.Observed) {
+func (c *mainline) configure(b queue.Observed) {
 	m := &c.s.Main
 	m.Protected = b.Protected
 	m.Broken = b.Broken
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
 		m.Config, m.ConfigAt = b.Config, b.Tip
-		c.configured()
+		c.guarding.configured()
 		c.facts.Futures.NewRules()
-		c.newRequirements()
+		c.guarding.newRequirements()
 	}
 	c.touchMain()
 }
 
 // survey asks which keys of main are not proven, unless that is known.
-func (c *Core) survey() {
+func (c *mainline) survey() {
 	if m := c.s.Main; m.Config != nil && m.Surveyed != m.Tip {
-		c.ask(queue.Survey{Commit: m.Tip, Analyzer: m.Analyzer})
+		c.upkeep.ask(queue.Survey{Commit: m.Tip, Analyzer: m.Analyzer})
 	}
 }
 
-func (c *Core) surveyed(b queue.Surveyed) {
-	a := c.done(b.Action)
+func (c *mainline) surveyed(b queue.Surveyed) {
+	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
@@ -240,7 +240,7 @@ func (c *Core) surveyed(b queue.Surveyed) {
 	c.facts.Version++
 	c.facts.Links.Untidy[""] = true
 	c.touchMain()
-	c.endDrift(func(d queue.Drift) bool {
+	c.judging.endDrift(func(d queue.Drift) bool {
 		return !slices.ContainsFunc(b.Unproven, func(k queue.Key) bool { return k.ID() == d.Key })
 	})
 	if len(b.Unproven) == 0 || len(m.Drift) < len(b.Unproven) { // else what has drifted waits as long as it did, wherever main is
@@ -249,7 +249,7 @@ func (c *Core) surveyed(b queue.Surveyed) {
 	if len(b.Unproven) == 0 {
 		return
 	}
-	c.putSteps(b.Steps)
+	c.judging.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
 		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	if old := c.s.Links[root.ID]; old != nil {
@@ -263,7 +263,7 @@ func (c *Core) surveyed(b queue.Surveyed) {
 }
 
 // proveMain notices that the last unproven key of main has passed.
-func (c *Core) proveMain() {
+func (c *mainline) proveMain() {
 	m := &c.s.Main
 	l := c.facts.Root()
 	if l == nil || c.facts.Links.State(l).Status != derived.Verified {
@@ -273,7 +273,7 @@ func (c *Core) proveMain() {
 	c.facts.Version++
 	c.facts.Links.Untidy[""] = true
 	c.touchMain()
-	c.endDrift(func(queue.Drift) bool { return true })
+	c.judging.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
 }
 
@@ -281,7 +281,7 @@ func (c *Core) proveMain() {
 // whether one of them is red: evidence against a change does not count where main
 // itself may be to blame. The step does not matter: what is broken fails under a
 // new or edited step as well.
-func (c *Core) mainOn(target string) (unproven, red bool) {
+func (c *mainline) mainOn(target string) (unproven, red bool) {
 	root := c.facts.Root()
 	if root == nil {
 		return false, false
@@ -296,8 +296,8 @@ func (c *Core) mainOn(target string) (unproven, red bool) {
 }
 
 // pushed takes in what came of a push.
-func (c *Core) pushed(b queue.Pushed) {
-	c.done(b.Action)
+func (c *mainline) pushed(b queue.Pushed) {
+	c.upkeep.done(b.Action)
 	p := c.s.Push
 	if p == nil || p.ID != b.Push {
 		return
@@ -322,16 +322,16 @@ func (c *Core) pushed(b queue.Pushed) {
 		}
 		for i, commit := range p.Commits {
 			for _, id := range slices.Clone(p.Of(i)) {
-				c.landed(c.s.Changes[id], commit)
+				c.settling.landed(c.s.Changes[id], commit)
 			}
 		}
 		c.setPush(nil)
-		c.took(p)
+		c.landing.took(p)
 		c.touchLinks(c.facts.Links.Reroot())
 		c.survey()
-		c.observe() // for its configuration and attributes
+		c.upkeep.observe() // for its configuration and attributes
 	case b.Refused != "":
-		c.refused(p, b.Refused)
+		c.landing.refused(p, b.Refused)
 	default:
 		// Main is somewhere else: perhaps behind what an earlier attempt pushed.
 		c.unsure(p.ID)
@@ -340,17 +340,17 @@ func (c *Core) pushed(b queue.Pushed) {
 
 // unsure handles a push of which nobody knows what came: main is read, and it
 // is the truth.
-func (c *Core) unsure(id string) {
+func (c *mainline) unsure(id string) {
 	if p := c.s.Push; p != nil && p.ID == id {
 		p.Unsure = true
 		c.touch(queue.KindMeta, queue.MetaPush)
-		c.drop(queue.Land{Push: p.ID})
-		c.observe()
+		c.upkeep.drop(queue.Land{Push: p.ID})
+		c.upkeep.observe()
 	}
 }
 
 // lost puts the changes of a push that did not happen back into the order.
-func (c *Core) lost() {
+func (c *mainline) lost() {
 	p := c.s.Push
 	c.setPush(nil)
 	c.facts.Futures.Assumed.Stale = true
@@ -360,7 +360,7 @@ func (c *Core) lost() {
 	c.note(queue.Note{What: "lost-race", Commit: p.Tip()})
 }
 
-func (c *Core) unland(id queue.ChangeID) {
+func (c *mainline) unland(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	if ch == nil || ch.Phase != queue.Landing {
 		return
@@ -368,9 +368,9 @@ func (c *Core) unland(id queue.ChangeID) {
 	c.move(ch, queue.Pending, queue.Reason{})
 	ch.Verdict = nil
 	c.touchChange(ch)
-	c.rethinkWith(id)
+	c.blaming.rethinkWith(id)
 	if p := c.pull(ch.Number); p.Head != ch.Head {
-		c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
 		return
 	}
 	// What came for it while it was too late counts now.
@@ -378,16 +378,16 @@ func (c *Core) unland(id queue.ChangeID) {
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 }
 
-func (c *Core) setPush(p *queue.Push) {
+func (c *mainline) setPush(p *queue.Push) {
 	if old := c.s.Push; old != nil && p == nil {
-		c.drop(queue.Land{Push: old.ID})
+		c.upkeep.drop(queue.Land{Push: old.ID})
 	}
 	c.s.Push = p
 	c.touch(queue.KindMeta, queue.MetaPush)
 }
 
 // goOn lets landings go on.
-func (c *Core) goOn(user string) {
+func (c *mainline) goOn(user string) {
 	c.s.Main.Paused = nil
 	c.touchMain()
 	c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{user}}})
@@ -395,17 +395,17 @@ func (c *Core) goOn(user string) {
 
 // resume lets landings go on and brings back what refusals have parked, because
 // somebody says so.
-func (c *Core) resume(user string) {
+func (c *mainline) resume(user string) {
 	c.goOn(user)
-	for _, ch := range c.parked() {
+	for _, ch := range c.settling.parked() {
 		if ch.Reason.Code == queue.ReasonProtected {
-			c.unparkNow(ch)
+			c.settling.unparkNow(ch)
 		}
 	}
 }
 
 // restale has the footprints of changes made again: main has changed under them.
-func (c *Core) restale(which func(*queue.Change) bool) {
+func (c *mainline) restale(which func(*queue.Change) bool) {
 	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		if ch.Phase != queue.Pending && ch.Phase != queue.Analyzing || !which(ch) {
@@ -419,8 +419,8 @@ func (c *Core) restale(which func(*queue.Change) bool) {
 
 // reanalyze asks for a change's footprint on main as it is. Analyses on what main
 // was are waited for no more.
-func (c *Core) reanalyze(ch *queue.Change) {
-	now := c.analysis(ch)
+func (c *mainline) reanalyze(ch *queue.Change) {
+	now := c.settling.analysis(ch)
 	if c.analyzing[ch.ID] > 0 {
 		var older []string
 		for key, a := range c.s.Actions {
@@ -430,8 +430,8 @@ func (c *Core) reanalyze(ch *queue.Change) {
 		}
 		slices.Sort(older)
 		for _, key := range older {
-			c.done(key)
+			c.upkeep.done(key)
 		}
 	}
-	c.ask(now)
+	c.upkeep.ask(now)
 }

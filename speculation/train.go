@@ -19,7 +19,7 @@ const maxTrain = 256
 // its front is pushed; a change that the gate refuses is left out, and the
 // keys in its way are what plan builds. The train is sticky, because keys on
 // the whole tree can only be verified on the very commits that land.
-func (c *Core) land() {
+func (c *landing) land() {
 	c.giveWay()
 	c.sortOrder()
 	c.facts.TreeSteps.Tree = derived.Odds{}
@@ -36,7 +36,7 @@ func (c *Core) land() {
 	}
 }
 
-func (c *Core) formTrain() {
+func (c *landing) formTrain() {
 	c.facts.Order.GatherRollups()
 	c.aboard, c.boarding = map[queue.ChangeID]bool{}, map[queue.ChangeID]bool{}
 	if train := c.members(); !slices.Equal(train, c.s.Train) {
@@ -46,7 +46,7 @@ func (c *Core) formTrain() {
 }
 
 // members chooses the members of the train, in order.
-func (c *Core) members() []queue.ChangeID {
+func (c *landing) members() []queue.ChangeID {
 	at := c.facts.Links.Front()
 	var train []queue.ChangeID
 	line := map[queue.CommitID]bool{at: true} // where the train passes
@@ -109,7 +109,7 @@ func (c *Core) members() []queue.ChangeID {
 
 // meets reports whether one of a change's links on the commits of a line is of a
 // kind.
-func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
+func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
 	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) == 0 && line[l.Parent] && is(l) {
 			return true
@@ -120,14 +120,14 @@ func (c *Core) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*q
 
 // waitsOn reports whether it is not known yet if a change may land as a link, nor
 // will be soon.
-func (c *Core) waitsOn(l *queue.Link) bool {
+func (c *landing) waitsOn(l *queue.Link) bool {
 	return c.facts.Links.State(l).Status == derived.Unknown && !c.due(l)
 }
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
 // way. While main is held, what repairs it goes before all: the others wait for it.
-func (c *Core) ready() []queue.ChangeID {
+func (c *landing) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
 	seen := map[queue.ChangeID]bool{}
@@ -146,8 +146,8 @@ func (c *Core) ready() []queue.ChangeID {
 			out = append(out, id)
 		}
 	}
-	c.first(out)
-	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return unproven(c, a) - unproven(c, b) })
+	c.entering.first(out)
+	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return c.unproven(a) - c.unproven(b) })
 	slices.SortStableFunc(out, func(a, b queue.ChangeID) int { return c.refusals(a) - c.refusals(b) })
 	if c.facts.Order.Held() {
 		at, repairs := c.facts.Links.Front(), map[queue.ChangeID]int{}
@@ -164,7 +164,7 @@ func (c *Core) ready() []queue.ChangeID {
 	return out
 }
 
-func unproven(c *Core, id queue.ChangeID) int {
+func (c *landing) unproven(id queue.ChangeID) int {
 	if c.facts.Futures.Verified[id] {
 		return 0
 	}
@@ -172,10 +172,10 @@ func unproven(c *Core, id queue.ChangeID) int {
 }
 
 // doubted returns the changes whose pull requests are being looked at again.
-func (c *Core) doubted() map[queue.ChangeID]bool {
+func (c *landing) doubted() map[queue.ChangeID]bool {
 	out := map[queue.ChangeID]bool{}
 	for _, r := range c.s.Requests {
-		if ch := c.facts.Links.Active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.holdsUp(r) {
+		if ch := c.facts.Links.Active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.guarding.holdsUp(r) {
 			out[ch.ID] = true
 		}
 	}
@@ -183,13 +183,13 @@ func (c *Core) doubted() map[queue.ChangeID]bool {
 }
 
 // out reports whether a change has been seen not to land on a commit.
-func (c *Core) out(at queue.CommitID, id queue.ChangeID) bool {
+func (c *landing) out(at queue.CommitID, id queue.ChangeID) bool {
 	l := c.s.Links[queue.LinkOf(at, id)]
 	return l != nil && c.failsOn(l)
 }
 
 // failsOn reports whether a change has been seen not to land as a link.
-func (c *Core) failsOn(l *queue.Link) bool {
+func (c *landing) failsOn(l *queue.Link) bool {
 	switch c.facts.Links.State(l).Status {
 	case derived.Failed, derived.Conflicting, derived.Empty:
 		return true
@@ -200,20 +200,20 @@ func (c *Core) failsOn(l *queue.Link) bool {
 // mayJoin reports whether a change may land behind the given members: nothing
 // that conflicts with it is ahead and undecided, or whatever is ahead has been
 // shown not to matter (a bypass).
-func (c *Core) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.facts.Futures.Node(id)
-	if n == nil || c.meeting[id] || !c.facts.Order.Upheld(n.Ch, in) {
+	if n == nil || c.settling.meeting[id] || !c.facts.Order.Upheld(n.Ch, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
 		return true
 	}
-	return c.mayPass(id, in) && c.facts.Futures.Regardless(n, in) == derived.Verified
+	return c.settling.mayPass(id, in) && c.facts.Futures.Regardless(n, in) == derived.Verified
 }
 
 // couldFollow returns the changes that could be the next links of the train,
 // behind its members and nowhere that they have been seen to fail or to wait.
-func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, at queue.CommitID) []queue.ChangeID {
+func (c *landing) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, at queue.CommitID) []queue.ChangeID {
 	var out []queue.ChangeID
 	with := maps.Clone(in)
 	for more := true; more; {
@@ -235,11 +235,11 @@ func (c *Core) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool, l
 // push writes the landing of the front of the train that the gate lets pass,
 // and reports whether there is one.
 // This is the point of no return.
-func (c *Core) push() bool {
+func (c *landing) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at, by := m.Tip, m.Analyzer
-	if c.trying(at) || c.readingMain() {
+	if c.trying(at) || c.judging.readingMain() {
 		return false
 	}
 	boarded, unsure := map[queue.ChangeID]bool{}, false // unsure: a pull request is being looked at again
@@ -250,13 +250,13 @@ func (c *Core) push() bool {
 		}
 		rest = rest[n:]
 		// Each link on its own is the chain as a whole: at is where the one before ended.
-		if missing, ok := Gate(at, by, []*queue.Link{l}, c.facts.Ledger.Passed); !ok || len(missing) > 0 || !c.facts.Links.Cleared(l) || !c.mainAllows(l) || c.paused(l) {
+		if missing, ok := Gate(at, by, []*queue.Link{l}, c.facts.Ledger.Passed); !ok || len(missing) > 0 || !c.facts.Links.Cleared(l) || !c.mainAllows(l) || c.entering.paused(l) {
 			break
 		}
 		for _, id := range l.Changes() {
 			boarded[id] = true
-			if ch := c.s.Changes[id]; !c.fresh(ch) {
-				c.check(ch)
+			if ch := c.s.Changes[id]; !c.guarding.fresh(ch) {
+				c.guarding.check(ch)
 				unsure = true
 			}
 		}
@@ -293,12 +293,12 @@ func (c *Core) push() bool {
 		c.move(ch, queue.Landing, queue.Reason{Code: queue.ReasonLanding})
 		ch.Shown = ch.Base != ""
 		c.touchChange(ch)
-		c.rethinkWith(id)
+		c.blaming.rethinkWith(id)
 	}
 	p.ID = string(digest.Of("push1", string(p.Expected), string(p.Tip()), c.facts.Now.Time().String())[:16])
-	c.setPush(p)
+	c.mainline.setPush(p)
 	c.facts.Futures.Advance(p.Changes...)
-	c.ask(queue.Land{Push: p.ID})
+	c.upkeep.ask(queue.Land{Push: p.ID})
 	c.sortOrder()
 	return true
 }
@@ -306,7 +306,7 @@ func (c *Core) push() bool {
 // awaited reports whether a change was taken out of the train by what it showed
 // on this commit: main stops there once, so that it has its verdict on the real
 // main, however many follow.
-func (c *Core) awaited(at queue.CommitID) bool {
+func (c *landing) awaited(at queue.CommitID) bool {
 	for id := range c.facts.Futures.Verified {
 		if _, pending := c.facts.Order.Rank[id]; pending && c.out(at, id) {
 			return true
@@ -318,7 +318,7 @@ func (c *Core) awaited(at queue.CommitID) bool {
 // mainAllows reports whether a change may land on main as it is: always on a
 // proven one, and on one that has only drifted; under `external: hold` only a repair on
 // another.
-func (c *Core) mainAllows(l *queue.Link) bool {
+func (c *landing) mainAllows(l *queue.Link) bool {
 	m := c.s.Main
 	if c.facts.External() == config.ExternalTrust {
 		return true
@@ -330,12 +330,12 @@ func (c *Core) mainAllows(l *queue.Link) bool {
 // key by one that has passed, takes its target away, or replaces the step of a
 // key that is not proven; or it is the proven revert of what has turned main red, even
 // where main as it is now has not failed often enough to be called so.
-func (c *Core) repairs(l *queue.Link) bool {
+func (c *landing) repairs(l *queue.Link) bool {
 	root := c.facts.Root()
 	if root == nil {
 		return false
 	}
-	if c.takesBack(l.Change) {
+	if c.hunting.takesBack(l.Change) {
 		return true
 	}
 	facts, reds := c.facts.Links.Info(root).Facts, c.facts.Ledger.RedOn(root).Keys
@@ -362,7 +362,7 @@ func (c *Core) repairs(l *queue.Link) bool {
 // succeeds reports whether a key of a link stands for one of main under a step
 // that the link's commit no longer has: by the step's name, or because its own
 // step is new there.
-func (c *Core) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
+func (c *landing) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
 	if _, still := c.facts.Links.Step(l, r); still {
 		return false
 	}
@@ -384,7 +384,7 @@ func commitsOf(l *queue.Link) int {
 }
 
 // proof is what the author is told of why the change could land.
-func (c *Core) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
+func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
 	for _, f := range c.facts.Links.Info(l).Facts {
 		e := f.Entry

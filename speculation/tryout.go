@@ -17,26 +17,26 @@ import (
 // so landing the same content later builds less.
 
 // tryOut begins a try of a pull request at its present head.
-func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
+func (c *settling) tryOut(r *queue.Request, b queue.Inspected) {
 	b.Draft = false    // to try is what one may want with a draft
 	b.Requires = false // a try waits for nothing
-	if why := c.unmet(r.Number, b); why.Code != "" {
-		c.refuse(r, why)
+	if why := c.entering.unmet(r.Number, b); why.Code != "" {
+		c.entering.refuse(r, why)
 		return
 	}
 	if c.facts.Links.Active(r.Number) != nil {
-		c.refuse(r, queue.Reason{Code: queue.ReasonInQueue})
+		c.entering.refuse(r, queue.Reason{Code: queue.ReasonInQueue})
 		return
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
 	if c.s.Changes[id] != nil {
-		c.forget(r)
+		c.entering.forget(r)
 		return
 	}
 	method, _ := c.MethodOf(r)
 	if old := c.tryOf(r.Number); old != nil {
 		if old.Head == b.Head && old.Method == method && old.Would == nil {
-			c.accept(r)
+			c.entering.accept(r)
 			return
 		}
 		c.endTry(old, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
@@ -52,18 +52,18 @@ func (c *Core) tryOut(r *queue.Request, b queue.Inspected) {
 	c.touchChange(ch)
 	c.pull(r.Number).Try = id
 	c.note(queue.Note{Change: id, Number: r.Number, What: "try", Commit: b.Head, Reason: queue.Reason{Names: []string{r.User}}})
-	c.accept(r)
+	c.entering.accept(r)
 }
 
 // asItWouldLand has a try made as landing would make it.
-func (c *Core) asItWouldLand(ch *queue.Change, method config.Method, b queue.Inspected) {
+func (c *settling) asItWouldLand(ch *queue.Change, method config.Method, b queue.Inspected) {
 	ch.Method, ch.Wording, ch.Below = method, b.Wording, b.Below
 	ch.Approved, ch.Vouched = b.Approved, b.Vouched
 	ch.Skip = c.facts.Rules().Intermediate == config.IntermediateSkip && method.ByCommit()
 }
 
 // tryOf returns the try of a pull request that is under way, or nil.
-func (c *Core) tryOf(number int) *queue.Change {
+func (c *settling) tryOf(number int) *queue.Change {
 	if p := c.s.Pulls[number]; p != nil {
 		return c.s.Changes[p.Try]
 	}
@@ -71,7 +71,7 @@ func (c *Core) tryOf(number int) *queue.Change {
 }
 
 // endTry ends a try: as Tried with what came of it, or as Cancelled.
-func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
+func (c *settling) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
 	if ch == nil || ch.Phase != queue.Trying {
 		return
 	}
@@ -98,14 +98,14 @@ func (c *Core) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *
 }
 
 // tryAgain forgets the failures that a try has shown and tries once more.
-func (c *Core) tryAgain(r *queue.Request, b queue.Inspected, of queue.ChangeID) {
-	c.forgetFailures(of)
+func (c *settling) tryAgain(r *queue.Request, b queue.Inspected, of queue.ChangeID) {
+	c.entering.forgetFailures(of)
 	c.tryOut(r, b)
 }
 
 // lastTry returns the latest that was tried of a pull request, where nobody has
 // asked to land it since.
-func (c *Core) lastTry(number int) *queue.Change {
+func (c *settling) lastTry(number int) *queue.Change {
 	p := c.s.Pulls[number]
 	if p == nil {
 		return nil
@@ -119,7 +119,7 @@ func (c *Core) lastTry(number int) *queue.Change {
 
 // triedLast is lastTry, where a retry is about that: it was built, and the pull request
 // is not in the queue.
-func (c *Core) triedLast(number int) *queue.Change {
+func (c *settling) triedLast(number int) *queue.Change {
 	if try := c.lastTry(number); try != nil && try.Would == nil && c.facts.Links.Active(number) == nil {
 		return try
 	}
@@ -127,7 +127,7 @@ func (c *Core) triedLast(number int) *queue.Change {
 }
 
 // shownOf returns the change that a pull request's comment is about, or nil.
-func (c *Core) shownOf(p *queue.Pull) *queue.Change {
+func (c *settling) shownOf(p *queue.Pull) *queue.Change {
 	for _, id := range []queue.ChangeID{p.Active, p.Try} {
 		if ch := c.s.Changes[id]; ch != nil {
 			return ch
@@ -141,7 +141,7 @@ func (c *Core) shownOf(p *queue.Pull) *queue.Change {
 
 // tryLink returns the merge that a try is about. One that cannot be made any more
 // because main has moved on is made on main as it is.
-func (c *Core) tryLink(ch *queue.Change) *queue.Link {
+func (c *settling) tryLink(ch *queue.Change) *queue.Link {
 	l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]
 	if l == nil && ch.On != c.s.Main.Tip {
 		ch.On = c.s.Main.Tip
@@ -152,7 +152,7 @@ func (c *Core) tryLink(ch *queue.Change) *queue.Link {
 }
 
 // settleTries ends the tries whose outcome is known.
-func (c *Core) settleTries() {
+func (c *settling) settleTries() {
 	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil {
 			continue // explained by its analysis
@@ -181,7 +181,7 @@ func (c *Core) settleTries() {
 	}
 }
 
-func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *derived.LinkState) {
+func (c *settling) failTry(ch *queue.Change, l *queue.Link, st *derived.LinkState) {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return // whether main is to blame is not known yet
 	}
@@ -190,7 +190,7 @@ func (c *Core) failTry(ch *queue.Change, l *queue.Link, st *derived.LinkState) {
 		c.endTry(ch, queue.Tried, c.restsOnMain(red), nil)
 		return
 	}
-	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.mainCleared(l, e) }); len(own) == 0 {
+	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.judging.mainCleared(l, e) }); len(own) == 0 {
 		return
 	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l), Failures: c.failures(l, own)}

@@ -52,7 +52,7 @@ const (
 
 // versions takes in which versions of its analyzer the server knows for main, the
 // newest first.
-func (c *Core) versions(known []string) {
+func (c *mainline) versions(known []string) {
 	m := &c.s.Main
 	switch {
 	case len(known) == 0 || c.s.Push != nil: // main is read again after the push
@@ -76,21 +76,21 @@ func (c *Core) versions(known []string) {
 
 // dropNameless forgets links that a server made which knows nothing of versions:
 // the gate would keep them off main for ever.
-func (c *Core) dropNameless() {
+func (c *mainline) dropNameless() {
 	if c.s.Main.Analyzer == "" {
 		return
 	}
 	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Before == "" {
-			c.dropLink(l)
-			c.facts.Links.Trail, c.onTip = derived.Trail{}, tipLinks{}
+			c.upkeep.dropLink(l)
+			c.facts.Links.Trail, c.settling.onTip = derived.Trail{}, tipLinks{}
 		}
 	}
 }
 
 // judgeBy has main judged by another version, of which nothing is proven: the
 // one in force is not known to this server.
-func (c *Core) judgeBy(version string) {
+func (c *mainline) judgeBy(version string) {
 	m := &c.s.Main
 	c.note(queue.Note{What: "analyzer", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, version}}})
 	m.Surveyed, m.Root, m.Retry, m.Backoff = "", "", 0, 0
@@ -99,37 +99,37 @@ func (c *Core) judgeBy(version string) {
 
 // takeOver puts a version in force. What was resolved and analyzed under the
 // former one is forgotten: no chain has keys of both.
-func (c *Core) takeOver(version string) {
+func (c *mainline) takeOver(version string) {
 	m := &c.s.Main
 	if m.Analyzer != "" {
 		m.Former, m.FormerTo = m.Analyzer, c.facts.Now.Add(formerFor)
 	}
 	m.Analyzer = version
-	c.endControls()
+	c.judging.endControls()
 	c.dropNext()
 	for _, id := range derived.Sorted(c.s.Links) {
-		c.dropLink(c.s.Links[id])
+		c.upkeep.dropLink(c.s.Links[id])
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {
 		switch c.s.Actions[key].Task.(type) {
 		case queue.Resolve, queue.Survey:
-			c.done(key)
+			c.upkeep.done(key)
 		}
 	}
 	c.s.Train = nil
 	c.touch(queue.KindMeta, queue.MetaTrain)
-	c.facts.Links.Sweep, c.tidyAll = true, true
+	c.facts.Links.Sweep, c.upkeep.tidyAll = true, true
 	c.newEpoch()
 	c.restale(func(*queue.Change) bool { return true })
 }
 
-func (c *Core) dropNext() {
+func (c *mainline) dropNext() {
 	m := &c.s.Main
 	if m.Next == nil {
 		return
 	}
 	if root := c.facts.NextRoot(); root != nil {
-		c.dropLink(root)
+		c.upkeep.dropLink(root)
 	}
 	m.Next = nil
 	c.touchMain()
@@ -137,7 +137,7 @@ func (c *Core) dropNext() {
 
 // former returns the version whose passes may prove keys under the one in force,
 // or "".
-func (c *Core) former() string {
+func (c *mainline) former() string {
 	if m := &c.s.Main; c.facts.Now < m.FormerTo && m.Former != m.Analyzer {
 		return m.Former
 	}
@@ -146,7 +146,7 @@ func (c *Core) former() string {
 
 // versionAt returns the version that a commit is judged by, as far as the state
 // has the commit.
-func (c *Core) versionAt(commit queue.CommitID) (version string, known bool) {
+func (c *mainline) versionAt(commit queue.CommitID) (version string, known bool) {
 	if commit == c.s.Main.Tip {
 		return c.s.Main.Analyzer, true
 	}
@@ -158,7 +158,7 @@ func (c *Core) versionAt(commit queue.CommitID) (version string, known bool) {
 
 // fits reports whether a link was told apart from its parent under the version
 // that the parent is judged by.
-func (c *Core) fits(l *queue.Link) bool {
+func (c *mainline) fits(l *queue.Link) bool {
 	version, known := c.versionAt(l.Parent)
 	if !known {
 		version = c.s.Main.Analyzer
@@ -168,7 +168,7 @@ func (c *Core) fits(l *queue.Link) bool {
 
 // surveyNext asks what of main is unproven under the newer version, once main is
 // proven under the one in force.
-func (c *Core) surveyNext() {
+func (c *mainline) surveyNext() {
 	m := &c.s.Main
 	n := m.Next
 	switch {
@@ -177,7 +177,7 @@ func (c *Core) surveyNext() {
 	case c.facts.Now < n.Due && !c.provenNext():
 		c.wakeAt(n.Due)
 	case c.facts.Outstanding[derived.TaskKey(c.facts.NextSurvey())] == "":
-		c.ask(c.facts.NextSurvey())
+		c.upkeep.ask(c.facts.NextSurvey())
 		if n.Near || n.Chased >= upgradeChase {
 			n.Waits, n.Chased = n.Waits+1, 0
 			c.hold()
@@ -187,7 +187,7 @@ func (c *Core) surveyNext() {
 
 // hold has landings wait for what is left to be proven under the newer version:
 // main moves each time that all of it has been.
-func (c *Core) hold() {
+func (c *mainline) hold() {
 	n := c.s.Main.Next
 	n.Hold = c.facts.Now.Add(upgradePause << min(max(n.Waits-1, 0), 6))
 	c.touchMain()
@@ -196,13 +196,13 @@ func (c *Core) hold() {
 // provenNext reports whether all that was seen unproven under the newer version
 // has passed, wherever main is by now. A root that is named and not there is no
 // proof: a server that knows nothing of versions has taken it away.
-func (c *Core) provenNext() bool {
+func (c *mainline) provenNext() bool {
 	n, root := c.s.Main.Next, c.facts.NextRoot()
 	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.facts.Links.State(root).Status == derived.Verified)
 }
 
 // surveyedNext takes in what of main is unproven under a newer version.
-func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
+func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	c.prove(b.Passed)
 	m := &c.s.Main
 	n := m.Next
@@ -222,7 +222,7 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 		return
 	}
 	if root := c.facts.NextRoot(); root != nil {
-		c.dropLink(root)
+		c.upkeep.dropLink(root)
 	}
 	n.Surveyed, n.Root, n.Total, n.Due = b.Commit, "", b.Total, 0
 	c.facts.Links.Untidy[""] = true
@@ -241,7 +241,7 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 		return
 	}
 	n.Due = c.facts.Now.Add(upgradeAgain)
-	c.putSteps(b.Steps)
+	c.judging.putSteps(b.Steps)
 	root := &queue.Link{ID: queue.LinkOf(b.Commit, "") + queue.LinkID("@"+digest.Of("version1", t.Analyzer)[:12]), Parent: b.Commit,
 		Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	c.s.Links[root.ID] = root
@@ -258,22 +258,22 @@ func (c *Core) surveyedNext(t queue.Survey, b queue.Surveyed) {
 
 // prove writes into the ledger what is proven by what has passed under another
 // version: the archive keeps it, the state where something has the key.
-func (c *Core) prove(proven []queue.Entry) {
+func (c *mainline) prove(proven []queue.Entry) {
 	for _, e := range proven {
-		if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
+		if e.Passed == 0 || len(e.Keys) != 1 || c.judging.void(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
 			continue
 		}
 		e.Failures = nil
 		c.turn.Archive = append(c.turn.Archive, e)
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.remember(e)
+			c.judging.remember(e)
 		}
 	}
 }
 
 // upgrade puts the newer version in force where all of main has passed under it.
 // While a push is under way it is not known what main is.
-func (c *Core) upgrade() {
+func (c *mainline) upgrade() {
 	m := &c.s.Main
 	n := m.Next
 	if n == nil || c.s.Push != nil || m.Tip == "" || n.Surveyed != m.Tip || !c.provenNext() {
@@ -290,7 +290,7 @@ func (c *Core) upgrade() {
 
 // rekey has live builds on a link that was resolved anew verify its keys: the
 // same steps on the same targets of the same commit, under another version.
-func (c *Core) rekey(l *queue.Link) {
+func (c *mainline) rekey(l *queue.Link) {
 	if c.s.Main.Former == "" || l.Outcome != queue.Merged {
 		return
 	}
@@ -330,7 +330,7 @@ func (c *Core) rekey(l *queue.Link) {
 }
 
 // upgradeView says how far the newer version is proven, or nil.
-func (c *Core) upgradeView() *queue.UpgradeView {
+func (c *mainline) upgradeView() *queue.UpgradeView {
 	n := c.s.Main.Next
 	if n == nil {
 		return nil

@@ -595,7 +595,7 @@ func TestLandingsDoNotWaitForLong(t *testing.T) {
 	if got := w.phases(p); got != "pending" {
 		t.Fatal(got)
 	}
-	if why := w.core.waits(w.change(p), queue.View{}); why[0].Code != queue.ReasonWaitsUpgrade || why[0].Until != n.Hold {
+	if why := w.core.telling.waits(w.change(p), queue.View{}); why[0].Code != queue.ReasonWaitsUpgrade || why[0].Until != n.Hold {
 		t.Errorf("it says that it waits for %+v", why)
 	}
 	if w.wake > n.Hold {

@@ -13,21 +13,21 @@ import (
 // View returns the facts that people are shown of a change; ok is false where
 // the state does not hold it.
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
-	if v, ok = c.brief(id); ok && v.Change.Phase == queue.Pending {
+	if v, ok = c.telling.brief(id); ok && v.Change.Phase == queue.Pending {
 		v.Conflicts = c.facts.Order.Index.Conflicts(id)
-		v.Unknown = c.unknowns(id, v.Conflicts)
-		v.Outlook = c.outlook(&v.Change, v.Outlook.Next)
+		v.Unknown = c.settling.unknowns(id, v.Conflicts)
+		v.Outlook = c.telling.outlook(&v.Change, v.Outlook.Next)
 	}
 	return v, ok
 }
 
 // brief is a view without its conflicts, whose witnesses take time to name.
-func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
+func (c *telling) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	ch := c.s.Changes[id]
 	if ch == nil {
 		return v, false
 	}
-	v = queue.View{Change: *ch, Lane: c.shownLane(ch), Total: len(c.facts.Order.IDs)}
+	v = queue.View{Change: *ch, Lane: c.entering.shownLane(ch), Total: len(c.facts.Order.IDs)}
 	if p := c.s.Pulls[ch.Number]; p != nil {
 		v.Notice, v.NoticeTo, v.Answered = p.Notice, p.NoticeTo, p.Answered
 		if prev := c.s.Changes[p.Last]; prev != nil && prev.ID != id {
@@ -40,7 +40,7 @@ func (c *Core) brief(id queue.ChangeID) (v queue.View, ok bool) {
 			v.Builds = append(v.Builds, c.buildView(b))
 		}
 	}
-	v.Rollup = c.partners(ch)
+	v.Rollup = c.landing.partners(ch)
 	if ch.Phase == queue.Pending {
 		v.Position = c.facts.Order.Rank[id] + 1
 		v.Ahead = c.facts.Order.Ahead(id)
@@ -59,7 +59,7 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 	if p == nil {
 		return v, false
 	}
-	if ch := c.shownOf(p); ch != nil {
+	if ch := c.settling.shownOf(p); ch != nil {
 		return c.View(ch.ID)
 	}
 	return queue.View{Change: queue.Change{Number: number}, Notice: p.Notice, NoticeTo: p.NoticeTo, Answered: p.Answered}, true
@@ -69,14 +69,14 @@ func (c *Core) PullView(number int) (v queue.View, ok bool) {
 // to be written to.
 func (c *Core) Shown(number int) *queue.Change {
 	if p := c.s.Pulls[number]; p != nil {
-		return c.shownOf(p)
+		return c.settling.shownOf(p)
 	}
 	return nil
 }
 
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
-	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.trust(), Upgrade: c.upgradeView(), Hosts: c.hostViews()}
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.telling.trust(), Upgrade: c.mainline.upgradeView(), Hosts: c.benching.hostViews()}
 	var waiting []*queue.Change
 	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
@@ -97,21 +97,21 @@ func (c *Core) Queue(name string) queue.QueueView {
 	add := func(phase func(queue.Phase) bool) {
 		for _, ch := range waiting {
 			if phase(ch.Phase) {
-				v, _ := c.brief(ch.ID)
+				v, _ := c.telling.brief(ch.ID)
 				q.Order = append(q.Order, v)
 			}
 		}
 	}
 	add(func(p queue.Phase) bool { return p == queue.Landing })
 	for _, id := range c.facts.Order.IDs { // the plan, which comes last, may have parked some of them
-		if v, ok := c.brief(id); ok && v.Change.Phase == queue.Pending {
+		if v, ok := c.telling.brief(id); ok && v.Change.Phase == queue.Pending {
 			q.Order = append(q.Order, v)
 		}
 	}
 	add(func(p queue.Phase) bool { return p != queue.Landing })
 	for _, id := range derived.Sorted(c.s.Builds) {
 		if b := c.s.Builds[id]; b.Change == "" || b.Worth.Kind == queue.WorthRevert {
-			q.MainBuilds = append(q.MainBuilds, c.buildView(b))
+			q.MainBuilds = append(q.MainBuilds, c.telling.buildView(b))
 		}
 	}
 	if root := c.facts.Root(); root != nil {
@@ -122,10 +122,10 @@ func (c *Core) Queue(name string) queue.QueueView {
 			q.Unproven++
 		}
 	}
-	q.Red = c.redTargets()
+	q.Red = c.telling.redTargets()
 	if root := c.facts.Root(); root != nil {
 		reds := c.facts.Ledger.RedOn(root)
-		q.Failing, q.Unrun = c.failuresOfMain(root, reds.Failing), c.failuresOfMain(root, reds.Unrun)
+		q.Failing, q.Unrun = c.settling.failuresOfMain(root, reds.Failing), c.settling.failuresOfMain(root, reds.Unrun)
 	}
 	q.Blame, q.Hunts = c.Blame(), c.Hunts()
 	return q
@@ -133,7 +133,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 
 // redTargets returns the targets of main whose failure is decisive, and is not that
 // nobody can run the command. The result belongs to the core.
-func (c *Core) redTargets() []string {
+func (c *telling) redTargets() []string {
 	root := c.facts.Root()
 	if root == nil {
 		return nil
@@ -151,7 +151,7 @@ func rankOf(p queue.Phase) int {
 	return 1
 }
 
-func (c *Core) buildView(b *queue.Build) queue.BuildView {
+func (c *telling) buildView(b *queue.Build) queue.BuildView {
 	v := queue.BuildView{Build: *b}
 	v.Build.Jobs = slices.Clone(b.Jobs) // the state's are written to
 	for _, j := range b.Jobs {
@@ -168,19 +168,19 @@ func (c *Core) buildView(b *queue.Build) queue.BuildView {
 }
 
 // waits says what a change waits for, the most telling reason first.
-func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
+func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if ch.Phase != queue.Pending {
 		if ch.Phase.Final() {
 			return nil
 		}
-		return []queue.Reason{c.trouble(ch)}
+		return []queue.Reason{c.settling.trouble(ch)}
 	}
 	var out []queue.Reason
 	m := c.s.Main
 	if m.Renamed != "" {
 		out = append(out, queue.Reason{Code: queue.ReasonRenamed, Names: []string{m.Branch, m.Renamed}})
 	}
-	if c.shut() {
+	if c.landing.shut() {
 		out = append(out, queue.Reason{Code: queue.ReasonShut, Detail: m.Paused.Reason})
 	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
 		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
@@ -190,7 +190,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if held {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsMain, Names: c.redTargets()})
 	}
-	if steps := c.underControl(ch); len(steps) > 0 {
+	if steps := c.judging.underControl(ch); len(steps) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsControl, Names: steps})
 	}
 	if proven && ch.Now == nil && c.facts.Changing() {
@@ -215,7 +215,7 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case crowded.Code != "":
 		out = append(out, crowded)
 	case held:
-	case c.meeting[ch.ID]:
+	case c.settling.meeting[ch.ID]:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
@@ -227,10 +227,10 @@ func (c *Core) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	default:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsSlot})
 	}
-	if missed := c.missed(); len(missed) > 0 && waitsForSlot(out[len(out)-1], v) {
+	if missed := c.benching.missed(); len(missed) > 0 && waitsForSlot(out[len(out)-1], v) {
 		out = slices.Insert(out, len(out)-1, queue.Reason{Code: queue.ReasonBenched, Names: missed})
 	}
-	if why := c.unanalyzed(ch); why.Code != "" {
+	if why := c.settling.unanalyzed(ch); why.Code != "" {
 		out = slices.Insert(out, min(1, len(out)-1), why) // the last one is what its next build waits for
 	}
 	return out

@@ -18,7 +18,7 @@ const (
 )
 
 // watch looks from time to time for keys of main that were proven long ago.
-func (c *Core) watch() {
+func (c *judging) watch() {
 	m := &c.s.Main
 	every := c.facts.Rules().VerifyEvery()
 	l := c.s.Links[m.Watch]
@@ -34,13 +34,13 @@ func (c *Core) watch() {
 	switch {
 	case c.facts.Now < m.Watched:
 		c.wakeAt(m.Watched)
-	case c.facts.ProvenMain() && c.watching == 0:
-		c.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.facts.Now.Add(-every), Most: watchMost})
+	case c.facts.ProvenMain() && c.mainline.watching == 0:
+		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.facts.Now.Add(-every), Most: watchMost})
 	}
 }
 
 // watchLater ends a look at what was proven long ago; the next comes after a pause.
-func (c *Core) watchLater() {
+func (c *judging) watchLater() {
 	m := &c.s.Main
 	if m.Watch != "" {
 		m.Watch = ""
@@ -52,7 +52,7 @@ func (c *Core) watchLater() {
 }
 
 // watched takes in which keys of main were proven long ago.
-func (c *Core) watched(t queue.Watch, b queue.Controlled) {
+func (c *judging) watched(t queue.Watch, b queue.Controlled) {
 	m := &c.s.Main
 	c.watchLater()
 	var keys []queue.Key

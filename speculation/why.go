@@ -13,7 +13,7 @@ import (
 // next is what the last plan has answered to why no further build of a pending
 // change begins, with the names and numbers that people need. It is asked for
 // between turns and reads only.
-func (c *Core) next(ch *queue.Change) queue.Next {
+func (c *telling) next(ch *queue.Change) queue.Next {
 	if c.planner.Plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return queue.Next{}
 	}
@@ -78,7 +78,7 @@ func awaits(n *derived.Node) []queue.ChangeID {
 }
 
 // leastCredit is the least that a running build was worth to the last plan.
-func (c *Core) leastCredit() float64 {
+func (c *telling) leastCredit() float64 {
 	least := 0.0
 	for i, live := range c.facts.Builds.Building {
 		if !live.Cancel && (least == 0 || i == 0 || live.Credit < least) {
@@ -89,14 +89,14 @@ func (c *Core) leastCredit() float64 {
 }
 
 // trust is how good the predictions have been, and what follows from that.
-func (c *Core) trust() queue.Trust {
+func (c *telling) trust() queue.Trust {
 	worth, single := c.facts.Thresholds()
 	return queue.Trust{Accuracy: c.facts.Beliefs.Accuracy(), Threshold: worth, Single: single}
 }
 
 // outlook is what is believed of a pending change. It is asked for between
 // turns and reads only.
-func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
+func (c *telling) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.facts.Beliefs.Good(ch.ID), Trust: c.trust()}
 	n := c.facts.Futures.Nodes[ch.ID]
 	if n != nil && plan.MindOf(n).Plan == c.planner.Plans {
@@ -131,7 +131,7 @@ func (c *Core) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 
 // suspicions returns the changes that one may be red together with, those in the
 // queue and those that have landed below it, the likeliest first.
-func (c *Core) suspicions(id queue.ChangeID) []queue.Pair {
+func (c *telling) suspicions(id queue.ChangeID) []queue.Pair {
 	var out []queue.Pair
 	add := func(other queue.ChangeID, q float64) {
 		if o := c.s.Changes[other]; o != nil && q >= leastPair && !c.facts.Links.TurnedDown(other) {

@@ -260,8 +260,8 @@ func (a *audit) caches() {
 	c := a.w.core
 	a.w.Helper()
 	fresh := New(c.s)
-	fresh.sortOrder()
-	c.sortOrder()
+	fresh.landing.sortOrder()
+	c.landing.sortOrder()
 	for _, id := range c.facts.Order.IDs {
 		at := c.s.Changes[id].Rollup
 		if at != "" && c.s.Changes[at] == nil {
@@ -290,7 +290,7 @@ func (a *audit) forgotten() {
 	a.w.Helper()
 	c := a.w.core
 	for id, e := range c.s.Ledger {
-		if e.Passed != 0 && c.void(e) {
+		if e.Passed != 0 && c.judging.void(e) {
 			a.w.Fatalf("the pass %s of %v was forgotten at %v, and counts", id, e.Keys, c.s.Main.Forgotten)
 		}
 		if r := a.w.runs[e.By]; e.Passed != 0 && r != nil && queue.Covered(c.s.Main.Forgotten, e.Keys[0], e.Step, r.build.At) {

@@ -17,7 +17,7 @@ func (w *world) start(t queue.Run) []queue.Body {
 		return slices.Clone(r.said)
 	}
 	b := w.core.State().Builds[t.Build]
-	if h := w.core.probedHost(t.Build); h != nil {
+	if h := w.core.benching.probedHost(t.Build); h != nil {
 		b = h.Bench.Probe
 	}
 	if b == nil {

@@ -65,13 +65,13 @@ func (a *audit) reverts() {
 		h := w.core.s.Hunts[id]
 		for _, x := range h.Culprits {
 			r := x.Revert
-			if r == nil || r.State != queue.RevertProven || r.Number != 0 && r.Of != w.core.accusations(x.Commit) {
+			if r == nil || r.State != queue.RevertProven || r.Number != 0 && r.Of != w.core.hunting.accusations(x.Commit) {
 				continue
 			}
 			t := w.commits[r.Commit].tree
 			for _, k := range w.keysOf(t) {
 				st, _ := queue.NewStepSet(stepsOf(t)).Step(k.Step)
-				if w.core.accused(x.Commit, st.Name, k.Target) && !w.green(t, k) {
+				if w.core.hunting.accused(x.Commit, st.Name, k.Target) && !w.green(t, k) {
 					w.Fatalf("hunt %s: the revert of %s is called proven, and %s on %s is red with it", id, x.Commit, st.Name, k.Target)
 				}
 			}

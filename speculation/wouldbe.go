@@ -15,7 +15,7 @@ import (
 const mostWould = 10
 
 // explainTo answers /land explain.
-func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
+func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 	if c.facts.Links.Active(r.Number) != nil {
 		c.answer(r, queue.Reason{Code: queue.ReasonExplain})
 		c.react(r, true)
@@ -40,7 +40,7 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
-	if c.s.Changes[id] != nil || c.tryOf(r.Number) != nil {
+	if c.s.Changes[id] != nil || c.settling.tryOf(r.Number) != nil {
 		c.accept(r)
 		return
 	}
@@ -54,27 +54,27 @@ func (c *Core) explainTo(r *queue.Request, b queue.Inspected) {
 	}
 	method, _ := c.MethodOf(r)
 	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonAnalyzing})
-	c.asItWouldLand(ch, method, b)
+	c.settling.asItWouldLand(ch, method, b)
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	c.pull(r.Number).Try = id
-	c.ask(c.analysis(ch))
+	c.upkeep.ask(c.settling.analysis(ch))
 	c.accept(r)
 }
 
 // explainAll has what is to be explained analyzed, however it came to wait.
-func (c *Core) explainAll() {
+func (c *entering) explainAll() {
 	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil && c.analyzing[ch.ID] == 0 {
-			c.ask(c.analysis(ch))
+			c.upkeep.ask(c.settling.analysis(ch))
 		}
 	}
 }
 
 // explained ends the explanation of a change, now that its footprint is known.
-func (c *Core) explained(ch *queue.Change, f queue.Footprint) {
+func (c *entering) explained(ch *queue.Change, f queue.Footprint) {
 	w := *ch.Would
-	c.sortOrder()
+	c.landing.sortOrder()
 	c.facts.Order.Index.Put(ch.ID, f)
 	w.Conflicts = c.facts.Order.Index.Conflicts(ch.ID)
 	c.facts.Order.Index.Remove(ch.ID)
@@ -87,6 +87,6 @@ func (c *Core) explained(ch *queue.Change, f queue.Footprint) {
 		w.Conflicts, w.More = w.Conflicts[:mostWould], n-mostWould
 	}
 	w.Pending = len(c.facts.Order.IDs)
-	ch.Would, ch.Touches = &w, c.touches(&f)
-	c.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
+	ch.Would, ch.Touches = &w, c.settling.touches(&f)
+	c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
 }

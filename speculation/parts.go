@@ -1,0 +1,65 @@
+package speculation
+
+import (
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// The parts of a Core, each with the rules of one matter. All of them read the facts and
+// write the state; none keeps anything of another.
+type (
+	// benching keeps builds away from hosts that fail what others pass.
+	benching struct{ *Core }
+	// judging takes in what builds show: the ledger, and what a failure proves.
+	judging struct{ *Core }
+	// hunting looks for the commit that has turned main red, and takes it back.
+	hunting struct{ *Core }
+	// landing forms the train, asks the gate, and pushes.
+	landing struct {
+		*Core
+		aboard   map[queue.ChangeID]bool // members of the train whose merge there is made
+		boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+		wants    []derived.Want          // merges that this turn would like to see made
+	}
+	// mainline follows main: its tip, its keys, the version of the analyzer in force.
+	mainline struct {
+		*Core
+		watching  int           // readings of main's keys under way (queue.Watch)
+		observing string        // key of the action that reads main, or ""
+		seen      bool          // main has been read, and nothing has happened to it since
+		seenAt    queue.Instant // when what an inspection shows was still so, at the latest
+	}
+	// entering takes in commands, and lets changes in.
+	entering struct{ *Core }
+	// guarding holds back changes that the forge, or a protected path, does not let pass yet.
+	guarding struct{ *Core }
+	// settling gives the verdicts that follow from facts, and parks and returns changes.
+	settling struct {
+		*Core
+		meeting map[queue.ChangeID]bool // it is being tried whether they merge with others
+		untried map[queue.ChangeID]bool // there may be pairs of them that nobody has asked about
+		onTip   tipLinks
+	}
+	// blaming makes beliefs of what passes and fails.
+	blaming struct{ *Core }
+	// telling says what people are shown, and when their comments are written anew.
+	telling struct {
+		*Core
+		publishing   map[int]queue.Digest // pull requests whose comment is being written, and of what
+		told         map[int]told         // what each pull request's comment is to say
+		toldAll      bool                 // told is up to date but for what is in the queue or has changed
+		toldBroken   string
+		toldAt       derived.Freshness                 // when glances were looked at
+		toldChanging bool                              // landings waited for a newer version then
+		toldOf       []*queue.Change                   // that were pending then, in order
+		glances      []glance                          // of the changes in toldOf, as they were last told of
+		spareGlances []glance                          // memory of glance
+		forecasts    map[queue.ChangeID]queue.Forecast // of the state as it is between turns; nil: not made yet
+	}
+	// upkeep asks for actions, and forgets what no future needs.
+	upkeep struct {
+		*Core
+		turned  []queue.ChangeID // turned down in this turn: what was made on them tells nothing
+		tidyAll bool             // nobody knows of which changes there may be links that nobody needs
+	}
+)
