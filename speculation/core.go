@@ -59,7 +59,7 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 // NewWith returns the core of a loaded state with a model of its own.
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
-	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}}
+	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, dirty: map[queue.Ref]bool{}}
 	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
@@ -131,10 +131,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.mainline.upgrade()
 	c.benching.bench()
 	c.upkeep.attend()
-	if c.facts.Futures.Assumed.Stale {
-		c.facts.Futures.Reassume()
-		c.facts.News++
-	}
+	c.facts.Futures.Refresh()
 	c.wakeAt(c.facts.Ledger.Fade())
 	c.entering.thaw()
 	c.settling.unpark()
@@ -183,38 +180,17 @@ func (c *Core) end() Turn {
 	return c.turn
 }
 
-// touch takes in that a record has changed. Requests, pull requests and actions
-// are nothing to plans and glances.
+// touch takes in that a record has changed: it is stored with the turn, and the facts
+// are told.
 func (c *Core) touch(kind queue.Kind, id string) {
-	c.dirty[queue.Ref{Kind: kind, ID: id}] = true
-	switch kind {
-	case queue.KindRequest, queue.KindPull, queue.KindAction:
-	default:
-		c.facts.News++
-	}
+	r := queue.Ref{Kind: kind, ID: id}
+	c.dirty[r] = true
+	c.facts.Changed(r)
 }
 
 func (c *Core) touchMain() { c.touch(queue.KindMeta, queue.MetaMain) }
 
-func (c *Core) touchChange(ch *queue.Change) {
-	if _, was := c.facts.Order.Rank[ch.ID]; was || ch.Phase != queue.Analyzing {
-		c.touch(queue.KindChange, string(ch.ID))
-	} else {
-		c.dirty[queue.Ref{Kind: queue.KindChange, ID: string(ch.ID)}] = true // nobody plans for it yet
-	}
-	c.facts.Order.Ordered = false
-	c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
-	if ch.Phase.Final() {
-		delete(c.facts.Open, ch.ID)
-	} else {
-		c.facts.Open[ch.ID] = ch
-	}
-	if ch.Phase.Final() || ch.Parent == 0 {
-		delete(c.facts.Order.Stacked, ch.ID)
-	} else {
-		c.facts.Order.Stacked[ch.ID] = ch
-	}
-}
+func (c *Core) touchChange(ch *queue.Change) { c.touch(queue.KindChange, string(ch.ID)) }
 
 func (c *Core) touchLinks(links []*queue.Link) {
 	for _, l := range links {

@@ -63,7 +63,7 @@ func (c *judging) drifted(b *queue.Build, j *queue.Job, failed []string) {
 	}
 	c.note(queue.Note{What: "drift", Build: b.ID, Commit: b.Commit,
 		Reason: queue.Reason{Code: queue.ReasonRedMain, Names: append([]string{j.Step.Name}, names[:min(len(names), 5)]...), Until: evidence[0].At}})
-	c.facts.Version++
+	c.facts.Rejudge()
 	c.s.Main.Surveyed = ""
 	c.touchMain()
 	c.upkeep.renew(queue.Survey{Commit: c.s.Main.Tip, Analyzer: c.s.Main.Analyzer})
@@ -130,7 +130,7 @@ func (c *judging) endDrift(over func(queue.Drift) bool) {
 	}
 	if len(left) != len(m.Drift) {
 		m.Drift = left
-		c.facts.Version++
+		c.facts.Rejudge()
 		c.touchMain()
 	}
 }

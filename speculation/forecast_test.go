@@ -85,8 +85,8 @@ func TestNoForecast(t *testing.T) {
 		"parked": func(c *Core) {
 			for _, ch := range c.s.Changes {
 				ch.Phase = queue.Parked
+				c.touchChange(ch)
 			}
-			c.facts.Order.Ordered = false
 			c.landing.sortOrder()
 		},
 	} {
@@ -126,8 +126,8 @@ func TestForecastIsBounded(t *testing.T) {
 	for i := range touches {
 		id := queue.NewChangeID(i+1, "h", "c")
 		s.s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending}
+		s.touchChange(s.s.Changes[id])
 	}
-	s.facts.Order.Ordered = false
 	s.landing.sortOrder()
 	if n := len(s.telling.foresee()); n > forecastDepth {
 		t.Errorf("%d forecasts", n)

@@ -90,7 +90,7 @@ func TestOrderIsBounded(t *testing.T) {
 				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
 			ch.Virtual = c.landing.virtual(ch)
 			c.s.Changes[ch.ID] = ch
-			c.facts.Order.Moved = append(c.facts.Order.Moved, ch)
+			c.touchChange(ch)
 		}
 		c.landing.sortOrder()
 		first := slices.Clone(c.facts.Order.IDs)

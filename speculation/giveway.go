@@ -36,10 +36,9 @@ func (c *landing) giveWay() {
 			if o := c.s.Changes[a]; c.givesWay(o, ch) {
 				o.Virtual = ch.Virtual + 1
 				c.touchChange(o)
-				c.facts.Order.Ordered = false
 			}
 		}
-		if !c.facts.Order.Ordered {
+		if !c.facts.Order.Sorted() {
 			c.facts.Order.StaleAll()
 			c.sortOrder()
 		}

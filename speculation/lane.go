@@ -84,7 +84,6 @@ func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 func (c *entering) yield(ch, to *queue.Change, breaks float64) {
 	if breaks > plan.ProbablyBreaks && !c.facts.Order.IsBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.facts.Rules().Order != config.OrderArrival {
 		ch.Virtual = to.Virtual + 1
-		c.facts.Order.Ordered = false
 	}
 }
 

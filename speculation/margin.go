@@ -35,10 +35,7 @@ func (c *landing) stayBehind(ch *queue.Change) {
 			place = o.Virtual + 1
 		}
 	}
-	if place != ch.Virtual {
-		ch.Virtual = place
-		c.facts.Order.Ordered = false
-	}
+	ch.Virtual = place
 }
 
 // rebuild predicts how long it takes to build again what a change shares with

@@ -39,12 +39,10 @@ func (c *landing) leave(id queue.ChangeID) {
 // duration (at most max_overtake) after it, and within its lane's wait where
 // that is of a higher lane (lane.go; DESIGN 8; planner.md 6.1).
 func (c *landing) sortOrder() {
-	if c.facts.Order.Ordered {
-		return
+	if !c.facts.Order.Sorted() {
+		c.settling.raise()
+		c.facts.Order.Sort()
 	}
-	c.facts.Order.Ordered = true
-	c.settling.raise()
-	c.facts.Order.Arrange()
 }
 
 // virtual returns v of a change: arrival + predicted duration, capped, less its

@@ -66,14 +66,14 @@ type tipLinks struct {
 func (c *settling) turnedAway() []*queue.Link {
 	t := &c.onTip
 	switch tip := c.s.Main.Tip; {
-	case t.tip != tip || t.orders != c.facts.Order.Seating || t.orders == 0:
-		t.tip, t.orders, t.links = tip, c.facts.Order.Seating, t.links[:0]
+	case t.tip != tip || t.orders != c.facts.Order.Seating() || t.orders == 0:
+		t.tip, t.orders, t.links = tip, c.facts.Order.Seating(), t.links[:0]
 		for _, id := range c.facts.Order.IDs {
 			if l := c.s.Links[queue.LinkOf(tip, id)]; l != nil {
 				t.links = append(t.links, l)
 			}
 		}
-	case t.serial != c.facts.Links.Serial:
+	case t.serial != c.facts.Links.Serial():
 		for r := range c.dirty {
 			if r.Kind != queue.KindLink {
 				continue
@@ -87,7 +87,7 @@ func (c *settling) turnedAway() []*queue.Link {
 			}
 		}
 	}
-	t.serial = c.facts.Links.Serial
+	t.serial = c.facts.Links.Serial()
 	var out []*queue.Link
 	for _, l := range t.links {
 		if c.facts.Links.Infos[l] != nil && c.landing.failsOn(l) { // else it has been forgotten since
@@ -297,7 +297,7 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	c.landing.dissolve(ch)
 	c.upkeep.drop(c.analysis(ch))
 	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
-	c.facts.Decisions++
+	c.facts.Decided()
 	if phase != queue.Landed {
 		c.upkeep.turned = append(c.upkeep.turned, ch.ID) // others may have counted on it
 		defer c.guarding.releaseFrom(ch.ID)
@@ -346,7 +346,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 		c.blaming.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
-	c.facts.Version++ // what had failed on top of it may count now
+	c.facts.Rejudge() // what had failed on top of it may count now
 	c.facts.Futures.Reweigh()
 	ch.Line = c.s.Main.Line
 	c.touchMain()

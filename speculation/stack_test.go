@@ -168,7 +168,7 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 		t.Fatalf("ahead: %v, want %v", got, want)
 	}
 	w.core.s.Changes[w.change(low).ID].Virtual = w.change(first).Virtual - 1
-	w.core.facts.Order.Ordered = false
+	w.core.touchChange(w.core.s.Changes[w.change(low).ID])
 	w.core.facts.Order.ForgetAhead(w.change(low).ID, 0)
 	w.core.landing.sortOrder()
 	if got, want := w.core.facts.Order.FirstAhead(id), w.core.facts.Order.Ahead(id); !slices.Equal(got, want) {

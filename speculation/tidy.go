@@ -71,7 +71,7 @@ func (c *upkeep) tidyChanges() {
 		delete(c.facts.Futures.Assumed.Seen, id)
 		c.facts.Links.Lose(id)
 		c.facts.Links.Untidy[id] = true
-		c.facts.Decisions++
+		c.facts.Decided()
 	}
 	for id := range c.s.Beliefs {
 		if ch := c.s.Changes[id]; ch == nil || ch.Phase.Final() {

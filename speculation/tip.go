@@ -176,7 +176,7 @@ func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 // from those after it is not known.
 func (c *mainline) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
-	c.facts.Version++
+	c.facts.Rejudge()
 	c.judging.endControls()
 	c.facts.Futures.Assumed.Stale = true
 	c.touchMain()
@@ -237,7 +237,7 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 		c.judgeBy(b.Analyzer)
 	}
 	m.Surveyed, m.Root = b.Commit, ""
-	c.facts.Version++
+	c.facts.Rejudge()
 	c.facts.Links.Untidy[""] = true
 	c.touchMain()
 	c.judging.endDrift(func(d queue.Drift) bool {
@@ -270,7 +270,7 @@ func (c *mainline) proveMain() {
 		return
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
-	c.facts.Version++
+	c.facts.Rejudge()
 	c.facts.Links.Untidy[""] = true
 	c.touchMain()
 	c.judging.endDrift(func(queue.Drift) bool { return true })

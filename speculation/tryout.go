@@ -76,7 +76,7 @@ func (c *settling) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason,
 		return
 	}
 	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
-	c.facts.Decisions++
+	c.facts.Decided()
 	c.move(ch, phase, why)
 	ch.Decided, ch.Verdict = c.facts.Now, v
 	c.touchChange(ch)

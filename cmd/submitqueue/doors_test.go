@@ -32,23 +32,23 @@ type door struct {
 
 var doors = []door{
 	{"writes what has passed into an entry of the ledger", writesField("queue.Entry", "ID", "Keys", "Passed", "Confirmed", "Lost"), map[string]string{
-		"speculation.Core.pass":    "what a build of ours was asked for, or what a pass that covers the tree shows of its commit",
-		"speculation.Core.entry":   "a new entry, in which nothing has passed",
-		"speculation.Core.revoke":  "it is to count no more",
-		"speculation.Core.unprove": "main has failed it since, at the same hash",
-		"speculation.Core.drifted": "a copy of one, as if it had never passed",
-		"speculation.Core.opaque":  "of a set, in which nothing passes",
-		"app.performer.translate":  "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
+		"speculation.judging.pass":    "what a build of ours was asked for, or what a pass that covers the tree shows of its commit",
+		"speculation.judging.entry":   "a new entry, in which nothing has passed",
+		"speculation.judging.revoke":  "it is to count no more",
+		"speculation.judging.unprove": "main has failed it since, at the same hash",
+		"speculation.judging.drifted": "a copy of one, as if it had never passed",
+		"speculation.judging.opaque":  "of a set, in which nothing passes",
+		"app.performer.translate":     "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
 	}},
 	{"puts an entry into the ledger", putsInto("queue.State", "Ledger"), map[string]string{
-		"speculation.Core.entry":    "a new one",
-		"speculation.Core.opaque":   "a new one of a set, for what fails without a name",
-		"speculation.Core.remember": "a pass that the archive has kept",
+		"speculation.judging.entry":    "a new one",
+		"speculation.judging.opaque":   "a new one of a set, for what fails without a name",
+		"speculation.judging.remember": "a pass that the archive has kept",
 	}},
 	{"puts an entry into the archive", writesField("speculation.Turn", "Archive"), map[string]string{
-		"speculation.Core.pass":    "what has passed in a build",
-		"speculation.Core.unprove": "that it has failed since",
-		"speculation.Core.prove":   "what has passed under the analyzer's former version",
+		"speculation.judging.pass":    "what has passed in a build",
+		"speculation.judging.unprove": "that it has failed since",
+		"speculation.mainline.prove":  "what has passed under the analyzer's former version",
 	}},
 	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushAlong", "Delete"), map[string]string{
 		"app.performer.pushMain":     "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
@@ -71,8 +71,8 @@ var doors = []door{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",
 	}},
 	{"gives a verdict", callsWith("decide", "Landed", "Rejected", "NothingToLand"), map[string]string{
-		"speculation.Core.landed": "the door of landings: main shows it, or our push has moved main to it",
-		"speculation.Core.reject": "the door of rejections: facts on the real main of this moment, which is not to blame itself",
+		"speculation.settling.landed": "the door of landings: main shows it, or our push has moved main to it",
+		"speculation.settling.reject": "the door of rejections: facts on the real main of this moment, which is not to blame itself",
 	}},
 }
 

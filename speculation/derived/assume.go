@@ -162,7 +162,7 @@ func (fs *Futures) Advance(ids ...queue.ChangeID) {
 		}
 	}
 	fs.Assumed.Line = append(fs.Assumed.Line, ids...)
-	fs.Decisions++
+	fs.decisions++
 }
 
 // Reassume makes the memory again from the state.
@@ -176,8 +176,8 @@ func (fs *Futures) Reassume() {
 		a.losses = old.losses + 1
 	}
 	fs.Nodes, fs.nodesAt = map[queue.ChangeID]*Node{}, nil
-	fs.Order.Seating++
-	fs.Anew++
+	fs.Order.seating++
+	fs.anew++
 	clear(fs.Verified)
 	here := fs.s.Main.Line
 	line := make([]queue.ChangeID, here.Seq)
@@ -251,7 +251,7 @@ func (fs *Links) Reroot() (moved []*queue.Link) {
 			fs.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
 			fs.Info(l).rest = Footing{}
-			fs.Version++ // what had failed on such a chain may count against it
+			fs.version++ // what had failed on such a chain may count against it
 			fs.assumes(l.Chain)
 			moved = append(moved, l)
 			if l.Outcome == queue.Merged {

@@ -117,7 +117,7 @@ func (fs *Ledger) Fade() (next queue.Instant) {
 
 // Learned takes in that an entry has changed: of one key, or of a set.
 func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
-	fs.Version++
+	fs.version++
 	if f := fs.Keys[id]; f != nil {
 		f.Entry = fs.s.Ledger[id]
 		fs.changed(f)
@@ -139,7 +139,7 @@ func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
 
 // changed tells those that rest on a key that more, or less, is known of it.
 func (fs *Ledger) changed(f *Fact) {
-	fs.Version++
+	fs.version++
 	fs.weighFailures(f)
 	for _, s := range f.behind {
 		fs.Futures.refresh(s.known)
@@ -176,7 +176,7 @@ type basis struct {
 
 func (fs *Links) basis() basis {
 	m := &fs.s.Main
-	return basis{version: fs.Version, surveyed: m.Surveyed == m.Tip, root: m.Root}
+	return basis{version: fs.version, surveyed: m.Surveyed == m.Tip, root: m.Root}
 }
 
 // Footing is what a link's chain rests on.
@@ -288,7 +288,7 @@ func (fs *Links) IndexLink(l *queue.Link) {
 		of[l] = true
 	}
 	fs.Info(l)
-	fs.Serial++
+	fs.serial++
 	if l.Outcome == queue.Merged && l.Change != "" {
 		made := fs.Futures.Assumed.commit[l.Commit]
 		at, _ := slices.BinarySearchFunc(made, l.ID, func(x *queue.Link, id queue.LinkID) int { return CompareIDs(x.ID, id) })

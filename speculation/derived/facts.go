@@ -27,9 +27,9 @@ type Facts struct {
 	Now         queue.Instant                                 // of the turn under way
 	Open        map[queue.ChangeID]*queue.Change              // those without a verdict
 	Outstanding map[string]string                             // "kind/subject" of a task → its action's key
-	Version     int                                           // of the ledger, and of who has landed
-	News        int                                           // how often something has been touched that plans and comments may rest on
-	Decisions   int                                           // how often a change has been decided or put on its way
+	version     int                                           // of the ledger, and of who has landed
+	news        int                                           // how often something has been touched that plans and comments may rest on
+	decisions   int                                           // how often a change has been decided or put on its way
 	StepSets    map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
 }
 
@@ -50,7 +50,7 @@ type Links struct {
 	Infos     map[*queue.Link]*LinkInfo
 	LinksOf   map[queue.ChangeID]map[*queue.Link]bool // by change
 	AssumedBy map[queue.ChangeID]int                  // live builds and links that assume a change to land
-	Serial    int                                     // of the last link that was taken in
+	serial    int                                     // of the last link that was taken in
 	Trail     Trail
 	Untidy    map[queue.ChangeID]bool // of which there may be links that nobody needs
 	Sweep     bool                    // something has left the state that others may have been kept for
@@ -70,12 +70,13 @@ type Order struct {
 	Index       *index.Index
 	Conflicting map[queue.ChangeID]map[queue.ChangeID]bool // cache of Index
 	AheadOf     map[queue.ChangeID]AheadList               // cache of FirstAhead, while order and conflicts stay
-	Ordered     bool                                       // IDs, Pending and Rank are up to date
+	sorted      bool                                       // IDs, Pending and Rank are up to date
 	IDs         []queue.ChangeID                           // the pending changes, in order
 	Pending     []*queue.Change                            // the same
 	Rank        map[queue.ChangeID]int                     // places in it
-	Moved       []*queue.Change                            // may have come into the order or left it since
-	Seating     int                                        // how often it has changed who is in the order, and where
+	moved       []*queue.Change                            // may have come into the order or left it since
+	seats       map[queue.ChangeID]seat                    // of the changes, as they were last taken in
+	seating     int                                        // how often it has changed who is in the order, and where
 	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
 	Rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
 }
@@ -86,7 +87,7 @@ type Futures struct {
 	Assumed  Assumptions
 	Verified map[queue.ChangeID]bool  // each target of the change has passed on some path, but for keys on the whole tree
 	Nodes    map[queue.ChangeID]*Node // pending changes as the plan sees them
-	Anew     int                      // how often all assumptions have been made anew
+	anew     int                      // how often all assumptions have been made anew
 	nodesAt  [][]Place                // by target: whom it concerns
 	scratch  []Mark
 	opens    [][]Mark  // memory of Regardless
@@ -116,14 +117,8 @@ type TreeSteps struct {
 func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 	fs := blank(s, model)
 	fs.Now = now
-	for id, ch := range s.Changes {
-		if !ch.Phase.Final() {
-			fs.Open[id] = ch
-			fs.Order.Moved = append(fs.Order.Moved, ch)
-			if ch.Parent != 0 {
-				fs.Order.Stacked[id] = ch
-			}
-		}
+	for id := range s.Changes {
+		fs.Order.changed(id)
 	}
 	for _, id := range Sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && InOrder(s.Changes[id]) {
@@ -144,7 +139,7 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 
 // blank returns the facts of a state of which nothing has been taken in yet.
 func blank(s *queue.State, model predict.Model) *Facts {
-	fs := &Facts{s: s, Version: 1, News: 1, Decisions: 1,
+	fs := &Facts{s: s, version: 1, news: 1, decisions: 1,
 		Open: map[queue.ChangeID]*queue.Change{}, Outstanding: map[string]string{},
 		StepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
 	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]bool{},
@@ -153,20 +148,13 @@ func blank(s *queue.State, model predict.Model) *Facts {
 		AssumedBy: map[queue.ChangeID]int{}, Untidy: map[queue.ChangeID]bool{}}
 	fs.Builds = &Builds{Facts: fs, Live: map[*queue.Build]*LiveBuild{}, BuildsOf: map[queue.ChangeID]int{}}
 	fs.Order = &Order{Facts: fs, Index: index.New(), Conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
-		AheadOf: map[queue.ChangeID]AheadList{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
+		AheadOf: map[queue.ChangeID]AheadList{}, seats: map[queue.ChangeID]seat{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
 	fs.Futures = &Futures{Facts: fs, Assumed: NewAssumptions(), Verified: map[queue.ChangeID]bool{}, Nodes: map[queue.ChangeID]*Node{}}
 	fs.Beliefs = &Beliefs{Facts: fs, Model: model}
 	fs.Quotas = &Quotas{Facts: fs}
 	fs.TreeSteps = &TreeSteps{Facts: fs}
 	return fs
 }
-
-// Freshness tells apart states of the records and of what is known of keys that
-// plans and comments may see differently, between two turns of one core.
-type Freshness struct{ news, version int }
-
-// Freshness returns that of the facts as they are.
-func (fs *Facts) Freshness() Freshness { return Freshness{fs.News, fs.Version} }
 
 // Rules returns the rules in force, not to be changed; with no configuration
 // there are none to land by, and callers check that first.

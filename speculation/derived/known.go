@@ -121,7 +121,7 @@ func (fs *Futures) refresh(k *Known) {
 		return
 	}
 	k.Status = st
-	fs.News++
+	fs.news++
 	for _, s := range k.From {
 		switch {
 		case st == Verified:

@@ -77,7 +77,7 @@ func (fs *Futures) forgetNode(id queue.ChangeID) {
 		return
 	}
 	delete(fs.Nodes, id)
-	fs.Order.Seating++
+	fs.Order.seating++
 	for _, t := range n.X.Targets {
 		fs.nodesAt[t] = slices.DeleteFunc(fs.nodesAt[t], func(p Place) bool { return p.n == n })
 	}

@@ -17,8 +17,7 @@ func InOrder(ch *queue.Change) bool {
 
 // Enroll takes in that a change may stand in the order, with a footprint.
 func (fs *Order) Enroll(id queue.ChangeID, f *queue.Footprint) {
-	fs.Open[id] = fs.s.Changes[id]
-	fs.Moved = append(fs.Moved, fs.s.Changes[id])
+	fs.changed(id)
 	fs.Index.Put(id, *f)
 	fs.Futures.noteVerified(id)
 	fs.staleAhead(id)
@@ -79,15 +78,16 @@ func (fs *Order) ConflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 	return m
 }
 
-// Arrange brings the order up to date.
-func (fs *Order) Arrange() {
-	pending := make([]*queue.Change, 0, len(fs.Pending)+len(fs.Moved))
-	for _, ch := range slices.Concat(fs.Pending, fs.Moved) {
+// Sort brings the order up to date.
+func (fs *Order) Sort() {
+	fs.sorted = true
+	pending := make([]*queue.Change, 0, len(fs.Pending)+len(fs.moved))
+	for _, ch := range slices.Concat(fs.Pending, fs.moved) {
 		if ch.Phase == queue.Pending {
 			pending = append(pending, ch)
 		}
 	}
-	fs.Moved = fs.Moved[:0]
+	fs.moved = fs.moved[:0]
 	slices.SortFunc(pending, func(x, y *queue.Change) int {
 		switch {
 		case x.Virtual != y.Virtual:
@@ -102,8 +102,8 @@ func (fs *Order) Arrange() {
 		return
 	}
 	fs.Pending = pending
-	fs.Seating++
-	fs.News++
+	fs.seating++
+	fs.news++
 	before := fs.Rank
 	fs.IDs = make([]queue.ChangeID, len(pending))
 	fs.Rank = make(map[queue.ChangeID]int, len(pending))

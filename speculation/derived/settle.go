@@ -20,10 +20,10 @@ type Reds struct {
 // RedOn returns which keys of a root link are red: alone, or in a set that main
 // holds whole.
 func (fs *Ledger) RedOn(root *queue.Link) *Reds {
-	if fs.red.root == root && fs.red.version == fs.Version {
+	if fs.red.root == root && fs.red.version == fs.version {
 		return &fs.red
 	}
-	fs.red = Reds{root: root, version: fs.Version, Keys: make([]bool, len(root.Keys))}
+	fs.red = Reds{root: root, version: fs.version, Keys: make([]bool, len(root.Keys))}
 	facts, whole := fs.Links.Info(root).Facts, map[queue.Digest]bool{}
 	seen := map[queue.Digest]bool{}
 	for i, f := range facts {

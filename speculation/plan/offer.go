@@ -76,7 +76,7 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 		return f.Status
 	}
 	cand := candidate{change: n.ID, node: n, takes: f.takes, value: value, aim: aim, always: len(edges) == 0}
-	if at := p.facts.Links.Front(); f.Blind > 0 && (f.noLink != at || f.serial != p.facts.Links.Serial) {
+	if at := p.facts.Links.Front(); f.Blind > 0 && (f.noLink != at || f.serial != p.facts.Links.Serial()) {
 		p.walked = appendTaken(p.walked[:0], edges, f.takes)
 		l, _, void := p.facts.Links.Walk(at, append(p.walked, n.ID))
 		if l != nil && void == "" {
@@ -84,7 +84,7 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 			return p.offerReal(cand, l)
 		}
 		if void == "" {
-			f.noLink, f.serial = at, p.facts.Links.Serial
+			f.noLink, f.serial = at, p.facts.Links.Serial()
 		}
 	}
 	var verifying queue.Instant

@@ -320,8 +320,8 @@ func (p *planning) onlyRunning(l *queue.Link) []queue.Key {
 // paths considers the futures of each pending change.
 func (p *planning) paths() {
 	n, most := 0, p.facts.Window()
-	if p.seatsAt != p.facts.Order.Seating || len(p.seats) != len(p.facts.Order.IDs) {
-		p.seats, p.seatsAt = make([]*derived.Node, len(p.facts.Order.IDs)), p.facts.Order.Seating
+	if p.seatsAt != p.facts.Order.Seating() || len(p.seats) != len(p.facts.Order.IDs) {
+		p.seats, p.seatsAt = make([]*derived.Node, len(p.facts.Order.IDs)), p.facts.Order.Seating()
 	}
 	for i, id := range p.facts.Order.IDs {
 		if n >= most {

@@ -30,7 +30,7 @@ func (p *slots) cancelRefuted() {
 			continue
 		}
 		// Only a decision can refute what was not refuted before, on the same merge.
-		if at := (derived.Sight{Link: p.s.Links[b.Link], Decisions: p.facts.Decisions}); p.pendingIn(b) && live.Checked != at {
+		if at := (derived.Sight{Link: p.s.Links[b.Link], Decisions: p.facts.Decisions()}); p.pendingIn(b) && live.Checked != at {
 			if live.Checked = at; p.refuted(b) {
 				p.stop(b)
 			}
@@ -99,8 +99,8 @@ type reach struct {
 // target of a build.
 func (p *slots) stands(b *queue.Build, l *queue.Link, from int) bool {
 	r := &p.reach
-	if p.reachAt != p.facts.Futures.Anew {
-		*r, p.reachAt = reach{}, p.facts.Futures.Anew
+	if p.reachAt != p.facts.Futures.Anew() {
+		*r, p.reachAt = reach{}, p.facts.Futures.Anew()
 	}
 	for ; r.upTo < len(p.facts.Futures.Assumed.Line); r.upTo++ {
 		x := p.facts.Futures.AffectedBy(p.facts.Futures.Assumed.Line[r.upTo])

@@ -1,0 +1,91 @@
+package derived
+
+import (
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Changed takes in that a record of the state is another than before, is new, or is gone.
+// Requests, pull requests and actions are nothing to facts.
+func (fs *Facts) Changed(r queue.Ref) {
+	switch r.Kind {
+	case queue.KindRequest, queue.KindPull, queue.KindAction:
+		return
+	case queue.KindChange:
+		if !fs.Order.changed(queue.ChangeID(r.ID)) {
+			return // nobody plans for it yet
+		}
+	}
+	fs.news++
+}
+
+// Rejudge has all links judged again: it is another question than before what a failure
+// says, since main is another, or is known to be.
+func (fs *Facts) Rejudge() { fs.version++ }
+
+// Decided takes in that a change is decided or on its way, or that less is known of one.
+func (fs *Facts) Decided() { fs.decisions++ }
+
+// Decisions returns how often Decided was called.
+func (fs *Facts) Decisions() int { return fs.decisions }
+
+// Freshness tells apart states of the records and of what is known of keys that
+// plans and comments may see differently, between two turns of one core.
+type Freshness struct{ news, version int }
+
+// Freshness returns that of the facts as they are.
+func (fs *Facts) Freshness() Freshness { return Freshness{fs.news, fs.version} }
+
+// seat is what a change's place in the order follows from.
+type seat struct {
+	phase            queue.Phase
+	arrival, virtual queue.Instant
+	parent           int
+}
+
+// changed takes in that a change is another than before, and reports whether that is
+// anything to a plan.
+func (fs *Order) changed(id queue.ChangeID) bool {
+	ch := fs.s.Changes[id]
+	if ch == nil || ch.Phase.Final() {
+		delete(fs.Open, id)
+		delete(fs.Stacked, id)
+	} else {
+		fs.Open[id] = ch
+		if delete(fs.Stacked, id); ch.Parent != 0 {
+			fs.Stacked[id] = ch
+		}
+	}
+	if ch == nil {
+		delete(fs.seats, id)
+		return true
+	}
+	if at := (seat{ch.Phase, ch.Arrival, ch.Virtual, ch.Parent}); at != fs.seats[id] {
+		fs.seats[id] = at
+		fs.sorted, fs.moved = false, append(fs.moved, ch)
+	}
+	_, ranked := fs.Rank[id]
+	return ranked || ch.Phase != queue.Analyzing
+}
+
+// Sorted reports whether the order is up to date.
+func (fs *Order) Sorted() bool { return fs.sorted }
+
+// Seating returns how often it has changed who is in the order, and where.
+func (fs *Order) Seating() int { return fs.seating }
+
+// Serial returns how many links have been taken in.
+func (fs *Links) Serial() int { return fs.serial }
+
+// Anew returns how often all assumptions have been made anew.
+func (fs *Futures) Anew() int { return fs.anew }
+
+// Refresh makes all assumptions anew where a footprint has changed, and reports whether it
+// has.
+func (fs *Futures) Refresh() bool {
+	if !fs.Assumed.Stale {
+		return false
+	}
+	fs.Reassume()
+	fs.news++
+	return true
+}

@@ -1,0 +1,51 @@
+// Package derived is what follows from a queue's state: facts. Nothing of it is stored,
+// and New makes all of it from the state at any time. Between turns it is kept up to date,
+// so that an event costs what it touches and not the length of the queue.
+//
+// # What there is
+//
+// Facts has parts, and each answers one kind of question:
+//
+//	Ledger     has this key passed, or decisively failed? does a failed set weigh against a link?
+//	Links      what is known of a merge (State), and of the chain that it stands on?
+//	Builds     what runs, for which keys, and when does it end?
+//	Order      who comes before whom, who conflicts with whom, who is on top of whom?
+//	Futures    what is known of a target on a future that nobody has merged?
+//	Beliefs    how likely is a change good, how likely do two break together, how long does a target take?
+//	Quotas     which builds wait for a quota?
+//	TreeSteps  what is known of steps on the whole tree?
+//
+// # How they are kept up to date
+//
+// Step writes the state and then calls Changed with the reference of the record. That is
+// the one call that it must not forget, and Core.touch, which also has the record stored,
+// makes it: what is not told to the facts is not stored either, and tests of recovery find
+// it. Changes of links, builds, footprints and entries of the ledger are taken in by the
+// method named after them (IndexLink, IndexBuild, NewFootprint, Learned), each beside the
+// one place that makes such a record. Counters that say whether something is fresh are
+// this package's own; others see them through Freshness, Decisions and Seating.
+//
+// All facts about a key are one record, Fact, that links and builds point at. A change in
+// it reaches the assumption keys that rest on it, and they stir the pending changes whose
+// targets they are (Node). A planner reads what was stirred and resets the marks; it keeps
+// its own memory of a node behind Memory, which this package cannot read.
+//
+// # An example
+//
+// Change a edits target x, and b edits x too. a is merged on main (link M+a) and a build
+// of key (unit, x) runs on it.
+//
+//   - The build's result passes. The ledger's entry gets a time, and Learned hands it to
+//     the Fact of the key. Links.State(M+a) is Verified from then on, without a look at any
+//     other link.
+//   - Fact.behind names the assumption key "x on main with a". Its Known becomes Verified,
+//     and Futures stirs the nodes that have x: b's future on a is looked at by the next plan.
+//   - a lands. Futures.Advance moves a's mark onto the line: "x on main with a" is the same
+//     key as before, so what was known of it stays known, though main is another commit.
+//
+// # The rules
+//
+// Facts decide nothing. Verdicts are given by package speculation from Links and Ledger;
+// assumption keys and beliefs choose what is built and never suffice for a verdict.
+// Reading fills caches, so nobody reads while a turn is made: pages are made of a view.
+package derived

@@ -1,0 +1,68 @@
+// Package plan chooses builds: which are worth a slot, now.
+//
+// A Planner reads facts (package derived) and returns proposals: builds to start, to stop
+// or to narrow, merges to make, rollups to form or part, and what to say of each change
+// that waits. It has no word for landing, rejecting or passing, it cannot reach what has
+// (a test holds the imports, and that it writes no record of the state), and the caller,
+// Step, applies each proposal alone. So a plan, however wrong, changes cost and delay and
+// never a verdict.
+//
+// # The rules
+//
+// What a plan does, in this order (proposals, in plan.go):
+//
+//  1. main's own keys: the unproven ones at once, red ones again after a pause; controls,
+//     hunts and probes of main (probe.go, control.go, watch.go).
+//  2. The train: keys that its commits still miss, and steps on the whole tree (line.go).
+//  3. Each pending change, in order: its likeliest future is found greedily, the likelier
+//     outcome of each change ahead given those before it (outlook.go). What is known of
+//     each target there comes from assumption keys (node.go).
+//  4. Needed is computed per target: the product of the chances of only those changes
+//     ahead that affect it. The value of a build is the mean of needed over the targets that
+//     it would verify, by cost, times what waiting, lane and project make of it (worth.go).
+//  5. A first build takes all targets of a change; a later one only those whose own chance
+//     to be needed is at least Single (0.4), and just in time: not before the last decision
+//     ahead is expected within 1.3 of its duration (offer.go).
+//  6. Further futures by flips of the least certain outcome ahead (offer.go), and spare
+//     ones for slots that nobody wants (bypass.go).
+//  7. Candidates are taken by value until the slots are full or the value is below the
+//     threshold (0.3); a running build gives way only to one worth twice as much; what can
+//     tell nothing any more is stopped, or narrowed to the keys that somebody waits for
+//     (slots.go). Quotas hold back, and lend what nobody else wants (quota.go). First
+//     builds of changes that share nothing may be one build (batch.go), and under overload
+//     changes may land as one merge (rollup.go).
+//
+// # An example
+//
+// Main is at M, with two slots. a edits x and lands with chance 0.9; b edits x and y and is
+// behind a; c edits z. No durations are known.
+//
+//	candidate   targets   needed                     value
+//	a on M      x         1 (nobody is ahead)        1
+//	c on M      z         1                          1
+//	b on M+a    x, y      x: 0.9, y: 1               0.95, less than 1: no slot
+//
+// a and c run. When a passes its chance is 0.98, and b on M+a is worth 0.99. When a fails
+// instead, b on M+a is refuted: it is no candidate, and b on M, with a assumed not to land,
+// is worth 1. Had b been built on M+a by then, what it has shown of y would be known on
+// M+b, too, because a does not affect y: only x would be built again.
+//
+// # What each rule is worth
+//
+// Measured with worlds of the simulator, a predictor that is right for 96 to 98 %, and 500
+// changes an hour on 500 workers; differences below 3 % are noise. Reproduce it with
+//
+//	submitqueue simulate --world FILE --strategy ours --ablate
+//
+//	order by finish     P50 lower by a factor of 1.3 to 2.2, everywhere
+//	just in time        a third of the builds less
+//	beliefs             P99 of 90 minutes in place of 119 at this rate; nothing in small worlds
+//	flips, adaptive     help where the predictor is bad
+//	early, trials,
+//	bypass              help where there are steps on the whole tree
+//	preempt, margin     neutral, or better off, in two worlds of four
+//	aging               nothing measured; it bounds how long a change of low value waits
+//
+// The sources are SubmitQueue (EuroSys'19, sections 4 to 6) for speculation and needed,
+// and "CI at Scale" (2025) for bypassing and for the order by predicted finish.
+package plan
