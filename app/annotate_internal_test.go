@@ -44,7 +44,7 @@ func FuzzAnnotations(f *testing.F) {
 	f.Add("../a.go:1: x\xff\n", "")
 	f.Fuzz(func(t *testing.T, tail, target string) {
 		e := queue.Evidence{Step: "unit", Tail: tail, Targets: []string{target}}
-		all := annotations(queue.Change{Phase: queue.Rejected, Verdict: &queue.Verdict{Failures: []queue.Evidence{e, e, e, e, e, e, e}}})
+		all := annotations(queue.Change{Phase: queue.Rejected, Ending: queue.Ending{Verdict: &queue.Verdict{Failures: []queue.Evidence{e, e, e, e, e, e, e}}}})
 		if len(all) == 0 || len(all) > forge.MostAnnotations {
 			t.Fatalf("%d annotations", len(all))
 		}

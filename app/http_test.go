@@ -128,14 +128,14 @@ const hostileTitle = `<script>alert(1)</script>`
 func smallQueue() queue.QueueView {
 	waiting := queue.View{
 		Change: queue.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: queue.Pending,
-			Arrival: queue.At(noon().Add(-time.Hour)), Builds: 2},
+			Arrival: queue.At(noon().Add(-time.Hour)), Course: queue.Course{Builds: 2}},
 		Position: 1, Total: 1, Forecast: queue.Forecast{Early: queue.At(noon().Add(40 * time.Second)), Late: queue.At(noon().Add(time.Minute))},
 		Waits: []queue.Reason{{Code: queue.ReasonWaitsBuild, Names: []string{"b1"}}},
 		Builds: []queue.BuildView{{Build: queue.Build{ID: "b1", Change: "7.aaaaaaaa", Commit: "c1", Attempt: 1, Why: "first",
 			Jobs: []queue.Job{{Step: config.Step{Name: "unit"}}}, At: queue.At(noon())}}},
 	}
-	rejected := queue.Change{ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: queue.Rejected, Decided: queue.At(noon()),
-		Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}, Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: "boom"}}}}
+	rejected := queue.Change{ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: queue.Rejected, Ending: queue.Ending{Decided: queue.At(noon()), Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: "boom"}}}},
+		Reason: queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}}
 	return queue.QueueView{Name: "acme/store@main", Slots: 4, Main: queue.Main{Branch: "main", Tip: "beef", Surveyed: "beef", Config: &config.Config{Version: 1}},
 		Order: []queue.View{waiting}, Recent: []queue.Change{rejected}}
 }

@@ -28,7 +28,7 @@ func TestMetrics(t *testing.T) {
 	m.RecordTurn("q", time.Millisecond, 3)
 	m.RecordAction("Resolve", "Resolved", time.Second)
 	m.RecordBuild("q", queue.JobFailed, 3*time.Minute)
-	m.RecordVerdict("q", queue.Change{Phase: queue.Landed, Reason: queue.Reason{Code: queue.ReasonLanded}, Arrival: 1000, Decided: 61000})
+	m.RecordVerdict("q", queue.Change{Phase: queue.Landed, Reason: queue.Reason{Code: queue.ReasonLanded}, Arrival: 1000, Ending: queue.Ending{Decided: 61000}})
 	m.RecordPark("q", queue.ReasonInfra)
 	m.RecordStoreError("commit")
 	m.SetSpool(4)

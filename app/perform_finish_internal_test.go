@@ -18,7 +18,7 @@ func TestLandingIsSaidWhenItsPushHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerformer(t.Context(), NewOwner(OwnerOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
 		squashed := func() *queue.Change {
-			return &queue.Change{ID: "7.head", Phase: queue.Landed, Method: config.MethodSquash, Verdict: &queue.Verdict{}}
+			return &queue.Change{ID: "7.head", Phase: queue.Landed, Manner: queue.Manner{Method: config.MethodSquash}, Ending: queue.Ending{Verdict: &queue.Verdict{}}}
 		}
 		if ch := squashed(); p.seeMoved(t.Context(), ch) != nil || ch.Verdict.Along {
 			t.Error("without a push: it waits, or the branch has moved")

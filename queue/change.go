@@ -50,49 +50,84 @@ func (p Phase) Final() bool {
 
 // Change is a pull request at one pinned head, asked to land.
 type Change struct {
-	ID        ChangeID      `json:"id"`
-	Number    int           `json:"number"`
-	Head      CommitID      `json:"head"`
-	HeadRef   string        `json:"head_ref"`         // where the head is fetched from
-	Branch    string        `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
-	Title     string        `json:"title"`            // hostile text
-	Author    string        `json:"author"`
-	Requester string        `json:"requester"` // who said /land
-	URL       string        `json:"url,omitempty"`
-	Base      string        `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
-	Parent    int           `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
-	Shown     bool          `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
-	On        CommitID      `json:"on,omitempty"`     // of a try: the commit of main that it is built on
-	Would     *Would        `json:"would,omitempty"`  // of a try that is only to be explained: nothing of it is built
-	Arrival   Instant       `json:"arrival"`
-	Phase     Phase         `json:"phase"`
-	Reason    Reason        `json:"reason,omitzero"`     // why it is in this phase
-	Now       *Emergency    `json:"now,omitempty"`       // it goes before all others
-	Lane      string        `json:"lane,omitempty"`      // as the configuration calls it; empty: it came before there were lanes
+	ID        ChangeID `json:"id"`
+	Number    int      `json:"number"`
+	Head      CommitID `json:"head"`
+	HeadRef   string   `json:"head_ref"`         // where the head is fetched from
+	Branch    string   `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
+	Title     string   `json:"title"`            // hostile text
+	Author    string   `json:"author"`
+	Requester string   `json:"requester"` // who said /land
+	URL       string   `json:"url,omitempty"`
+	Basis
+	On      CommitID   `json:"on,omitempty"`    // of a try: the commit of main that it is built on
+	Would   *Would     `json:"would,omitempty"` // of a try that is only to be explained: nothing of it is built
+	Arrival Instant    `json:"arrival"`
+	Phase   Phase      `json:"phase"`
+	Reason  Reason     `json:"reason,omitzero"` // why it is in this phase
+	Now     *Emergency `json:"now,omitempty"`   // it goes before all others
+	Lane    string     `json:"lane,omitempty"`  // as the configuration calls it; empty: it came before there were lanes
+	Foreseen
+	Manner
+	Own     bool     `json:"own,omitempty"`    // main's configuration asked for it, and no person did
+	Revert  CommitID `json:"revert,omitempty"` // of a try that no pull request has: the commit of main that it takes back
+	Touches Touches  `json:"touches,omitzero"` // its footprint in short, for models and people
+	Course
+	Ending
+	Consent
+}
+
+// Basis is the branch that a pull request asks for, where that is not the
+// queue's. The fields are a Change's own, in Go and as it is stored.
+type Basis struct {
+	Base   string `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
+	Parent int    `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
+	Shown  bool   `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
+}
+
+// Foreseen is what was expected of a change when it came, and its place in the
+// order by that. The fields are a Change's own, in Go and as it is stored.
+type Foreseen struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
-	Method    config.Method `json:"method,omitempty"`    // how it lands; empty: by merge
-	Skip      bool          `json:"skip,omitempty"`      // where it lands as several commits, only the last is verified
-	Wording   Wording       `json:"wording,omitzero"`    // what its commits on the branch say
-	Below     CommitID      `json:"below,omitempty"`     // head of what it is on top of, or was until that landed, where that lands as other commits than its own
-	Own       bool          `json:"own,omitempty"`       // main's configuration asked for it, and no person did
-	Revert    CommitID      `json:"revert,omitempty"`    // of a try that no pull request has: the commit of main that it takes back
-	Touches   Touches       `json:"touches,omitzero"`    // its footprint in short, for models and people
-	Stale     bool          `json:"stale,omitempty"`     // its footprint was made on a main that has changed under it
-	Alone     bool          `json:"alone,omitempty"`     // it was in a rollup that has been given up, and joins none again
-	Apart     bool          `json:"apart,omitempty"`     // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
-	Builds    int           `json:"builds,omitempty"`    // builds started for it
-	Rollup    ChangeID      `json:"rollup,omitempty"`    // with those of the same Rollup it is to land in one merge: the change that they have joined
-	Infra     int           `json:"infra,omitempty"`     // infrastructure errors since its last real result
-	InfraOn   []string      `json:"infra_on,omitempty"`  // the hosts that they were on, as far as they are known
-	Stuck     Instant       `json:"stuck,omitempty"`     // since when its merges cannot be made
-	Decided   Instant       `json:"decided,omitempty"`
-	Line      Line          `json:"line,omitzero"`   // landed: where its commit is
-	Until     Instant       `json:"until,omitempty"` // parked: looked at again then
-	Verdict   *Verdict      `json:"verdict,omitempty"`
-	Refused   *Refused      `json:"refused,omitempty"` // what the forge has against landing it
+}
 
+// Manner is how a change lands: as which commits, with which words, on top of
+// what. The fields are a Change's own, in Go and as it is stored.
+type Manner struct {
+	Method  config.Method `json:"method,omitempty"` // how it lands; empty: by merge
+	Skip    bool          `json:"skip,omitempty"`   // where it lands as several commits, only the last is verified
+	Wording Wording       `json:"wording,omitzero"` // what its commits on the branch say
+	Below   CommitID      `json:"below,omitempty"`  // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+}
+
+// Course is what has happened to a change on its way: builds, rollups, and what
+// came to nothing. The fields are a Change's own, in Go and as it is stored.
+type Course struct {
+	Stale   bool     `json:"stale,omitempty"`    // its footprint was made on a main that has changed under it
+	Alone   bool     `json:"alone,omitempty"`    // it was in a rollup that has been given up, and joins none again
+	Apart   bool     `json:"apart,omitempty"`    // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
+	Builds  int      `json:"builds,omitempty"`   // builds started for it
+	Rollup  ChangeID `json:"rollup,omitempty"`   // with those of the same Rollup it is to land in one merge: the change that they have joined
+	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
+	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
+	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
+}
+
+// Ending is how and when a change has ended, or what keeps it from that. The
+// fields are a Change's own, in Go and as it is stored.
+type Ending struct {
+	Decided Instant  `json:"decided,omitempty"`
+	Line    Line     `json:"line,omitzero"`   // landed: where its commit is
+	Until   Instant  `json:"until,omitempty"` // parked: looked at again then
+	Verdict *Verdict `json:"verdict,omitempty"`
+	Refused *Refused `json:"refused,omitempty"` // what the forge has against landing it
+}
+
+// Consent is what was last seen of what people must say to a pull request. The
+// fields are a Change's own, in Go and as it is stored.
+type Consent struct {
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
 

@@ -70,11 +70,23 @@ type Main struct {
 	Retry      Instant        `json:"retry,omitempty"`   // red keys are run again then
 	Backoff    int            `json:"backoff,omitempty"` // how often they were
 
+	Analyzers
+
+	Upkeep
+}
+
+// Analyzers are the versions of the analyzer that the branch is, was and may be
+// judged by. The fields are a Main's own, in Go and as it is stored.
+type Analyzers struct {
 	Analyzer string   `json:"analyzer,omitempty"` // version of the analyzer that Tip is judged by; empty: not known yet
 	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for
 	FormerTo Instant  `json:"former_to,omitempty"`
 	Next     *Upgrade `json:"next,omitempty"` // the proof under a newer version, or nil
+}
 
+// Upkeep is what was proven of the branch and is taken back, or run again. The
+// fields are a Main's own, in Go and as it is stored.
+type Upkeep struct {
 	Forgotten []Forgotten `json:"forgotten,omitempty"` // passes that were taken back
 	Control   LinkID      `json:"control,omitempty"`   // root link of what Controls have run again
 	Watch     LinkID      `json:"watch,omitempty"`     // root link of what was proven long ago and is run again (verify_main)

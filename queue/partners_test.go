@@ -38,7 +38,7 @@ func TestPartners(t *testing.T) {
 		"parked":               {queue.Parked, nil, nil, []queue.BuildView{build("3.c", "1.a")}, queue.Partners{}},
 		"being stopped":        {queue.Pending, nil, nil, []queue.BuildView{stopping}, queue.Partners{}},
 	} {
-		got := queue.View{Change: queue.Change{ID: "1.a", Phase: x.phase, Verdict: x.verdict}, Rollup: x.rollup, Builds: x.builds}.Partners()
+		got := queue.View{Change: queue.Change{ID: "1.a", Phase: x.phase, Ending: queue.Ending{Verdict: x.verdict}}, Rollup: x.rollup, Builds: x.builds}.Partners()
 		if d := cmp.Diff(x.want, got); d != "" || got.None() != (len(x.want.Rollup)+len(x.want.Shares) == 0) {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}

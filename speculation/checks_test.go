@@ -60,7 +60,7 @@ func TestPassOfATree(t *testing.T) {
 			l := &queue.Link{ID: queue.LinkOf(parent, id), Parent: parent, Change: id, Outcome: queue.Merged,
 				Commit: parent + "+" + queue.CommitID(id), Steps: set.ID, Keys: keys, Gone: gone}
 			s.Links[l.ID] = l
-			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: 1}
+			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Foreseen: queue.Foreseen{Virtual: 1}}
 			s.Footprints[id] = &queue.Footprint{Main: "m"}
 			return l
 		}
@@ -97,7 +97,7 @@ func TestCheckThatDoesNotAppearParks(t *testing.T) {
 	s := queue.NewState("main")
 	s.Main.Tip = "m"
 	s.Main.Config = &config.Config{Version: 1, Queue: rulesOf(config.Rules{InfraRetries: 3})}
-	s.Changes["a"] = &queue.Change{ID: "a", Phase: queue.Pending, Arrival: 1, Virtual: 1}
+	s.Changes["a"] = &queue.Change{ID: "a", Phase: queue.Pending, Arrival: 1, Foreseen: queue.Foreseen{Virtual: 1}}
 	s.Builds["x"] = &queue.Build{ID: "x", Change: "a", Commit: "c"}
 	c := New(s)
 	c.begin(nil)

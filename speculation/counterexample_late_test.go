@@ -228,7 +228,7 @@ func TestA10TwoRepairs(t *testing.T) {
 func TestAPassOfTheTreeTellsNothingOfTheCommitsOnTheWay(t *testing.T) {
 	for _, counts := range []string{"asked", "tree"} {
 		for _, external := range []config.External{config.ExternalHold, config.ExternalTrust} {
-			w := quiet(t, "ci:exit-code:targets:test:"+counts, config.Rules{External: external, Method: config.MethodRebase, Methods: []config.Method{config.MethodRebase}},
+			w := quiet(t, "ci:exit-code:targets:test:"+counts, config.Rules{External: external, Landing: config.Landing{Method: config.MethodRebase, Methods: []config.Method{config.MethodRebase}}},
 				rule{target: "a", all: []string{"bad"}, unless: "heal"})
 			p := w.open(w.main, edit{"a/code": "one", "b/code": "one"})
 			for _, e := range []edit{{"a/code": "bad"}, {"a/code": "heal"}} {

@@ -19,7 +19,7 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 	s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
 	var all []string
 	pending := func(id queue.ChangeID, at queue.Instant, targets ...string) {
-		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: at, Virtual: at}
+		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: at, Foreseen: queue.Foreseen{Virtual: at}}
 		s.Footprints[id] = &queue.Footprint{Main: "m", Write: targets, Affected: targets}
 	}
 	for i := range derived.MaxDepth + 2 {

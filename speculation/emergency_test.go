@@ -14,7 +14,7 @@ import (
 func TestEmergenciesOfADay(t *testing.T) {
 	const hour = queue.Instant(time.Hour / time.Millisecond)
 	s := queue.NewState("main")
-	s.Main.Config = &config.Config{Queue: config.Rules{NowPerDay: 2}}
+	s.Main.Config = &config.Config{Queue: config.Rules{Admission: config.Admission{NowPerDay: 2}}}
 	c := New(s)
 	for _, test := range []struct {
 		nows []queue.Instant // hours
@@ -45,7 +45,7 @@ func TestEmergenciesOfADay(t *testing.T) {
 // Who asks for another method asks for another change, in the place of the one
 // there was.
 func TestAnotherMethodKeepsThePlace(t *testing.T) {
-	w := quiet(t, unit, config.Rules{Methods: []config.Method{config.MethodMerge, config.MethodRebase},
+	w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}},
 		Lanes: []config.Lane{{Name: "low"}, {Name: "high", Least: "write"}}, DefaultLane: "low"})
 	first, second := w.land(edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
 	w.settleDown()
@@ -76,7 +76,7 @@ func TestAnotherMethodKeepsThePlace(t *testing.T) {
 func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
 	for words, want := range map[string]int{"/land method=rebase": 2, "/land method=merge": 1, "/land": 1} {
 		t.Run(words, func(t *testing.T) {
-			w := quiet(t, unit, config.Rules{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}, rule{target: "a", all: []string{"bad"}})
+			w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}}, rule{target: "a", all: []string{"bad"}})
 			p := w.open(w.main, edit{"a/code": "bad"})
 			w.step(w.say(p, "dev", "/land"))
 			w.settleDown()

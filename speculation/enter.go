@@ -169,9 +169,9 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Base: c.baseIn(b), Parent: c.parentIn(b), Arrival: arrival,
-		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Vouched: former.Vouched,
-		Wording: b.Wording, Below: b.Below, Own: r.Own,
+		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b)}, Arrival: arrival,
+		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched},
+		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own,
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Method, _ = c.MethodOf(r)

@@ -21,7 +21,7 @@ func foreseen(slots int, touches ...string) (*Core, queue.Instant) {
 	for i, target := range touches {
 		id := queue.ChangeID(rune('1'+i)) + ".x"
 		at := noon.Add(time.Duration(i-10) * time.Minute)
-		s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending, Arrival: at, Virtual: at}
+		s.Changes[id] = &queue.Change{ID: id, Number: i + 1, Phase: queue.Pending, Arrival: at, Foreseen: queue.Foreseen{Virtual: at}}
 		s.Footprints[id] = &queue.Footprint{Main: "m0", Write: []string{target}, Affected: []string{target}}
 		d := derived.DurationID(step.Name, target)
 		s.Durations[d] = &queue.Duration{ID: d, Mean: 2 * time.Minute, N: 3}

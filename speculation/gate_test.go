@@ -86,8 +86,8 @@ func TestOrderIsBounded(t *testing.T) {
 		c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{Order: order, MaxOvertake: limit})}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "changes") {
 			ch := &queue.Change{ID: queue.ChangeID(fmt.Sprint(i)), Phase: queue.Pending,
-				Arrival:   queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
-				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
+				Arrival:  queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
+				Foreseen: queue.Foreseen{Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}}
 			ch.Virtual = c.landing.virtual(ch)
 			c.s.Changes[ch.ID] = ch
 			c.touchChange(ch)

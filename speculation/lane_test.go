@@ -57,9 +57,9 @@ func TestLanesAreBounded(t *testing.T) {
 		c.s.Main.Config = &config.Config{Queue: rulesOf(r)}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "changes") {
 			ch := &queue.Change{ID: queue.ChangeID(fmt.Sprint(i)), Phase: queue.Pending,
-				Lane:      rapid.SampledFrom(r.LaneNames()).Draw(rt, "lane"),
-				Arrival:   queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
-				Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}
+				Lane:     rapid.SampledFrom(r.LaneNames()).Draw(rt, "lane"),
+				Arrival:  queue.Instant(rapid.Int64Range(1, 1e8).Draw(rt, "arrival")),
+				Foreseen: queue.Foreseen{Predicted: time.Duration(rapid.Int64().Draw(rt, "predicted"))}}
 			ch.Virtual = c.landing.virtual(ch)
 			c.s.Changes[ch.ID] = ch
 			c.touchChange(ch)
@@ -87,7 +87,7 @@ func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 		r := drawLanes(shrinking(rt))
 		c := New(queue.NewState("main"))
 		c.s.Main.Config = &config.Config{Queue: rulesOf(r)}
-		ch := &queue.Change{Lane: r.DefaultLane, Arrival: 1e6, Predicted: time.Minute}
+		ch := &queue.Change{Lane: r.DefaultLane, Arrival: 1e6, Foreseen: queue.Foreseen{Predicted: time.Minute}}
 		with := c.landing.virtual(ch)
 		c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{})}
 		if without := c.landing.virtual(ch); with != without {

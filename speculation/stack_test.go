@@ -180,7 +180,7 @@ func TestStackThatMovesInTheOrder(t *testing.T) {
 // landed as another commit, what it adds to that one.
 func TestTryOnTopOfWhatWasSquashed(t *testing.T) {
 	for _, words := range []string{"/land try", "/land"} {
-		w := quiet(t, unit, config.Rules{Method: config.MethodSquash, Methods: []config.Method{config.MethodSquash}})
+		w := quiet(t, unit, config.Rules{Landing: config.Landing{Method: config.MethodSquash, Methods: []config.Method{config.MethodSquash}}})
 		low := w.open(w.main, edit{"x/a": "one -text"})
 		high := w.openOn(low, edit{"x/a": "two -one"})
 		w.step(w.say(low, "dev", "/land"))

@@ -11,7 +11,7 @@ import (
 // A change whose merge cannot be made, however often it is tried, is let go in
 // the end: that it returns to be tried again does not begin its time anew.
 func TestMergeThatCanNeverBeMade(t *testing.T) {
-	w := quiet(t, unit, config.Rules{ParkedLimit: 2 * time.Hour})
+	w := quiet(t, unit, config.Rules{Admission: config.Admission{ParkedLimit: 2 * time.Hour}})
 	p := w.open(w.main, edit{"a/code": "fine"})
 	w.step(w.say(p, "dev", "/land"))
 	until := w.now.Add(3 * time.Hour)

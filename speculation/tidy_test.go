@@ -120,7 +120,7 @@ func wideState() *queue.State {
 		targets = append(targets, fmt.Sprintf("t%03d", i))
 	}
 	pending := func(id queue.ChangeID, targets ...string) {
-		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: queue.Instant(len(s.Changes) + 1)}
+		s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Foreseen: queue.Foreseen{Virtual: queue.Instant(len(s.Changes) + 1)}}
 		s.Footprints[id] = &queue.Footprint{Main: "m", Write: targets, Affected: targets}
 	}
 	link := func(id, on queue.ChangeID, at queue.Instant, hash queue.Digest) *queue.Link {
@@ -134,7 +134,7 @@ func wideState() *queue.State {
 		return l
 	}
 	s.Main.Line.Seq = 1 // so that the paths do not stand where main is
-	s.Changes["landed"] = &queue.Change{ID: "landed", Phase: queue.Landed, Line: s.Main.Line}
+	s.Changes["landed"] = &queue.Change{ID: "landed", Phase: queue.Landed, Ending: queue.Ending{Line: s.Main.Line}}
 	pending("a", targets...)
 	pending("b", targets...)
 	for _, l := range []*queue.Link{link("a", "b", 1, "both"), link("b", "a", 1, "both")} {
@@ -196,7 +196,7 @@ func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 		s.Main.Tip, s.Main.Line = "m", queue.Line{Epoch: 2}
 		s.Main.Config = &config.Config{Version: 1, Steps: []config.Step{step}, Queue: rulesOf(config.Rules{})}
 		for n, id := range []queue.ChangeID{"below", "above"} {
-			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Virtual: queue.Instant(n + 1)}
+			s.Changes[id] = &queue.Change{ID: id, Phase: queue.Pending, Arrival: 1, Foreseen: queue.Foreseen{Virtual: queue.Instant(n + 1)}}
 			s.Footprints[id] = &queue.Footprint{Main: "m", Write: []string{"t"}, Affected: []string{"t"}}
 		}
 		link := func(parent queue.CommitID, id queue.ChangeID, commit queue.CommitID) queue.Link {

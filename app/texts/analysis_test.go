@@ -48,7 +48,7 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 
 func TestWhomItDoesNotMergeWith(t *testing.T) {
 	c := queue.Change{ID: "7.a", Number: 7, Phase: queue.Rejected, Reason: queue.Reason{Code: queue.ReasonMergeConflict, Names: []string{"x"}},
-		Verdict: &queue.Verdict{Commit: "abc", Conflicts: []string{"x"}, Against: []queue.ChangeID{"8.b"}}}
+		Ending: queue.Ending{Verdict: &queue.Verdict{Commit: "abc", Conflicts: []string{"x"}, Against: []queue.ChangeID{"8.b"}}}}
 	if got, want := (texts.Words{}).Against(c), "#8 has landed there and touches the same files."; got != want {
 		t.Errorf("got %q", got)
 	}

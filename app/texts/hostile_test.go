@@ -69,7 +69,7 @@ func TestHostileTexts(t *testing.T) {
 		comment := texts.Comment(v, o)
 		_, _, summary := texts.Check(v, o)
 		checkBounds(t, "hostile", v, o)
-		main := queue.QueueView{Main: queue.Main{Branch: hostile("main"), Drift: []queue.Drift{{Aim: queue.Aim{Step: hostile("drift"), Target: hostile("drifted")}}}},
+		main := queue.QueueView{Main: queue.Main{Branch: hostile("main"), Upkeep: queue.Upkeep{Drift: []queue.Drift{{Aim: queue.Aim{Step: hostile("drift"), Target: hostile("drifted")}}}}},
 			Red: append(list("red"), canary), Blame: why("blame")}
 		_, _, onMain := texts.MainCheck(main, o)
 		for _, text := range []string{comment, summary, onMain, texts.Revert(why("revert").Culprits[0], o)} {

@@ -493,7 +493,7 @@ func TestProofs(t *testing.T) {
 // TestBefore says how the change before this one ended.
 func TestBefore(t *testing.T) {
 	for want, p := range map[string]queue.Change{
-		"commit `1f8e0c3a5b` landed as `99cc`.":                        {Phase: queue.Landed, Verdict: &queue.Verdict{Commit: "99cc"}},
+		"commit `1f8e0c3a5b` landed as `99cc`.":                        {Phase: queue.Landed, Ending: queue.Ending{Verdict: &queue.Verdict{Commit: "99cc"}}},
 		"commit `1f8e0c3a5b` was rejected: it does not merge.":         {Phase: queue.Rejected, Reason: reason(queue.ReasonMergeConflict)},
 		"commit `1f8e0c3a5b` left the queue: new commits were pushed.": {Phase: queue.Cancelled, Reason: reason(queue.ReasonPushed)},
 	} {

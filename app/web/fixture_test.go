@@ -116,7 +116,7 @@ func change(number int, title, author string, p queue.Phase) queue.Change {
 	return queue.Change{
 		ID: idOf(number), Number: number, Head: sha(number), Title: title, Author: author, Requester: author,
 		URL: fmt.Sprintf("https://github.example/acme/store/pull/%d", number), Arrival: ago(time.Duration(400-number) * time.Minute),
-		Phase: p, Builds: 1,
+		Phase: p, Course: queue.Course{Builds: 1},
 	}
 }
 

@@ -100,12 +100,13 @@ var outside = []struct {
 	{"github.com/redis/go-redis", []string{"queue/redisstore"}, "Redis is one way to store"},
 	{"github.com/labstack/echo", []string{"app", "app/api"}, "HTTP routing ends at the service"},
 	{"github.com/prometheus", []string{"app"}, "metrics are the service's"},
+	{"github.com/santhosh-tekuri/jsonschema", []string{"queue/config"}, "one file has a schema, and one place checks files against it"},
 	{"github.com/getkin/kin-openapi", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
 	{"github.com/alecthomas/kong", []string{"cmd/submitqueue"}, "flags end at the command"},
 }
 
 // pure packages do no I/O, read no clock, draw no chance and log nothing.
-var pure = []string{"queue", "conflict", "conflict/index", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "speculation", "speculation/predict"}
+var pure = []string{"queue", "queue/config", "conflict", "conflict/index", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "speculation", "speculation/derived", "speculation/plan", "speculation/predict"}
 
 var impure = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
 

@@ -15,20 +15,20 @@ const (
 const DefaultBatchMax = 4
 
 // checkBatch refuses settings of batches that would have no effect.
-func checkBatch(r *reader, c *Config) {
+func checkBatch(d *document, c *Config) {
 	const path = "queue.batch"
-	if r.bad[path] {
+	if d.refused[path] {
 		return
 	}
 	switch c.Queue.Batch {
 	case "", BatchOff:
 		if c.Queue.BatchMax != 0 {
-			r.report("queue.batch_max", "queue.batch_max has no effect while queue.batch is off: set queue.batch to independent or rollup, or delete batch_max")
+			d.report("queue.batch_max", "queue.batch_max has no effect while queue.batch is off: set queue.batch to independent or rollup, or delete batch_max")
 		}
 	case BatchIndependent:
 		for i, s := range c.Steps {
 			if s.Scope != ScopeRepository && !s.NamesTargets() {
-				r.report(path, "queue.batch independent has no effect with steps[%d] (%s): its report does not say which target has failed; use report: go-test-json there, or set queue.batch to off", i, quoted(s.Name))
+				d.report(path, "queue.batch independent has no effect with steps[%d] (%s): its report does not say which target has failed; use report: go-test-json there, or set queue.batch to off", i, quoted(s.Name))
 				return
 			}
 		}

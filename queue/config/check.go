@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,189 +19,132 @@ const (
 	AnalyzerNode  = "node"  // the packages of JavaScript workspaces
 )
 
-// What names may look like. The tags of Step and Area say the same to the schema.
-const (
-	stepNamePattern = `^[a-zA-Z0-9._-]+$`
-	areaNamePattern = `^[a-zA-Z0-9._/-]+$`
-	envNamePattern  = `^[A-Za-z_][A-Za-z0-9_]*$`
-	wordPattern     = `^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`
-)
-
 // maxGlob bounds the length, and so the cost, of one glob.
 const maxGlob = 300
 
 // checkAll reports what single fields cannot show: names that must be
 // unique, references, and settings that do not go together.
-func checkAll(r *reader, c *Config) {
+func checkAll(d *document, c *Config) {
 	names := map[string]int{}
 	for i, s := range c.Steps {
 		path := fmt.Sprintf("steps[%d]", i)
-		r.name(path+".name", s.Name, names)
-		checkStep(r, path, s, c.Analysis)
+		d.once(path+".name", s.Name, names)
+		checkStep(d, path, s, c.Analysis)
 	}
 	if len(c.Analysis.Analyzers) == 0 {
-		checkAreas(r, "analysis", c.Analysis)
-		checkTools(r, "analysis", c.Analysis)
+		checkAreas(d, "analysis", c.Analysis)
+		checkTools(d, "analysis", c.Analysis)
 	}
-	checkParts(r, c)
-	checkUnowned(r, c.Analysis)
-	r.globs("analysis.ignore", c.Analysis.Ignore)
-	r.globs("analysis.barrier", c.Analysis.Barrier)
-	checkInputs(r, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
-	r.globs("permissions.protected_paths", c.Permissions.Protected)
-	for i, b := range c.Permissions.Bots {
-		path := fmt.Sprintf("permissions.bots[%d]", i)
-		if !regexp.MustCompile(UserPattern).MatchString(b) || strings.HasPrefix(b, "@") {
-			r.report(path, "%s must be an App's login such as \"renovate[bot]\", found %s", path, quoted(b))
-		}
-	}
-	checkQueue(r, c)
-	checkBatch(r, c)
-	checkMethods(r, &c.Queue)
-	checkVerify(r, &c.Queue)
-	checkSkips(r, c)
-	for i, x := range c.Queue.Off {
-		if !slices.Contains(Ingredients(), x) {
-			r.report(fmt.Sprintf("queue.off[%d]", i), "queue.off[%d] is none of the planner's ingredients: %s, found %s", i, joined(Ingredients()), quoted(string(x)))
-		}
-	}
-	if l := c.Queue.Label; l != strings.TrimSpace(l) || strings.ContainsAny(l, "\r\n") {
-		r.report("queue.label", "queue.label must be one line without spaces at its ends, found %s", quoted(l))
-	}
-	checkBlocking(r, c.Queue)
-}
-
-func joined(list []Ingredient) string {
-	words := make([]string, len(list))
-	for i, x := range list {
-		words[i] = string(x)
-	}
-	return strings.Join(words, ", ")
+	checkParts(d, c)
+	checkUnowned(d, c.Analysis)
+	d.globs("analysis.ignore", c.Analysis.Ignore)
+	d.globs("analysis.barrier", c.Analysis.Barrier)
+	checkInputs(d, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
+	d.globs("permissions.protected_paths", c.Permissions.Protected)
+	checkQueue(d, c)
+	checkBatch(d, c)
+	checkMethods(d, &c.Queue)
+	checkSkips(d, c)
+	checkBlocking(d, c.Queue)
 }
 
 // report adds an error about a path's value, unless it was refused before.
-func (r *reader) report(path, format string, args ...any) {
-	if r.bad[path] {
-		return
-	}
-	r.bad[path] = true
-	r.add(r.place(path), format, args...)
+func (d *document) report(path, format string, args ...any) {
+	d.reportAt(d.place(path), path, fmt.Sprintf(format, args...))
 }
 
-// place returns where a path's value is, or where its parent is when it is not written.
-func (r *reader) place(path string) position {
-	for {
-		if at, ok := r.at[path]; ok {
-			return at
-		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+// reportAt is report of a value that is known to stand at a place.
+func (d *document) reportAt(at position, path, message string) {
+	if !d.refused[path] {
+		d.refused[path] = true
+		d.add(at, "%s", message)
 	}
 }
 
-// name checks a step's name; seen maps the names before it to their lines.
-func (r *reader) name(path, name string, seen map[string]int) {
-	if r.bad[path] || r.at[path] == (position{}) {
+// once checks that a name, unless it was refused, is the only one of its kind; seen
+// maps the names before it to their lines.
+func (d *document) once(path, name string, seen map[string]int) {
+	if name == "" {
 		return
 	}
-	if !regexp.MustCompile(stepNamePattern).MatchString(name) {
-		r.report(path, "%s must be made of letters, digits, \".\", \"_\" and \"-\", found %s", path, quoted(name))
+	if line, twice := seen[name]; twice {
+		d.report(path, "%s is %s, which line %d is already called: give it another name", path, quoted(name), line)
 		return
 	}
-	r.once(path, name, seen)
+	seen[name] = d.place(path).line
 }
 
-func (r *reader) once(path, name string, seen map[string]int) {
-	if line, dup := seen[name]; dup {
-		r.report(path, "%s is %s, which line %d is already called: give it another name", path, quoted(name), line)
+func checkStep(d *document, path string, s Step, a Analysis) {
+	if !checkChecks(d, path, s, a) {
 		return
 	}
-	seen[name] = r.place(path).line
-}
-
-func checkStep(r *reader, path string, s Step, a Analysis) {
-	if !checkChecks(r, path, s, a) {
-		return
-	}
-	if !r.bad[path+".run"] && r.at[path+".run"] != (position{}) && strings.TrimSpace(s.Run) == "" {
-		r.report(path+".run", "%s.run is empty: write the command to run", path)
+	if s.Run != "" && strings.TrimSpace(s.Run) == "" {
+		d.report(path+".run", "%s.run is empty: write the command to run", path)
 	}
 	perTarget := strings.Contains(s.Run, "{targets}")
-	noTargets, known := !a.HasTargets(), r.read("analysis")
+	noTargets, known := !a.HasTargets(), d.read("analysis")
 	switch {
 	case s.Scope == ScopeRepository && perTarget:
-		r.report(path+".run", "%s.run names {targets}, but a step with scope: repository runs on the whole tree: take {targets} out", path)
+		d.report(path+".run", "%s.run names {targets}, but a step with scope: repository runs on the whole tree: take {targets} out", path)
 	case noTargets && known && perTarget:
-		r.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or take {targets} out", path)
+		d.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or take {targets} out", path)
 	case !noTargets && known && s.Scope != ScopeRepository && !perTarget && !strings.Contains(s.Run, "SUBMITQUEUE_TARGETS") && strings.TrimSpace(s.Run) != "":
 		// A result counts for each target by itself, and changes to different
 		// targets do not wait for each other: a command on the whole tree would
 		// have its result taken for trees that it has never seen.
-		r.report(path+".run", "%s.run is not told its targets: put {targets} into the command, or read $SUBMITQUEUE_TARGETS; for a command that looks at the whole tree say scope: repository", path)
+		d.report(path+".run", "%s.run is not told its targets: put {targets} into the command, or read $SUBMITQUEUE_TARGETS; for a command that looks at the whole tree say scope: repository", path)
 	}
 	if s.Report == ReportGoTestJSON {
 		switch {
 		case s.Scope == ScopeRepository:
-			r.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
+			d.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
 		case a.of(s) != AnalyzerGo && known:
 			whose := "set analysis.analyzer to go"
 			if len(a.Analyzers) > 0 {
 				whose = "let the step verify the targets of an analyzer go"
 			}
-			r.report(path+".report", "%s.report go-test-json names Go packages: %s, or use report: exit-code", path, whose)
+			d.report(path+".report", "%s.report go-test-json names Go packages: %s, or use report: exit-code", path, whose)
 		}
 	}
-	checkStepPart(r, path, s, a)
-	r.word(path+".image", s.Image)
-	r.word(path+".os", s.OS)
-	r.word(path+".arch", s.Arch)
-	for i, t := range s.Tags {
-		r.word(fmt.Sprintf("%s.tags[%d]", path, i), t)
-	}
+	checkStepPart(d, path, s, a)
 	for name := range s.Env {
-		sub := path + ".env." + name
-		switch {
-		case !regexp.MustCompile(envNamePattern).MatchString(name):
-			r.report(sub, "%s.env has the name %s: a variable's name is made of letters, digits and \"_\"", path, quoted(name))
-		case strings.HasPrefix(name, "SUBMITQUEUE_"):
-			r.report(sub, "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))
+		if p, _ := d.find(steps(path + ".env." + name)); strings.HasPrefix(name, "SUBMITQUEUE_") {
+			d.add(posOf(p.key), "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))
 		}
-	}
-}
-
-func (r *reader) word(path, s string) {
-	if s != "" && !regexp.MustCompile(wordPattern).MatchString(s) {
-		r.report(path, "%s must be one word of letters, digits and \"._:/@+-\", found %s", path, quoted(s))
 	}
 }
 
 // checkAreas checks the areas of the analysis, or of one of its parts, at a path.
-func checkAreas(r *reader, at string, a Analysis) {
-	if r.bad[at] || r.bad[at+".analyzer"] || r.bad[at+".areas"] {
+func checkAreas(d *document, at string, a Analysis) {
+	if d.refused[at] || d.refused[at+".analyzer"] || d.refused[at+".areas"] {
 		return
 	}
 	if a.Analyzer == AnalyzerPaths && len(a.Areas) == 0 {
-		r.report(at+".areas", "%s.areas is missing: the analyzer paths needs at least one area with name and files", at)
+		d.report(at+".areas", "%s.areas is missing: the analyzer paths needs at least one area with name and files", at)
 		return
 	}
 	if a.Analyzer != AnalyzerPaths && len(a.Areas) > 0 {
-		r.report(at+".areas", "%s.areas is read by the analyzer paths only: set %s.analyzer to paths, or delete areas", at, at)
+		d.report(at+".areas", "%s.areas is read by the analyzer paths only: set %s.analyzer to paths, or delete areas", at, at)
 		return
 	}
 	names := map[string]int{}
 	for i, area := range a.Areas {
 		path := fmt.Sprintf("%s.areas[%d]", at, i)
-		r.areaName(path+".name", area.Name, names)
-		r.globs(path+".files", area.Files)
+		if name := area.Name; name == TargetTree || name == TargetUnowned {
+			d.report(path+".name", "%s.name is %s, a name that the queue uses itself: give the area another name", path, quoted(name))
+		}
+		d.once(path+".name", area.Name, names)
+		d.globs(path+".files", area.Files)
 	}
 	for i, area := range a.Areas {
 		for j, need := range area.Needs {
 			path := fmt.Sprintf("%s.areas[%d].needs[%d]", at, i, j)
-			if _, ok := names[need]; !ok && !r.bad[path] {
+			if _, ok := names[need]; !ok && !d.refused[path] {
 				known := make([]string, 0, len(a.Areas))
 				for _, x := range a.Areas {
 					known = append(known, x.Name)
 				}
-				r.report(path, "%s is %s, and no area has that name%s", path, quoted(need), didYouMean(need, known))
+				d.report(path, "%s is %s, and no area has that name%s", path, quoted(need), didYouMean(need, known))
 			}
 		}
 	}
@@ -210,7 +152,7 @@ func checkAreas(r *reader, at string, a Analysis) {
 	for i, area := range a.Areas {
 		list[i] = needing{area.Name, area.Needs}
 	}
-	checkCycles(r, at+".areas", "areas need one another in a circle (%s): take one need out, or make them one area", list)
+	checkCycles(d, at+".areas", "areas need one another in a circle (%s): take one need out, or make them one area", list)
 }
 
 // needing is something in a list that needs others of the list.
@@ -219,31 +161,9 @@ type needing struct {
 	needs []string
 }
 
-func didYouMean(word string, names []string) string {
-	if near := spell.Nearest(word, names); near != "" {
-		return " (did you mean " + quoted(near) + "?)"
-	}
-	return ""
-}
-
-func (r *reader) areaName(path, name string, seen map[string]int) {
-	if r.bad[path] || r.at[path] == (position{}) {
-		return
-	}
-	if !regexp.MustCompile(areaNamePattern).MatchString(name) {
-		r.report(path, "%s must be made of letters, digits, \".\", \"_\", \"-\" and \"/\", found %s", path, quoted(name))
-		return
-	}
-	if name == TargetTree || name == TargetUnowned {
-		r.report(path, "%s is %s, a name that the queue uses itself: give the area another name", path, quoted(name))
-		return
-	}
-	r.once(path, name, seen)
-}
-
 // checkCycles reports each circle of needs in the list at a path once, at the
 // entry that closes it.
-func checkCycles(r *reader, at, format string, list []needing) {
+func checkCycles(d *document, at, format string, list []needing) {
 	index := map[string]int{}
 	for i, a := range list {
 		if _, dup := index[a.name]; !dup {
@@ -271,7 +191,7 @@ func checkCycles(r *reader, at, format string, list []needing) {
 					from++
 				}
 				circle := append(append([]string{}, trail[from:]...), need)
-				r.report(fmt.Sprintf("%s[%d].needs[%d]", at, i, j), format, spell.Clip(strings.Join(circle, " → "), 200))
+				d.report(fmt.Sprintf("%s[%d].needs[%d]", at, i, j), format, spell.Clip(strings.Join(circle, " → "), 200))
 			}
 		}
 		trail = trail[:len(trail)-1]
@@ -285,32 +205,32 @@ func checkCycles(r *reader, at, format string, list []needing) {
 }
 
 // glob reports what is wrong with any glob, and whether there is more to be looked at.
-func (r *reader) glob(path, g string) bool {
+func (d *document) glob(path, g string) bool {
 	switch {
-	case g == "" || r.bad[path]:
+	case g == "" || d.refused[path]:
 	case len(g) > maxGlob:
-		r.report(path, "%s has %d characters, and a glob may have at most %d", path, len(g), maxGlob)
+		d.report(path, "%s has %d characters, and a glob may have at most %d", path, len(g), maxGlob)
 	case strings.HasPrefix(g, "!"):
-		r.report(path, "%s is %s: exclusions with \"!\" are not supported, list what is meant", path, quoted(g))
+		d.report(path, "%s is %s: exclusions with \"!\" are not supported, list what is meant", path, quoted(g))
 	default:
 		return true
 	}
 	return false
 }
 
-func (r *reader) globs(path string, globs []string) {
+func (d *document) globs(path string, globs []string) {
 	for i, g := range globs {
 		sub := fmt.Sprintf("%s[%d]", path, i)
 		switch {
-		case !r.glob(sub, g):
+		case !d.glob(sub, g):
 		case strings.HasPrefix(g, "/"), strings.HasPrefix(g, "./"):
-			r.report(sub, "%s is %s: globs begin at the repository's root, write %s", sub, quoted(g), quoted(strings.TrimLeft(g, "./")))
-		case contains(strings.Split(g, "/"), ".."):
-			r.report(sub, "%s is %s: a glob cannot leave the repository with \"..\"", sub, quoted(g))
+			d.report(sub, "%s is %s: globs begin at the repository's root, write %s", sub, quoted(g), quoted(strings.TrimLeft(g, "./")))
+		case slices.Contains(strings.Split(g, "/"), ".."):
+			d.report(sub, "%s is %s: a glob cannot leave the repository with \"..\"", sub, quoted(g))
 		case strings.HasSuffix(g, "/"):
-			r.report(sub, "%s is %s: to mean all files of a folder, write %s", sub, quoted(g), quoted(g+"**"))
+			d.report(sub, "%s is %s: to mean all files of a folder, write %s", sub, quoted(g), quoted(g+"**"))
 		case !doublestar.ValidatePattern(g):
-			r.report(sub, "%s is not a valid glob: %s (is a bracket or brace not closed?)", sub, quoted(g))
+			d.report(sub, "%s is not a valid glob: %s (is a bracket or brace not closed?)", sub, quoted(g))
 		}
 	}
 }

@@ -10,54 +10,39 @@ import (
 // waited for it would wait for ever.
 const ownCheck = "submitqueue"
 
-// maxCheck bounds the name of a check; GitHub takes no longer one.
-const maxCheck = 255
-
 // checkChecks checks what a step with checks may say. It reports whether the
 // step is to be checked as one with a command.
-func checkChecks(r *reader, path string, s Step, a Analysis) bool {
+func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	at := path + ".checks"
-	written := func(name string) bool { _, ok := r.at[path+"."+name]; return ok }
+	written := func(name string) bool { return d.written(path + "." + name) }
 	if !s.ByForge() {
-		if r.bad[at] {
+		if d.refused[at] {
 			return false
 		}
 		for _, name := range []string{"covers", "appear", "rerun", "earlier"} {
 			if written(name) {
-				r.report(path+"."+name, "%s.%s is for steps with checks, and this one has none: delete the line", path, name)
+				d.report(path+"."+name, "%s.%s is for steps with checks, and this one has none: delete the line", path, name)
 			}
 		}
-		if strings.TrimSpace(s.Run) == "" && !r.bad[path] && !r.bad[path+".run"] {
-			r.report(path+".run", "%s needs \"run\", a command, or \"checks\", names of checks of the forge's CI", path)
-			return false
-		}
 		return true
-	}
-	if written("run") {
-		r.report(path+".run", "%s has both run and checks: keep run where our runners verify the step, checks where the forge's CI does", path)
 	}
 	seen := map[string][]string{} // Apps by name
 	for i, c := range s.Checks {
 		name, folded := c.Name, strings.ToLower(c.Name)
 		sub := fmt.Sprintf("%s[%d]", at, i)
-		r.checkApp(sub+".app", c)
-		if _, mapping := r.at[sub+".name"]; mapping {
+		if d.written(sub + ".name") {
 			sub += ".name"
 		}
 		before, again := seen[folded]
 		switch {
-		case r.bad[sub] || name == "":
+		case name == "":
 			continue
-		case name != strings.TrimSpace(name) || strings.ContainsAny(name, "\r\n\x00"):
-			r.report(sub, "%s must be one line without spaces at its ends, found %s", sub, quoted(name))
-		case len(name) > maxCheck:
-			r.report(sub, "%s has %d characters, and the name of a check has at most %d", sub, len(name), maxCheck)
 		case folded == ownCheck:
-			r.report(sub, "%s is %s, the check that the queue itself reports: name those of your CI", sub, quoted(name))
+			d.report(sub, "%s is %s, the check that the queue itself reports: name those of your CI", sub, quoted(name))
 		case slices.Contains(before, c.App):
-			r.report(sub, "%s is %s, which is in the list already (letters count in any case): keep one", sub, quoted(name))
+			d.report(sub, "%s is %s, which is in the list already (letters count in any case): keep one", sub, quoted(name))
 		case again && (c.App == "" || slices.Contains(before, "")):
-			r.report(sub, "%s is %s, which is in the list both with an app and without: keep the one with the app", sub, quoted(name))
+			d.report(sub, "%s is %s, which is in the list both with an app and without: keep the one with the app", sub, quoted(name))
 		}
 		seen[folded] = append(before, c.App)
 	}
@@ -67,25 +52,25 @@ func checkChecks(r *reader, path string, s Step, a Analysis) bool {
 	}{{"report", s.Report != "" && s.Report != ReportExitCode}, {"image", s.Image != ""}, {"os", s.OS != ""}, {"arch", s.Arch != ""},
 		{"tags", len(s.Tags) > 0}, {"env", len(s.Env) > 0}, {"dir", s.Dir != ""}} {
 		if f.given {
-			r.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)
+			d.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)
 		}
 	}
 	if s.Environment != "" {
-		r.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
+		d.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
 	}
 	if written("checkout") {
-		r.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: and lfs: in the workflow's actions/checkout", path)
+		d.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: and lfs: in the workflow's actions/checkout", path)
 	}
 	if s.Counts == CountsTree && s.Scope == ScopeRepository {
-		r.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)
+		d.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)
 	}
-	if s.Scope == "" && a.HasTargets() && r.read("analysis") && !r.bad[path+".scope"] {
+	if s.Scope == "" && a.HasTargets() && d.read("analysis") && !d.refused[path+".scope"] {
 		// As with a command that is not told its targets, a result would be
 		// taken for trees that it has never seen; here nobody but the author
 		// of the workflow can tell.
-		r.report(path+".scope", "%s.scope is missing: say scope: targets where the workflow tests each target by itself (all of them, or those that the build asks for), "+
+		d.report(path+".scope", "%s.scope is missing: say scope: targets where the workflow tests each target by itself (all of them, or those that the build asks for), "+
 			"scope: repository where it looks at the whole tree", path)
 	}
-	checkStepPart(r, path, s, a)
+	checkStepPart(d, path, s, a)
 	return false
 }

@@ -2,14 +2,11 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
-
-const laneNamePattern = `^[a-z0-9][a-z0-9._-]*$`
 
 // DefaultLanes returns the lanes of a configuration that names none: high,
 // normal, which is the default one, and low.
@@ -57,40 +54,33 @@ func usualLane(lanes []Lane) string {
 }
 
 // checkQueue reports what single fields of lanes, projects and quotas cannot show.
-func checkQueue(r *reader, c *Config) {
+func checkQueue(d *document, c *Config) {
 	q := &c.Queue
 	lanes := map[string]int{}
 	var known []string
 	for i, l := range q.Lanes {
 		path := fmt.Sprintf("queue.lanes[%d].name", i)
-		if r.unread(path) {
-			continue
-		}
-		if !regexp.MustCompile(laneNamePattern).MatchString(l.Name) {
-			r.report(path, "%s must be made of small letters, digits, \".\", \"_\" and \"-\" and begin with a letter or digit, found %s", path, quoted(l.Name))
-			continue
-		}
-		if _, dup := lanes[l.Name]; !dup {
+		if _, dup := lanes[l.Name]; !dup && l.Name != "" {
 			known = append(known, l.Name)
 		}
-		r.once(path, l.Name, lanes)
+		d.once(path, l.Name, lanes)
 	}
 	if len(q.Lanes) == 0 {
 		known = Rules{Lanes: DefaultLanes()}.LaneNames()
 	}
-	if d := q.DefaultLane; d != "" && len(known) > 0 && !contains(known, d) && !r.bad["queue.lanes"] {
-		r.report("queue.default_lane", "queue.default_lane is %s, and no lane has that name%s: there are %s", quoted(d), didYouMean(d, known), strings.Join(known, ", "))
+	if name := q.DefaultLane; name != "" && len(known) > 0 && !slices.Contains(known, name) && !d.refused["queue.lanes"] {
+		d.report("queue.default_lane", "queue.default_lane is %s, and no lane has that name%s: there are %s", quoted(name), didYouMean(name, known), strings.Join(known, ", "))
 	}
-	checkUsual(r, c)
-	checkProjects(r, c)
-	checkQuotas(r, q)
+	checkUsual(d, c)
+	checkProjects(d, c)
+	checkQuotas(d, q)
 }
 
 // checkUsual refuses a permission for the default lane: who asks for no lane is
 // in it, too.
-func checkUsual(r *reader, c *Config) {
+func checkUsual(d *document, c *Config) {
 	q := &c.Queue
-	if len(q.Lanes) == 0 || r.bad["queue.lanes"] || r.bad["queue.default_lane"] {
+	if len(q.Lanes) == 0 || d.refused["queue.lanes"] || d.refused["queue.default_lane"] {
 		return
 	}
 	name := q.DefaultLane
@@ -101,42 +91,39 @@ func checkUsual(r *reader, c *Config) {
 	if i < 0 || q.Lanes[i].Least == "" || q.Lanes[i].Least == c.Permissions.Land || q.Lanes[i].Least == "write" {
 		return
 	}
-	r.report(fmt.Sprintf("queue.lanes[%d].least", i), "queue.lanes[%d].least has no effect: %s is the default lane, and whoever may land is in it; set permissions.land, or delete least", i, quoted(name))
+	d.report(fmt.Sprintf("queue.lanes[%d].least", i), "queue.lanes[%d].least has no effect: %s is the default lane, and whoever may land is in it; set permissions.land, or delete least", i, quoted(name))
 }
 
-// unread reports whether a value was refused or is not written at all.
-func (r *reader) unread(path string) bool { return r.bad[path] || r.at[path] == (position{}) }
-
-func checkProjects(r *reader, c *Config) {
+func checkProjects(d *document, c *Config) {
 	names := map[string]int{}
 	for i, p := range c.Queue.Projects {
 		path := fmt.Sprintf("queue.projects[%d]", i)
-		r.name(path+".name", p.Name, names)
+		d.once(path+".name", p.Name, names)
 		for j, g := range p.Targets {
 			sub := fmt.Sprintf("%s.targets[%d]", path, j)
 			switch {
-			case g == "" || r.bad[sub]:
+			case g == "" || d.refused[sub]:
 			case len(g) > maxGlob:
-				r.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
+				d.report(sub, "%s has %d characters, and a glob may have at most %d", sub, len(g), maxGlob)
 			case !doublestar.ValidatePattern(g):
-				r.report(sub, "%s is not a valid glob: %s (is a bracket or brace not closed?)", sub, quoted(g))
-			case c.Analysis.Analyzer == AnalyzerPaths && !r.bad["analysis.areas"] && !slices.ContainsFunc(c.Analysis.Areas, func(a Area) bool {
+				d.report(sub, "%s is not a valid glob: %s (is a bracket or brace not closed?)", sub, quoted(g))
+			case c.Analysis.Analyzer == AnalyzerPaths && !d.refused["analysis.areas"] && !slices.ContainsFunc(c.Analysis.Areas, func(a Area) bool {
 				return doublestar.MatchUnvalidated(targetGlob(g), targetGlob(a.Name))
 			}):
 				areas := make([]string, len(c.Analysis.Areas))
 				for k, a := range c.Analysis.Areas {
 					areas[k] = a.Name
 				}
-				r.report(sub, "%s is %s, and no area's name is like that%s", sub, quoted(g), didYouMean(g, areas))
+				d.report(sub, "%s is %s, and no area's name is like that%s", sub, quoted(g), didYouMean(g, areas))
 			}
 		}
 	}
-	if len(c.Queue.Projects) > 0 && !c.Analysis.HasTargets() && r.read("analysis") {
-		r.report("queue.projects", "queue.projects name targets, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or delete projects")
+	if len(c.Queue.Projects) > 0 && !c.Analysis.HasTargets() && d.read("analysis") {
+		d.report("queue.projects", "queue.projects name targets, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or delete projects")
 	}
 }
 
-func checkQuotas(r *reader, q *Rules) {
+func checkQuotas(d *document, q *Rules) {
 	names := map[string]int{}
 	projects := make([]string, len(q.Projects))
 	for i, p := range q.Projects {
@@ -144,20 +131,17 @@ func checkQuotas(r *reader, q *Rules) {
 	}
 	for i, x := range q.Quotas {
 		path := fmt.Sprintf("queue.quotas[%d]", i)
-		r.name(path+".name", x.Name, names)
-		if !r.bad[path+".builds"] && !r.bad[path+".share"] && x.Builds == 0 && x.Share == 0 {
-			r.report(path, "%s caps nothing: give it builds (how many at one time) or share (of the slots)", path)
+		d.once(path+".name", x.Name, names)
+		if len(x.Authors) == 0 && x.Project == "" && x.Per != PerAuthor && !d.refused[path+".authors"] && !d.refused[path+".project"] && !d.refused[path+".per"] {
+			d.report(path, "%s is about nobody: give it authors or a project, or per: author for a cap on each", path)
 		}
-		if len(x.Authors) == 0 && x.Project == "" && x.Per != PerAuthor && !r.bad[path+".authors"] && !r.bad[path+".project"] && !r.bad[path+".per"] {
-			r.report(path, "%s is about nobody: give it authors or a project, or per: author for a cap on each", path)
-		}
-		if x.Project != "" && !contains(projects, x.Project) && !r.bad["queue.projects"] {
-			r.report(path+".project", "%s.project is %s, and none of queue.projects has that name%s", path, quoted(x.Project), didYouMean(x.Project, projects))
+		if x.Project != "" && !slices.Contains(projects, x.Project) && !d.refused["queue.projects"] {
+			d.report(path+".project", "%s.project is %s, and none of queue.projects has that name%s", path, quoted(x.Project), didYouMean(x.Project, projects))
 		}
 		for j, a := range x.Authors {
 			sub := fmt.Sprintf("%s.authors[%d]", path, j)
 			if name := strings.TrimSuffix(a, "*"); strings.ContainsAny(name, "*@ \t\r\n") {
-				r.report(sub, "%s must be a user's name without \"@\", with at most one \"*\" at its end, found %s", sub, quoted(a))
+				d.report(sub, "%s must be a user's name without \"@\", with at most one \"*\" at its end, found %s", sub, quoted(a))
 			}
 		}
 	}

@@ -3,15 +3,14 @@ package config
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // read reports whether nothing at a path or below it was refused, but for the
 // steps' sake.
-func (r *reader) read(path string) bool {
-	for bad := range r.bad {
+func (d *document) read(path string) bool {
+	for bad := range d.refused {
 		if bad == path || strings.HasPrefix(bad, path+".analyzer") {
 			return false
 		}
@@ -28,22 +27,22 @@ func (a Analysis) of(s Step) string {
 }
 
 // checkUnowned refuses a policy that would leave out files nobody has named.
-func checkUnowned(r *reader, a Analysis) {
-	if a.Unowned == UnownedIgnore && len(a.Ignore) == 0 && !r.bad["analysis.ignore"] {
-		r.report("analysis.unowned", "analysis.unowned is ignore, and nothing is left out that is not written down: "+
+func checkUnowned(d *document, a Analysis) {
+	if a.Unowned == UnownedIgnore && len(a.Ignore) == 0 && !d.refused["analysis.ignore"] {
+		d.report("analysis.unowned", "analysis.unowned is ignore, and nothing is left out that is not written down: "+
 			"add analysis.ignore with globs such as \"docs/**\", or with \"**\" for every file that no target claims")
 	}
 }
 
 // checkParts checks the list of several analyzers.
-func checkParts(r *reader, c *Config) {
+func checkParts(d *document, c *Config) {
 	const list = "analysis.analyzers"
 	a := c.Analysis
-	if r.bad["analysis"] || r.bad[list] || len(a.Analyzers) == 0 {
+	if d.refused["analysis"] || d.refused[list] || len(a.Analyzers) == 0 {
 		return
 	}
 	if a.Analyzer != "" {
-		r.report("analysis.analyzer", "analysis has both analyzer and analyzers: keep analyzer where one runs, analyzers where several do")
+		d.report("analysis.analyzer", "analysis has both analyzer and analyzers: keep analyzer where one runs, analyzers where several do")
 	}
 	for _, f := range []struct {
 		name  string
@@ -51,30 +50,30 @@ func checkParts(r *reader, c *Config) {
 	}{{"areas", len(a.Areas) > 0}, {"command", a.Command != ""}, {"program", len(a.Program) > 0},
 		{"definitions", len(a.Definitions) > 0}, {"timeout", a.Timeout != 0}} {
 		if f.given {
-			r.report("analysis."+f.name, "analysis.%s is beside analysis.analyzers: move it into the entry whose analyzer reads it", f.name)
+			d.report("analysis."+f.name, "analysis.%s is beside analysis.analyzers: move it into the entry whose analyzer reads it", f.name)
 		}
 	}
 	names := map[string]int{}
 	needs := make([]needing, len(a.Analyzers))
 	for i, p := range a.Analyzers {
 		at := fmt.Sprintf("%s[%d]", list, i)
-		if r.bad[at] || r.bad[at+".analyzer"] {
+		if d.refused[at] || d.refused[at+".analyzer"] {
 			continue
 		}
-		checkPart(r, at, p, names)
+		checkPart(d, at, p, names)
 		needs[i] = needing{p.PartName(), p.Needs}
 	}
 	for i, p := range a.Analyzers {
 		for j, need := range p.Needs {
 			at := fmt.Sprintf("%s[%d].needs[%d]", list, i, j)
-			if _, ok := names[need]; !ok && !r.bad[at] {
-				r.report(at, "%s is %s, and no analyzer has that name%s", at, quoted(need), didYouMean(need, a.partNames()))
+			if _, ok := names[need]; !ok && !d.refused[at] {
+				d.report(at, "%s is %s, and no analyzer has that name%s", at, quoted(need), didYouMean(need, a.partNames()))
 			}
 		}
 	}
-	checkCycles(r, list, "analyzers need one another in a circle (%s): take one need out", needs)
-	if r.read("analysis") {
-		checkVerified(r, c)
+	checkCycles(d, list, "analyzers need one another in a circle (%s): take one need out", needs)
+	if d.read("analysis") {
+		checkVerified(d, c)
 	}
 }
 
@@ -86,58 +85,56 @@ func (a Analysis) partNames() []string {
 	return names
 }
 
-func checkPart(r *reader, at string, p SubAnalysis, names map[string]int) {
+func checkPart(d *document, at string, p SubAnalysis, names map[string]int) {
 	path := at + ".name"
 	switch name := p.PartName(); {
-	case r.bad[path]:
-	case !regexp.MustCompile(stepNamePattern).MatchString(name):
-		r.report(path, "%s must be made of letters, digits, \".\", \"_\" and \"-\", found %s", path, quoted(name))
+	case d.refused[path]:
 	case slices.Contains([]string{TargetTree, TargetUnowned, "def", "list"}, name):
-		r.report(path, "%s is %s, a name that the queue uses itself: give the analyzer another name", path, quoted(name))
+		d.report(path, "%s is %s, a name that the queue uses itself: give the analyzer another name", path, quoted(name))
 	default:
 		if line, dup := names[name]; dup {
-			r.report(path, "%s is called %s, which the analyzer of line %d is already: give it another name", at, quoted(name), line)
+			d.report(path, "%s is called %s, which the analyzer of line %d is already: give it another name", at, quoted(name), line)
 			break
 		}
-		names[name] = r.place(path).line
+		names[name] = d.place(path).line
 	}
-	r.folder(at+".under", p.Under)
-	r.globs(at+".barrier", p.Barrier)
-	checkInputs(r, at, p.Inputs, true)
-	checkAreas(r, at, p.Analysis())
-	checkTools(r, at, p.Analysis())
+	d.folder(at+".under", p.Under)
+	d.globs(at+".barrier", p.Barrier)
+	checkInputs(d, at, p.Inputs, true)
+	checkAreas(d, at, p.Analysis())
+	checkTools(d, at, p.Analysis())
 }
 
 // folder checks the path of a folder in the repository.
-func (r *reader) folder(path, dir string) {
+func (d *document) folder(path, dir string) {
 	if dir != "" && (!fs.ValidPath(dir) || dir == "." || strings.ContainsAny(dir, "\x00\r\n")) {
-		r.report(path, "%s must be a folder from the repository's root, such as \"services/web\", without \"./\" and \"..\" and without a \"/\" at its ends, found %s", path, quoted(dir))
+		d.report(path, "%s must be a folder from the repository's root, such as \"services/web\", without \"./\" and \"..\" and without a \"/\" at its ends, found %s", path, quoted(dir))
 	}
 }
 
 // checkStepPart checks which analyzer's targets a step verifies, and where it runs.
-func checkStepPart(r *reader, path string, s Step, a Analysis) {
+func checkStepPart(d *document, path string, s Step, a Analysis) {
 	at := path + ".analyzer"
 	names := a.partNames()
 	switch {
-	case r.bad[at] || !r.read("analysis"):
+	case d.refused[at] || !d.read("analysis"):
 	case s.Analyzer == "" && (s.Scope == ScopeRepository || len(names) < 2):
 	case s.Analyzer == "":
-		r.report(at, "%s.analyzer is missing: several analyzers run, so say whose targets the step verifies: %s; for a command that looks at the whole tree say scope: repository", path, quotedList(names))
+		d.report(at, "%s.analyzer is missing: several analyzers run, so say whose targets the step verifies: %s; for a command that looks at the whole tree say scope: repository", path, quotedList(names))
 	case s.Scope == ScopeRepository:
-		r.report(at, "%s.analyzer is for steps on targets, and this one has scope: repository: take one of the two out", path)
+		d.report(at, "%s.analyzer is for steps on targets, and this one has scope: repository: take one of the two out", path)
 	case len(names) == 0:
-		r.report(at, "%s.analyzer names one of analysis.analyzers, and there is no such list: delete the line", path)
+		d.report(at, "%s.analyzer names one of analysis.analyzers, and there is no such list: delete the line", path)
 	case !slices.Contains(names, s.Analyzer):
-		r.report(at, "%s.analyzer is %s, and no analyzer has that name%s; there are: %s", path, quoted(s.Analyzer), didYouMean(s.Analyzer, names), quotedList(names))
+		d.report(at, "%s.analyzer is %s, and no analyzer has that name%s; there are: %s", path, quoted(s.Analyzer), didYouMean(s.Analyzer, names), quotedList(names))
 	}
 	dir := s.Dir
 	if dir != "." {
-		r.folder(path+".dir", dir)
+		d.folder(path+".dir", dir)
 	}
 	p, _ := a.part(s)
-	if s.Report == ReportGoTestJSON && dir != "" && dir != p.Under && (dir != "." || p.Under != "") && r.read("analysis") {
-		r.report(path+".dir", "%s.dir is not the folder that the step's analyzer is under, and its packages are named from there: "+
+	if s.Report == ReportGoTestJSON && dir != "" && dir != p.Under && (dir != "." || p.Under != "") && d.read("analysis") {
+		d.report(path+".dir", "%s.dir is not the folder that the step's analyzer is under, and its packages are named from there: "+
 			"delete dir, or use report: exit-code", path)
 	}
 }
@@ -152,14 +149,14 @@ func quotedList(names []string) string {
 
 // checkVerified refuses analyzers whose targets no step verifies: changes to
 // them would land untested.
-func checkVerified(r *reader, c *Config) {
+func checkVerified(d *document, c *Config) {
 	for i, p := range c.Analysis.Analyzers {
 		at := fmt.Sprintf("analysis.analyzers[%d]", i)
 		if !slices.ContainsFunc(c.Steps, func(s Step) bool {
 			found, ok := c.Analysis.part(s)
 			return s.Scope == ScopeRepository || ok && found.PartName() == p.PartName()
 		}) {
-			r.report(at, "no step verifies the targets of %s: changes to them would land untested; add a step with analyzer: %s, or one with scope: repository", quoted(p.PartName()), p.PartName())
+			d.report(at, "no step verifies the targets of %s: changes to them would land untested; add a step with analyzer: %s, or one with scope: repository", quoted(p.PartName()), p.PartName())
 		}
 	}
 }

@@ -1,12 +1,6 @@
 package config
 
-import (
-	"reflect"
-	"slices"
-	"strconv"
-
-	"github.com/goccy/go-yaml/ast"
-)
+import "slices"
 
 // Checkout is what the checkouts of steps with run hold beside the files that git has in
 // the commit. Steps with checks are checked out by their workflow.
@@ -61,28 +55,6 @@ func (s Submodules) MarshalYAML() (any, error) {
 		return s == SubmodulesTop, nil
 	}
 	return string(s), nil
-}
-
-// submodules reads true, false or recursive.
-func (r *reader) submodules(path string, n ast.Node, v reflect.Value) {
-	if b, ok := n.(*ast.BoolNode); ok {
-		v.SetString(string(map[bool]Submodules{true: SubmodulesTop, false: SubmodulesOff}[b.Value]))
-		return
-	}
-	if s, ok := textOf(n); ok && Submodules(s) == SubmodulesAll {
-		v.SetString(s)
-		return
-	}
-	r.refuse(path, n, "must be true, false or recursive, found %s", describe(n))
-}
-
-// toggle reads true or false.
-func (r *reader) toggle(path string, n ast.Node, v reflect.Value) {
-	if b, ok := n.(*ast.BoolNode); ok {
-		v.SetString(strconv.FormatBool(b.Value))
-		return
-	}
-	r.refuse(path, n, "must be true or false, found %s", describe(n))
 }
 
 // fields returns what the checkout adds to the digest of its step: two fields for each

@@ -2,12 +2,7 @@ package config
 
 import (
 	"encoding/json"
-	"math"
-	"reflect"
-	"regexp"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // AppActions is the slug of the App as which GitHub Actions reports.
@@ -19,14 +14,10 @@ const AppActions = "github-actions"
 // one without an App is its name.
 type Check struct {
 	// Name is what the check run or commit status is called, in any case of letters.
-	Name string `json:"name" yaml:"name" jsonschema:"required,minLength=1"`
+	Name string `json:"name" yaml:"name" jsonschema:"required,minLength=1,maxLength=255,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
 	// App is the slug of the App that reports it, as in github.com/apps/SLUG; github-actions is GitHub Actions. No one else's check of this name counts, and no commit status. Default: anybody's counts.
 	App string `json:"app,omitempty" yaml:"app,omitempty" jsonschema:"minLength=1,maxLength=100,pattern=^[a-z0-9][a-z0-9-]*$"`
 }
-
-// appPattern is what slugs of Apps look like; the tag of Check says the same to
-// the schema.
-const appPattern = `^[a-z0-9][a-z0-9-]*$`
 
 // String says for people which check it is.
 func (c Check) String() string {
@@ -70,25 +61,10 @@ func (c Check) MarshalYAML() (any, error) {
 	return fullCheck(c), nil
 }
 
-// check reads a name, or a mapping of name and app.
-func (r *reader) check(path string, n ast.Node, v reflect.Value) {
-	if _, ok := pairsOf(n); ok {
-		r.structure(path, n, v)
-		return
+// UnmarshalYAML reads both forms.
+func (c *Check) UnmarshalYAML(decode func(any) error) error {
+	if decode(&c.Name) == nil {
+		return nil
 	}
-	if _, ok := n.(*ast.SequenceNode); ok {
-		r.refuse(path, n, "must be the name of a check, or {name: NAME, app: SLUG}, found %s", describe(n))
-		return
-	}
-	if name, ok := r.text(path, n, fieldRule{minLength: 1, maxLength: math.MaxInt}); ok {
-		v.Set(reflect.ValueOf(Check{Name: name}))
-	}
-}
-
-// checkApp checks the slug of a check's App.
-func (r *reader) checkApp(path string, c Check) {
-	if c.App != "" && !regexp.MustCompile(appPattern).MatchString(c.App) {
-		r.report(path, "%s must be the slug of an App, as in github.com/apps/SLUG: lower-case letters, digits and \"-\" such as \"%s\", found %s",
-			path, AppActions, quoted(c.App))
-	}
+	return decode((*fullCheck)(c))
 }

@@ -43,7 +43,7 @@ type Analysis struct {
 	// Definitions are globs of files that shape what the command prints: every target depends on them, unless each target says what it reads. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
 	// Timeout ends the tool of the analyzers command, gn and bazel when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
-	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=10m"`
 	// Unowned is what happens to files that no target claims and ignore does not name: all (they are in every target's hash), target (they are one target of their own), or ignore (ignore must name some; the others are in every target's hash). Default all.
 	Unowned Unowned `json:"unowned,omitempty" yaml:"unowned,omitempty" jsonschema:"enum=all,enum=target,enum=ignore,default=all"`
 	// Ignore are globs of unclaimed files that no step reads, e.g. docs/**; ** is all of them. Default none.
@@ -137,25 +137,20 @@ const (
 	SpareNever  Spare = "never"  // cost before latency
 )
 
-// Rules are the queue's own settings. The zero value of each field means its
+// Rules are the queue's own settings. Those of one topic may stand in a struct of
+// their own, which the file does not show. The zero value of each field means its
 // default, which Parse and Defaults fill in.
 type Rules struct {
 	// Label asks to land when it is set, and cancels when it is taken off; LABEL:LANE does the same in a lane. Default land.
-	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,default=land"`
+	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,pattern=^\\S([^\\r\\n\\x00]*\\S)?$,default=land"`
 	// Order says who is ahead of whom: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
 	Order Order `json:"order,omitempty" yaml:"order,omitempty" jsonschema:"enum=finish,enum=arrival,default=finish"`
-	// Method is how a change gets onto the branch: merge (a merge commit), squash (one commit), rebase (its commits, made anew on the branch) or fast-forward (its commits as they are, which must stand on the branch). Default merge.
-	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward,default=merge"`
-	// Methods are the methods that a change may ask for, as in /land method=squash; the one above is always among them. Default none.
-	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward"`
-	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only what lands last is verified, and the proof says so). Default verify.
-	Intermediate Intermediate `json:"intermediate,omitempty" yaml:"intermediate,omitempty" jsonschema:"enum=verify,enum=skip,default=verify"`
-	// Messages are the templates of the commits that the queue makes.
-	Messages Messages `json:"messages,omitzero" yaml:"messages,omitempty"`
+	// Landing says how a change gets onto the branch.
+	Landing `yaml:",inline"`
 	// External says what a commit that the queue did not make does to landings: hold (they wait until it is proven) or trust. Default hold where the branch is protected, else trust.
 	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
 	// VerifyMain is after how long what has passed on the branch is run there again, in slots that nothing else wants: a duration from 10m to 8760h, or off. Default 24h.
-	VerifyMain string `json:"verify_main,omitempty" yaml:"verify_main,omitempty" jsonschema:"minLength=1,maxLength=16,default=24h"`
+	VerifyMain string `json:"verify_main,omitempty" yaml:"verify_main,omitempty" jsonschema:"pattern=^(off|([0-9]+(\\.[0-9]+)?[hms])+)$,default=24h" jsonschema_extras:"x-minimum=10m,x-maximum=8760h"`
 	// RedMain says what is done when the branch is red and the commit that turned it so is known.
 	RedMain RedMain `json:"red_main,omitzero" yaml:"red_main,omitempty"`
 	// Retries are the runs that must fail again before a failure decides. Default 1.
@@ -167,7 +162,7 @@ type Rules struct {
 	// BuildsPerHour caps the builds of the whole queue; 0 is no cap. Default 0.
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
 	// MaxOvertake bounds overtaking: nobody is overtaken by who arrived later than this. From 1m to 168h; default 4h.
-	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h"`
+	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
 	// Margin is the share of a change's own duration that it may come later for, rather than overtake one that must then be built again. Default 0.4.
 	Margin float64 `json:"margin,omitempty" yaml:"margin,omitempty" jsonschema:"minimum=0.01,maximum=2,default=0.4"`
 	// Lanes are classes of urgency, the most urgent first. Default: high (benefit 3), normal (1) and low (0.5).
@@ -175,21 +170,13 @@ type Rules struct {
 	// DefaultLane is the lane of who asks for none. Default: normal, where there is such a lane, else the last.
 	DefaultLane string `json:"default_lane,omitempty" yaml:"default_lane,omitempty" jsonschema:"maxLength=32"`
 	// LaneMaxWait is how long a lane may hold up the one below it, where that says nothing else. From 1m to 168h; default 2h.
-	LaneMaxWait time.Duration `json:"lane_max_wait,omitempty" yaml:"lane_max_wait,omitempty" jsonschema:"default=2h"`
+	LaneMaxWait time.Duration `json:"lane_max_wait,omitempty" yaml:"lane_max_wait,omitempty" jsonschema:"default=2h" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
 	// Projects are parts of the repository whose changes are worth more or less than others. Default none.
 	Projects []Project `json:"projects,omitempty" yaml:"projects,omitempty" jsonschema:"maxItems=100"`
 	// Quotas cap the builds that run at one time for a team, an author or a project. Default none.
 	Quotas []Quota `json:"quotas,omitempty" yaml:"quotas,omitempty" jsonschema:"maxItems=100"`
-	// RequireChecks says whether a change waits for the required checks of its pull request: wait (it enters once they have passed) or enter (it enters at once). Default wait.
-	RequireChecks CheckPolicy `json:"require_checks,omitempty" yaml:"require_checks,omitempty" jsonschema:"enum=wait,enum=enter,default=wait"`
-	// RequireResolved says when all conversations of a pull request must be resolved: auto (where the branch's protection asks for it) or always. Default auto.
-	RequireResolved ResolvePolicy `json:"require_resolved,omitempty" yaml:"require_resolved,omitempty" jsonschema:"enum=auto,enum=always,default=auto"`
-	// BlockingLabels are labels with which a pull request does not land; it waits until they are taken off. Default none.
-	BlockingLabels []string `json:"blocking_labels,omitempty" yaml:"blocking_labels,omitempty" jsonschema:"maxItems=50"`
-	// NowPerDay is how often /land now may be said in any 24 hours. Default 3.
-	NowPerDay int `json:"now_per_day,omitempty" yaml:"now_per_day,omitempty" jsonschema:"minimum=1,maximum=1000"`
-	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
-	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h"`
+	// Admission says what a pull request must meet.
+	Admission `yaml:",inline"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
@@ -202,27 +189,55 @@ type Rules struct {
 	BatchMax int `json:"batch_max,omitempty" yaml:"batch_max,omitempty" jsonschema:"minimum=2,maximum=16,default=4"`
 }
 
+// Landing are the rules for how a change gets onto the branch. In the file they stand
+// among the other Rules.
+type Landing struct {
+	// Method is how a change gets onto the branch: merge (a merge commit), squash (one commit), rebase (its commits, made anew on the branch) or fast-forward (its commits as they are, which must stand on the branch). Default merge.
+	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward,default=merge"`
+	// Methods are the methods that a change may ask for, as in /land method=squash; the one above is always among them. Default none.
+	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"uniqueItems=true,enum=merge,enum=squash,enum=rebase,enum=fast-forward"`
+	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only what lands last is verified, and the proof says so). Default verify.
+	Intermediate Intermediate `json:"intermediate,omitempty" yaml:"intermediate,omitempty" jsonschema:"enum=verify,enum=skip,default=verify"`
+	// Messages are the templates of the commits that the queue makes.
+	Messages Messages `json:"messages,omitzero" yaml:"messages,omitempty"`
+}
+
+// Admission are the rules for what a pull request must meet to enter the queue, to be hurried
+// and to stay. In the file they stand among the other Rules.
+type Admission struct {
+	// RequireChecks says whether a change waits for the required checks of its pull request: wait (it enters once they have passed) or enter (it enters at once). Default wait.
+	RequireChecks CheckPolicy `json:"require_checks,omitempty" yaml:"require_checks,omitempty" jsonschema:"enum=wait,enum=enter,default=wait"`
+	// RequireResolved says when all conversations of a pull request must be resolved: auto (where the branch's protection asks for it) or always. Default auto.
+	RequireResolved ResolvePolicy `json:"require_resolved,omitempty" yaml:"require_resolved,omitempty" jsonschema:"enum=auto,enum=always,default=auto"`
+	// BlockingLabels are labels with which a pull request does not land; it waits until they are taken off. Default none.
+	BlockingLabels []string `json:"blocking_labels,omitempty" yaml:"blocking_labels,omitempty" jsonschema:"maxItems=50,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
+	// NowPerDay is how often /land now may be said in any 24 hours. Default 3.
+	NowPerDay int `json:"now_per_day,omitempty" yaml:"now_per_day,omitempty" jsonschema:"minimum=1,maximum=1000"`
+	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.
+	ParkedLimit time.Duration `json:"parked_limit,omitempty" yaml:"parked_limit,omitempty" jsonschema:"default=168h" jsonschema_extras:"x-minimum=1m,x-maximum=8760h"`
+}
+
 // Permissions says who may use the commands, and which paths need more. Each is
 // the least role (write, maintain or admin), or a list of which one is enough:
 // roles, teams as "@org/team", and users. Who has no write access never has
 // anything built or landed, whatever the lists say.
 type Permissions struct {
 	// Land is who may say /land and set the label: the least role, or a list of roles, teams ("@org/team") and users. Default write.
-	Land Who `json:"land,omitempty" yaml:"land,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Land Who `json:"land,omitempty" yaml:"land,omitempty"`
 	// Cancel is who may take out the changes of others. Default what land says.
-	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty"`
 	// Retry is who may have failures forgotten. Default what land says.
-	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty"`
 	// Try is who may say /land try. Default what land says.
-	Try Who `json:"try,omitempty" yaml:"try,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Try Who `json:"try,omitempty" yaml:"try,omitempty"`
 	// Delegate is who may let somebody else land a pull request (/land delegate). Default what land says.
-	Delegate Who `json:"delegate,omitempty" yaml:"delegate,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Delegate Who `json:"delegate,omitempty" yaml:"delegate,omitempty"`
 	// Now is who may say /land now, which lands before all others. Default admin.
-	Now Who `json:"now,omitempty" yaml:"now,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Now Who `json:"now,omitempty" yaml:"now,omitempty"`
 	// Queue is who may say /queue pause, /queue freeze, /queue resume and /queue forget. Default maintain.
-	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty"`
 	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
-	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100"`
+	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100,pattern=^[a-zA-Z0-9][a-zA-Z0-9_-]*(\\[bot\\])?$"`
 	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. What is written replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
 	Protected []string `json:"protected_paths,omitempty" yaml:"protected_paths,omitempty" jsonschema:"minItems=1"`
 }

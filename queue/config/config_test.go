@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,7 @@ func TestConfigSize(t *testing.T) {
 		"size":   {strings.Repeat("#", 256<<10+1), ".submitqueue.yml:1:1: the file has 262145 bytes; a configuration may have at most 262144: make it smaller"},
 		"keys":   {strings.Repeat("a: b\n", 50000), ".submitqueue.yml:5001:2: the file has more than 5000 keys: make it smaller"},
 		"nested": {"\n" + strings.Repeat("[", 250000), ".submitqueue.yml:2:1: 201 brackets are open here: a configuration needs a few"},
+		"list":   {"version: 1\nsteps:\n" + strings.Repeat("- a\n", 5000), ".submitqueue.yml:3:1: steps has 5000 entries, and at most 100 are allowed"},
 		"nul":    {"version: 1\na: \x00\n", ".submitqueue.yml:2:1: the file holds a NUL byte: is it a text file?"},
 	} {
 		start := time.Now()
@@ -88,12 +90,12 @@ func TestConfigSize(t *testing.T) {
 // list is not.
 func TestConfigManyErrors(t *testing.T) {
 	text := "version: 1\nsteps: [{name: a, run: b}]\nqueue:\n"
-	for i := range 30 {
-		text += "  wrong" + strings.Repeat("g", i) + ": 1\n"
+	for i := range 4900 {
+		text += fmt.Sprintf("  wrong%d: 1\n", i)
 	}
 	_, err := config.Parse("f", []byte(text))
 	var all config.Errors
-	if !errors.As(err, &all) || len(all) != 30 || !strings.HasSuffix(err.Error(), "\nand 10 more") {
+	if !errors.As(err, &all) || len(all) != 4900 || !strings.HasSuffix(err.Error(), "\nand 4880 more") {
 		t.Errorf("got %d errors: %v", len(all), err)
 	}
 }
@@ -214,15 +216,15 @@ func drawConfig(t *rapid.T) *config.Config {
 		}
 	}
 	if rapid.Bool().Draw(t, "rules?") {
-		c.Queue = config.Rules{Label: word.Draw(t, "label"), Order: config.OrderArrival, Method: "merge",
+		c.Queue = config.Rules{Label: word.Draw(t, "label"), Order: config.OrderArrival, Landing: config.Landing{Method: "merge"},
 			External: rapid.SampledFrom([]config.External{"", config.ExternalHold, config.ExternalTrust}).Draw(t, "external"),
 			Retries:  rapid.IntRange(0, 5).Draw(t, "retries"), InfraRetries: rapid.IntRange(1, 20).Draw(t, "infra"),
 			BuildsPerChange: rapid.IntRange(1, 1000).Draw(t, "change"), BuildsPerHour: rapid.IntRange(0, 1000000).Draw(t, "hour"),
-			MaxOvertake: seconds(60, 168*3600, "overtake"), ParkedLimit: seconds(60, 8760*3600, "parked"),
-			VerifyMain:    rapid.SampledFrom([]string{"", "10m", "24h", config.VerifyOff}).Draw(t, "verify"),
-			RedMain:       config.RedMain{Revert: rapid.SampledFrom([]config.RevertPolicy{"", config.RevertOff, config.RevertLand}).Draw(t, "revert")},
-			Threshold:     rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
-			RequireChecks: config.ChecksEnter, RequireResolved: config.ResolveAlways, BlockingLabels: []string{"do not merge"}}
+			MaxOvertake: seconds(60, 168*3600, "overtake"),
+			VerifyMain:  rapid.SampledFrom([]string{"", "10m", "24h", config.VerifyOff}).Draw(t, "verify"),
+			RedMain:     config.RedMain{Revert: rapid.SampledFrom([]config.RevertPolicy{"", config.RevertOff, config.RevertLand}).Draw(t, "revert")},
+			Threshold:   rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
+			Admission:   config.Admission{ParkedLimit: seconds(60, 8760*3600, "parked"), RequireChecks: config.ChecksEnter, RequireResolved: config.ResolveAlways, BlockingLabels: []string{"do not merge"}}}
 		drawLanes(t, c)
 		c.Permissions = config.Permissions{Land: "admin", Cancel: "write @acme/x", Queue: "write", Bots: []string{"renovate[bot]"}, Protected: globs("protected")}
 	}

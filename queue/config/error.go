@@ -67,7 +67,7 @@ func newFindings(file string, text string) *findings {
 	return &findings{file: file, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 }
 
-// add records an error; a place outside the file is moved to its spell.Nearest line.
+// add records an error; a place outside the file is moved to its nearest line.
 func (r *findings) add(at position, format string, args ...any) {
 	line := min(max(at.line, 1), len(r.lines))
 	column := max(at.column, 1)

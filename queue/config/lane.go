@@ -16,9 +16,9 @@ type Lane struct {
 	// Benefit is how many times more a build is worth for a change of this lane: who gets a slot first, and how unlikely a future is still built. From 0.1 to 10; default 1.
 	Benefit float64 `json:"benefit,omitempty" yaml:"benefit,omitempty" jsonschema:"minimum=0.1,maximum=10"`
 	// MaxWait is how long the lane above this one may hold it up: a change here is not overtaken by one of that lane that came later than this after it. Without meaning in the first lane. From 1m to 168h; default lane_max_wait.
-	MaxWait time.Duration `json:"max_wait,omitempty" yaml:"max_wait,omitempty"`
+	MaxWait time.Duration `json:"max_wait,omitempty" yaml:"max_wait,omitempty" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
 	// Least is who may ask for this lane: the least role, or a list as in permissions. Default: permissions.queue above the default lane, permissions.land elsewhere.
-	Least Who `json:"least,omitempty" yaml:"least,omitempty" jsonschema:"enum=write,enum=maintain,enum=admin"`
+	Least Who `json:"least,omitempty" yaml:"least,omitempty"`
 }
 
 // Project is a part of the repository whose changes are worth more or less.
@@ -61,9 +61,9 @@ type Quota struct {
 	// Per says what is counted together: all of these changes, or those of each author. Default all.
 	Per Per `json:"per,omitempty" yaml:"per,omitempty" jsonschema:"enum=all,enum=author,default=all"`
 	// Builds are how many may run at one time. This or share is needed; of both the smaller counts.
-	Builds int `json:"builds,omitempty" yaml:"builds,omitempty" jsonschema:"minimum=1,maximum=100000"`
+	Builds int `json:"builds,omitempty" yaml:"builds,omitempty" jsonschema:"anyof_required=builds,minimum=1,maximum=100000"`
 	// Share is the same as a share of all slots, rounded down, but at least one build. From 0.01 to 1.
-	Share float64 `json:"share,omitempty" yaml:"share,omitempty" jsonschema:"minimum=0.01,maximum=1"`
+	Share float64 `json:"share,omitempty" yaml:"share,omitempty" jsonschema:"anyof_required=share,minimum=0.01,maximum=1"`
 	// When says when it binds: contended (while others wait for slots) or always. Default contended.
 	When When `json:"when,omitempty" yaml:"when,omitempty" jsonschema:"enum=contended,enum=always,default=contended"`
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -71,21 +70,7 @@ const (
 )
 
 // checkMethods reports what single fields of landing cannot show.
-func checkMethods(r *reader, q *Rules) {
-	for i, m := range q.Methods {
-		path := fmt.Sprintf("queue.methods[%d]", i)
-		switch {
-		case r.bad[path]:
-		case !slices.Contains(Methods(), m):
-			var names []string
-			for _, x := range Methods() {
-				names = append(names, string(x))
-			}
-			r.report(path, "%s is none of %s, found %s%s", path, strings.Join(names, ", "), quoted(string(m)), didYouMean(string(m), names))
-		case slices.Contains(q.Methods[:i], m):
-			r.report(path, "%s is %s, which stands there already: take it out", path, quoted(string(m)))
-		}
-	}
+func checkMethods(d *document, q *Rules) {
 	for _, x := range []struct {
 		path string
 		text string
@@ -93,13 +78,13 @@ func checkMethods(r *reader, q *Rules) {
 		{"queue.messages.merge.title", q.Messages.Merge.Title}, {"queue.messages.merge.body", q.Messages.Merge.Body},
 		{"queue.messages.squash.title", q.Messages.Squash.Title}, {"queue.messages.squash.body", q.Messages.Squash.Body},
 	} {
-		if r.bad[x.path] || x.text == "" {
+		if d.refused[x.path] || x.text == "" {
 			continue
 		}
 		if err := eachPart(x.text, func(string, string) {}); err != nil {
-			r.report(x.path, "%s %s", x.path, err)
+			d.report(x.path, "%s %s", x.path, err)
 		} else if strings.HasSuffix(x.path, ".title") && strings.ContainsAny(strings.TrimSpace(x.text), "\r\n") {
-			r.report(x.path, "%s must be one line", x.path)
+			d.report(x.path, "%s must be one line", x.path)
 		}
 	}
 }

@@ -39,16 +39,14 @@ func (r *Rules) Blocking(labels []string) []string {
 }
 
 // checkBlocking refuses labels that block and that are none, or that ask to land.
-func checkBlocking(r *reader, q Rules) {
+func checkBlocking(d *document, q Rules) {
 	ask := cmp.Or(q.Label, "land")
 	for i, l := range q.BlockingLabels {
 		at := fmt.Sprintf("queue.blocking_labels[%d]", i)
 		rest, ours := strings.CutPrefix(strings.ToLower(l), strings.ToLower(ask))
 		switch {
-		case l != strings.TrimSpace(l) || l == "" || strings.ContainsAny(l, "\r\n"):
-			r.report(at, "%s must be one line without spaces at its ends, found %s", at, quoted(l))
 		case ours && (rest == "" || rest[0] == ':'):
-			r.report(at, "%s is %s, a label that asks to land: take it out", at, quoted(l))
+			d.report(at, "%s is %s, a label that asks to land: take it out", at, quoted(l))
 		}
 	}
 }

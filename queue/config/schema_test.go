@@ -1,12 +1,12 @@
 package config_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -15,38 +15,32 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
+	check "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
+// unions are the types that a file may write in several ways, or that have rules that
+// no tag can say.
+var unions = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[time.Duration](): {Type: "string", Pattern: durationPattern},
+	reflect.TypeFor[config.Who](): {Title: "a role (write, maintain or admin), or a list of roles, teams and users", AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{"write", "maintain", "admin"}},
+		{Type: "array", MinItems: new(uint64(1)), MaxItems: new(uint64(100)), Items: &jsonschema.Schema{Type: "string",
+			Pattern: `^(@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?|@[a-zA-Z0-9][a-zA-Z0-9_-]*/[a-zA-Z0-9._-]+)$`,
+			Not:     &jsonschema.Schema{Enum: []any{"none", "read", "triage"}}}},
+	}},
+	reflect.TypeFor[config.Submodules](): {Title: "true, false or recursive", AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Enum: []any{"recursive"}}}},
+	reflect.TypeFor[config.Switch]():     {Type: "boolean"},
+	reflect.TypeFor[map[string]string](): {Type: "object", AdditionalProperties: jsonschema.FalseSchema,
+		PatternProperties: map[string]*jsonschema.Schema{"^[A-Za-z_][A-Za-z0-9_]*$": {Type: "string"}}},
+}
+
 const durationPattern = `^([0-9]+(\.[0-9]+)?[hms])+$`
 
-// TestConfigSchema makes the schema from the structs and their comments and
-// compares it with the embedded file.
-func TestConfigSchema(t *testing.T) {
-	comments := map[string]string{}
-	r := &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true,
-		Mapper: func(typ reflect.Type) *jsonschema.Schema {
-			if typ == reflect.TypeFor[time.Duration]() {
-				return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
-			}
-			if typ == reflect.TypeFor[config.Who]() {
-				return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-					{Type: "string", Enum: []any{"write", "maintain", "admin"}},
-					{Type: "array", Items: &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))}, MinItems: new(uint64(1)), MaxItems: new(uint64(100))},
-				}}
-			}
-			if typ == reflect.TypeFor[config.Submodules]() {
-				return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Enum: []any{"recursive"}}}}
-			}
-			if typ == reflect.TypeFor[config.Switch]() {
-				return &jsonschema.Schema{Type: "boolean"}
-			}
-			if typ == reflect.TypeFor[config.Check]() {
-				return checkSchema(comments)
-			}
-			return nil
-		}}
+// reflector makes schemas from structs, their tags and their comments.
+func reflector(t testing.TB) *jsonschema.Reflector {
+	r := &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true}
 	if err := r.AddGoComments("github.com/submitqueue/submitqueue/queue/config", "."); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +48,37 @@ func TestConfigSchema(t *testing.T) {
 		text = strings.ReplaceAll(text, "\n", " ")
 		r.CommentMap[name] = regexp.MustCompile(` \(DESIGN \d+\)`).ReplaceAllString(text, "")
 	}
-	maps.Copy(comments, r.CommentMap)
+	return r
+}
+
+// TestConfigSchema makes the schema from the structs and their comments and
+// compares it with the embedded file.
+func TestConfigSchema(t *testing.T) {
+	full := reflector(t)
+	full.DoNotReference = true
+	check := full.Reflect(config.Check{})
+	check.Version, check.ID, check.Description = "", "", ""
+	name, _ := check.Properties.Get("name")
+	r := reflector(t)
+	r.Mapper = func(typ reflect.Type) *jsonschema.Schema {
+		if typ == reflect.TypeFor[config.Check]() {
+			short := &jsonschema.Schema{Type: name.Type, MinLength: name.MinLength, MaxLength: name.MaxLength, Pattern: name.Pattern}
+			return &jsonschema.Schema{Title: "the name of a check, or {name: NAME, app: SLUG}", AnyOf: []*jsonschema.Schema{short, check}}
+		}
+		if s := unions[typ]; s != nil {
+			fresh := *s // a field's tags are written into it
+			return &fresh
+		}
+		return nil
+	}
 	s := r.Reflect(config.Config{})
+	for _, d := range s.Definitions {
+		for p := d.Properties.Oldest(); p != nil; p = p.Next() {
+			if i := p.Value.Items; i != nil && i.Type == "string" && i.Pattern == "" && i.Enum == nil {
+				i.MinLength = new(uint64(1)) // no list has use for an empty text
+			}
+		}
+	}
 	s.ID, s.Title = "https://github.com/submitqueue/submitqueue/raw/main/queue/config/schema.json", config.Path
 	s.Description = "Configuration of SubmitQueue for one repository."
 	data, err := json.MarshalIndent(s, "", "  ")
@@ -69,22 +92,6 @@ func TestConfigSchema(t *testing.T) {
 			t.Errorf("embedded (-want +got):\n%s", d)
 		}
 	}
-}
-
-// checkSchema is the schema of a config.Check: its name, or a mapping.
-func checkSchema(comments map[string]string) *jsonschema.Schema {
-	type plain config.Check // read by its tags
-	r := &jsonschema.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, DoNotReference: true}
-	full := r.Reflect(plain{})
-	full.Version, full.ID = "", ""
-	typ := reflect.TypeFor[config.Check]()
-	for i := range typ.NumField() {
-		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("yaml"), ",")
-		if p, ok := full.Properties.Get(name); ok {
-			p.Description = comments["github.com/submitqueue/submitqueue/queue/config.Check."+typ.Field(i).Name]
-		}
-	}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, full}}
 }
 
 // TestConfigSchemaKeys holds that the schema has the keys of the struct, each
@@ -102,7 +109,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 		for _, one := range s.AnyOf {
 			walkSchema(path, one)
 		}
-		if s.Properties == nil {
+		if s.Properties == nil && s.Patterns == nil {
 			return
 		}
 		if string(s.Additional) != "false" {
@@ -125,6 +132,10 @@ func TestConfigSchemaKeys(t *testing.T) {
 		case typ.Kind() == reflect.Struct:
 			for i := range typ.NumField() {
 				name, _, _ := strings.Cut(typ.Field(i).Tag.Get("yaml"), ",")
+				if typ.Field(i).Anonymous {
+					walkStruct(path, typ.Field(i).Type)
+					continue
+				}
 				if name == "-" { // it is in no file
 					continue
 				}
@@ -144,20 +155,40 @@ func TestConfigSchemaKeys(t *testing.T) {
 	}
 }
 
-// TestConfigSchemaAccepts holds that the schema takes what the parser takes,
-// and refuses the files that break a rule of single fields.
+// TestConfigSchemaAccepts holds that an editor with the schema takes good files, and
+// shows what is wrong where a rule of single fields is broken.
 func TestConfigSchemaAccepts(t *testing.T) {
-	root := mustSchema(t)
+	doc, err := check.UnmarshalJSON(bytes.NewReader(config.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := check.NewCompiler()
+	if err := c.AddResource("mem:///schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	editor, err := c.Compile("mem:///schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range mustGlob(t, "testdata/good/*.yml") {
-		if problems := root.check(mustDecode(t, mustRead(t, file))); len(problems) > 0 {
-			t.Errorf("%s: %s", file, strings.Join(problems, "; "))
+		if err := editor.Validate(written(mustDecode(t, mustRead(t, file)))); err != nil {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, name := range []string{"unknown-keys", "wrong-types", "missing", "no-steps", "other-version", "enums", "method", "ranges", "names", "lanes", "quotas"} {
-		if problems := root.check(mustDecode(t, mustRead(t, "testdata/bad/"+name+".yml"))); len(problems) == 0 {
+	for _, name := range []string{"unknown-keys", "wrong-types", "missing", "no-steps", "other-version", "enums", "method", "ranges", "names", "lanes", "quotas",
+		"permissions", "ingredient", "environment", "checks", "messages"} {
+		if editor.Validate(mustDecode(t, mustRead(t, "testdata/bad/"+name+".yml"))) == nil {
 			t.Errorf("the schema takes %s", name)
 		}
 	}
+}
+
+// written takes out keys without a value: to the parser they are not written.
+func written(v any) any {
+	if object, ok := v.(map[string]any); ok {
+		maps.DeleteFunc(object, func(_ string, value any) bool { return written(value) == nil })
+	}
+	return v
 }
 
 // TestConfigSchemaDefaults holds that the defaults that the schema names are
@@ -205,8 +236,8 @@ func TestConfigSchemaDefaults(t *testing.T) {
 	}
 }
 
-// schema is what we use of JSON schema. A key that is not here is an error, so
-// that the check below is complete.
+// schema is what we use of JSON schema. A key that is not here is an error: first
+// the parser must have words for what breaks it.
 type schema struct {
 	Schema      string            `json:"$schema"`
 	ID          string            `json:"$id"`
@@ -216,10 +247,13 @@ type schema struct {
 	Description string            `json:"description"`
 	Type        string            `json:"type"`
 	Properties  map[string]schema `json:"properties"`
+	Patterns    map[string]schema `json:"patternProperties"`
 	Required    []string          `json:"required"`
 	Additional  json.RawMessage   `json:"additionalProperties"`
 	Items       *schema           `json:"items"`
 	AnyOf       []schema          `json:"anyOf"`
+	OneOf       []schema          `json:"oneOf"`
+	Not         *schema           `json:"not"`
 	Enum        []any             `json:"enum"`
 	Default     any               `json:"default"`
 	Pattern     string            `json:"pattern"`
@@ -227,8 +261,11 @@ type schema struct {
 	MaxLength   *int              `json:"maxLength"`
 	MinItems    int               `json:"minItems"`
 	MaxItems    *int              `json:"maxItems"`
+	Unique      bool              `json:"uniqueItems"`
 	Minimum     *float64          `json:"minimum"`
 	Maximum     *float64          `json:"maximum"`
+	MinDuration string            `json:"x-minimum"`
+	MaxDuration string            `json:"x-maximum"`
 }
 
 type schemaRoot struct{ schema }
@@ -267,62 +304,4 @@ func (r schemaRoot) resolve(s schema) schema {
 		return d
 	}
 	return s
-}
-
-func (r schemaRoot) check(v any) []string { return r.checkAt("", r.schema, v) }
-
-func (r schemaRoot) checkAt(path string, s schema, v any) []string {
-	s = r.resolve(s)
-	var out []string
-	bad := func(ok bool, what string) {
-		if !ok {
-			out = append(out, path+": "+what)
-		}
-	}
-	if len(s.AnyOf) > 0 {
-		for _, one := range s.AnyOf {
-			if out = r.checkAt(path, one, v); len(out) == 0 {
-				return nil
-			}
-		}
-		return out
-	}
-	if v == nil { // null is "not set" for the parser; what is required must be there
-		return nil
-	}
-	switch x := v.(type) {
-	case map[string]any:
-		bad(s.Type == "object", "a mapping")
-		for _, name := range s.Required {
-			bad(x[name] != nil, "needs "+name)
-		}
-		for name, value := range x {
-			p, ok := s.Properties[name]
-			var any schema
-			if !ok && json.Unmarshal(s.Additional, &any) == nil {
-				p, ok = any, true
-			}
-			bad(ok, "has "+name)
-			out = append(out, r.checkAt(path+"."+name, p, value)...)
-		}
-	case []any:
-		bad(s.Type == "array" && len(x) >= s.MinItems && (s.MaxItems == nil || len(x) <= *s.MaxItems), "a list")
-		for i, value := range x {
-			if s.Items != nil {
-				out = append(out, r.checkAt(fmt.Sprintf("%s[%d]", path, i), *s.Items, value)...)
-			}
-		}
-	case string:
-		bad(s.Type == "string" && len(x) >= s.MinLength && (s.MaxLength == nil || len(x) <= *s.MaxLength), "a text")
-		bad(s.Pattern == "" || regexp.MustCompile(s.Pattern).MatchString(x), "does not match")
-	case float64:
-		bad(s.Type == "number" || s.Type == "integer" && x == float64(int(x)), "a number")
-		bad((s.Minimum == nil || x >= *s.Minimum) && (s.Maximum == nil || x <= *s.Maximum), "out of range")
-	case bool:
-		bad(s.Type == "boolean", "true or false")
-	default:
-		bad(false, fmt.Sprintf("a %T", v))
-	}
-	bad(len(s.Enum) == 0 || slices.Contains(s.Enum, v), "not one of the values")
-	return out
 }

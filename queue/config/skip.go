@@ -43,7 +43,7 @@ func Unskipped(text string) string {
 
 // checkSkips reports templates with such markers where a step waits for GitHub
 // Actions, which would never begin.
-func checkSkips(r *reader, c *Config) {
+func checkSkips(d *document, c *Config) {
 	actions := func(s Step) bool {
 		return slices.ContainsFunc(s.Checks, func(c Check) bool { return c.App == AppActions })
 	}
@@ -55,7 +55,7 @@ func checkSkips(r *reader, c *Config) {
 		"queue.messages.squash.title": c.Queue.Messages.Squash.Title, "queue.messages.squash.body": c.Queue.Messages.Squash.Body,
 	} {
 		if marker, _ := Skips(text); marker != "" {
-			r.report(path, "%s has %s, for which GitHub Actions starts no workflow, and a step waits for its checks: take it out", path, quoted(marker))
+			d.report(path, "%s has %s, for which GitHub Actions starts no workflow, and a step waits for its checks: take it out", path, quoted(marker))
 		}
 	}
 }

@@ -33,13 +33,13 @@ type Step struct {
 	// Name is the step's name in comments and checks, unique in the file.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
 	// Run is the shell command; {targets} stands for the quoted names of the targets to verify. A step has either run or checks.
-	Run string `json:"run" yaml:"run,omitempty" jsonschema:"minLength=1"`
+	Run string `json:"run" yaml:"run,omitempty" jsonschema:"oneof_required=run,minLength=1"`
 	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters, or {name, app} where only an App's count; all of them must pass. They take the place of run.
-	Checks []Check `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"minItems=1,maxItems=50"`
+	Checks []Check `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"oneof_required=checks,minItems=1,maxItems=50"`
 	// Counts is what a pass of checks counts for: asked (what the build was asked for) or tree (all that the commit has, where the CI runs everything on every push). Default asked.
 	Counts Counts `json:"covers,omitempty" yaml:"covers,omitempty" jsonschema:"enum=asked,enum=tree"`
 	// Appear is how long checks may take to appear after the commit was pushed. From 1s to 24h; default 10m.
-	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty"`
+	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
 	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Earlier is what passes of the checks on the pull request's own head are, where its tree is the very one to be verified and a push started the workflow: ignore or count. Default ignore.
@@ -53,13 +53,13 @@ type Step struct {
 	// Report is how results are read: exit-code (for all targets of the run) or go-test-json (go test -json names each package). Default exit-code.
 	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,default=exit-code"`
 	// Image is the container image to run in, where the runner uses containers. Default: the runner's own.
-	Image string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1"`
+	Image string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// OS is the operating system that the runner must have, e.g. linux. Default: any.
-	OS string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1"`
+	OS string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Arch is the processor that the runner must have, e.g. arm64. Default: any.
-	Arch string `json:"arch,omitempty" yaml:"arch,omitempty" jsonschema:"minLength=1"`
+	Arch string `json:"arch,omitempty" yaml:"arch,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Tags are what the runner must offer, all of them. Default none.
-	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty"`
+	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty" jsonschema:"pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Env are variables of the step. Secrets do not belong here: give them to the runner.
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
 	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. What has passed with one output says nothing of another. Default: that of the file, or none.
@@ -69,7 +69,7 @@ type Step struct {
 	// Checkout is what the step's checkout holds beside what git has in the commit. Default: that of the file, or nothing.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
-	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h"`
+	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 }
 
 // Digest identifies the step in keys: what has passed under another command,

@@ -30,7 +30,7 @@ type SubAnalysis struct {
 	// Definitions are globs of files that shape what the command prints, as in analysis.definitions. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
 	// Timeout ends the tool of the analyzers command, gn and bazel, as in analysis.timeout. From 1s to 10m; default 1m.
-	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=10m"`
 }
 
 // Analysis returns the settings of the analyzer as if it ran alone.

@@ -12,18 +12,15 @@ const (
 	AnalyzerBazel   = "bazel"   // the targets of Bazel
 )
 
-// maxToolTimeout bounds how long an analysis may wait for a tool.
-const maxToolTimeout = 10 * time.Minute
-
 // defaultToolTimeout is what a tool has where nothing is said.
 const defaultToolTimeout = time.Minute
 
 // checkTools reports settings of tools that are missing, or not for the
 // analyzer, in the analysis or one of its parts.
-func checkTools(r *reader, at string, a Analysis) {
-	r.globs(at+".program", a.Program)
-	r.globs(at+".definitions", a.Definitions)
-	if r.bad[at] || r.bad[at+".analyzer"] {
+func checkTools(d *document, at string, a Analysis) {
+	d.globs(at+".program", a.Program)
+	d.globs(at+".definitions", a.Definitions)
+	if d.refused[at] || d.refused[at+".analyzer"] {
 		return
 	}
 	command := a.Analyzer == AnalyzerCommand
@@ -32,17 +29,13 @@ func checkTools(r *reader, at string, a Analysis) {
 		given bool
 	}{{"command", a.Command != ""}, {"program", len(a.Program) > 0}, {"definitions", len(a.Definitions) > 0}} {
 		if f.given && !command {
-			r.report(at+"."+f.name, "%s.%s is read by the analyzer command only: set %s.analyzer to command, or delete %s", at, f.name, at, f.name)
+			d.report(at+"."+f.name, "%s.%s is read by the analyzer command only: set %s.analyzer to command, or delete %s", at, f.name, at, f.name)
 		}
 	}
 	if command && strings.TrimSpace(a.Command) == "" {
-		r.report(at+".command", "%s.command is missing: the analyzer command needs a command that prints the targets", at)
+		d.report(at+".command", "%s.command is missing: the analyzer command needs a command that prints the targets", at)
 	}
-	switch {
-	case a.Timeout == 0:
-	case !command && a.Analyzer != AnalyzerGN && a.Analyzer != AnalyzerBazel:
-		r.report(at+".timeout", "%s.timeout is read by the analyzers command, gn and bazel only: delete timeout", at)
-	case a.Timeout > maxToolTimeout:
-		r.report(at+".timeout", "%s.timeout must be from 1s to %s, found %s", at, shortDuration(maxToolTimeout), shortDuration(a.Timeout))
+	if a.Timeout != 0 && !command && a.Analyzer != AnalyzerGN && a.Analyzer != AnalyzerBazel {
+		d.report(at+".timeout", "%s.timeout is read by the analyzers command, gn and bazel only: delete timeout", at)
 	}
 }

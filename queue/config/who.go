@@ -1,14 +1,8 @@
 package config
 
 import (
-	"fmt"
-	"math"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // Who says who may do something, as words with a blank between them: a role,
@@ -23,6 +17,17 @@ func (w Who) MarshalYAML() (any, error) {
 		return words, nil
 	}
 	return string(w), nil
+}
+
+// UnmarshalYAML reads a role, or a list of roles, teams and users.
+func (w *Who) UnmarshalYAML(decode func(any) error) error {
+	if decode((*string)(w)) == nil {
+		return nil
+	}
+	var words []string
+	err := decode(&words)
+	*w = Who(strings.Join(words, " "))
+	return err
 }
 
 // RoleLevel orders the roles that a user may have on a repository; what is no
@@ -80,49 +85,3 @@ func (p Permissions) HearsBot(login string) bool {
 }
 
 func botName(login string) string { return strings.TrimSuffix(login, "[bot]") }
-
-const (
-	UserPattern = `^@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?$`
-	teamPattern = `^@[a-zA-Z0-9][a-zA-Z0-9_-]*/[a-zA-Z0-9._-]+$`
-)
-
-// who reads a role, or a list of roles, teams and users.
-func (r *reader) who(path string, n ast.Node, v reflect.Value, rule fieldRule) {
-	seq, list := n.(*ast.SequenceNode)
-	if !list {
-		if s, ok := textOf(n); ok && (regexp.MustCompile(teamPattern).MatchString(s) || strings.HasPrefix(s, "@")) {
-			r.refuse(path, n, "must be a role (%s) or a list: write [%s]", strings.Join(rule.enum, ", "), quoted(s))
-			return
-		}
-		if s, ok := r.text(path, n, rule); ok {
-			v.SetString(s)
-		}
-		return
-	}
-	if len(seq.Values) == 0 {
-		r.refuse(path, n, "is an empty list: it needs at least one role, team or user")
-		return
-	}
-	if len(seq.Values) > maxWho {
-		r.refuse(path, n, "has %d entries, and at most %d are allowed", len(seq.Values), maxWho)
-		return
-	}
-	var words []string
-	for i, entry := range seq.Values {
-		sub := fmt.Sprintf("%s[%d]", path, i)
-		s, ok := r.text(sub, entry, fieldRule{minLength: 1, maxLength: math.MaxInt})
-		switch {
-		case !ok:
-		case RoleLevel(s) > 0 && !contains(rule.enum, s), s == "none":
-			r.refuse(sub, entry, "is the role %s, and the least that can be asked for is %s", quoted(s), rule.enum[0])
-		case !regexp.MustCompile(UserPattern).MatchString(s) && !regexp.MustCompile(teamPattern).MatchString(s):
-			r.refuse(sub, entry, "must be a role (%s), a team such as \"@org/team\", or a user, found %s", strings.Join(rule.enum, ", "), quoted(s))
-		default:
-			words = append(words, s)
-		}
-	}
-	v.SetString(strings.Join(words, " "))
-}
-
-// maxWho bounds who one permission names.
-const maxWho = 100

@@ -27,7 +27,7 @@ func TestRowOf(t *testing.T) {
 
 	got = RowOf(queue.View{
 		Change: queue.Change{Number: 8, Phase: queue.Landed, Reason: queue.Reason{Code: queue.ReasonLanded},
-			Verdict: &queue.Verdict{Keys: 5, Reused: 2, Bypassed: []queue.ChangeID{"a", "b"}}},
+			Ending: queue.Ending{Verdict: &queue.Verdict{Keys: 5, Reused: 2, Bypassed: []queue.ChangeID{"a", "b"}}}},
 		Waits: []queue.Reason{{Code: queue.ReasonWaitsBuild}},
 	}, "", 3000)
 	want = Row{Number: 8, Phase: queue.Landed, Reason: queue.ReasonLanded, Progress: 1, Keys: 5, Reused: 2, Bypassed: 2}
@@ -37,7 +37,7 @@ func TestRowOf(t *testing.T) {
 
 	got = RowOf(queue.View{
 		Change: queue.Change{Number: 9, Phase: queue.Rejected, Reason: queue.Reason{Code: queue.ReasonFailed},
-			Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "test", Tail: "a.go:1: no"}}}},
+			Ending: queue.Ending{Verdict: &queue.Verdict{Failures: []queue.Evidence{{Step: "test", Tail: "a.go:1: no"}}}}},
 		Builds: []queue.BuildView{{Build: queue.Build{}}},
 	}, "push a fix", 3000)
 	want = Row{Number: 9, Phase: queue.Rejected, Reason: queue.ReasonFailed, Detail: "push a fix", Progress: 1, Failure: "step test failed: a.go:1: no"}

@@ -1,0 +1,68 @@
+package config
+
+import "time"
+
+// DefaultRetries is Rules.Retries where the file does not say it: nobody is
+// rejected for what has happened once.
+const DefaultRetries = 1
+
+// DefaultProtected returns the globs of paths that need an administrator's
+// approval where the configuration names none.
+func DefaultProtected() []string {
+	return []string{".github/**", ".gitlab-ci.yml", Path, "CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS"}
+}
+
+// Defaults fills in the documented default of each field that is not set. Rules.External
+// stays empty: its default depends on the branch's protection. Rules.Retries stays what
+// it is: 0 is a value that means something.
+func (c *Config) Defaults() {
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		orDefault(&s.Scope, ScopeTargets)
+		orDefault(&s.Report, ReportExitCode)
+		orDefault(&s.Timeout, time.Hour)
+		s.checkDefaults()
+		if !s.ByForge() {
+			orDefault(&s.Environment, c.Environment)
+			orDefault(&s.Checkout.Submodules, c.Checkout.Submodules)
+			orDefault(&s.Checkout.LFS, c.Checkout.LFS)
+		}
+	}
+	if len(c.Analysis.Analyzers) == 0 {
+		orDefault(&c.Analysis.Analyzer, AnalyzerNone)
+	}
+	c.partDefaults()
+	orDefault(&c.Analysis.Unowned, UnownedAll)
+	q := &c.Queue
+	orDefault(&q.Label, "land")
+	orDefault(&q.Order, OrderFinish)
+	orDefault(&q.Method, MethodMerge)
+	orDefault(&q.Intermediate, IntermediateVerify)
+	orDefault(&q.InfraRetries, 3)
+	orDefault(&q.BuildsPerChange, 20)
+	orDefault(&q.MaxOvertake, 4*time.Hour)
+	orDefault(&q.VerifyMain, "24h")
+	orDefault(&q.RedMain.Revert, RevertPrepare)
+	orDefault(&q.Margin, 0.4)
+	orDefault(&q.LaneMaxWait, 2*time.Hour)
+	orDefault(&q.RequireChecks, ChecksWait)
+	orDefault(&q.RequireResolved, ResolveAuto)
+	orDefault(&q.ParkedLimit, 168*time.Hour)
+	orDefault(&q.Threshold, 0.3)
+	orDefault(&q.Spare, SpareAuto)
+	orDefault(&q.Batch, BatchOff)
+	orDefault(&q.BatchMax, DefaultBatchMax)
+	orDefault(&c.Permissions.Land, "write")
+	orDefault(&c.Permissions.Queue, "maintain")
+	if len(c.Permissions.Protected) == 0 {
+		c.Permissions.Protected = DefaultProtected()
+	}
+	c.laneDefaults()
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,82 @@
+// Package config is the one file by which a repository configures the queue,
+// .submitqueue.yml: what it may hold, what it means, and what is wrong with it.
+//
+// # One source of truth
+//
+// Config and the structs below it are the only place that says which keys there are.
+// Their doc comments and tags become schema.json (TestConfigSchema writes it with
+// -update-config); Parse checks each file against that very schema, and editors and the
+// reference get it from Schema. An editor and `submitqueue validate` so refuse the same
+// keys, types, words, ranges and patterns. JSON schema has no bounds for durations: these
+// are keywords of ours (x-minimum and x-maximum), which editors pass over.
+//
+// # From a file to a Config
+//
+//	yaml.go      the library's lexer and parser make a tree of nodes, after guards
+//	             against files that it reads slowly; anchors, tags and the like are
+//	             refused: nobody needs them, and they make a file mean what it does not show
+//	tree.go      the tree as JSON has it, for the schema; where each value stands
+//	schema.go    the schema, compiled once by a JSON-schema library
+//	words.go     what the schema refuses, in words for people
+//	patterns.go  words for patterns
+//	parse.go     the YAML library decodes the tree into a Config, strictly
+//	check*.go    what no schema can say: references, circles, globs, settings that do
+//	             not go together
+//	defaults.go  what is not written
+//
+// Three things we do ourselves, because no library does them. Validators name a value by
+// its path; people need line and column, so the tree is kept to the end. A library's error
+// is for who has written the schema ("additionalProperties 'stpes' not allowed"); words.go
+// makes `unknown key "stpes" (did you mean "steps"?)` of it. And a decoder stops at what it
+// cannot decode; we take out what was refused and check the rest, so that a person sees all
+// mistakes at once.
+//
+// Parse is a pure function of the file, and safe for hostile ones: its time and memory grow
+// with the file's size, whatever is in it.
+//
+// # How to add a key
+//
+// Say that landings are to keep a distance, queue.distance. Add a field with a comment,
+// which is its reference, and its rules as tags, to the struct of its topic:
+//
+//	// Distance is the least time between two landings. From 0s to 1h; default 0s.
+//	Distance time.Duration `json:"distance,omitempty" yaml:"distance,omitempty" jsonschema:"default=0s" jsonschema_extras:"x-minimum=0s,x-maximum=1h"`
+//
+// Run `go test ./queue/config -update-config` twice (the second time with the new schema
+// built in), and the key is read, checked, suggested for `distence`, and in the schema.
+// `distance: 2h` is answered by
+//
+//	.submitqueue.yml:9:13: queue.distance must be from 0s to 1h, found "2h"
+//
+// A default other than zero is filled in by Defaults. Write the key into a file of
+// testdata/good and what can be wrong with it into one of testdata/bad, whose messages
+// are kept beside it. What only shows together with other keys is a function called by
+// checkAll, which says where, what and what to do instead:
+//
+//	func checkDistance(d *document, q *Rules) {
+//		if q.Distance > 0 && q.Batch != BatchOff {
+//			d.report("queue.distance", "queue.distance does not go with queue.batch: delete one of them")
+//		}
+//	}
+//
+// Other rules: `required`; `enum=a,enum=b` for words; `minimum`, `maximum`, `minItems`,
+// `maxItems`, `minLength`, `maxLength`, `uniqueItems`; `pattern`, with words for it in
+// patternWords; `oneof_required=NAME` and `anyof_required=NAME` on keys that stand for one
+// another, with words for them in keyWords. A type that is written in several ways is given
+// to TestConfigSchema's table of unions, and an UnmarshalYAML, as Check and Who have.
+//
+// A field of Step is in the step's Digest, too: what has passed under another value has not
+// passed. Add it there such that steps without it keep their digests.
+//
+// # How to add a report of steps
+//
+// A value of Report, its word in the tag of Step.Report, and its line in Step.NamesTargets
+// if it says which target has failed. checkStep refuses it where it cannot work. Package
+// workers reads it: see goTest there.
+//
+// # How to add a requirement
+//
+// What the repository may ask of a pull request is a field of Admission: add the key as
+// above. What is asked is a queue.RequirementKind, answered by the forge and put into words
+// by app/texts; queue/requirement.go lists them.
+package config
