@@ -35,7 +35,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -205,23 +204,16 @@ func (m *Mirror) Dir() string { return m.repo.dir }
 
 // checkVersion refuses a git that lacks what the mirror stands on.
 func checkVersion(ctx context.Context, repo *repository) error {
+	const wants = "git 2.38 or newer must be on the PATH (for merge-tree --write-tree)"
 	out, err := repo.git(ctx, "version")
 	if err != nil {
-		return fmt.Errorf("git 2.38 or newer must be on the PATH: %w", err)
+		return fmt.Errorf("%s: %w", wants, err)
 	}
-	words := strings.Fields(string(out))
-	if len(words) < 3 {
-		return fmt.Errorf("git 2.38 or newer must be on the PATH: `git version` says %q", strings.TrimSpace(string(out)))
+	var major, minor int
+	if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 38 {
+		return fmt.Errorf("%s: `git version` says %.100q", wants, strings.TrimSpace(string(out)))
 	}
-	parts := strings.Split(words[2], ".")
-	if len(parts) >= 2 {
-		major, err1 := strconv.Atoi(parts[0])
-		minor, err2 := strconv.Atoi(parts[1])
-		if err1 == nil && err2 == nil && (major > 2 || major == 2 && minor >= 38) {
-			return nil
-		}
-	}
-	return fmt.Errorf("git 2.38 or newer must be on the PATH (for merge-tree --write-tree): found %s", words[2])
+	return nil
 }
 
 // isID reports whether s is a full object id in lower-case hexadecimal. Nothing
