@@ -76,3 +76,5 @@ func (fs *Facts) projectsOf(id queue.ChangeID) []int {
 	}
 	return got.list
 }
+
+const nowBenefit = 500 // how many times more its builds are worth

@@ -276,3 +276,12 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	}
 	return total
 }
+
+func Landable(s Status) bool { return s == Verified || s == TreeKeysOnly }
+
+// Held reports whether main lets nothing but repairs land until what is unproven
+// on it has passed.
+func (fs *Order) Held() bool {
+	root := fs.Root()
+	return fs.External() == config.ExternalHold && root != nil && !fs.Ledger.onlyDrift(root)
+}
