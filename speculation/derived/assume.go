@@ -73,6 +73,7 @@ type Assumptions struct {
 	stale  bool                             // a footprint has changed: all is made again
 }
 
+// NewAssumptions returns those of an empty queue.
 func NewAssumptions() Assumptions {
 	a := Assumptions{losses: 1, Numbers: map[string]int{}, By: map[queue.ChangeID]*Affects{}, Known: map[Mark]*Known{},
 		Seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID][]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
@@ -80,6 +81,7 @@ func NewAssumptions() Assumptions {
 	return a
 }
 
+// Number returns the number of a target, a new one where it has none.
 func (a *Assumptions) Number(target string) int {
 	n, ok := a.Numbers[target]
 	if !ok {

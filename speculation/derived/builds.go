@@ -55,6 +55,7 @@ func (fs *Builds) TakeKeys(b *LiveBuild) {
 	}
 }
 
+// RemoveBuild takes in that a build has ended, and deletes its record.
 func (fs *Builds) RemoveBuild(b *queue.Build) {
 	fs.UnindexBuild(b)
 	live := fs.Live[b]
@@ -104,6 +105,7 @@ func (fs *Builds) UnindexBuild(b *queue.Build) {
 	live.Facts = nil
 }
 
+// CompareIDs compares two ids as their bytes are.
 func CompareIDs[T ~string](a, b T) int {
 	switch {
 	case a < b:
@@ -176,6 +178,7 @@ func (fs *Builds) PredictBuild(b *queue.Build) time.Duration {
 // three times over.
 func (fs *Facts) Window() int { return 3*fs.s.Slots + 8 }
 
+// Without returns the keys that are not among those to drop.
 func Without(keys, drop []queue.Key) []queue.Key {
 	if len(drop) == 0 {
 		return keys

@@ -37,6 +37,7 @@ func (f *Fact) bear(k *Known, by int) {
 	}
 }
 
+// Passed reports whether the key has passed.
 func (f *Fact) Passed() bool { return f.Entry != nil && f.Entry.Passed != 0 }
 
 // use returns the fact of a key for one more link or build.

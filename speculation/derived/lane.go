@@ -12,6 +12,8 @@ func (fs *Facts) Benefit(ch *queue.Change) float64 {
 	return lane * project
 }
 
+// Benefits returns how many times more builds of a change are worth by its lane, and by its
+// project: 1 where neither says anything.
 func (fs *Facts) Benefits(ch *queue.Change) (ofLane, ofProject float64) {
 	if ch.Now != nil {
 		return nowBenefit, 1

@@ -39,6 +39,7 @@ func (fs *Links) State(l *queue.Link) *LinkState {
 	return &i.state
 }
 
+// Judge works out what is known of a link from the facts about its keys; State remembers it.
 func (fs *Links) Judge(l *queue.Link, facts []*Fact) LinkState {
 	switch l.Outcome {
 	case queue.MergeFailed:
@@ -132,6 +133,7 @@ type Want struct {
 	Together int // so many at the end in one merge
 }
 
+// Name tells a merge that is wanted from all others.
 func (w Want) Name() string {
 	var b strings.Builder
 	b.WriteString(string(w.Base))

@@ -44,6 +44,7 @@ func (fs *Facts) NextRoot() *queue.Link {
 	return nil
 }
 
+// NextSurvey is the reading of main's keys under the newer version of the analyzer.
 func (fs *Facts) NextSurvey() queue.Survey {
 	m := &fs.s.Main
 	return queue.Survey{Commit: m.Tip, Analyzer: m.Next.Analyzer, Former: m.Analyzer}

@@ -272,6 +272,7 @@ func (fs *Futures) Keys(n *Node, edges []Edge, takes []bool, marks []Mark) []Mar
 	return marks
 }
 
+// Resize returns n zero values, in the memory of s where they fit.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -57,6 +57,7 @@ func (fs *Quotas) Ration() *Rations {
 	return fs.rations
 }
 
+// Take counts a build into the places that it takes.
 func (r *Rations) Take(places []Portion) {
 	for _, at := range places {
 		r.taken[at]++
