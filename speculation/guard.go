@@ -8,7 +8,7 @@ import (
 )
 
 // Protected paths. What changes one of them may neither be built nor land before an
-// administrator has approved the very head that it comes from (DESIGN 16). What a
+// administrator has approved the very head that it comes from. What a
 // change does to them is told by its merges, and not by its head alone: where what is
 // below has moved a file to a protected place, git's merge takes an edit of that file
 // along. So each link says which protected paths its commits change, by the globs in

@@ -180,7 +180,7 @@ func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 }
 
 // jobDone writes what one step of a build has shown into the ledger: for the
-// keys it was asked for and no others (DESIGN 8).
+// keys it was asked for and no others.
 func (c *judging) jobDone(r queue.JobDone) {
 	b := c.s.Builds[r.Build]
 	if b == nil {

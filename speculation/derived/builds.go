@@ -129,7 +129,7 @@ const idleShare = 0.7 // part of the thresholds that idle slots do without, wher
 func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
 
 // Thresholds follow the measured accuracy of predictions: where they are often
-// wrong more futures must be built (planner.md 9, rule 6), and while less than
+// wrong more futures must be built, and while less than
 // half of the slots are busy many more.
 func (fs *Facts) Thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-fs.Beliefs.Accuracy())/(0.955-0.88)))

@@ -152,7 +152,7 @@ func (p *planning) partOf(n *derived.Node, keys []queue.Key) derived.Work {
 }
 
 // ProbablyBreaks is the chance of a pair above which neither overtakes the
-// other (planner.md 6.1).
+// other.
 const ProbablyBreaks = 0.1
 
 // Leave takes an edge out of a deal that its plan has made: who is behind it moves
