@@ -45,9 +45,9 @@ func Notices(count map[string]int) string {
 }
 
 // PagePath is where the server shows a change, or the queue where id is empty.
-func PagePath(queue string, id queue.ChangeID) string {
+func PagePath(name string, id queue.ChangeID) string {
 	if id == "" {
-		return "/queue?queue=" + url.QueryEscape(queue)
+		return "/queue?queue=" + url.QueryEscape(name)
 	}
-	return "/change?queue=" + url.QueryEscape(queue) + "&id=" + url.QueryEscape(string(id))
+	return "/change?queue=" + url.QueryEscape(name) + "&id=" + url.QueryEscape(string(id))
 }
