@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"net/url"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ type Change struct {
 	Number int    `json:"number"`
 	Title  string `json:"title,omitempty"`  // hostile text
 	Author string `json:"author,omitempty"` // hostile text
-	URL    string `json:"url,omitempty"`
+	URL    string `json:"url,omitempty"`    // at the forge
 }
 
 // Bounds of a message: its text is longer than what texts quotes in one line.
@@ -57,9 +58,7 @@ func (n *Notifier) messageOf(name string, source Source, w waiting) Message {
 	if w.Note.Change != "" && w.Note.Number != 0 {
 		m.URL = n.BaseURL + texts.PagePath(name, w.Note.Change)
 		m.Change = &Change{Number: w.Note.Number, Title: texts.OneLine(ch.Title, mostTitle), Author: texts.OneLine(ch.Author, mostTitle)}
-		if len(ch.URL) <= mostURL {
-			m.Change.URL = ch.URL
-		}
+		m.Change.URL = webPage(ch.URL)
 	}
 	return m
 }
@@ -80,6 +79,16 @@ func (n *Notifier) manyOf(name string, all []waiting) Message {
 func (n *Notifier) message(name string, w waiting, text string) Message {
 	return Message{Version: 1, ID: name + " " + w.Place, Queue: name, Kind: w.kind, At: w.Note.At.Time().UTC(),
 		Text: texts.OneLine(text, mostText), URL: n.BaseURL + texts.PagePath(name, "")}
+}
+
+// webPage returns the address of a page on the web, and "" for anything else.
+func webPage(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > mostURL {
+		return ""
+	}
+	u.User = nil
+	return u.String()
 }
 
 // changeIn finds a change in a view; it is zero where the view has it no more.

@@ -3,7 +3,6 @@ package notify
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -16,9 +15,9 @@ func encodeSlack(m Message, _ []byte, _ time.Time) (body []byte, header http.Hea
 	}
 	text += slackLink(m.URL, "details")
 	body, err = json.Marshal(struct {
-		Text   string `json:"text"`
-		Links  bool   `json:"unfurl_links"` // a title may name an address: nobody is to fetch it
-		Medias bool   `json:"unfurl_media"`
+		Text  string `json:"text"`
+		Links bool   `json:"unfurl_links"` // a title may name an address: nobody is to fetch it
+		Media bool   `json:"unfurl_media"`
 	}{Text: text})
 	return body, nil, err
 }
@@ -29,13 +28,11 @@ func slackText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace(s)
 }
 
-// slackLink is a link to a page on the web, and nothing for anything else. The label
-// is ours.
+// slackLink is a link to a page on the web, and nothing where there is none. The label is
+// ours.
 func slackLink(to, label string) string {
-	u, err := url.Parse(to)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+	if to = webPage(to); to == "" {
 		return ""
 	}
-	u.User = nil
-	return " <" + strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String()) + "|" + label + ">"
+	return " <" + strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C").Replace(to) + "|" + label + ">"
 }

@@ -15,7 +15,10 @@ import (
 // is that one's change, or zero where it is not known any more. It may quote hostile text.
 func (w Words) Notice(c queue.Change, n queue.Note) string {
 	what, more := w.Note(c, n)
-	if more != "" {
+	switch {
+	case strings.HasPrefix(more, "by "):
+		what += " " + more
+	case more != "":
 		what += ": " + more
 	}
 	if n.Change == "" || n.Number == 0 {
