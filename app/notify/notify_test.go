@@ -190,51 +190,70 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// A receiver that never answers, or always fails, holds up no other; what it does not
-// take is dropped in the end, and log, counts and the queue's page say so.
-func TestStuckTarget(t *testing.T) {
-	r := newRig(t)
-	free := make(chan struct{})
-	t.Cleanup(func() { close(free) }) // before the server is closed, which waits for it
-	good, slow, bad := newReceiver(t, nil), newReceiver(t, nil), newReceiver(t, nil)
-	slow.answer = func(_ http.ResponseWriter, q *http.Request) {
-		select {
-		case <-free:
-		case <-q.Context().Done():
-		}
+// silent is a receiver that takes a message and never answers.
+func silent(t *testing.T) *receiver {
+	t.Helper()
+	in := newReceiver(t, func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
+	t.Cleanup(in.CloseClientConnections) // before it is closed, which waits for them
+	return in
+}
+
+// A receiver that never answers holds up no other.
+func TestSilentTarget(t *testing.T) {
+	r, good, slow := newRig(t), newReceiver(t, nil), silent(t)
+	r.run(r.notifier(r.store, slow.hook(), good.hook()))
+	r.note(landed(1))
+	r.until("the silent one has it", func() bool { return len(slow.all()) == 1 })
+	r.note(landed(2))
+	r.wants(good, "#1. Landed", "#2. Landed")
+	if got := slow.texts(); len(got) != 1 {
+		t.Errorf("the silent one got %v", got)
 	}
-	t.Cleanup(slow.CloseClientConnections)
-	bad.answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
-	n := r.notifier(r.store, good.hook(), slow.hook(), bad.hook())
-	n.limit = 50 * time.Millisecond
+}
+
+// A receiver has some time to answer, and no more.
+func TestTimeOut(t *testing.T) {
+	r, slow := newRig(t), silent(t)
+	n := r.notifier(r.store, slow.hook())
+	n.limit = 20 * time.Millisecond
 	r.run(n)
 	r.note(landed(1))
-	r.wants(good, "#1. Landed")
-	r.until("all but the good one have given up", func() bool { return r.count(Dropped) == 2 })
-	for _, in := range []*receiver{slow, bad} {
-		if got := len(in.all()); got != mostTries {
-			t.Errorf("%d tries, want %d", got, mostTries)
+	r.until("it has given up", func() bool { return r.count(Dropped) == 1 })
+	if got := n.Trouble(shop); len(got) != 1 || !strings.HasSuffix(got[0], "do not arrive: no answer within 20ms") {
+		t.Errorf("trouble %q", got)
+	}
+}
+
+// What a receiver does not take is dropped in the end, and log, counts and the queue's
+// page say so, until it takes something.
+func TestFailingTarget(t *testing.T) {
+	r := newRig(t)
+	var well atomic.Bool
+	bad := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		if !well.Load() {
+			w.WriteHeader(http.StatusBadGateway)
 		}
+	})
+	n := r.notifier(r.store, bad.hook())
+	r.run(n)
+	r.note(landed(1))
+	r.until("it has given up", func() bool { return r.count(Dropped) == 1 })
+	if got := len(bad.all()); got != mostTries || r.count(Failed) != mostTries-1 {
+		t.Errorf("%d tries, want %d", got, mostTries)
 	}
-	want := []string{
-		"notifications to " + n.Targets[1].Name() + " do not arrive: no answer within 50ms",
-		"notifications to " + n.Targets[2].Name() + " do not arrive: the receiver answers 502 Bad Gateway",
-	}
-	slices.Sort(want)
+	want := []string{"notifications to " + n.Targets[0].Name() + " do not arrive: the receiver answers 502 Bad Gateway"}
 	if got := n.Trouble(shop); !slices.Equal(got, want) {
 		t.Errorf("trouble %q, want %q", got, want)
 	}
 	if got := n.Trouble("acme/web@main"); len(got) != 0 {
 		t.Errorf("trouble of another queue: %q", got)
 	}
-	if log := r.log.String(); strings.Count(log, "a notification is dropped") != 2 || strings.Count(log, "did not arrive; trying again") != 2 {
+	if log := r.log.String(); strings.Count(log, "a notification is dropped") != 1 || strings.Count(log, "did not arrive; trying again") != 1 {
 		t.Errorf("the log says\n%s", log)
 	}
-	bad.mu.Lock()
-	bad.answer = nil
-	bad.mu.Unlock()
+	well.Store(true)
 	r.note(landed(2))
-	r.until("the trouble is over", func() bool { return !strings.Contains(strings.Join(n.Trouble(shop), " "), "502") })
+	r.until("the trouble is over", func() bool { return len(n.Trouble(shop)) == 0 })
 	if got := bad.texts(); got[len(got)-1] != "#2. Landed" {
 		t.Errorf("last came %s", got[len(got)-1])
 	}
