@@ -35,13 +35,6 @@ type Freshness struct{ news, version int }
 // Freshness returns that of the facts as they are.
 func (fs *Facts) Freshness() Freshness { return Freshness{fs.news, fs.version} }
 
-// seat is what a change's place in the order follows from.
-type seat struct {
-	phase            queue.Phase
-	arrival, virtual queue.Instant
-	parent           int
-}
-
 // changed takes in that a change is another than before, and reports whether that is
 // anything to a plan.
 func (fs *Order) changed(id queue.ChangeID) bool {
@@ -55,14 +48,11 @@ func (fs *Order) changed(id queue.ChangeID) bool {
 			fs.Stacked[id] = ch
 		}
 	}
+	fs.sorted = false
 	if ch == nil {
-		delete(fs.seats, id)
 		return true
 	}
-	if at := (seat{ch.Phase, ch.Arrival, ch.Virtual, ch.Parent}); at != fs.seats[id] {
-		fs.seats[id] = at
-		fs.sorted, fs.moved = false, append(fs.moved, ch)
-	}
+	fs.moved = append(fs.moved, ch)
 	_, ranked := fs.Rank[id]
 	return ranked || ch.Phase != queue.Analyzing
 }

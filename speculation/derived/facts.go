@@ -75,7 +75,6 @@ type Order struct {
 	Pending     []*queue.Change                            // the same
 	Rank        map[queue.ChangeID]int                     // places in it
 	moved       []*queue.Change                            // may have come into the order or left it since
-	seats       map[queue.ChangeID]seat                    // of the changes, as they were last taken in
 	seating     int                                        // how often it has changed who is in the order, and where
 	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
 	Rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
@@ -148,7 +147,7 @@ func blank(s *queue.State, model predict.Model) *Facts {
 		AssumedBy: map[queue.ChangeID]int{}, Untidy: map[queue.ChangeID]bool{}}
 	fs.Builds = &Builds{Facts: fs, Live: map[*queue.Build]*LiveBuild{}, BuildsOf: map[queue.ChangeID]int{}}
 	fs.Order = &Order{Facts: fs, Index: index.New(), Conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
-		AheadOf: map[queue.ChangeID]AheadList{}, seats: map[queue.ChangeID]seat{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
+		AheadOf: map[queue.ChangeID]AheadList{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
 	fs.Futures = &Futures{Facts: fs, Assumed: NewAssumptions(), Verified: map[queue.ChangeID]bool{}, Nodes: map[queue.ChangeID]*Node{}}
 	fs.Beliefs = &Beliefs{Facts: fs, Model: model}
 	fs.Quotas = &Quotas{Facts: fs}
