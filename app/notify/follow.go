@@ -72,7 +72,7 @@ func (f *follower) step(ctx context.Context) (wait time.Duration, err error) {
 		head = list[:len(list)-newest]
 		m = f.manyOf(f.name, head)
 	} else {
-		m = f.messageOf(f.name, f.source, list[0])
+		m = f.messageOf(ctx, f.name, f.source, list[0])
 	}
 	if wait, done := f.tell(ctx, m); !done {
 		return wait, nil

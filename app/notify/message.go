@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"time"
@@ -48,10 +49,10 @@ type waiting struct {
 }
 
 // messageOf makes the message of one note.
-func (n *Notifier) messageOf(name string, source Source, w waiting) Message {
+func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w waiting) Message {
 	var ch queue.Change
 	if w.Note.Change != "" {
-		ch = changeIn(source.View(), w.Note.Change)
+		ch = n.find(ctx, source, w.Note.Change)
 	}
 	m := n.message(name, w, n.Words.Notice(ch, w.Note))
 	m.Reason, m.Commit = string(w.Note.Reason.Code), string(w.Note.Commit)
@@ -91,13 +92,22 @@ func webPage(s string) string {
 	return u.String()
 }
 
-// changeIn finds a change in a view; it is zero where the view has it no more.
-func changeIn(v queue.QueueView, id queue.ChangeID) queue.Change {
-	if i := slices.IndexFunc(v.Order, func(o queue.View) bool { return o.Change.ID == id }); i >= 0 {
-		return v.Order[i].Change
+// find returns a change, or a zero one where the queue does not have it any more. A view
+// may be a moment older than the note of a change that has just come.
+func (n *Notifier) find(ctx context.Context, source Source, id queue.ChangeID) queue.Change {
+	ctx, cancel := context.WithTimeout(ctx, n.late)
+	defer cancel()
+	for {
+		changed := source.Changed()
+		v := source.View()
+		if i := slices.IndexFunc(v.Order, func(o queue.View) bool { return o.Change.ID == id }); i >= 0 {
+			return v.Order[i].Change
+		}
+		if i := slices.IndexFunc(v.Recent, func(c queue.Change) bool { return c.ID == id }); i >= 0 {
+			return v.Recent[i]
+		}
+		if !pause(ctx, untilChange, changed) {
+			return queue.Change{}
+		}
 	}
-	if i := slices.IndexFunc(v.Recent, func(c queue.Change) bool { return c.ID == id }); i >= 0 {
-		return v.Recent[i]
-	}
-	return queue.Change{}
 }

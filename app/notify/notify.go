@@ -52,6 +52,7 @@ type Notifier struct {
 
 	limit time.Duration                 // of one request
 	pace  time.Duration                 // least time between two looks at a history
+	late  time.Duration                 // by which a view may be older than a note
 	rest  func(tries int) time.Duration // before another try
 
 	mu      sync.Mutex
@@ -66,6 +67,7 @@ const (
 	requestLimit = 10 * time.Second
 	keepLimit    = 2 * time.Second // of the store, to keep a place
 	lookPace     = 250 * time.Millisecond
+	viewLate     = 2 * time.Second
 	mostTries    = 20
 	mostPause    = 5 * time.Minute
 	mostWaiting  = 20 // messages for a target, before they become fewer
@@ -82,7 +84,8 @@ func New(o Options) *Notifier {
 	for _, t := range o.Targets {
 		o.Log.Info("notifications are sent", "target", t.Name(), "host", t.url.Host, "kinds", strings.Join(t.kinds, ","))
 	}
-	return &Notifier{Options: o, kinds: kinds, wire: wire(), limit: requestLimit, pace: lookPace, rest: doubling, trouble: map[told]string{}}
+	return &Notifier{Options: o, kinds: kinds, wire: wire(), limit: requestLimit, pace: lookPace, late: viewLate, rest: doubling,
+		trouble: map[told]string{}}
 }
 
 // doubling is how long is waited before another try.

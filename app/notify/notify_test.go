@@ -389,6 +389,25 @@ func TestSecretsStayIn(t *testing.T) {
 	}
 }
 
+// A change that has just come is named by its title, also where the view that readers
+// share is older than it.
+func TestLateView(t *testing.T) {
+	r, in := newRig(t), newReceiver(t, nil)
+	n := r.notifier(r.store, in.hook())
+	n.late = patience
+	r.run(n)
+	r.note(landed(1))
+	for i := range 3 { // views without it, and one with it
+		r.mu.Lock()
+		if i == 2 {
+			r.view.Recent = []queue.Change{{ID: landed(1).Change, Number: 1, Title: "Fix the cart", Author: "ann"}}
+		}
+		r.mu.Unlock()
+		r.note()
+	}
+	r.wants(in, "#1 Fix the cart, by ann. Landed")
+}
+
 // Whoever does not own the queue any more says nothing of it.
 func TestTroubleEndsWithOwnership(t *testing.T) {
 	r, in := newRig(t), newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })

@@ -95,7 +95,7 @@ func (r *rig) notifier(feed queue.Feed, targets ...string) *Notifier {
 			defer r.mu.Unlock()
 			r.results[what]++
 		}})
-	n.pace, n.rest = time.Millisecond, func(int) time.Duration { return time.Millisecond }
+	n.pace, n.late, n.rest = time.Millisecond, 0, func(int) time.Duration { return time.Millisecond }
 	return n
 }
 

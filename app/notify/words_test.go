@@ -58,7 +58,7 @@ func samples() []queue.Note {
 // Golden texts: what people read, and the JSON that their programs read.
 func TestMessages(t *testing.T) {
 	n := newRig(t).notifier(nil)
-	source := &rig{T: t, view: queue.QueueView{Recent: people[:1], Order: []queue.View{{Change: people[1]}}}}
+	source := &rig{T: t, changed: make(chan struct{}), view: queue.QueueView{Recent: people[:1], Order: []queue.View{{Change: people[1]}}}}
 	var out strings.Builder
 	said := map[string]bool{}
 	write := func(m Message) {
@@ -80,7 +80,7 @@ func TestMessages(t *testing.T) {
 		}
 		w := waiting{queue.Noted{Place: fmt.Sprint(i + 1), Note: note}, k}
 		all = append(all, w)
-		write(n.messageOf(shop, source, w))
+		write(n.messageOf(t.Context(), shop, source, w))
 	}
 	write(n.manyOf(shop, all))
 	for _, k := range kinds {
@@ -140,9 +140,9 @@ func TestEachKindIsNoted(t *testing.T) {
 func TestHostileSlack(t *testing.T) {
 	for _, title := range []string{"<!channel>", "<!here|x>", "<@U123>", "<#C1>", "<!subteam^S1>", "<https://evil.example|ok>", "&lt;!channel&gt;", "@channel", "@here @everyone", "a>b<c&d", strings.Repeat("<", 5000), "\u202e<!channel>\x00"} {
 		ch := queue.Change{ID: "1.a", Number: 1, Title: title, Author: title, URL: "https://forge.example/1?a=1&b=<!channel>|x"}
-		source := &rig{T: t, view: queue.QueueView{Recent: []queue.Change{ch}}}
+		source := &rig{T: t, changed: make(chan struct{}), view: queue.QueueView{Recent: []queue.Change{ch}}}
 		n := newRig(t).notifier(nil)
-		m := n.messageOf(shop, source, waiting{queue.Noted{Place: "1", Note: queue.Note{What: "rejected", Change: "1.a", Number: 1, Reason: queue.Reason{Detail: title, Names: []string{title}}}}, "rejected"})
+		m := n.messageOf(t.Context(), shop, source, waiting{queue.Noted{Place: "1", Note: queue.Note{What: "rejected", Change: "1.a", Number: 1, Reason: queue.Reason{Detail: title, Names: []string{title}}}}, "rejected"})
 		body, _, err := encodeSlack(m, nil, time.Now())
 		if err != nil {
 			t.Fatal(err)
