@@ -37,8 +37,8 @@
 //
 //	POST /hook HTTP/1.1
 //	Content-Type: application/json
-//	X-Submitqueue-Timestamp: 1764010800
-//	X-Submitqueue-Signature-256: sha256=7d4b0c…
+//	X-SubmitQueue-Timestamp: 1764010800
+//	X-SubmitQueue-Signature-256: sha256=7d4b0c…
 //
 //	{"version":1,"id":"acme/shop@main 1764010799120-0","queue":"acme/shop@main",
 //	 "kind":"rejected","at":"2025-11-24T19:00:00Z",

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -99,12 +98,12 @@ func (f *follower) unsent(ctx context.Context) (list []waiting, end string, err 
 // tell sends a message once, and says how long to wait before the next try unless that
 // was the last.
 func (f *follower) tell(ctx context.Context, m Message) (wait time.Duration, done bool) {
-	err := f.send(ctx, f.target, m)
+	fault := f.send(ctx, f.target, m)
 	log := f.Log.With("queue", f.name, "target", f.target.Name(), "kind", m.Kind)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case fault != nil && ctx.Err() != nil:
 		return 0, false // nobody knows whether it has arrived
-	case err == nil:
+	case fault == nil:
 		f.tries = 0
 		f.Record(f.name, f.target.Name(), Sent)
 		if f.setTrouble(f.told(), "") {
@@ -112,17 +111,15 @@ func (f *follower) tell(ctx context.Context, m Message) (wait time.Duration, don
 		}
 		return 0, true
 	}
-	fault := failure{}
-	errors.As(err, &fault)
-	news := f.setTrouble(f.told(), err.Error())
+	news := f.setTrouble(f.told(), fault.words)
 	if f.tries++; f.tries < mostTries && !fault.refused {
 		f.Record(f.name, f.target.Name(), Failed)
 		if news {
-			log.Warn("a notification did not arrive; trying again", "error", err)
+			log.Warn("a notification did not arrive; trying again", "error", fault)
 		}
 		return max(f.rest(f.tries), fault.after), false
 	}
-	log.Error("a notification is dropped", "tries", f.tries, "error", err, "text", m.Text)
+	log.Error("a notification is dropped", "tries", f.tries, "error", fault, "text", m.Text)
 	f.tries = 0
 	f.Record(f.name, f.target.Name(), Dropped)
 	return 0, true

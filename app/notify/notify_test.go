@@ -297,10 +297,9 @@ func TestAnswers(t *testing.T) {
 		{408, "", false, false, 0}, {425, "", false, false, 0}, {429, "", false, false, 0}, {500, "", false, false, 0}, {503, "x", false, false, 0},
 		{429, "30", false, false, 30 * time.Second}, {503, "999999999999", false, false, mostPause}, {503, "-5", false, false, 0},
 	} {
-		err := judge(&http.Response{StatusCode: c.code, Header: http.Header{"Retry-After": {c.after}}})
-		f := failure{}
-		if errors.As(err, &f) == c.taken || f.refused != c.refused || f.after != c.rest {
-			t.Errorf("%d, %q: %+v", c.code, c.after, err)
+		f := judge(&http.Response{StatusCode: c.code, Header: http.Header{"Retry-After": {c.after}}})
+		if (f == nil) != c.taken || f != nil && (f.refused != c.refused || f.after != c.rest) {
+			t.Errorf("%d, %q: %+v", c.code, c.after, f)
 		}
 	}
 	hour := time.Duration(0)
@@ -380,6 +379,9 @@ func TestSecretsStayIn(t *testing.T) {
 	r.run(n)
 	r.note(landed(1))
 	r.until("all have given up", func() bool { return r.count(Dropped) == 4 })
+	if pages := strings.Join(n.Trouble(shop), "\n"); strings.Contains(pages, "127.0.0.1") || strings.Contains(pages, ".invalid") {
+		t.Errorf("pages name hosts:\n%s", pages)
+	}
 	said := r.log.String() + strings.Join(n.Trouble(shop), "\n")
 	if i := strings.Index(strings.ReplaceAll(said, "SECRETname.invalid", ""), "SECRET"); i >= 0 {
 		t.Errorf("a secret is told:\n%s", said)

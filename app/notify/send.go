@@ -12,15 +12,21 @@ import (
 	"github.com/submitqueue/submitqueue/app/texts"
 )
 
-// failure is why a message did not arrive. Its words hold no secret.
+// failure is why a message did not arrive. Neither its words nor its cause hold a secret.
 type failure struct {
 	words   string
+	cause   string        // for the operator: it may name hosts
 	refused bool          // the receiver has it, and does not want it
 	after   time.Duration // how long the receiver asks to wait; 0: it does not say
 }
 
-// Error implements error.
-func (f failure) Error() string { return f.words }
+// Error implements error, for the operator: with the cause.
+func (f failure) Error() string {
+	if f.cause == "" {
+		return f.words
+	}
+	return f.words + ": " + f.cause
+}
 
 // wire sends requests: it follows no redirect, and each has a connection of its own, for
 // one that was kept may have died, and nobody would know what had arrived.
@@ -31,16 +37,16 @@ func wire() http.RoundTripper {
 }
 
 // send sends one message, once. It returns nil once the receiver has taken it.
-func (n *Notifier) send(ctx context.Context, t Target, m Message) error {
+func (n *Notifier) send(ctx context.Context, t Target, m Message) *failure {
 	body, header, err := t.sink.encode(m, t.secret, n.Now())
 	if err != nil {
-		return failure{words: "the message cannot be encoded: " + t.clean(err), refused: true}
+		return &failure{words: "the message cannot be encoded", cause: t.clean(err), refused: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.limit)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return failure{words: "the request cannot be made: " + t.clean(err), refused: true}
+		return &failure{words: "the request cannot be made", cause: t.clean(err), refused: true}
 	}
 	for key, values := range header {
 		r.Header[key] = values
@@ -54,21 +60,21 @@ func (n *Notifier) send(ctx context.Context, t Target, m Message) error {
 	answer, err := n.wire.RoundTrip(r)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return failure{words: fmt.Sprintf("no answer within %v", n.limit)}
+		return &failure{words: fmt.Sprintf("no answer within %v", n.limit)}
 	case err != nil:
-		return failure{words: t.clean(err)}
+		return &failure{words: "the receiver cannot be reached", cause: t.clean(err)}
 	}
 	answer.Body.Close() // its status is all that counts, and it may never end
 	return judge(answer)
 }
 
 // judge says what an answer means.
-func judge(answer *http.Response) error {
+func judge(answer *http.Response) *failure {
 	code := answer.StatusCode
 	if code/100 == 2 {
 		return nil
 	}
-	f := failure{words: strings.TrimSpace(fmt.Sprintf("the receiver answers %d %s", code, http.StatusText(code)))}
+	f := &failure{words: strings.TrimSpace(fmt.Sprintf("the receiver answers %d %s", code, http.StatusText(code)))}
 	switch {
 	case code/100 == 3:
 		f.words += ", and redirects are not followed"

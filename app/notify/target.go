@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,18 @@ func (t Target) wants(name, kind string) bool {
 // them) in each argument. An error says which target is wrong and in what, and nothing
 // of its address.
 func Parse(args []string) ([]Target, error) { return parse(args, sinks, kinds) }
+
+// Files returns the files that hold targets of a command line: others are not to read them.
+func Files(args []string) (paths []string) {
+	for text := range strings.FieldsSeq(strings.Join(args, " ")) {
+		if _, file, is := strings.Cut(text, "=@"); is {
+			if abs, err := filepath.Abs(file); err == nil {
+				paths = append(paths, abs)
+			}
+		}
+	}
+	return paths
+}
 
 func parse(args []string, sinks []sink, kinds []kind) ([]Target, error) {
 	var targets []Target

@@ -49,6 +49,9 @@ func TestTargets(t *testing.T) {
 			}
 		}
 	}
+	if got := Files([]string{"slack=https://x.example/ webhook=@" + file, "slack=@hook"}); len(got) != 2 || got[0] != file || !filepath.IsAbs(got[1]) {
+		t.Errorf("files with targets: %v", got)
+	}
 	rotated, err := Parse([]string{"webhook=https://hooks.example/in#secret=another-secret-of-it"})
 	if err != nil || rotated[0].Name() != got[1].Name() {
 		t.Errorf("another secret has another place in the history: %v", err)

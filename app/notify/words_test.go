@@ -110,7 +110,8 @@ func TestNotGreenByForce(t *testing.T) {
 	}
 }
 
-// A kind that is made of what nobody notes would never be told.
+// A kind that is made of what nobody notes would never be told, and one that no document
+// names never asked for.
 func TestEachKindIsNoted(t *testing.T) {
 	files, err := filepath.Glob("../../speculation/*.go")
 	if err != nil {
@@ -126,7 +127,18 @@ func TestEachKindIsNoted(t *testing.T) {
 			code.Write(text)
 		}
 	}
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, k := range kinds {
+		if !strings.Contains(string(doc), k.name) || !strings.Contains(string(readme), "`"+k.name+"`") {
+			t.Errorf("kind %s is not in doc.go and the README", k.name)
+		}
 		for _, what := range k.of {
 			if !queue.Phase(what).Final() && !strings.Contains(code.String(), fmt.Sprintf("What: %q", what)) {
 				t.Errorf("kind %s: nothing notes %q", k.name, what)
