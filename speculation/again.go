@@ -136,7 +136,7 @@ func (c *settling) unanalyzed(ch *queue.Change) queue.Reason {
 func (c *settling) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
-		key := c.facts.Outstanding[derived.TaskKey(c.analysis(ch))]
+		key := c.facts.Asked(c.analysis(ch))
 		if a := c.s.Actions[key]; a != nil {
 			r.Detail = a.Error
 		}

@@ -307,7 +307,7 @@ func (c *benching) probeHost(h *queue.Host) {
 	switch {
 	case b.Probe != nil:
 		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
-		if c.facts.Outstanding[derived.TaskKey(task)] == "" {
+		if c.facts.Asked(task) == "" {
 			c.upkeep.ask(task)
 		}
 	case c.facts.Now < b.Until:

@@ -94,7 +94,7 @@ func (c *blaming) divide(b *queue.Build, suspects []queue.ChangeID, red []int, e
 		}
 		d.Pair = g.a
 		c.addDoubt(g.b, d, red)
-		c.renewPair(g.a, g.b)
+		c.facts.Beliefs.RethinkPair(g.a, g.b)
 	}
 }
 

@@ -112,7 +112,8 @@ func (c *guarding) reguard() {
 	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
 			c.upkeep.dropLink(l)
-			c.facts.Links.Trail, c.settling.onTip = derived.Trail{}, tipLinks{}
+			c.settling.onTip = tipLinks{}
+			c.facts.Links.Rewalk()
 		}
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {

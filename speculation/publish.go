@@ -62,7 +62,7 @@ func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
 func (c *telling) publish() {
-	c.facts.Quotas.Rations = nil // the plan has counted builds that are still to be started
+	c.facts.Quotas.Recount() // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
 		facts := c.factsOf(p)

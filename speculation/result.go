@@ -34,7 +34,7 @@ func (c *judging) resolved(b queue.Resolved) {
 		c.mainline.rekey(&l)
 		c.facts.Futures.Assume([]*queue.Link{&l})
 		for _, id := range derived.LinksTo(&l) {
-			c.facts.Links.Untidy[id] = true
+			c.facts.Links.Untidied(id)
 			if ch := c.s.Changes[id]; ch != nil && ch.Stuck != 0 {
 				ch.Stuck = 0
 				c.touchChange(ch)
@@ -112,14 +112,8 @@ func (c *judging) opaque(keys []queue.Key, step string) *queue.Entry {
 func (c *judging) dropEntry(id queue.Digest) {
 	e := c.s.Ledger[id]
 	delete(c.s.Ledger, id)
-	delete(c.facts.Ledger.Spare, id)
 	c.touch(queue.KindEntry, string(id))
-	if e != nil && e.IsSet() {
-		for _, k := range e.Keys {
-			kid := k.ID()
-			c.facts.Ledger.SetsOf(kid, slices.DeleteFunc(slices.Clone(c.facts.Ledger.Sets[kid]), func(s queue.Digest) bool { return s == id }))
-		}
-	}
+	c.facts.Ledger.Unindex(id, e)
 	c.facts.Ledger.Learned(id, e)
 }
 
@@ -214,7 +208,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	j.Done = true
 	c.benching.ran(b, j, r)
-	c.facts.Builds.Live[b].Checked = derived.Sight{}
+	c.facts.Builds.Recheck(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)

@@ -70,7 +70,7 @@ func (c *hunting) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		c.revertTried(h, x)
 	}
 	r := x.Revert
-	_, proposing := c.facts.Outstanding[derived.TaskKey(queue.Propose{Hunt: h.ID, Commit: x.Commit})]
+	proposing := c.facts.Asked(queue.Propose{Hunt: h.ID, Commit: x.Commit}) != ""
 	switch {
 	case proposing: // what is being proposed is what is to land
 	case c.s.Push != nil || m.Surveyed != m.Tip || c.facts.Root() == nil || r != nil && r.Number != 0:

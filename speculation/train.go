@@ -21,7 +21,7 @@ const maxTrain = 256
 func (c *landing) land() {
 	c.giveWay()
 	c.sortOrder()
-	c.facts.TreeSteps.Tree = derived.Odds{}
+	c.facts.TreeSteps.Recount()
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return

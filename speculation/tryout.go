@@ -74,7 +74,8 @@ func (c *settling) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	if ch == nil || ch.Phase != queue.Trying {
 		return
 	}
-	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
+	c.facts.Links.Left()
+	c.facts.Links.Untidied(ch.ID)
 	c.facts.Decided()
 	c.move(ch, phase, why)
 	ch.Decided, ch.Verdict = c.facts.Now, v

@@ -116,7 +116,7 @@ func (a *audit) judgements() {
 				was.Status, len(was.Missing), len(was.Broken), now.Status, len(now.Missing), len(now.Broken))
 		}
 	}
-	if c.facts.Futures.Assumed.Stale {
+	if c.facts.Futures.Distrusted() {
 		return // they are made again before they are asked
 	}
 	for id, n := range c.facts.Futures.Nodes {
@@ -160,7 +160,7 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 func remembered(c *Core) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, "proven:", derived.Sorted(c.facts.Futures.Verified))
-	if c.facts.Futures.Assumed.Stale {
+	if c.facts.Futures.Distrusted() {
 		return out.String() // it is made again before it is asked
 	}
 	var known []string
