@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
@@ -19,7 +20,7 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer, Missed, Moved and Progress are required.
+// Metrics, Observer, Notify, Missed, Moved and Progress are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
 	Branch    string
@@ -36,6 +37,7 @@ type OwnerOptions struct {
 	Metrics   *Metrics
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
+	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
@@ -211,6 +213,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
+	wg.Go(func() { o.Notify.Run(ctx, o.Queue, o) })
 	o.setReady(fmt.Errorf("starting: reading %s", core.State().Main.Branch))
 	if s, ok := o.Workers.(workers.Sweeper); ok {
 		s.Sweep(liveBuilds(core.State()))

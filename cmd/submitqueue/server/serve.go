@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
@@ -42,6 +43,7 @@ type Serve struct {
 	Isolate   isolateFlags `embed:""`
 	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
 	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	Notify    []string     `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
 	LogJSON   bool         `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
@@ -108,6 +110,9 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 		return o, nil, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
 	o = Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Log: log}
+	if o.Notify, err = notify.Parse(c.Notify); err != nil {
+		return o, nil, print.UsageError("--notify: " + err.Error())
+	}
 	if c.Forge == "local" {
 		err = c.local(ctx, &o)
 	} else {

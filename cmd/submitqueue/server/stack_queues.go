@@ -89,7 +89,7 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		Queue: q.Name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: o.Observer, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: o.Observer, Notify: set.s.notify, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 
