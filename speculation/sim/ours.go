@@ -361,19 +361,11 @@ func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 }
 
 // runs is a heap by end.
-type runs []*run
+type runs = heaped[*run]
 
-func (h runs) Len() int { return len(h) }
-func (h runs) Less(i, j int) bool {
-	if h[i].end != h[j].end {
-		return h[i].end < h[j].end
+func (a *run) before(b *run) bool {
+	if a.end != b.end {
+		return a.end < b.end
 	}
-	return h[i].serial < h[j].serial
-}
-func (h runs) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *runs) Push(x any)   { *h = append(*h, x.(*run)) }
-func (h *runs) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return a.serial < b.serial
 }
