@@ -189,8 +189,7 @@ func (o *Owner) setReady(err error) bool {
 func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	do := newPerformer(ctx, o)
-	do.token = token
+	do := newPerformer(o, ownership{token, ctx.Done()})
 	defer func() {
 		cancel() // before waiting: an action may be far from done
 		do.wait()
@@ -205,11 +204,11 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, token, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx, do.locate) })
-	wg.Go(func() { do.keepUp(ctx) })
-	o.Mirror.SetMend(do.mendFor)
+	wg.Go(func() { o.watchMissed(ctx, do.passes.locate) })
+	wg.Go(func() { do.heal.keepUp(ctx) })
+	o.Mirror.SetMend(do.heal.mendFor)
 	defer o.Mirror.SetMend(nil)
-	wg.Go(func() { do.keepPasses(ctx) })
+	wg.Go(func() { do.passes.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
@@ -218,7 +217,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	if s, ok := o.Workers.(workers.Sweeper); ok {
 		s.Sweep(liveBuilds(core.State()))
 	}
-	do.start(slices.Collect(mapValues(core.State().Actions)))
+	do.start(ctx, slices.Collect(mapValues(core.State().Actions)))
 	first := []queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}
 	if s, ok := o.Workers.(workers.Standing); ok { // what is stored may be from before it was said
 		for i, b := range s.Stands() {
