@@ -32,7 +32,7 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, err)
 		return print.ExitCode(1)
 	}
-	if _, err := analyzers.Of(cfg.Analysis); err != nil {
+	if _, err := analyzers.All().Of(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
