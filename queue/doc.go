@@ -53,7 +53,7 @@
 //	a forge        a package below forge, a row of forges   package forge, package cmd/submitqueue/server
 //	a step report  a row of Reports, a row of readers       package queue/config, package workers
 //	a requirement  a kind, a row of requirements            requirement.go, package app/texts
-//	a notification                                          package app
+//	a notification a sink, or a kind of what is told        package app/notify
 //
 // Each of these packages says how; its tests add a toy one by the same rows.
 package queue

@@ -16,7 +16,7 @@ package queue
 //	pull_request_review                reviews, code-owners, last-push, changes-requested, administrator, update
 //	check_run, check_suite, status     checks, checks-failed
 //	pull_request_review_thread         conversations
-//	labels, ready_for_review, pushes   are events of their own (Labeled, HeadMoved), and stir as well
+//	labels, drafts, pushes             are events of their own: Labeled, Retargeted, HeadMoved
 //
 // For example, that commits are signed: RequireSignature = "signature", which the adapter
 // finds in the answer that it reads anyway, and which a push makes true.

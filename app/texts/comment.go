@@ -87,7 +87,9 @@ func newVoice(v queue.View, o Options) voice {
 }
 
 // voiceOf is a voice that speaks of no change.
-func voiceOf(o Options) voice { return voice{quote: quote{o: o}, reasons: reasons, lacking: requirements, commands: queue.Commands()} }
+func voiceOf(o Options) voice {
+	return voice{quote: quote{o: o}, reasons: reasons, lacking: requirements, commands: queue.Commands()}
+}
 
 // plain is voiceOf in one line without markup.
 func (o Options) plain() voice {
