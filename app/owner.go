@@ -16,11 +16,12 @@ import (
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer, Notify, Missed, Moved and Progress are required.
+// Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
 	Branch    string
@@ -42,6 +43,7 @@ type OwnerOptions struct {
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
+	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -83,6 +85,9 @@ func NewOwner(o OwnerOptions) *Owner {
 	}
 	if a, is := o.Store.(queue.Archive); is && o.Archive == nil {
 		o.Archive = a
+	}
+	if o.Model == nil {
+		o.Model = predict.Default
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
@@ -271,7 +276,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		}
 	}
 	o.branchIn(&s.Main)
-	return speculation.Resume(s, queue.At(o.Now())), version, nil
+	return speculation.Resume(s, queue.At(o.Now()), o.Model), version, nil
 }
 
 func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {

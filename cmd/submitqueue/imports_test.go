@@ -46,7 +46,7 @@ var arrows = []struct {
 	{"app/texts", []string{"queue", "workers"}, "words are made of facts alone: the same facts give the same text, whoever shows it"},
 	{"app/notify", []string{"app/texts", "queue"}, "it tells people what a history says; no turn, forge or worker can be reached from it"},
 	{"app/access", nil, "it says who may come in; it knows no HTTP, no queue and no forge"},
-	{"app", []string{"app/access", "app/api", "app/intake", "app/notify", "app/texts", "app/web", "speculation", "conflict", "queue", "forge", "forge/mirror", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
+	{"app", []string{"app/access", "app/api", "app/intake", "app/notify", "app/texts", "app/web", "speculation", "speculation/predict", "conflict", "queue", "forge", "forge/mirror", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
 	{"speculation/predict", []string{"queue"}, "models see facts; they cannot reach what decides"},
 	{"speculation/sim", []string{"speculation", "speculation/predict", "queue"}, "the simulator plays the world for the very core that the server runs; no adapter may help it"},
 	{"speculation/derived", []string{"speculation/predict", "conflict/index", "queue"}, "facts follow from the state; whoever decides or plans reads them, and they know neither"},

@@ -19,6 +19,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -48,22 +49,23 @@ type Options struct {
 	Redis   string           // URL; "" or "auto": see redisstore.Auto
 	Runners int
 	Steps
-	Listen   string
-	Public   string   // URL under which people reach the server; "": its address
-	Hosts    []string // further names under which it answers
-	Open     bool     // everybody may read
-	Token    string   // the server's own
-	TokenOf  string   // in whose name it commands
-	Queues   []Queue
-	Receiver map[string]forge.Receiver // of webhooks, by forge
-	Workers  workers.Controller        // nil: a pool of Runners
-	Requests api.Requests              // of a forge without pull requests; nil: it has them
-	Observer func(speculation.Turn)    // sees every turn; nil: nobody
-	Notify   []notify.Target           // where people are told of what happens
-	Identity mirror.Identity           // who makes commits; zero: as forge does
-	Signer   mirror.Signer             // of commits; nil: they are not signed
-	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
-	Log      *slog.Logger
+	Listen    string
+	Public    string   // URL under which people reach the server; "": its address
+	Hosts     []string // further names under which it answers
+	Open      bool     // everybody may read
+	Token     string   // the server's own
+	TokenOf   string   // in whose name it commands
+	Queues    []Queue
+	Receiver  map[string]forge.Receiver // of webhooks, by forge
+	Workers   workers.Controller        // nil: a pool of Runners
+	Requests  api.Requests              // of a forge without pull requests; nil: it has them
+	Analyzers analyzers.Table           // nil: analyzers.All()
+	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
+	Notify    []notify.Target           // where people are told of what happens
+	Identity  mirror.Identity           // who makes commits; zero: as forge does
+	Signer    mirror.Signer             // of commits; nil: they are not signed
+	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log       *slog.Logger
 }
 
 // Queue is one queue of a server.
@@ -115,6 +117,9 @@ type Stack struct {
 func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Analyzers == nil {
+		o.Analyzers = analyzers.All()
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)

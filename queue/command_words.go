@@ -10,35 +10,65 @@ import (
 	"github.com/submitqueue/submitqueue/queue/spell"
 )
 
-// hasVerb reports whether /land is followed by a verb of this file.
-func hasVerb(words []string) bool {
-	if len(words) < 2 {
-		return false
-	}
-	switch Verb(strings.ToLower(words[1])) {
-	case CommandNow, CommandDelegate, CommandUndelegate:
-		return true
-	}
-	return false
+// takesLaneAndMethod, takesLane and takesMethod read options, each at most once.
+func takesLaneAndMethod(c *Command, rest []string) bool {
+	return options(rest, map[string]*string{"priority": &c.Lane, "method": &c.Method})
 }
 
-// parseVerb reads such a verb and what is behind it.
-func parseVerb(words []string) (Command, bool) {
-	c, rest := Command{Verb: Verb(strings.ToLower(words[0]))}, words[1:]
-	if c.Verb == CommandNow {
-		c.Text = spell.Clip(strings.Join(rest, " "), 200)
-		return c, c.Text != ""
-	}
-	if len(rest) > 1 || len(rest) == 0 && c.Verb == CommandDelegate {
-		return c, false
-	}
-	if len(rest) == 1 {
-		c.User = strings.TrimPrefix(rest[0], "@")
-		if !regexp.MustCompile(config.UserPattern).MatchString(c.User) || len(c.User) > 60 {
-			return c, false
+func takesLane(c *Command, rest []string) bool {
+	return options(rest, map[string]*string{"priority": &c.Lane})
+}
+
+func takesMethod(c *Command, rest []string) bool {
+	return options(rest, map[string]*string{"method": &c.Method})
+}
+
+// options reads words NAME=VALUE, in any case of letters.
+func options(words []string, into map[string]*string) bool {
+	for _, w := range words {
+		name, value, _ := strings.Cut(strings.ToLower(w), "=")
+		if into[name] == nil || *into[name] != "" || value == "" {
+			return false
 		}
+		*into[name] = spell.Clip(value, 40)
 	}
-	return c, true
+	return true
+}
+
+// takesText reads words for people, which may be none.
+func takesText(c *Command, rest []string) bool {
+	c.Text = spell.Clip(strings.Join(rest, " "), 200)
+	return true
+}
+
+// takesReason reads words for people.
+func takesReason(c *Command, rest []string) bool { return takesText(c, rest) && c.Text != "" }
+
+// takesAnything reads nothing of what is there.
+func takesAnything(*Command, []string) bool { return true }
+
+// takesUser reads a user's name.
+func takesUser(c *Command, rest []string) bool { return len(rest) == 1 && takesUserOrNone(c, rest) }
+
+func takesUserOrNone(c *Command, rest []string) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	c.User = strings.TrimPrefix(rest[0], "@")
+	return len(rest) == 1 && len(c.User) <= 60 && regexp.MustCompile(config.UserPattern).MatchString(c.User)
+}
+
+// takesUntil reads until when, and why.
+func takesUntil(c *Command, rest []string) bool {
+	_, _, ok := ParseUntil(rest, 0)
+	return ok && takesText(c, rest)
+}
+
+// takesForgotten reads what is to be verified again.
+func takesForgotten(c *Command, rest []string) bool {
+	f, ok := ParseForgotten(strings.Join(rest, " "))
+	c.Text = f.String()
+	return ok
 }
 
 // Bounds of a freeze.
