@@ -38,7 +38,7 @@ func (o *Owner) publish() {
 	}
 	o.window.brief.Store(b)
 	o.window.behind = true
-	if o.window.untilShow() <= 0 {
+	if last := o.window.last.Load(); o.window.untilShow() <= 0 || b.Away != last.view.Away {
 		o.show()
 	}
 	o.window.signal()
