@@ -62,9 +62,24 @@
 // is closed unless Server.open names it, and a command is given in the name of its token.
 // Tokens, sessions and links are package access; the pages of the way in are http_signin.go.
 //
-// Whoever reads does not hold up turns (view.go): each turn publishes what commands need
-// to know, and the first reader of a state has the view made that all others share
-// (shared.go of package api has its pages and JSON made once, too).
+// Whoever reads neither waits for turns nor holds them up. The loop of turns publishes
+// what is shown, behind atomic pointers (turn_view.go): in brief with each turn, and an
+// immutable view of the whole queue as often as it costs landing little, at least once a
+// second. Pages and API take what is there (view.go), and a page or an answer is made
+// once for each view (shared.go of package api). Nothing that answers a request reaches a
+// core or the lock that a turn holds while Redis takes it; walls_view_test.go of
+// cmd/submitqueue holds that:
+//
+//	queue, list of changes, /metrics, /readyz   published; wait for nothing
+//	conflicts and outlook of one change         published while somebody looks; of one that nobody has looked at for
+//	                                            5 s, made between two turns: 250 ms at most, then what the list has
+//	ledger, what forgetting would do            a copy of the state, made between two turns: 2 s at most; passes and
+//	                                            archive from the store: 5 s at most, then 503 in words
+//	history, timeline of a change               from the store: 1 s at most, then without
+//	commands                                    into the inbox of the store: 5 s at most, then 503 in words
+//
+// A turn that the store does not take holds none of these up: after 50 ms nobody waits for
+// the loop, and after 2 s everybody is told since when the store is silent.
 //
 // One server owns a queue at a time, by a lease with a fencing token; all
 // servers take webhooks and serve pages. With the store away, deliveries are

@@ -55,13 +55,12 @@ type Owner struct {
 	events chan queue.Event // results of actions and builds, of this process
 	kept   []queue.Event    // of these, folded by a turn that could not be stored
 
-	mu      sync.Mutex        // reading a core fills its caches: nobody shares it
-	core    *speculation.Core // nil while not owning
-	changed chan struct{}
-	ready   error
-	again   chan struct{} // the forge is to be asked for what was missed, now
-	showing showing
+	turning sync.Mutex        // held for a turn and its way to the store: reading a core fills its caches, and nobody shares it
+	core    *speculation.Core // nil while not owning; who reads it holds turning, and nobody does who answers a request (view.go)
+	window  window            // what is shown of it
+	again   chan struct{}     // the forge is to be asked for what was missed, now
 
+	ready   error  // of Run, which publishes it
 	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
 	reached int64  // the newest version that was seen in the store; of Run
 	health  health // of the mirror
@@ -92,8 +91,8 @@ func NewOwner(o OwnerOptions) *Owner {
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
 	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
-		changed: make(chan struct{}), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
-	owner.news()
+		window: newWindow(), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
+	owner.publish()
 	return owner
 }
 
@@ -136,18 +135,8 @@ func (o *Owner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports why the queue cannot be worked on at the moment, or nil. It
-// cannot before the state is loaded and the target branch is read.
-func (o *Owner) Ready() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.ready
-}
-
-// Away says why this server does not show the queue's present state, or "".
-func (o *Owner) Away() string { return o.Brief().Away }
-
-// away is Away as of now; the caller holds mu.
+// away says why this server does not show the queue's present state, or "". The caller
+// holds turning.
 func (o *Owner) away() string {
 	why := stopped{}
 	switch {
@@ -176,15 +165,14 @@ func (s stopped) Error() string { return s.words + ": " + s.cause.Error() }
 // Unwrap returns the cause.
 func (s stopped) Unwrap() error { return s.cause }
 
-// setReady reports whether this is news.
+// setReady publishes whether the queue can be worked on, and reports whether this is news.
+// Only Run's goroutine calls it.
 func (o *Owner) setReady(err error) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if fmt.Sprint(err) == fmt.Sprint(o.ready) {
 		return false
 	}
 	o.ready = err
-	o.signal()
+	o.publishCore(o.core)
 	return true
 }
 
@@ -331,25 +319,26 @@ func (o *Owner) stamp(e queue.Event) queue.Event {
 	return e
 }
 
+// publishCore has readers see another core. Only Run's goroutine calls it.
 func (o *Owner) publishCore(core *speculation.Core) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turning.Lock()
+	defer o.turning.Unlock()
 	o.core = core
-	o.signal()
+	o.window.ended = time.Time{} // at once: this does not come often
+	o.publish()
 }
 
-// signal wakes whoever watches; the caller holds mu.
-func (o *Owner) signal() {
-	o.news()
-	close(o.changed)
-	o.changed = make(chan struct{})
-}
-
-// Changed returns a channel that is closed when the queue changes.
-func (o *Owner) Changed() <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.changed
+// Read calls f with the queue's core while no turn is made; f is not called
+// while this server does not own the queue, and ok is false then. It waits for a turn
+// that is being stored: no request may.
+func (o *Owner) Read(f func(*speculation.Core)) (ok bool) {
+	o.turning.Lock()
+	defer o.turning.Unlock()
+	if o.core == nil {
+		return false
+	}
+	f(o.core)
+	return true
 }
 
 func report(to chan<- error, err error) {

@@ -28,9 +28,6 @@ func (o *Owner) branch() string {
 	return name
 }
 
-// Target returns the branch that the queue lands on, as it is called by now.
-func (o *Owner) Target() string { return o.branch() }
-
 // branchIn sets in a stored state which branch is served: the one of the options,
 // unless that was renamed while the queue went along.
 func (o *Owner) branchIn(m *queue.Main) {

@@ -70,6 +70,15 @@ var doors = []door{
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",
 	}},
+	{"makes a view of a core", calls("speculation", "Queue", "View", "PullView"), map[string]string{
+		"app.Owner.show":                             "what is published for all who read, by the loop of turns",
+		"app.Owner.detail":                           "the same of a change that somebody looks at",
+		"app.performer.publish":                      "what a comment and a check say; an action waits for turns, a request does not",
+		"app.performer.tellMain":                     "what the check of the branch says",
+		"speculation.Core.PullView":                  "the view of a pull request is that of its change",
+		"cmd/submitqueue/demo/live.demoStack.proven": "the demo looks at its own server from inside",
+		"cmd/submitqueue/demo/live.demoStack.Rows":   "the same",
+	}},
 	{"gives a verdict", callsWith("decide", "Landed", "Rejected", "NothingToLand"), map[string]string{
 		"speculation.settling.landed": "the door of landings: main shows it, or our push has moved main to it",
 		"speculation.settling.reject": "the door of rejections: facts on the real main of this moment, which is not to blame itself",
@@ -134,6 +143,7 @@ func TestTheGateNamesFilesThatAreThere(t *testing.T) {
 type checked struct {
 	name  string // from the top of the module
 	files []*ast.File
+	names []string // of the files
 	info  *types.Info
 }
 
@@ -169,7 +179,7 @@ func mustCheck(t *testing.T) []checked {
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	var all []checked
 	for _, p := range ours {
-		c := checked{name: strings.TrimPrefix(p.ImportPath, module), info: &types.Info{
+		c := checked{name: strings.TrimPrefix(p.ImportPath, module), names: p.GoFiles, info: &types.Info{
 			Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
