@@ -12,9 +12,9 @@ import (
 )
 
 // locate finds where the repository is by now, once in an ownership and again
-// when we hear that it has moved. The state knows it by its id: a queue keeps
-// its name and all it has when its repository is given another name, and never
-// goes on with another repository that has taken the old one.
+// when we hear that it has moved. The state knows it by its id: a queue keeps all
+// that it has when its repository is given another name, and never goes on with
+// another repository that has taken the old one.
 func (p *performer) locate(ctx context.Context) (forge.Place, error) {
 	f := p.Forge.Capabilities().Locator
 	p.mu.Lock()
@@ -30,6 +30,7 @@ func (p *performer) locate(ctx context.Context) (forge.Place, error) {
 	p.mu.Lock()
 	p.place = place
 	p.mu.Unlock()
+	p.Renamed(place.Name)
 	if p.Moved != nil {
 		p.Moved(place)
 	}

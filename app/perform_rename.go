@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
@@ -180,10 +179,4 @@ func loadState(ctx context.Context, store queue.Store, name string) (*queue.Stat
 		}
 	}
 	return s, version, nil
-}
-
-// repositoryOf returns the repository's part of a queue's name.
-func repositoryOf(name string) string {
-	repository, _, _ := strings.Cut(name, "@")
-	return repository
 }

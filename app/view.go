@@ -82,13 +82,13 @@ func (o *Owner) show() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	began := time.Now()
-	v := queue.QueueView{Name: o.Queue, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
+	v := queue.QueueView{Name: o.Called(), Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
 	if o.core != nil {
-		v = o.core.Queue(o.Queue)
+		v = o.core.Queue(o.Called())
 		v.Trouble = trouble(o.core.State().Actions)
 	}
 	v.Away, v.Version = o.away(), s.version.Load()
-	v.Default = defaultText(v.Main)
+	v.Key, v.Default = o.Queue, defaultText(v.Main)
 	s.ended = time.Now()
 	s.took = s.ended.Sub(began)
 	s.last.Store(&shown{v.Version, v})
@@ -96,10 +96,11 @@ func (o *Owner) show() {
 
 // news notes that what is shown may be another; the caller holds mu.
 func (o *Owner) news() {
-	b := api.Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}
+	b := api.Brief{Main: queue.Main{Branch: o.Branch}, Away: o.away()}
 	if o.core != nil {
 		b.Main = o.core.State().Main
 	}
+	b.Name = o.name(b.Main.Branch)
 	o.showing.brief.Store(&b)
 	o.showing.version.Add(1)
 }

@@ -1,13 +1,15 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
-	"regexp"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -114,18 +116,36 @@ func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
 	s := startFound(t, hub, "acme")
 	s.serves("acme/shop@main")
 	land(t, shop, "first", "main")
+	key := s.queue("acme/shop@main").Key
+	if !strings.HasPrefix(key, strings.TrimPrefix(hub.URL(), "http://")+":") || !strings.HasSuffix(key, "@main") {
+		t.Errorf("the key is %s", key)
+	}
 	done(t, shop.Rename("acme", "acme/store"))
 	land(t, shop, "second", "main")
+	s.serves("acme/store@main")
+	for _, name := range []string{"acme/store", "acme/store@main", key, "acme/shop@main", "Acme/shop"} {
+		if q := s.queue(name); q.Name != "acme/store@main" || q.Key != key {
+			t.Errorf("%s is taken for %s, %s", name, q.Name, q.Key)
+		}
+	}
+	s.until("its metrics have the new name", func() bool { return strings.Contains(s.metrics(), `slots{queue="acme/store@main"}`) })
+	if strings.Contains(s.metrics(), `queue="acme/shop@main"`) {
+		t.Error("there are metrics under the former name")
+	}
 	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
 	hub.App.AddToInstallation("acme", "shop")
-	both := regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
-	s.until("each has a queue", func() bool { return both.MatchString(s.queues()) })
-	before := s.queues()
+	s.serves("acme/shop@main", "acme/store@main")
+	if q := s.queue("acme/shop"); q.Key == key {
+		t.Error("the name that another has taken is still that of the first")
+	}
 	land(t, shop, "third", "main")
 	land(t, other, "fourth", "main")
 	needRedis(t)
 	s = s.again(hub, func(c *Serve) { c.Owner = []string{"acme"} })
-	s.serves(before)
+	s.serves("acme/shop@main", "acme/store@main")
+	if got := s.queue("acme/store").Key; got != key {
+		t.Errorf("the key is %s, and was %s", got, key)
+	}
 	land(t, shop, "fifth", "main")
 	land(t, other, "sixth", "main")
 }
@@ -150,6 +170,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 			hub.App.Install("acme")
 			s := startFound(t, hub, "acme")
 			s.serves("acme/shop@main")
+			key, name := s.queue("acme/shop@main").Key, "acme/shop"
 			land(t, shop, "first", "main")
 			waits := propose(t, shop, "second", "main")
 			shop.Comment("max", waits, "/queue pause the release is cut")
@@ -159,34 +180,36 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 			s.stop()
 			branch, others := "main", "main"
 			if c.repository {
-				done(t, shop.Rename("acme", "acme/store"))
+				name = "acme/store"
+				done(t, shop.Rename("acme", name))
 			}
 			if c.branch {
 				branch = "trunk"
 				done(t, shop.RenameBranch("acme", "main", branch))
 			}
-			want := regexp.MustCompile(`^acme/shop@main$`)
+			var want []string
 			var other *forgetest.Repository
 			if c.newcomer {
 				other = addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
 				hub.App.AddToInstallation("acme", "shop")
-				want = regexp.MustCompile(`^acme/shop@main acme/shop~\d+@main$`)
+				want = []string{"acme/shop@main"}
 			}
+			want = append(want, name+"@"+branch)
 			s = s.again(hub, func(c *Serve) { c.Owner = []string{"acme"} })
-			s.until("the queues are found", func() bool { return want.MatchString(s.queues()) })
-			s.queued("acme/shop@main", 1)
+			s.serves(want...)
+			s.queued(key, 1)
 			if c.newcomer {
 				land(t, other, "third", "main")
 				others = "develop"
 				done(t, other.RenameBranch("acme", "main", others))
 				land(t, other, "fourth", others)
-				before := s.queues()
+				s.serves("acme/shop@develop", "acme/store@trunk")
 				s = s.again(hub, func(c *Serve) { c.Owner = []string{"acme"} })
-				s.serves(before)
+				s.serves("acme/shop@develop", "acme/store@trunk")
 				land(t, other, "fifth", others)
 			}
-			s.until("it is that of "+branch, func() bool { q := s.queue("acme/shop@main"); return q.Branch == branch && q.Tip == shop.Head(branch) })
-			s.queued("acme/shop@main", 1)
+			s.until("it is that of "+branch, func() bool { q := s.queue(key); return q.Branch == branch && q.Tip == shop.Head(branch) })
+			s.queued(name, 1)
 			shop.Comment("max", waits, "/queue resume")
 			merged(t, shop, waits)
 			land(t, shop, "sixth", branch)
@@ -209,16 +232,16 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 	done(t, shop.Rename("acme", "acme/store"))
 	for _, name := range []string{"acme/store", "acme/shop", "Acme/Store"} {
 		s = s.again(hub, serves(name))
-		s.serves("acme/shop@main")
+		s.serves("acme/store@main")
 		land(t, shop, "by-"+strings.ToLower(strings.ReplaceAll(name, "/", "-"))+itoa(int64(len(name)))+name[:1], "main")
 	}
 	s = s.again(hub, serves("acme/store", "acme/shop")) // the same one
-	s.serves("acme/shop@main")
+	s.serves("acme/store@main")
 	other := addRepository(t, hub, "acme", "shop", map[string]string{".submitqueue.yml": passConfig})
 	hub.App.AddToInstallation("acme", "shop")
 	before := other.Head("main")
 	s = s.again(hub, serves("acme/shop"))
-	s.serves("acme/shop@main")
+	s.serves("acme/store@main")
 	n := ask(t, other, "mine", "main")
 	land(t, shop, "last", "main")
 	if other.Head("main") != before || other.Pull(n).Merged {
@@ -243,7 +266,7 @@ func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
 		t.Errorf("the queues are %s", got)
 	}
 	hub.App.Suspend("acme", false)
-	s.serves("acme/shop@main")
+	s.serves("acme/store@main")
 	land(t, shop, "first", "main")
 }
 
@@ -293,51 +316,167 @@ func TestAnotherDefaultBranch(t *testing.T) {
 	s.until("there is nothing to say any more", func() bool { return s.queue("acme/shop@main").Default == "" })
 }
 
-// Each repository has one name, whoever asks for it and in which order.
-func TestQueueNames(t *testing.T) {
+// Each repository has one key, whoever asks for it and in which order, and however it is
+// renamed; a version before finds it, too.
+func TestQueueKeys(t *testing.T) {
 	store := memstore.New(time.Now)
-	of := func(id int64, name, own string) keptName {
+	of := func(id int64, name, own string) repositoryKey {
 		t.Helper()
-		k, err := (&queueNames{store: store, owner: itoa(id)}).of(t.Context(), forge.Place{ID: id, Name: name}, own)
+		k, err := newQueueKeys(store, itoa(id), "").of(t.Context(), forge.Place{ID: id, Name: name}, own)
 		done(t, err)
 		return k
 	}
 	for _, c := range []struct {
 		id        int64
 		name, own string
-		want      keptName
+		want      repositoryKey
 	}{
-		{77, "acme/shop", "", keptName{Name: "acme/shop"}},          // its branch was chosen
-		{77, "acme/store", "main", keptName{"acme/shop", "main"}},   // renamed; by now nobody chooses
-		{77, "acme/store", "trunk", keptName{"acme/shop", "main"}},  // another default branch
-		{91, "Acme/Shop", "main", keptName{"Acme/Shop~91", "main"}}, // names differ in more than case
-		{92, "acme/store", "main", keptName{"acme/store", "main"}},  // nobody's queues have that
-		{77, "acme/shop~91", "main", keptName{"acme/shop", "main"}}, // it stays
-		{91, "acme/depot", "", keptName{"Acme/Shop~91", "main"}},    // so does this
+		{77, "acme/shop", "", repositoryKey{"github:77", "", []string{"acme/shop"}}},                        // its branch was chosen
+		{77, "acme/store", "main", repositoryKey{"github:77", "main", []string{"acme/shop", "acme/store"}}}, // renamed; by now nobody chooses
+		{77, "acme/store", "trunk", repositoryKey{"github:77", "main", []string{"acme/shop", "acme/store"}}},
+		{91, "Acme/Shop", "main", repositoryKey{"github:91", "main", []string{"Acme/Shop"}}},
+		{77, "acme/shop", "main", repositoryKey{"github:77", "main", []string{"acme/store", "acme/shop"}}}, // and back
+		{91, "acme/depot", "", repositoryKey{"github:91", "main", []string{"Acme/Shop", "acme/depot"}}},
 	} {
-		if got := of(c.id, c.name, c.own); got != c.want {
+		if got := of(c.id, c.name, c.own); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d %s: %+v, want %+v", c.id, c.name, got, c.want)
 		}
 	}
-	n := &queueNames{store: store, owner: "x"}
-	for name, want := range map[string]int64{"ACME/shop": 77, "acme/shop~91": 91, "acme/store": 92, "acme/depot": 0} {
-		if id, _, err := n.named(t.Context(), name); err != nil || id != want {
-			t.Errorf("%s: %d %v, want %d", name, id, err, want)
+	named := func(want map[string]int64) {
+		t.Helper()
+		for name, want := range want {
+			if id, _, err := newQueueKeys(store, "x", "").named(t.Context(), name); err != nil || id != want {
+				t.Errorf("%s: %d %v, want %d", name, id, err, want)
+			}
+		}
+	}
+	named(map[string]int64{"ACME/shop": 77, "acme/store": 77, "acme/depot": 91, "acme/till": 0})
+	of(77, "acme/store", "") // acme/shop was first its name
+	named(map[string]int64{"acme/shop": 77})
+	of(92, "acme/shop", "") // who has it is before those that had it
+	named(map[string]int64{"acme/shop": 92})
+	of(93, "acme/shop", "") // one of the two was renamed since: the forge knows
+	named(map[string]int64{"acme/shop": 0})
+
+	// What a version before reads, it reads.
+	records, _, err := store.Load(t.Context(), keysKept)
+	done(t, err)
+	for _, r := range records {
+		var before struct{ Name, Branch string }
+		done(t, json.Unmarshal(r.Data, &before))
+		if r.ID == "77" && (before.Name != "github:77" || before.Branch != "main") {
+			t.Errorf("a version before reads %+v", before)
 		}
 	}
 
-	// What a queue has stored belongs to its repository, although no name was kept.
+	// Another forge gives the same ids.
+	k, err := newQueueKeys(store, "x", "https://Git.Globex.example/api/v3/").of(t.Context(), forge.Place{ID: 77, Name: "acme/shop"}, "main")
+	done(t, err)
+	if want := (repositoryKey{"git.globex.example:77", "main", []string{"acme/shop"}}); !reflect.DeepEqual(k, want) {
+		t.Errorf("%+v, want %+v", k, want)
+	}
+	if got := of(77, "acme/store", "main"); got.Key != "github:77" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// keepBefore stores which keys a repository's queues have, as a version before did.
+func keepBefore(t *testing.T, store queue.Store, id int64, kept string) {
+	t.Helper()
+	put := queue.Record{Ref: queue.Ref{Kind: queue.KindMeta, ID: itoa(id)}, Data: []byte(kept)}
+	token, err := store.Acquire(t.Context(), keysKept, "before", time.Minute)
+	done(t, err)
+	_, version, err := store.Load(t.Context(), keysKept)
+	done(t, err)
+	done(t, store.Commit(t.Context(), queue.Turn{Queue: keysKept, Token: token, Version: version, Put: []queue.Record{put}}))
+	done(t, store.Release(t.Context(), keysKept, token))
+}
+
+// What versions before have stored under names stays there, and is found; those of
+// another forge have none of it.
+func TestQueueKeysOfBefore(t *testing.T) {
+	store := memstore.New(time.Now)
+	keepBefore(t, store, 77, `{"name":"acme/shop","branch":"main"}`)
+	keepBefore(t, store, 91, `{"name":"acme/shop~91"}`)
 	s := queue.NewState("main")
 	s.Main.Repository = 5
 	record, _, err := s.Encode(queue.Ref{Kind: queue.KindMeta, ID: queue.MetaMain})
 	done(t, err)
-	token, err := store.Acquire(t.Context(), "acme/old@main", "x", time.Minute)
-	done(t, err)
-	done(t, store.Commit(t.Context(), queue.Turn{Queue: "acme/old@main", Token: token, Put: []queue.Record{record}}))
-	if got := of(6, "acme/old", "main"); got.Name != "acme/old~6" {
-		t.Errorf("%+v", got)
+	for _, name := range []string{"acme/old@main", "acme/shop@main"} { // before any keys were kept
+		token, err := store.Acquire(t.Context(), name, "x", time.Minute)
+		done(t, err)
+		done(t, store.Commit(t.Context(), queue.Turn{Queue: name, Token: token, Put: []queue.Record{record}}))
 	}
-	if got := of(5, "acme/old", "main"); got.Name != "acme/old" {
-		t.Errorf("%+v", got)
+	n := newQueueKeys(store, "x", "")
+	for name, want := range map[string]int64{"acme/shop~91": 91, "acme/old": 0} {
+		if id, _, err := n.named(t.Context(), name); err != nil || id != want {
+			t.Errorf("%s: %d %v, want %d", name, id, err, want)
+		}
+	}
+	for _, c := range []struct {
+		api  string
+		id   int64
+		name string
+		want string
+	}{
+		{"", 77, "acme/store", "acme/shop"},
+		{"", 91, "acme/shop", "acme/shop~91"},
+		{"", 6, "acme/old", "github:6"},
+		{"", 5, "acme/old", "acme/old"},
+		{"", 92, "acme/shop", "github:92"}, // its key is that of 77
+		{"https://git.globex.example/api/v3/", 77, "acme/shop", "git.globex.example:77"},
+	} {
+		k, err := newQueueKeys(store, "y", c.api).of(t.Context(), forge.Place{ID: c.id, Name: c.name}, "main")
+		done(t, err)
+		if k.Key != c.want {
+			t.Errorf("%s%d %s: %+v, want %s", c.api, c.id, c.name, k, c.want)
+		}
+	}
+	keepBefore(t, store, 12, `{"name":"acme/till","branch":"main"}`) // of the one forge that there was
+	k, err := newQueueKeys(store, "y", "https://git.globex.example/api/v3/").of(t.Context(), forge.Place{ID: 12, Name: "acme/till"}, "trunk")
+	done(t, err)
+	if want := (repositoryKey{"acme/till", "main", []string{"acme/till"}}); !reflect.DeepEqual(k, want) {
+		t.Errorf("%+v, want %+v", k, want)
+	}
+}
+
+// dying is a store of a server that is killed while it writes: before or after.
+type dying struct {
+	queue.Store
+	written bool
+}
+
+func (d dying) Commit(ctx context.Context, t queue.Turn) error {
+	if d.written {
+		if err := d.Store.Commit(ctx, t); err != nil {
+			return err
+		}
+	}
+	return errors.New("killed")
+}
+
+// A server that dies while it keeps a key has lost nothing: the next one, of whichever
+// version, has the same.
+func TestQueueKeyIsKeptByADyingServer(t *testing.T) {
+	for _, before := range []string{"", `{"name":"acme/shop","branch":"main"}`} {
+		for _, written := range []bool{false, true} {
+			now := time.Now()
+			store := memstore.New(func() time.Time { return now })
+			want := "github:77"
+			if before != "" {
+				keepBefore(t, store, 77, before)
+				want = "acme/shop"
+			}
+			seen := forge.Place{ID: 77, Name: "acme/store"}
+			if k, err := newQueueKeys(dying{store, written}, "dies", "").of(t.Context(), seen, "main"); err == nil {
+				t.Errorf("%+v", k)
+			}
+			now = now.Add(2 * keysLease)
+			k, err := newQueueKeys(store, "next", "").of(t.Context(), seen, "trunk")
+			done(t, err)
+			if branch := map[bool]string{true: "main", false: "trunk"}[written || before != ""]; k.Key != want || k.Branch != branch || k.name() != "acme/store" {
+				t.Errorf("before %q, written %v: %+v", before, written, k)
+			}
+		}
 	}
 }
