@@ -300,7 +300,7 @@ func (p *performer) result(ctx context.Context, a *queue.Action, body queue.Body
 	if f.Away {
 		level = slog.LevelDebug // said once, when the state takes it in
 	}
-	p.Log.Log(ctx, level, "an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
+	p.Log.Log(ctx, level, "an action failed", "queue", p.Called(), "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
 	p.emit(p.ctx, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 

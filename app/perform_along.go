@@ -103,7 +103,7 @@ func (p *performer) along(ctx context.Context, push *queue.Push) (moves []mirror
 			use = "it is not known what else it is used for: " + err.Error()
 		}
 		if use != "" {
-			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Called(), "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
 			continue
 		}
 		moves, whose = append(moves, b.Move), append(whose, b.change)
@@ -152,7 +152,7 @@ func (p *performer) pushMain(ctx context.Context, remote forge.Remote, push *que
 			return outcome, whose, err
 		}
 		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
-			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
+			"queue", p.Called(), "branches", len(moves), "reason", outcome.Refused)
 	}
 	outcome, err := p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 	return outcome, nil, err

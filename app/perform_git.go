@@ -420,7 +420,7 @@ func (p *performer) landChecked(ctx context.Context, remote forge.Remote, push *
 	defer func() {
 		// The second is the name that it had before, and may be left from a crash.
 		if err := p.Mirror.Remotes.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
-			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
+			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Called(), "branch", branch, "error", err)
 		}
 	}()
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,

@@ -95,7 +95,7 @@ func (p *performer) tell(ended <-chan outcome, left int) {
 // change's fault, and the queue goes on.
 func (p *performer) recovered(a *queue.Action, err *error) {
 	if r := recover(); r != nil {
-		p.Log.Error("an action panicked", "queue", p.Queue, "action", a.Key, "panic", r, "stack", string(debug.Stack()))
+		p.Log.Error("an action panicked", "queue", p.Called(), "action", a.Key, "panic", r, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("internal error: %v", r)
 	}
 }

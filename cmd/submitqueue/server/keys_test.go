@@ -12,8 +12,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/texts"
@@ -23,6 +26,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
+	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
@@ -458,10 +462,10 @@ func (d dying) Commit(ctx context.Context, t queue.Turn) error {
 // A server that dies while it keeps a key has lost nothing: the next one, of whichever
 // version, has the same.
 func TestQueueKeyIsKeptByADyingServer(t *testing.T) {
+	needRedis(t)
 	for _, before := range []string{"", `{"name":"acme/shop","branch":"main"}`} {
 		for _, written := range []bool{false, true} {
-			now := time.Now()
-			store := memstore.New(func() time.Time { return now })
+			store, end := redisIn(t, t.TempDir())
 			want := "github:77"
 			if before != "" {
 				keepBefore(t, store, 77, before)
@@ -471,12 +475,108 @@ func TestQueueKeyIsKeptByADyingServer(t *testing.T) {
 			if k, err := newQueueKeys(dying{store, written}, "dies", "").of(t.Context(), seen, "main"); err == nil {
 				t.Errorf("%+v", k)
 			}
-			now = now.Add(2 * keysLease)
 			k, err := newQueueKeys(store, "next", "").of(t.Context(), seen, "trunk")
 			done(t, err)
 			if branch := map[bool]string{true: "main", false: "trunk"}[written || before != ""]; k.Key != want || k.Branch != branch || k.name() != "acme/store" {
 				t.Errorf("before %q, written %v: %+v", before, written, k)
 			}
+			end()
 		}
 	}
+}
+
+// redisIn opens the Redis that a server has in its data folder. It ends with the test, or
+// before.
+func redisIn(t *testing.T, data string) (store *redisstore.Store, end func()) {
+	t.Helper()
+	store, closes, _, err := redisstore.Auto(t.Context(), redisstore.AutoOptions{DataDir: data})
+	done(t, err)
+	end = sync.OnceFunc(func() { _ = closes() }) // what was stored is read again
+	t.Cleanup(end)
+	return store, end
+}
+
+// A store of a server of before, whose keys are names, is taken over as it is: state,
+// inbox, history and archive. The repository and its branch were renamed meanwhile.
+func TestStoreOfBefore(t *testing.T) {
+	needRedis(t)
+	hub, shop := newShopServer(t)
+	shop.SetPermission("max", "maintain")
+	hub.App.Install("acme")
+	s := startFound(t, hub, "acme")
+	s.serves("acme/shop@main")
+	land(t, shop, "first", "main")
+	waits := propose(t, shop, "second", "main")
+	shop.Comment("max", waits, "/queue pause the release is cut")
+	s.until("it is paused", func() bool { return s.queue("acme/shop@main").Paused })
+	shop.Comment("ann", waits, "/land")
+	s.queued("acme/shop@main", 1)
+	key := s.queue("acme/shop@main").Key
+	s.stop()
+
+	const before = "acme/shop@main"
+	moved := s.asBefore(key, before)
+	done(t, shop.Rename("acme", "acme/store"))
+	done(t, shop.RenameBranch("acme", "main", "trunk"))
+	s = s.again(hub, func(c *Serve) { c.Owner = []string{"acme"} })
+	s.serves("acme/store@trunk") // what was in the inbox ends the pause
+	if got := s.queue("acme/store").Key; got != before {
+		t.Errorf("the key is %s", got)
+	}
+	merged(t, shop, waits)
+	land(t, shop, "third", "trunk")
+	s.until("the history has what landed, one of before", func() bool {
+		return strings.Count(string(s.get("/api/history?max=1000&queue=acme/store")), `"what":"landed"`) == 3
+	})
+	s.stop()
+	store, _ := redisIn(t, s.data)
+	client := rawRedis(t, store)
+	defer client.Close()
+	if left, err := client.Keys(t.Context(), "sq:{"+key+"}*").Result(); err != nil || len(left) > 0 {
+		t.Errorf("there is a second queue: %v %v", left, err)
+	}
+	for _, k := range moved {
+		if n, err := client.Exists(t.Context(), k).Result(); strings.Contains(k, ":known:") && (err != nil || n != 1) {
+			t.Errorf("a pass of the archive is gone: %s %v", k, err)
+		}
+	}
+}
+
+// asBefore has what this server has stored of a queue have the keys that versions before
+// gave it, and a command wait in its inbox. It returns these keys.
+func (s *serving) asBefore(key, before string) (moved []string) {
+	t := s.t
+	t.Helper()
+	store, ends := redisIn(t, s.data)
+	defer ends()
+	client := rawRedis(t, store)
+	defer client.Close()
+	stored, err := client.Keys(t.Context(), "sq:{"+key+"}*").Result()
+	done(t, err)
+	for _, k := range stored {
+		to := strings.Replace(k, "{"+key+"}", "{"+before+"}", 1)
+		done(t, client.Rename(t.Context(), k, to).Err())
+		moved = append(moved, to)
+	}
+	for _, kind := range []string{":inbox", ":history", ":version", ":meta", ":change", ":known:"} {
+		if !slices.ContainsFunc(moved, func(k string) bool { return strings.Contains(k, kind) }) {
+			t.Errorf("nothing is stored of %s", kind)
+		}
+	}
+	repository, branch, _ := strings.Cut(key, "@")
+	name, _, _ := strings.Cut(before, "@")
+	id := repository[strings.LastIndexByte(repository, ':')+1:]
+	index := "sq:{" + keysKept + "}:" + string(queue.KindMeta)
+	done(t, client.Del(t.Context(), index).Err())
+	done(t, client.HSet(t.Context(), index, id, fmt.Sprintf(`{"name":%q,"branch":%q}`, name, branch)).Err())
+	done(t, store.Append(t.Context(), before, queue.Event{ID: "resume", At: queue.At(time.Now()),
+		Body: queue.Commented{Comment: "resume", Author: "max", Body: "/queue resume"}}))
+	return moved
+}
+
+func rawRedis(t *testing.T, store *redisstore.Store) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(store.URL())
+	done(t, err)
+	return redis.NewClient(o)
 }
