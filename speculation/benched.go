@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A host that fails what others pass is benched: it gets no builds but probes. What
@@ -308,7 +307,7 @@ func (c *benching) probeHost(h *queue.Host) {
 	switch {
 	case b.Probe != nil:
 		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
-		if c.facts.Outstanding[derived.TaskKey(task)] == "" {
+		if c.facts.Asked(task) == "" {
 			c.upkeep.ask(task)
 		}
 	case c.facts.Now < b.Until:

@@ -17,7 +17,7 @@ const maxAhead = time.Minute
 // further ahead than clocks differ do not count. The caller also bounds the times of
 // events by its own clock: then one wrong clock ends with its owner.
 func (c *Core) NotAfter(now queue.Instant) {
-	c.facts.Now = min(c.facts.Now, now.Add(maxAhead))
+	c.facts.SetNow(min(c.facts.Now, now.Add(maxAhead)))
 }
 
 // Ahead returns how far the core's time is ahead of a moment, or 0: by so much are times
@@ -40,7 +40,7 @@ func Resume(s *queue.State, now queue.Instant) *Core {
 	c := New(s)
 	c.NotAfter(now)
 	if c.rewound = changed; len(changed) > 0 {
-		c.facts.Now = min(c.facts.Now, now)
+		c.facts.SetNow(min(c.facts.Now, now))
 	}
 	return c
 }

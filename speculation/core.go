@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -126,7 +125,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	for _, e := range events {
 		c.fold(e)
 	}
-	c.facts.Links.Trail = derived.Trail{}
+	c.facts.Links.Rewalk()
 	c.upkeep.expire()
 	c.mainline.upgrade()
 	c.benching.bench()
@@ -156,13 +155,14 @@ func (c *Core) afterPlan() Turn {
 
 func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
-		c.facts.Now = max(c.facts.Now, e.At)
+		c.facts.SetNow(max(c.facts.Now, e.At))
 	}
-	c.wake, c.landing.wants, c.facts.Links.Sweep, c.again, c.mainline.seen = 0, nil, false, false, false
+	c.wake, c.landing.wants, c.again, c.mainline.seen = 0, nil, false, false
 	c.upkeep.tidyAll, c.upkeep.turned = false, nil
-	clear(c.facts.Links.Untidy)
+	c.facts.Links.Tidied()
 	c.turn = Turn{Now: c.facts.Now}
-	c.telling.forecasts, c.facts.Quotas.Rations = nil, nil
+	c.telling.forecasts = nil
+	c.facts.Quotas.Recount()
 	c.dirty = map[queue.Ref]bool{}
 }
 

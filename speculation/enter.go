@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // inspected follows a command, now that it is known who gave it and what the

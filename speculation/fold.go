@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // fold takes one event into the state. It decides nothing that settle decides.
@@ -180,7 +179,7 @@ func (c *Core) inspectAgain(number int) {
 	for _, id := range derived.Sorted(c.s.Requests) {
 		if r := c.s.Requests[id]; r.Number == number {
 			t := queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}
-			if a := c.s.Actions[c.facts.Outstanding[derived.TaskKey(t)]]; a != nil && a.NotBefore <= c.facts.Now { // else it has yet to look
+			if a := c.s.Actions[c.facts.Asked(t)]; a != nil && a.NotBefore <= c.facts.Now { // else it has yet to look
 				c.upkeep.renew(t)
 			}
 		}

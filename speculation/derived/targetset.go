@@ -7,6 +7,7 @@ import (
 // TargetSet holds targets by their numbers.
 type TargetSet []bool
 
+// NewTargetSet returns the set of the given targets; nil where there are none.
 func NewTargetSet(targets []int) TargetSet {
 	if len(targets) == 0 {
 		return nil
@@ -18,6 +19,7 @@ func NewTargetSet(targets []int) TargetSet {
 	return set
 }
 
+// Has reports whether a target is in the set.
 func (s TargetSet) Has(t int) bool { return t < len(s) && s[t] }
 
 // Unshown is the chance of a fault that could show in the share of places left,

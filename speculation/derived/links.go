@@ -39,6 +39,7 @@ func (fs *Links) State(l *queue.Link) *LinkState {
 	return &i.state
 }
 
+// Judge works out what is known of a link from the facts about its keys; State remembers it.
 func (fs *Links) Judge(l *queue.Link, facts []*Fact) LinkState {
 	switch l.Outcome {
 	case queue.MergeFailed:
@@ -109,7 +110,7 @@ func (fs *Links) Step(l *queue.Link, k queue.Key) (config.Step, bool) {
 	if part := l.PartOf(k); part != nil {
 		id = part.Steps
 	}
-	steps := fs.StepSets[id]
+	steps := fs.stepSets[id]
 	if steps == nil {
 		set := fs.s.Steps[id]
 		if set == nil {
@@ -119,7 +120,7 @@ func (fs *Links) Step(l *queue.Link, k queue.Key) (config.Step, bool) {
 		for _, st := range set.Steps {
 			steps[st.Digest()] = st
 		}
-		fs.StepSets[id] = steps
+		fs.stepSets[id] = steps
 	}
 	st, ok := steps[k.Step]
 	return st, ok
@@ -132,6 +133,7 @@ type Want struct {
 	Together int // so many at the end in one merge
 }
 
+// Name tells a merge that is wanted from all others.
 func (w Want) Name() string {
 	var b strings.Builder
 	b.WriteString(string(w.Base))
@@ -149,7 +151,7 @@ func (w Want) Name() string {
 // the last link, or nil with what remains to be resolved; void is the change
 // before the last that does not merge, which makes the path void.
 func (fs *Links) Walk(base queue.CommitID, changes []queue.ChangeID) (last *queue.Link, rest Want, void queue.ChangeID) {
-	at, from := fs.Trail.resume(base, changes)
+	at, from := fs.walked.resume(base, changes)
 	for i := from; i < len(changes); i++ {
 		id := changes[i]
 		l := fs.s.Links[queue.LinkOf(at, id)]
@@ -165,15 +167,21 @@ func (fs *Links) Walk(base queue.CommitID, changes []queue.ChangeID) (last *queu
 		case queue.Merged:
 			at = l.Commit
 		}
-		fs.Trail.step(id, at)
+		fs.walked.step(id, at)
 	}
 	return nil, Want{}, ""
 }
 
-// Trail remembers the last path that was walked: one change's path is often
+// ForgetSteps lets go of a step set that no link has.
+func (fs *Facts) ForgetSteps(id queue.Digest) { delete(fs.stepSets, id) }
+
+// Rewalk forgets the last path that was walked: links have been added or are gone.
+func (fs *Links) Rewalk() { fs.walked = trail{} }
+
+// trail remembers the last path that was walked: one change's path is often
 // that of the change before it and one step more. It holds while no link is
 // added, that is from one fold to the next.
-type Trail struct {
+type trail struct {
 	base    queue.CommitID
 	changes []queue.ChangeID
 	commits []queue.CommitID // after each of changes
@@ -182,7 +190,7 @@ type Trail struct {
 // resume goes back to where a path parts from the remembered one and returns
 // the commit there and how many changes are behind it. The last change of a
 // path is not taken from memory: its link is what is asked for.
-func (t *Trail) resume(base queue.CommitID, changes []queue.ChangeID) (queue.CommitID, int) {
+func (t *trail) resume(base queue.CommitID, changes []queue.ChangeID) (queue.CommitID, int) {
 	n := 0
 	if t.base == base {
 		for n < len(t.changes) && n < len(changes)-1 && t.changes[n] == changes[n] {
@@ -196,7 +204,7 @@ func (t *Trail) resume(base queue.CommitID, changes []queue.ChangeID) (queue.Com
 	return t.commits[n-1], n
 }
 
-func (t *Trail) step(id queue.ChangeID, at queue.CommitID) {
+func (t *trail) step(id queue.ChangeID, at queue.CommitID) {
 	t.changes, t.commits = append(t.changes, id), append(t.commits, at)
 }
 
@@ -206,4 +214,34 @@ func (fs *Links) Front() queue.CommitID {
 		return fs.s.Push.Tip()
 	}
 	return fs.s.Main.Tip
+}
+
+// Active returns a pull request's change without a verdict, or nil.
+func (fs *Links) Active(number int) *queue.Change {
+	if p := fs.s.Pulls[number]; p != nil {
+		return fs.s.Changes[p.Active]
+	}
+	return nil
+}
+
+// Under returns the commit of main that a link stands on, and the changes
+// between the two, in order.
+func (fs *Links) Under(l *queue.Link) (queue.CommitID, []queue.ChangeID) {
+	var chain []queue.ChangeID
+	at := l.Parent
+	for before := fs.LinkTo(at); before != nil; before = fs.LinkTo(at) {
+		all := before.Changes()
+		slices.Reverse(all)
+		chain = append(chain, all...)
+		at = before.Parent
+	}
+	slices.Reverse(chain)
+	return at, chain
+}
+
+const LostProbes = 3 // so many builds of a commit without a result, and it cannot be built
+
+// Unbuildable reports whether builds of a commit have brought no result too often.
+func (fs *Links) Unbuildable(h *queue.Hunt, commit queue.CommitID) bool {
+	return slices.ContainsFunc(h.Lost, func(l queue.LostProbe) bool { return l.Commit == commit && l.Times >= LostProbes })
 }

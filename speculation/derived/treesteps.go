@@ -22,13 +22,22 @@ type Trial struct {
 	ID queue.ChangeID
 }
 
-// Odds is what one turn works out of changes and the steps on the whole tree.
-type Odds struct {
+// odds is what one turn works out of changes and the steps on the whole tree.
+type odds struct {
 	counted  bool
 	share    float64 // of rejections for which such a step is the only reason
 	breaking map[queue.ChangeID]float64
-	Trials   []Trial
+	trials   []Trial
 }
+
+// Recount forgets what the last turn has worked out.
+func (fs *TreeSteps) Recount() { fs.tree = odds{} }
+
+// Trials returns the changes that are tried beside the train in this turn.
+func (fs *TreeSteps) Trials() []Trial { return fs.tree.trials }
+
+// SetTrials says which changes are tried beside the train in this turn.
+func (fs *TreeSteps) SetTrials(trials []Trial) { fs.tree.trials = trials }
 
 // HasTreeSteps reports whether main has steps on the whole tree.
 func (fs *TreeSteps) HasTreeSteps() bool {
@@ -50,8 +59,8 @@ func (fs *TreeSteps) TreeTime() time.Duration {
 // treeShare returns the share of the remembered rejections for which only steps
 // on the whole tree were the reason.
 func (fs *TreeSteps) treeShare() float64 {
-	if fs.Tree.counted {
-		return fs.Tree.share
+	if fs.tree.counted {
+		return fs.tree.share
 	}
 	whole := map[string]bool{}
 	for _, s := range fs.s.Main.Config.Steps {
@@ -68,16 +77,16 @@ func (fs *TreeSteps) treeShare() float64 {
 			tree++
 		}
 	}
-	fs.Tree.counted = true
-	fs.Tree.share = (float64(tree) + treePrior*treePriorOf) / float64(all+treePriorOf)
-	return fs.Tree.share
+	fs.tree.counted = true
+	fs.tree.share = (float64(tree) + treePrior*treePriorOf) / float64(all+treePriorOf)
+	return fs.tree.share
 }
 
 // Breaks is the chance that a change fails a step on the whole tree on the train,
 // given that its own targets pass: what its prediction leaves for that, and what
 // such steps have shown of it.
 func (fs *TreeSteps) Breaks(id queue.ChangeID) float64 {
-	if q, known := fs.Tree.breaking[id]; known {
+	if q, known := fs.tree.breaking[id]; known {
 		return q
 	}
 	q := 1 - fs.Beliefs.Model.Good(fs.s.Changes[id])
@@ -91,10 +100,10 @@ func (fs *TreeSteps) Breaks(id queue.ChangeID) float64 {
 	case Failed:
 		q = max(q, treeBroken)
 	}
-	if fs.Tree.breaking == nil {
-		fs.Tree.breaking = map[queue.ChangeID]float64{}
+	if fs.tree.breaking == nil {
+		fs.tree.breaking = map[queue.ChangeID]float64{}
 	}
-	fs.Tree.breaking[id] = q
+	fs.tree.breaking[id] = q
 	return q
 }
 
