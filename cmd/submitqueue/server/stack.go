@@ -303,17 +303,12 @@ func ownerName(data string) (string, error) {
 func (s *Stack) drainSpool(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
-	var said spool.Damage
 	for {
 		s.metrics.SetSpool(s.spooled.Len())
 		if s.spooled.Len() > 0 {
 			if n, err := intake.Drain(ctx, s.spooled, s.store, s.o.Log); err == nil && n > 0 {
 				s.o.Log.Info("spooled deliveries are in their inboxes", "count", n)
 			}
-		}
-		if d := s.spooled.Damage(); d != said {
-			s.o.Log.Error("spooled deliveries could not be read and are dropped", "count", d.Places, "bytes", d.Bytes)
-			said = d
 		}
 		select {
 		case <-tick.C:
