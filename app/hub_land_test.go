@@ -215,6 +215,7 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	h.push("ada", "main", map[string]string{"api/bad": "bad\n"})
 	h.push("ada", "main", map[string]string{"api/three": "3\n"})
 	h.until("the culprit is named", func(c *speculation.Core) bool { return len(c.Blame().Culprits) == 1 })
+	h.shows("/api/blame", `"failed_build"`)
 	var b api.Blame
 	res := must(http.Get("http://" + h.server.Addr() + "/api/blame"))
 	defer res.Body.Close()

@@ -86,6 +86,7 @@ func TestStartingIsNotReady(t *testing.T) {
 	if status, text := h.page("/readyz"); status != 200 {
 		t.Errorf("%d %s", status, text)
 	}
+	h.shows("/api/queue", `"proven":true`)
 	if _, text := h.page("/api/queue"); strings.Contains(text, `"away"`) || !strings.Contains(text, `"proven":true`) {
 		t.Error(text)
 	}

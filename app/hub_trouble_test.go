@@ -225,6 +225,7 @@ func (d *dyingWorkers) Run(ctx context.Context, b queue.Build, action string) er
 func TestReadyAndHealthy(t *testing.T) {
 	h := newHub(t, hubOptions{workers: workers.NewInstant(1)})
 	h.proven()
+	h.shows("/api/queue", `"tip"`)
 	for path, want := range map[string]string{"/healthz": "alive", "/readyz": "ready", "/api/queue": `"tip"`} {
 		res := must(http.Get("http://" + h.server.Addr() + path))
 		text := string(must(io.ReadAll(res.Body)))

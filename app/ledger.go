@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,23 +13,18 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // ledger is one moment's view of a queue's keys.
 type ledger struct {
+	facts  *ledgerFacts
 	names  map[queue.Digest]string // of steps
 	state  map[queue.KeyID]queue.Entry
 	sets   map[queue.KeyID][]queue.Entry
 	builds map[queue.KeyID]queue.BuildID
 	rests  map[queue.KeyID][]queue.ChangeID
-	of     map[queue.ChangeID][]queue.Key // of each change's present merge
 	keys   map[queue.KeyID]queue.Key
 	main   map[queue.KeyID]bool
-	tip    queue.CommitID
-	void   []queue.Forgotten
-	push   []queue.ChangeID
-	open   []queue.ChangeID
 	lost   string // why it is not known what main rests on
 }
 
@@ -39,10 +36,10 @@ func (o *Owner) Ledger(ctx context.Context, what string, most int) (api.LedgerVi
 		return api.LedgerView{}, err
 	}
 	most = min(max(most, 1), api.LedgerMost)
-	v := api.LedgerView{Main: l.tip, Unknown: l.lost}
-	if id, ok := o.changeOf(what); ok {
+	v := api.LedgerView{Main: l.facts.now.tip, Unknown: l.lost}
+	if id, ok := l.facts.changeOf(what); ok {
 		v.Kind, v.Change = "change", id
-		for _, k := range l.of[id] {
+		for _, k := range l.facts.links[id].keys {
 			l.keys[k.ID()] = k
 			v.Keys = append(v.Keys, api.LedgerKey{Key: k})
 		}
@@ -83,39 +80,45 @@ func (o *Owner) find(ctx context.Context, s queue.Search) ([]queue.Entry, bool, 
 	if o.Archive == nil {
 		return nil, false, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
 	return o.Archive.Find(ctx, o.Queue, s)
 }
 
+func (o *Owner) known(ctx context.Context, keys []queue.Key) ([]queue.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	return o.Store.Known(ctx, o.Queue, keys)
+}
+
 // changeOf returns the change that somebody names by its id or number.
-func (o *Owner) changeOf(what string) (id queue.ChangeID, ok bool) {
-	o.Read(func(c *speculation.Core) {
-		s := c.State()
-		if ch := s.Changes[queue.ChangeID(what)]; ch != nil {
-			id, ok = ch.ID, true
-			return
-		}
-		if n, err := strconv.Atoi(strings.TrimPrefix(what, "#")); err == nil && s.Pulls[n] != nil {
-			p := s.Pulls[n]
-			id = cmp.Or(p.Active, p.Last)
-			ok = id != ""
-		}
-	})
-	return id, ok
+func (l *ledgerFacts) changeOf(what string) (id queue.ChangeID, ok bool) {
+	if id = queue.ChangeID(what); l.changes[id] {
+		return id, true
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(what, "#")); err == nil {
+		id, ok = l.pulls[n]
+		return id, ok
+	}
+	return "", false
 }
 
 // readLedger reads what the state knows of keys, and what main's tip has.
 func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
-	l := &ledger{names: map[queue.Digest]string{}, state: map[queue.KeyID]queue.Entry{}, sets: map[queue.KeyID][]queue.Entry{},
-		builds: map[queue.KeyID]queue.BuildID{}, rests: map[queue.KeyID][]queue.ChangeID{}, of: map[queue.ChangeID][]queue.Key{},
-		keys: map[queue.KeyID]queue.Key{}, main: map[queue.KeyID]bool{}}
-	var now inForce
-	if !o.Read(func(c *speculation.Core) {
-		s := c.State()
-		now = inForce{s.Main.Config, s.Main.Tip, s.Main.Analyzer}
-		l.read(s)
-	}) {
+	p, made := o.wait(ledgerWait, func(p *shown) bool {
+		if p.ledger == nil {
+			o.window.wantLedger()
+		}
+		return p.ledger != nil
+	})
+	switch {
+	case !p.owned:
 		return nil, api.ErrNotOwned
+	case !made:
+		return nil, errors.New("turns leave no time to look")
 	}
+	l := ledgerOf(p.ledger)
+	now := l.facts.now
 	if now.tip == "" || now.config == nil {
 		l.lost = "main has not been read, or has no configuration that can be used"
 		return l, nil
@@ -137,64 +140,35 @@ func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
 	return l, nil
 }
 
-// read copies what the state has: the answer is made without holding up a turn.
-func (l *ledger) read(s *queue.State) {
-	l.tip, l.void = s.Main.Tip, slices.Clone(s.Main.Forgotten)
-	for _, set := range s.Steps {
-		for _, st := range set.Steps {
-			l.names[st.Digest()] = st.Name
-		}
-	}
-	for _, e := range s.Ledger {
+// ledgerOf files what the state has under the keys that it is about.
+func ledgerOf(facts *ledgerFacts) *ledger {
+	l := &ledger{facts: facts, names: maps.Clone(facts.names), state: map[queue.KeyID]queue.Entry{}, sets: map[queue.KeyID][]queue.Entry{},
+		builds: map[queue.KeyID]queue.BuildID{}, rests: map[queue.KeyID][]queue.ChangeID{},
+		keys: map[queue.KeyID]queue.Key{}, main: map[queue.KeyID]bool{}}
+	for _, e := range facts.entries {
 		if len(e.Keys) == 1 && e.ID == e.Keys[0].ID() {
-			l.state[e.ID], l.keys[e.ID] = *e, e.Keys[0]
+			l.state[e.ID], l.keys[e.ID] = e, e.Keys[0]
 			continue
 		}
 		for _, k := range e.Keys {
 			l.keys[k.ID()] = k
-			l.sets[k.ID()] = append(l.sets[k.ID()], *e)
+			l.sets[k.ID()] = append(l.sets[k.ID()], e)
 		}
 	}
-	for _, b := range s.Builds {
-		for _, k := range b.Keys() {
-			if !b.Cancel {
-				l.builds[k.ID()], l.keys[k.ID()] = b.ID, k
+	for _, b := range facts.builds {
+		for _, k := range b.keys {
+			l.builds[k.ID()], l.keys[k.ID()] = b.id, k
+		}
+	}
+	for id, link := range facts.links {
+		for _, k := range link.keys {
+			if !link.final {
+				l.keys[k.ID()] = k
+				l.rests[k.ID()] = append(l.rests[k.ID()], id)
 			}
 		}
 	}
-	if s.Push != nil {
-		l.push = slices.Clone(s.Push.Changes)
-	}
-	latest := map[queue.ChangeID]*queue.Link{}
-	for _, link := range s.Links {
-		for _, id := range link.Changes() {
-			if old := latest[id]; link.Outcome == queue.Merged && (old == nil || present(link, old, s.Main.Tip)) {
-				latest[id] = link
-			}
-		}
-	}
-	for id, link := range latest {
-		l.of[id] = slices.Clone(link.Keys)
-		ch := s.Changes[id]
-		if ch == nil || ch.Phase.Final() {
-			continue
-		}
-		l.open = append(l.open, id)
-		for _, k := range link.Keys {
-			l.keys[k.ID()] = k
-			l.rests[k.ID()] = append(l.rests[k.ID()], id)
-		}
-	}
-	slices.Sort(l.open)
-}
-
-// present reports whether one merge of a change is more present than another: on
-// main's tip, or made later.
-func present(a, b *queue.Link, tip queue.CommitID) bool {
-	if on := a.Parent == tip; on != (b.Parent == tip) {
-		return on
-	}
-	return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) < 0
+	return l
 }
 
 func (l *ledger) matching(of func(queue.Key) bool) []api.LedgerKey {
@@ -224,7 +198,7 @@ func (o *Owner) fill(ctx context.Context, l *ledger, v *api.LedgerView, most int
 			ask = append(ask, k.Key)
 		}
 	}
-	known, err := o.Store.Known(ctx, o.Queue, ask)
+	known, err := o.known(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -238,7 +212,7 @@ func (o *Owner) fill(ctx context.Context, l *ledger, v *api.LedgerView, most int
 			e.Failures = append(slices.Clone(e.Failures), k.Entry.Failures...)
 			k.Entry, k.Step = e, cmp.Or(k.Step, e.Step)
 		}
-		for _, f := range l.void {
+		for _, f := range l.facts.void {
 			if at := cmp.Or(k.Entry.Passed, f.At); f.Covers(k.Key, k.Step) && at <= f.At {
 				k.Forgotten = f
 			}
@@ -279,20 +253,20 @@ func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (api.ForgetVi
 	if err != nil {
 		return api.ForgetView{}, err
 	}
-	v := api.ForgetView{What: f, Landing: l.push}
+	v := api.ForgetView{What: f, Landing: l.facts.push}
 	var covered []queue.Key
 	for id, k := range l.keys {
 		if (l.main[id] || len(l.rests[id]) > 0) && f.Covers(k, l.names[k.Step]) {
 			covered = append(covered, k)
 		}
 	}
-	known, err := o.Store.Known(ctx, o.Queue, covered)
+	known, err := o.known(ctx, covered)
 	if err != nil {
 		return v, err
 	}
 	passed := map[queue.KeyID]bool{}
 	for _, e := range known {
-		passed[e.ID] = !queue.Void(l.void, &e, l.names[e.Keys[0].Step])
+		passed[e.ID] = !queue.Void(l.facts.void, &e, l.names[e.Keys[0].Step])
 	}
 	again := map[queue.ChangeID]bool{}
 	for _, k := range covered {
@@ -305,7 +279,7 @@ func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (api.ForgetVi
 			v.Main = append(v.Main, k)
 		}
 		for _, ch := range l.rests[id] {
-			again[ch] = !slices.Contains(l.push, ch)
+			again[ch] = !slices.Contains(l.facts.push, ch)
 		}
 	}
 	for id, yes := range again {

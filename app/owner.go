@@ -10,16 +10,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer, Missed, Moved and Progress are required.
+// Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
 	Branch    string
@@ -36,10 +38,12 @@ type OwnerOptions struct {
 	Metrics   *Metrics
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
+	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
+	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -51,13 +55,12 @@ type Owner struct {
 	events chan queue.Event // results of actions and builds, of this process
 	kept   []queue.Event    // of these, folded by a turn that could not be stored
 
-	mu      sync.Mutex        // reading a core fills its caches: nobody shares it
-	core    *speculation.Core // nil while not owning
-	changed chan struct{}
-	ready   error
-	again   chan struct{} // the forge is to be asked for what was missed, now
-	showing showing
+	turning sync.Mutex        // held for a turn and its way to the store: reading a core fills its caches, and nobody shares it
+	core    *speculation.Core // nil while not owning; who reads it holds turning, and nobody does who answers a request (view.go)
+	window  window            // what is shown of it
+	again   chan struct{}     // the forge is to be asked for what was missed, now
 
+	ready   error  // of Run, which publishes it
 	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
 	reached int64  // the newest version that was seen in the store; of Run
 	health  health // of the mirror
@@ -82,11 +85,14 @@ func NewOwner(o OwnerOptions) *Owner {
 	if a, is := o.Store.(queue.Archive); is && o.Archive == nil {
 		o.Archive = a
 	}
+	if o.Model == nil {
+		o.Model = predict.Default
+	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
 	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
-		changed: make(chan struct{}), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
-	owner.news()
+		window: newWindow(), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
+	owner.publish()
 	return owner
 }
 
@@ -129,18 +135,8 @@ func (o *Owner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ready reports why the queue cannot be worked on at the moment, or nil. It
-// cannot before the state is loaded and the target branch is read.
-func (o *Owner) Ready() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.ready
-}
-
-// Away says why this server does not show the queue's present state, or "".
-func (o *Owner) Away() string { return o.Brief().Away }
-
-// away is Away as of now; the caller holds mu.
+// away says why this server does not show the queue's present state, or "". The caller
+// holds turning.
 func (o *Owner) away() string {
 	why := stopped{}
 	switch {
@@ -169,15 +165,14 @@ func (s stopped) Error() string { return s.words + ": " + s.cause.Error() }
 // Unwrap returns the cause.
 func (s stopped) Unwrap() error { return s.cause }
 
-// setReady reports whether this is news.
+// setReady publishes whether the queue can be worked on, and reports whether this is news.
+// Only Run's goroutine calls it.
 func (o *Owner) setReady(err error) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if fmt.Sprint(err) == fmt.Sprint(o.ready) {
 		return false
 	}
 	o.ready = err
-	o.signal()
+	o.publishCore(o.core)
 	return true
 }
 
@@ -187,8 +182,7 @@ func (o *Owner) setReady(err error) bool {
 func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	do := newPerformer(ctx, o)
-	do.token = token
+	do := newPerformer(o, ownership{token, ctx.Done()})
 	defer func() {
 		cancel() // before waiting: an action may be far from done
 		do.wait()
@@ -203,19 +197,20 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, token, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx, do.locate) })
-	wg.Go(func() { do.keepUp(ctx) })
-	o.Mirror.SetMend(do.mendFor)
+	wg.Go(func() { o.watchMissed(ctx, do.passes.locate) })
+	wg.Go(func() { do.heal.keepUp(ctx) })
+	o.Mirror.SetMend(do.heal.mendFor)
 	defer o.Mirror.SetMend(nil)
-	wg.Go(func() { do.keepPasses(ctx) })
+	wg.Go(func() { do.passes.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
+	wg.Go(func() { o.Notify.Run(ctx, o.Queue, o) })
 	o.setReady(fmt.Errorf("starting: reading %s", core.State().Main.Branch))
 	if s, ok := o.Workers.(workers.Sweeper); ok {
 		s.Sweep(liveBuilds(core.State()))
 	}
-	do.start(slices.Collect(mapValues(core.State().Actions)))
+	do.start(ctx, slices.Collect(mapValues(core.State().Actions)))
 	first := []queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}
 	if s, ok := o.Workers.(workers.Standing); ok { // what is stored may be from before it was said
 		for i, b := range s.Stands() {
@@ -269,7 +264,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		}
 	}
 	o.branchIn(&s.Main)
-	return speculation.Resume(s, queue.At(o.Now())), version, nil
+	return speculation.Resume(s, queue.At(o.Now()), o.Model), version, nil
 }
 
 func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {
@@ -324,25 +319,26 @@ func (o *Owner) stamp(e queue.Event) queue.Event {
 	return e
 }
 
+// publishCore has readers see another core. Only Run's goroutine calls it.
 func (o *Owner) publishCore(core *speculation.Core) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turning.Lock()
+	defer o.turning.Unlock()
 	o.core = core
-	o.signal()
+	o.window.ended = time.Time{} // at once: this does not come often
+	o.publish()
 }
 
-// signal wakes whoever watches; the caller holds mu.
-func (o *Owner) signal() {
-	o.news()
-	close(o.changed)
-	o.changed = make(chan struct{})
-}
-
-// Changed returns a channel that is closed when the queue changes.
-func (o *Owner) Changed() <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.changed
+// Read calls f with the queue's core while no turn is made; f is not called
+// while this server does not own the queue, and ok is false then. It waits for a turn
+// that is being stored: no request may.
+func (o *Owner) Read(f func(*speculation.Core)) (ok bool) {
+	o.turning.Lock()
+	defer o.turning.Unlock()
+	if o.core == nil {
+		return false
+	}
+	f(o.core)
+	return true
 }
 
 func report(to chan<- error, err error) {

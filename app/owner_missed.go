@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // watchMissed asks the forge, at the start and every few minutes, for what
@@ -61,17 +62,25 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 }
 
 func (o *Owner) openPulls() []int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.core == nil {
-		return nil
-	}
 	var open []int
-	for n, p := range o.core.State().Pulls {
-		if p.Active != "" {
-			open = append(open, n)
+	o.Read(func(c *speculation.Core) {
+		for n, p := range c.State().Pulls {
+			if p.Active != "" {
+				open = append(open, n)
+			}
 		}
-	}
+	})
 	slices.Sort(open)
 	return open
+}
+
+// waitMissed waits until the forge is to be asked again for what was missed.
+func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-o.again:
+	case <-ctx.Done():
+	}
 }

@@ -1,15 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -147,32 +147,65 @@ func (q *Queues) owner(name string) *Owner {
 	return nil
 }
 
-// Change implements Source.
-func (q *Queues) Change(name, id string) (v queue.View, ok bool) {
+// Brief implements Source.
+func (q *Queues) Brief(name string) (api.Brief, bool) {
 	o := q.owner(name)
 	if o == nil {
-		return v, false
+		return api.Brief{}, false
 	}
-	o.Read(func(c *speculation.Core) {
-		if v, ok = c.View(queue.ChangeID(id)); ok {
-			return
-		}
-		if n, err := strconv.Atoi(id); err == nil {
-			v, ok = c.PullView(n)
-		}
-	})
-	return v, ok
+	b := o.Brief()
+	b.Away = cmp.Or(b.Away, o.unstored())
+	return b, true
 }
+
+// Queue implements Source.
+func (q *Queues) Queue(name string) (queue.QueueView, bool) {
+	o := q.owner(name)
+	if o == nil {
+		return queue.QueueView{}, false
+	}
+	v := o.View()
+	v.Waits = o.Waits() // of the forge, of the mirror and of the store the queue knows nothing
+	v.Trouble = slices.Concat(v.Trouble, o.Notify.Trouble(o.Queue))
+	for _, why := range []string{o.health.mending(), o.unstored()} {
+		if why != "" {
+			v.Trouble = append([]string{why}, v.Trouble...)
+		}
+	}
+	return v, true
+}
+
+// Change implements Source.
+func (q *Queues) Change(name, id string) (queue.View, bool) {
+	o := q.owner(name)
+	if o == nil {
+		return queue.View{}, false
+	}
+	return o.Change(id)
+}
+
+// Bounds of what is asked of the store for a request.
+const (
+	historyWait = time.Second
+	storeWait   = 5 * time.Second
+)
+
+var errUnstored = errors.New("the store does not answer")
 
 // History implements Source.
 func (q *Queues) History(ctx context.Context, name string, max int) ([]queue.Note, error) {
+	if o := q.owner(name); o != nil && o.unstored() != "" {
+		return nil, errUnstored
+	}
+	ctx, cancel := context.WithTimeout(ctx, historyWait)
+	defer cancel()
 	return q.store.History(ctx, name, max)
 }
 
 // BuildLog implements Source.
 func (q *Queues) BuildLog(id string, after int64) (data []byte, next int64, done, ok bool) {
 	l, err := q.workers.Log(queue.BuildID(id))
-	for _, o := range q.owners {
+	for _, o := range q.all() {
 		if err != nil {
 			l, err = o.Workers.Log(queue.BuildID(id)) // of the queue's own CI
 		}
@@ -211,6 +244,8 @@ func lastOf(l workers.Log, n int64) (data []byte, next int64, done, ok bool) {
 // Submit implements Source.
 func (q *Queues) Submit(ctx context.Context, name string, e queue.Event) error {
 	e.At = queue.At(q.now())
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
 	return q.store.Append(ctx, name, e)
 }
 

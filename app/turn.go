@@ -23,9 +23,7 @@ type turns struct {
 	token   int64
 	do      *performer
 	wake    queue.Instant
-	read    bool      // the target branch, in this ownership
-	shown   time.Time // when the gauges were last set
-	news    bool      // since then
+	read    bool // the target branch, in this ownership
 
 	equipped *config.Config // whose steps' environments the workers have been told of
 }
@@ -33,9 +31,6 @@ type turns struct {
 // maxBatch bounds the events of one turn, so that a burst does not delay what
 // the first of them ask for.
 const maxBatch = 512
-
-// gaugePace is the least time between two settings of the gauges.
-const gaugePace = time.Second
 
 func (t *turns) run(ctx context.Context, arrived <-chan []queue.Arrived, lost <-chan error) error {
 	timer := time.NewTimer(time.Hour)
@@ -55,7 +50,13 @@ func (t *turns) run(ctx context.Context, arrived <-chan []queue.Arrived, lost <-
 			for _, a := range batch {
 				events, eaten = append(events, a.Event), append(eaten, a.Cursor)
 			}
+		case <-t.window.wanted:
+			t.serve()
+			continue
 		case <-timer.C:
+			if t.overdue() {
+				continue
+			}
 			events = append(events, t.stamp(queue.Event{ID: "tick", Body: queue.Tick{}}))
 		}
 		for more := true; more && len(events) < maxBatch; {
@@ -77,10 +78,21 @@ func (t *turns) untilWake() time.Duration {
 	if t.wake != 0 {
 		wait = min(max(t.wake.Sub(queue.At(t.Now())), time.Millisecond), wait)
 	}
-	if t.news {
-		wait = min(wait, gaugePace)
+	if t.window.behind {
+		wait = min(wait, max(t.window.untilShow(), time.Millisecond))
 	}
 	return wait
+}
+
+// overdue publishes what turns have not, when it is time for that, and reports whether it was.
+func (t *turns) overdue() bool {
+	if !t.window.behind || t.window.untilShow() > 0 {
+		return false
+	}
+	t.turning.Lock()
+	defer t.turning.Unlock()
+	t.publish()
+	return true
 }
 
 // make is one turn: fold, settle and plan; store; only then act. On an error
@@ -98,21 +110,25 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		events[i].At = min(events[i].At, now)
 		events[i].Body = moved(events[i].Body, ahead)
 	}
-	t.mu.Lock()
+	t.turning.Lock()
 	turn := speculation.Step(t.core, events)
 	write, err := t.encode(turn, eaten)
 	if err == nil && (len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes) > 0) {
+		since := time.Now()
+		t.window.writing.Store(&since)
 		err = t.Store.Commit(ctx, write)
+		t.window.writing.Store(nil)
 		if err == nil {
 			t.version++
 			t.reached = t.version
 		}
 	}
-	if err != nil {
+	if err == nil {
+		t.publish()
+	} else {
 		t.core, t.Owner.core = nil, nil // it is ahead of what is stored
 	}
-	t.signal()
-	t.mu.Unlock()
+	t.turning.Unlock()
 	if err != nil {
 		t.giveBack(events, eaten)
 		t.Metrics.RecordStoreError("commit")
@@ -126,8 +142,8 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
 	t.do.end(turn.Ended)
-	t.do.stir(t.core)
-	t.do.reached(events)
+	t.do.pace.stir(t.core)
+	t.do.passes.reached(events)
 	t.equip()
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
@@ -135,13 +151,13 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	}
 	for _, n := range turn.Notes {
 		if queue.Phase(n.What).Final() {
-			t.do.hurry(n.Number)
+			t.do.pace.hurry(n.Number)
 		}
 		if n.What == "entered" {
-			t.do.enter(n.Change)
+			t.do.pace.enter(n.Change)
 		}
 	}
-	t.do.start(actions)
+	t.do.start(ctx, actions)
 	if t.Observer != nil {
 		t.Observer(turn)
 	}
@@ -215,8 +231,8 @@ func (t *turns) encode(turn speculation.Turn, eaten []string) (queue.Turn, error
 }
 
 func (t *turns) count(turn speculation.Turn) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.turning.Lock()
+	defer t.turning.Unlock()
 	s := t.core.State()
 	for _, n := range turn.Notes {
 		switch {
@@ -237,11 +253,6 @@ func (t *turns) count(turn speculation.Turn) {
 		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over":
 			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
-	}
-	t.news = t.news || len(turn.Notes) > 0
-	if now := t.Now(); t.news && now.Sub(t.shown) >= gaugePace {
-		t.shown, t.news = now, false
-		t.Metrics.SetQueue(t.core.Queue(t.Queue))
 	}
 }
 

@@ -1,140 +1,219 @@
 package app
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// What reading may cost a queue that makes turns: a view is made of the core while no
-// turn is, and so the next one waits until landing has had viewShare times as long as
-// the last one took, but not longer than viewPause. Pages and JSON are made of each, so
-// there is one in viewEach.
-const (
-	viewShare = 50
-	viewEach  = 250 * time.Millisecond
-	viewPause = time.Second
-)
-
-// showing is the view of a queue that all readers share: it is made when somebody asks,
-// once for all who ask, and never for a version that nobody asks for.
-type showing struct {
-	version atomic.Int64 // of the queue; grows with whatever is shown, under the owner's lock
-	brief   atomic.Pointer[api.Brief]
+// window is what an owner shows. Run's goroutine alone puts something into it
+// (turn_view.go); readers take what is there, and wait neither for a turn nor for the
+// store.
+type window struct {
+	brief   atomic.Pointer[briefly]
 	last    atomic.Pointer[shown]
+	read    atomic.Pointer[time.Time] // when somebody last took a view
+	writing atomic.Pointer[time.Time] // since when a turn is being stored; nil: none is
+	wanted  chan struct{}             // holds one value while somebody wants what last does not have
 
-	mu    sync.Mutex
-	under chan struct{} // closed when the view under way is made or given up; nil: none is
+	mu      sync.Mutex // of what is below; held for moments
+	changed chan struct{}
+	wants   map[string]time.Time // when a change was last asked for, by its id or pull request's number
+	ledger  bool                 // somebody wants it
 
-	took  time.Duration // of the last view; this and the next belong to whoever makes one
-	ended time.Time
+	behind bool // turns were made since last; this and what is below belongs to Run's goroutine
+	took   time.Duration
+	ended  time.Time
 }
 
-// shown is an immutable view.
+// briefly is what each turn publishes at no cost.
+type briefly struct {
+	api.Brief
+	ready error
+}
+
+// shown is the queue after some turn. Nobody changes it.
 type shown struct {
-	version int64
 	view    queue.QueueView
+	owned   bool                // false: there is nothing to be seen of the queue here
+	details map[string]detailed // of the changes that somebody looks at, as wants names them
+	ledger  *ledgerFacts        // nil: nobody has asked for it
+	next    chan struct{}       // closed when the next one is there
 }
 
-// Brief returns the queue's name, branch and whether it is shown as it is now. It waits
-// for nothing.
-func (o *Owner) Brief() api.Brief { return *o.showing.brief.Load() }
+// detailed is one change with all that is known of it; ok is false where the queue knows
+// none of that name.
+type detailed struct {
+	view queue.View
+	ok   bool
+}
 
-// View returns the queue as it stands, or as it stood at any moment after the call
-// began. Nobody may change what it returns.
-func (o *Owner) View() queue.QueueView {
-	s := &o.showing
-	for want := s.version.Load(); ; {
-		if p := s.last.Load(); p != nil && p.version >= want {
-			return p.view
+// Bounds of what readers wait for: the details of a change that nobody has looked at
+// lately, and the ledger, are made between two turns. While a turn is being stored, and
+// that takes long, nobody waits.
+const (
+	detailWait = 250 * time.Millisecond
+	ledgerWait = 2 * time.Second
+	writeSoon  = 50 * time.Millisecond // a turn that is not stored by then takes long
+	writeLong  = 2 * time.Second       // people are told of a turn that is not stored by then
+
+	wantsMost = 64 // changes that have their details published
+)
+
+func newWindow() window {
+	return window{wanted: make(chan struct{}, 1), changed: make(chan struct{}), wants: map[string]time.Time{}}
+}
+
+// Brief returns the queue's name, branch and whether it is shown as it is now: after
+// the last turn. It waits for nothing.
+func (o *Owner) Brief() api.Brief { return o.window.brief.Load().Brief }
+
+// Ready reports why the queue cannot be worked on at the moment, or nil. It
+// cannot before the state is loaded and the target branch is read.
+func (o *Owner) Ready() error { return o.window.brief.Load().ready }
+
+// Away says why this server does not show the queue's present state, or "".
+func (o *Owner) Away() string { return o.Brief().Away }
+
+// Target returns the branch that the queue lands on, as it is called by now.
+func (o *Owner) Target() string { return o.Brief().Main.Branch }
+
+// View returns the queue as it was last published: after the last turn, or, while many
+// are made, at most about viewPause before that. It waits for nothing. Nobody may change
+// what it returns.
+func (o *Owner) View() queue.QueueView { return o.take().view }
+
+// Change returns one change of the queue, by its id or its pull request's number. It has
+// the conflicts and the outlook of a change that was looked at lately; of another one,
+// they are waited for, but not for long.
+func (o *Owner) Change(id string) (queue.View, bool) {
+	var d detailed
+	p, made := o.wait(detailWait, func(p *shown) (made bool) {
+		d, made = p.details[id]
+		o.window.want(id, !made)
+		return made
+	})
+	if made || !p.owned {
+		return d.view, d.ok
+	}
+	return p.change(id)
+}
+
+// take returns what is shown, and notes that somebody reads.
+func (o *Owner) take() *shown {
+	now := time.Now()
+	o.window.read.Store(&now)
+	return o.window.last.Load()
+}
+
+// wait takes what is shown once that has what is asked for; made is false where that
+// takes too long, or this server does not own the queue.
+func (o *Owner) wait(most time.Duration, has func(*shown) bool) (p *shown, made bool) {
+	limit := time.NewTimer(most)
+	defer limit.Stop()
+	for {
+		p = o.take()
+		if !p.owned {
+			return p, false
 		}
-		s.mu.Lock()
-		under, leads := s.under, s.under == nil
-		if leads {
-			under = make(chan struct{})
-			s.under = under
+		if has(p) {
+			return p, true
 		}
-		s.mu.Unlock()
-		if leads {
-			o.show()
+		if o.stuck() >= writeSoon {
+			return p, false
 		}
-		<-under
+		select {
+		case <-p.next:
+		case <-limit.C:
+			return p, false
+		}
 	}
 }
 
-// show makes the view of the present version, when it is time for one.
-func (o *Owner) show() {
-	s := &o.showing
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		close(s.under)
-		s.under = nil
-	}()
-	if p := s.last.Load(); p != nil && p.version == s.version.Load() {
-		return // whoever led before has made it
+// stuck is for how long the store has been taking the present turn; 0: it takes none.
+func (o *Owner) stuck() time.Duration {
+	if since := o.window.writing.Load(); since != nil {
+		return time.Since(*since)
 	}
-	time.Sleep(min(max(viewShare*s.took, viewEach), viewPause) - time.Since(s.ended))
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	began := time.Now()
-	v := queue.QueueView{Name: o.Queue, Main: queue.Main{Branch: o.Branch}} // another server owns it, or none yet
-	if o.core != nil {
-		v = o.core.Queue(o.Queue)
-		v.Trouble = trouble(o.core.State().Actions)
-	}
-	v.Away, v.Version = o.away(), s.version.Load()
-	v.Default = defaultText(v.Main)
-	s.ended = time.Now()
-	s.took = s.ended.Sub(began)
-	s.last.Store(&shown{v.Version, v})
+	return 0
 }
 
-// news notes that what is shown may be another; the caller holds mu.
-func (o *Owner) news() {
-	b := api.Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}
-	if o.core != nil {
-		b.Main = o.core.State().Main
+// unstored says for people that what is shown is old because the store does not answer,
+// or "".
+func (o *Owner) unstored() string {
+	since := o.window.writing.Load()
+	if since == nil || time.Since(*since) < writeLong {
+		return ""
 	}
-	o.showing.brief.Store(&b)
-	o.showing.version.Add(1)
+	return "the store has not answered since " + since.UTC().Format("15:04:05 MST") + "; the queue is shown as it was then, and goes on by itself"
 }
 
-// Brief implements Source.
-func (q *Queues) Brief(name string) (api.Brief, bool) {
-	o := q.owner(name)
-	if o == nil {
-		return api.Brief{}, false
+// want notes that somebody looks at a change, whose details are to be made, or kept fresh.
+func (w *window) want(id string, missing bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, known := w.wants[id]; !known && len(w.wants) >= wantsMost {
+		oldest := ""
+		for other, at := range w.wants {
+			if oldest == "" || at.Before(w.wants[oldest]) {
+				oldest = other
+			}
+		}
+		delete(w.wants, oldest)
 	}
-	return o.Brief(), true
+	w.wants[id] = time.Now()
+	if missing {
+		w.wake()
+	}
 }
 
-// Queue implements Source.
-func (q *Queues) Queue(name string) (queue.QueueView, bool) {
-	o := q.owner(name)
-	if o == nil {
-		return queue.QueueView{}, false
-	}
-	v := o.View()
-	v.Waits = o.Waits() // of the forge and of the mirror the queue knows nothing
-	if mending := o.health.mending(); mending != "" {
-		v.Trouble = append([]string{mending}, v.Trouble...)
-	}
-	return v, true
+// wantLedger notes that somebody waits for the ledger.
+func (w *window) wantLedger() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ledger = true
+	w.wake()
 }
 
-// Read calls f with the queue's core while no turn is made; f is not called
-// while this server does not own the queue, and ok is false then.
-func (o *Owner) Read(f func(*speculation.Core)) (ok bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.core == nil {
-		return false
+func (w *window) wake() {
+	select {
+	case w.wanted <- struct{}{}:
+	default:
 	}
-	f(o.core)
-	return true
+}
+
+// change returns what the view of the queue has of a change.
+func (p *shown) change(id string) (queue.View, bool) {
+	is := func(c queue.Change) bool { return string(c.ID) == id || c.Number != 0 && strconv.Itoa(c.Number) == id }
+	for _, v := range p.view.Order {
+		if is(v.Change) {
+			return v, true
+		}
+	}
+	for _, c := range p.view.Recent {
+		if is(c) {
+			return queue.View{Change: c}, true
+		}
+	}
+	return queue.View{}, false
+}
+
+// Changed returns a channel that is closed when the queue changes, and when another view
+// of it is published.
+func (o *Owner) Changed() <-chan struct{} {
+	o.window.mu.Lock()
+	defer o.window.mu.Unlock()
+	return o.window.changed
+}
+
+// signal wakes whoever watches.
+func (w *window) signal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.changed)
+	w.changed = make(chan struct{})
 }

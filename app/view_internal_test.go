@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,79 +20,121 @@ func ownerOf(tip queue.CommitID) *Owner {
 func coreAt(tip queue.CommitID) *speculation.Core {
 	s := queue.NewState("main")
 	s.Main.Tip = tip
+	s.Changes["c1"] = &queue.Change{ID: "c1", Number: 1, Phase: queue.Analyzing}
+	s.Changes["c2"] = &queue.Change{ID: "c2", Number: 2, Phase: queue.Landed}
+	s.Pulls[1] = &queue.Pull{Number: 1, Active: "c1"}
+	s.Pulls[3] = &queue.Pull{Number: 3, NoticeTo: "ann"}
 	return speculation.New(s)
 }
 
-// Whoever reads what has not changed since it was last read does not wait for a turn,
-// and what is published with each turn needs no wait at all.
+// Whoever reads does not wait for a turn: neither for what is shown of the queue, nor for
+// whether it is ready, nor for what has changed.
 func TestReadersDoNotWaitForTurns(t *testing.T) {
 	o := ownerOf("a")
-	if v := o.View(); v.Main.Tip != "a" || v.Version == 0 {
-		t.Fatalf("at %s, version %d", v.Main.Tip, v.Version)
-	}
-	o.mu.Lock() // a turn is being made
-	defer o.mu.Unlock()
+	o.turning.Lock() // a turn is being made
+	defer o.turning.Unlock()
 	var readers sync.WaitGroup
 	for range 30 {
 		readers.Go(func() {
-			if v := o.View(); v.Main.Tip != "a" {
-				t.Errorf("at %s", v.Main.Tip)
+			if v := o.View(); v.Main.Tip != "a" || v.Version == 0 {
+				t.Errorf("at %s, version %d", v.Main.Tip, v.Version)
 			}
 			if b := o.Brief(); b.Main.Tip != "a" || b.Away != "" {
 				t.Errorf("%+v", b)
 			}
+			if v, ok := o.Change("c1"); !ok || v.Change.Number != 1 {
+				t.Errorf("%v, %+v", ok, v)
+			}
+			if v, ok := o.Change("2"); !ok || v.Change.ID != "c2" {
+				t.Errorf("%v, %+v", ok, v)
+			}
+			if _, err := o.Ledger(t.Context(), "1", 1); err == nil {
+				t.Error("the ledger was read meanwhile")
+			}
+			_, _, _ = o.Ready(), o.Changed(), o.Target()
 		})
 	}
 	readers.Wait()
 }
 
-// What is read is never older than the asking, and what was read stays what it was.
-func TestViewIsNoOlderThanTheAsking(t *testing.T) {
+// What was read stays what it was, and another state is shown at once where the last view
+// is old enough.
+func TestViewsStay(t *testing.T) {
 	o := ownerOf("a")
 	before := o.View()
-	var readers sync.WaitGroup
-	for range 20 {
-		tip := queue.CommitID(time.Now().String())
-		o.publishCore(coreAt(tip))
-		if b := o.Brief(); b.Main.Tip != tip {
-			t.Errorf("brief at %s, want %s", b.Main.Tip, tip)
-		}
-		for range 5 {
-			readers.Go(func() {
-				if v := o.View(); v.Main.Tip != tip || v.Version <= before.Version {
-					t.Errorf("at %s, want %s", v.Main.Tip, tip)
-				}
-			})
-		}
-		readers.Wait()
+	o.publishCore(coreAt("b"))
+	if v := o.View(); v.Main.Tip != "b" || v.Version <= before.Version {
+		t.Errorf("at %s, version %d after %d", v.Main.Tip, v.Version, before.Version)
 	}
 	o.publishCore(nil)
 	if v := o.View(); v.Away != "another server owns this queue and shows it" || v.Main.Branch != "main" {
 		t.Errorf("%+v", v)
+	}
+	if _, ok := o.Change("c1"); ok {
+		t.Error("a change of a queue that is not owned is shown")
 	}
 	if before.Main.Tip != "a" {
 		t.Errorf("the first view is at %s by now", before.Main.Tip)
 	}
 }
 
-// Of many who ask at the same time for the same, one makes the view.
-func TestOneViewForAll(t *testing.T) {
+// Of many turns, one in a while has a view made; the others are shown by the next one.
+func TestNotEachTurnMakesAView(t *testing.T) {
 	o := ownerOf("a")
-	seen := make(chan *shown, 30)
-	o.mu.Lock() // until all ask
-	var readers sync.WaitGroup
-	for range cap(seen) {
-		readers.Go(func() {
-			o.View()
-			seen <- o.showing.last.Load()
-		})
+	turn := func(tip queue.CommitID) {
+		o.core.State().Main.Tip = tip
+		o.publish()
 	}
-	o.mu.Unlock()
-	readers.Wait()
-	first := <-seen
-	for range cap(seen) - 1 {
-		if other := <-seen; other != first {
-			t.Fatal("a version was looked at twice")
+	turn("b")
+	if v, b := o.View(), o.Brief(); v.Main.Tip != "a" || b.Main.Tip != "b" || !o.window.behind {
+		t.Errorf("the view is at %s, what is told briefly at %s", v.Main.Tip, b.Main.Tip)
+	}
+	if wait := o.window.untilShow(); wait <= 0 || wait > viewPause {
+		t.Errorf("shown in %v", wait)
+	}
+	o.window.ended = o.window.ended.Add(-viewPause)
+	turn("c")
+	if v := o.View(); v.Main.Tip != "c" || o.window.behind {
+		t.Errorf("the view is at %s", v.Main.Tip)
+	}
+}
+
+// Details are made for those who look, kept fresh while they do, and forgotten after that.
+func TestDetailsAreMadeForThoseWhoLook(t *testing.T) {
+	o := ownerOf("a")
+	ended := make(chan struct{})
+	loop := make(chan struct{})
+	go func() {
+		defer close(loop)
+		for {
+			select {
+			case <-o.window.wanted:
+				o.serve()
+			case <-ended:
+				return
+			}
 		}
+	}()
+	if v, ok := o.Change("3"); !ok || v.NoticeTo != "ann" {
+		t.Errorf("%v, %+v", ok, v)
+	}
+	if _, ok := o.Change("4"); ok {
+		t.Error("a change of nobody")
+	}
+	for i := range wantsMost * 2 {
+		o.Change("c" + strings.Repeat("x", i))
+	}
+	close(ended)
+	<-loop
+	o.publishCore(o.core)
+	if n := len(o.window.last.Load().details); n != wantsMost {
+		t.Errorf("%d details are kept fresh", n)
+	}
+	for id := range o.window.wants {
+		o.window.wants[id] = time.Now().Add(-2 * readFor)
+	}
+	o.publishCore(o.core)
+	if n := len(o.window.last.Load().details); n != 0 {
+		t.Errorf("%d details are kept though nobody looks", n)
 	}
 }

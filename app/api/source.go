@@ -8,13 +8,15 @@ import (
 )
 
 // Source is what is shown and where commands are put. The turn loop is
-// one. All methods may be called at the same time.
+// one. All methods may be called at the same time, and none waits for a turn that is being
+// stored; what only the store knows comes in bounded time, or as an error.
 type Source interface {
 	// Queues returns the names of all queues, sorted.
 	Queues() []string
 	// Brief returns what is known of a queue at no cost.
 	Brief(name string) (Brief, bool)
-	// Queue returns a queue as it stands. It is shared with others: do not change it.
+	// Queue returns a queue as it was published last. It is shared with others: do not
+	// change it.
 	Queue(name string) (queue.QueueView, bool)
 	// Change returns one change, by its id or by its pull request's number (then
 	// its change without a verdict, or its last one).

@@ -38,7 +38,7 @@ var doors = []door{
 		"speculation.judging.unprove": "main has failed it since, at the same hash",
 		"speculation.judging.drifted": "a copy of one, as if it had never passed",
 		"speculation.judging.opaque":  "of a set, in which nothing passes",
-		"app.performer.translate":     "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
+		"app.passes.translate":        "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
 	}},
 	{"puts an entry into the ledger", putsInto("queue.State", "Ledger"), map[string]string{
 		"speculation.judging.entry":    "a new one",
@@ -51,12 +51,12 @@ var doors = []door{
 		"speculation.mainline.prove":  "what has passed under the analyzer's former version",
 	}},
 	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushAlong", "Delete"), map[string]string{
-		"app.performer.pushMain":     "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
-		"app.performer.deleteBranch": "the branch of a pull request that has landed",
+		"app.pusher.pushMain":        "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
+		"app.publisher.deleteBranch": "the branch of a pull request that has landed",
 	}},
 	{"has a branch of our own moved", calls("forge/mirror", "Stage", "Unstage"), map[string]string{
-		"app.performer.landChecked": "what is about to land is shown to the forge, and taken away again",
-		"app.performer.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
+		"app.pusher.landChecked":  "what is about to land is shown to the forge, and taken away again",
+		"app.commits.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
 	}},
 	{"has refs of our own moved", calls("workers/forgeci", "Push"), map[string]string{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
@@ -69,6 +69,15 @@ var doors = []door{
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",
+	}},
+	{"makes a view of a core", calls("speculation", "Queue", "View", "PullView"), map[string]string{
+		"app.Owner.show":                             "what is published for all who read, by the loop of turns",
+		"app.Owner.detail":                           "the same of a change that somebody looks at",
+		"app.performer.publish":                      "what a comment and a check say; an action waits for turns, a request does not",
+		"app.performer.tellMain":                     "what the check of the branch says",
+		"speculation.Core.PullView":                  "the view of a pull request is that of its change",
+		"cmd/submitqueue/demo/live.demoStack.proven": "the demo looks at its own server from inside",
+		"cmd/submitqueue/demo/live.demoStack.Rows":   "the same",
 	}},
 	{"gives a verdict", callsWith("decide", "Landed", "Rejected", "NothingToLand"), map[string]string{
 		"speculation.settling.landed": "the door of landings: main shows it, or our push has moved main to it",
@@ -134,6 +143,7 @@ func TestTheGateNamesFilesThatAreThere(t *testing.T) {
 type checked struct {
 	name  string // from the top of the module
 	files []*ast.File
+	names []string // of the files
 	info  *types.Info
 }
 
@@ -169,7 +179,7 @@ func mustCheck(t *testing.T) []checked {
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	var all []checked
 	for _, p := range ours {
-		c := checked{name: strings.TrimPrefix(p.ImportPath, module), info: &types.Info{
+		c := checked{name: strings.TrimPrefix(p.ImportPath, module), names: p.GoFiles, info: &types.Info{
 			Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)

@@ -47,5 +47,8 @@
 //
 // Facts decide nothing. Verdicts are given by package speculation from Links and Ledger;
 // assumption keys and beliefs choose what is built and never suffice for a verdict.
-// Reading fills caches, so nobody reads while a turn is made: pages are made of a view.
+// Reading fills caches, so whoever reads a core has it alone. That is the loop that makes
+// its turns: between two of them it makes an immutable view (Core.Queue, Core.View) and
+// publishes it, and pages and API read that, never a core (app/view.go). The actions of the
+// same owner take the loop's lock.
 package derived

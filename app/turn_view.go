@@ -1,0 +1,124 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// What showing may cost a queue that makes turns: the next view is made when landing has
+// had viewShare times as long as the last one took, and never before viewEach or after
+// viewPause. While nobody reads, there is one each viewPause.
+const (
+	viewShare = 50
+	viewEach  = 250 * time.Millisecond
+	viewPause = time.Second
+	readFor   = 5 * time.Second // so long after the last look, somebody reads
+)
+
+// untilShow is how long it takes until another view may be made.
+func (w *window) untilShow() time.Duration {
+	each := viewPause
+	if at := w.read.Load(); at != nil && time.Since(*at) < readFor {
+		each = min(max(viewShare*w.took, viewEach), viewPause)
+	}
+	return each - time.Since(w.ended)
+}
+
+// publish has readers see what they may after a turn, or another change of what an owner
+// knows. The caller is on Run's goroutine and holds turning.
+func (o *Owner) publish() {
+	b := &briefly{api.Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
+	if o.core != nil {
+		b.Main = o.core.State().Main
+	}
+	o.window.brief.Store(b)
+	o.window.behind = true
+	if last := o.window.last.Load(); o.window.untilShow() <= 0 || b.Away != last.view.Away {
+		o.show()
+	}
+	o.window.signal()
+}
+
+// show publishes a view of the queue. The caller is on Run's goroutine and holds turning.
+func (o *Owner) show() {
+	w := &o.window
+	began := time.Now()
+	p := &shown{view: queue.QueueView{Name: o.Queue, Main: queue.Main{Branch: o.Branch}}, owned: o.core != nil}
+	if o.core != nil {
+		p.view = o.core.Queue(o.Queue)
+		o.Metrics.SetQueue(p.view)
+		p.view.Trouble = trouble(o.core.State().Actions)
+		p.details = o.details(nil, began)
+	}
+	p.view.Away, p.view.Default = o.away(), defaultText(p.view.Main)
+	if old := w.last.Load(); old != nil {
+		p.view.Version = old.view.Version
+	}
+	p.view.Version++
+	w.put(p)
+	w.behind, w.ended = false, time.Now()
+	w.took = w.ended.Sub(began)
+}
+
+// serve adds to what is shown what somebody wants and it does not have. The caller is on
+// Run's goroutine.
+func (o *Owner) serve() {
+	o.turning.Lock()
+	defer o.turning.Unlock()
+	p := *o.window.last.Load()
+	p.details = o.details(p.details, time.Now())
+	o.window.mu.Lock()
+	wanted := o.window.ledger
+	o.window.ledger = false
+	o.window.mu.Unlock()
+	if wanted && p.ledger == nil {
+		p.ledger = ledgerFactsOf(o.core.State())
+	}
+	o.window.put(&p)
+}
+
+// details makes those that are wanted and not made yet.
+func (o *Owner) details(made map[string]detailed, now time.Time) map[string]detailed {
+	out := maps.Clone(made)
+	for _, id := range o.window.watched(now) {
+		if _, ok := out[id]; ok {
+			continue
+		}
+		if out == nil {
+			out = map[string]detailed{}
+		}
+		out[id] = o.detail(id)
+	}
+	return out
+}
+
+func (o *Owner) detail(id string) (d detailed) {
+	if d.view, d.ok = o.core.View(queue.ChangeID(id)); d.ok {
+		return d
+	}
+	if n, err := strconv.Atoi(id); err == nil {
+		d.view, d.ok = o.core.PullView(n)
+	}
+	return d
+}
+
+// watched returns the changes that somebody has looked at lately, and forgets the others.
+func (w *window) watched(now time.Time) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.wants, func(_ string, at time.Time) bool { return now.Sub(at) > readFor })
+	return slices.Collect(maps.Keys(w.wants))
+}
+
+// put shows something, and wakes those who wait for it.
+func (w *window) put(p *shown) {
+	p.next = make(chan struct{})
+	if old := w.last.Swap(p); old != nil {
+		close(old.next)
+	}
+}
