@@ -433,7 +433,7 @@ func TestCIIsPolledWhenSilent(t *testing.T) {
 	h.landed(n)
 }
 
-// No ref with a change's content is there before it may enter (DESIGN 16): the
+// No ref with a change's content is there before it may enter: the
 // workflow of that commit would run with the repository's secrets.
 func TestCINothingIsPushedBeforeTheChangeMayEnter(t *testing.T) {
 	h := newCIHub(t, byCI(), judged)

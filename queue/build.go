@@ -12,7 +12,7 @@ import (
 // BuildID identifies one attempt to verify asked keys on the commit of a path.
 type BuildID string
 
-// NewBuildID returns the identity of DESIGN 10: the link (hence change, head
+// NewBuildID returns the identity of a build: the link (hence change, head
 // and base chain), the asked keys (hence step digests) and the attempt. A
 // second attempt is another build, so no retry is swallowed by its own key.
 func NewBuildID(link LinkID, keys []Key, attempt int) BuildID {

@@ -88,7 +88,7 @@ type Basis struct {
 // Foreseen is what was expected of a change when it came, and its place in the
 // order by that. The fields are a Change's own, in Go and as it is stored.
 type Foreseen struct {
-	Virtual   Instant       `json:"virtual,omitempty"`   // v of DESIGN 8 less its lane's head start, fixed by the first analysis and by another lane only
+	Virtual   Instant       `json:"virtual,omitempty"`   // expected finish less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 }

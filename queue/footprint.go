@@ -23,7 +23,7 @@ type AddedEdge struct {
 
 // Footprint is what an analysis says of one change on one main: which targets
 // it can influence and on which it newly depends. It is used for order, paths
-// and planning only; a wrong footprint costs time, never safety (DESIGN 7).
+// and planning only; a wrong footprint costs time, never safety.
 type Footprint struct {
 	Main     CommitID    `json:"main"`               // the commit of main it was computed on
 	Analyzer string      `json:"analyzer"`           // id and version of the analyzer

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"maps"
 	"math/bits"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // crew returns the pending changes that a build had in it, its own last.
@@ -25,7 +24,7 @@ func (c *blaming) crew(b *queue.Build) []queue.ChangeID {
 // acquit takes in targets that have passed in a build: each acquits the changes
 // in the build that affect it, and their pairs, also with what had landed below,
 // by its share of what they have not passed before, whether or not the path is
-// complete (planner.md 9, rule 3). Who was to blame for a failure on one of them
+// complete. Who was to blame for a failure on one of them
 // is not any more (doubt.go).
 func (c *blaming) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)

@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 	"time"
@@ -65,8 +63,7 @@ func (c *upkeep) askAnew(a *queue.Action, wait time.Duration, cause string) {
 }
 
 func (c *upkeep) issue(t queue.Task, attempt, renewed int, wait time.Duration, cause string) {
-	name := derived.TaskKey(t)
-	if _, busy := c.facts.Outstanding[name]; busy {
+	if c.facts.Asked(t) != "" {
 		return
 	}
 	kind, subject := t.Name()
@@ -96,7 +93,7 @@ func (c *upkeep) issue(t queue.Task, attempt, renewed int, wait time.Duration, c
 }
 
 func (c *upkeep) began(a *queue.Action) {
-	c.facts.Outstanding[derived.TaskKey(a.Task)] = a.Key
+	c.facts.Began(a)
 	switch t := a.Task.(type) {
 	case queue.Observe:
 		c.mainline.observing = a.Key
@@ -108,21 +105,11 @@ func (c *upkeep) began(a *queue.Action) {
 		c.settling.meeting[t.Change] = true
 	case queue.Publish:
 		c.telling.publishing[t.Number] = t.Want
-	case queue.Run:
-		c.askedFor(t.Build, true)
-	}
-}
-
-func (c *upkeep) askedFor(id queue.BuildID, yes bool) {
-	if b := c.facts.Builds.Live[c.s.Builds[id]]; b != nil {
-		b.Asked = yes
 	}
 }
 
 func (c *upkeep) ended(a *queue.Action) {
-	if name := derived.TaskKey(a.Task); c.facts.Outstanding[name] == a.Key {
-		delete(c.facts.Outstanding, name)
-	}
+	c.facts.Ended(a)
 	switch t := a.Task.(type) {
 	case queue.Observe:
 		if c.mainline.observing == a.Key {
@@ -139,15 +126,13 @@ func (c *upkeep) ended(a *queue.Action) {
 		c.settling.untried[t.Change] = true
 	case queue.Publish:
 		delete(c.telling.publishing, t.Number)
-	case queue.Run:
-		c.askedFor(t.Build, false)
 	}
 }
 
 // renew asks for a reading anew that may have begun before what makes it
 // necessary: the one under way is given up, because it may show how things were.
 func (c *upkeep) renew(t queue.Task) {
-	if a := c.done(c.facts.Outstanding[derived.TaskKey(t)]); a != nil {
+	if a := c.done(c.facts.Asked(t)); a != nil {
 		c.issue(t, a.Attempt, a.Renewed+1, 0, a.Error)
 		return
 	}
@@ -186,7 +171,7 @@ func (c *upkeep) done(key string) *queue.Action {
 
 // drop ends the action of a task that is no longer wanted.
 func (c *upkeep) drop(t queue.Task) {
-	if key, busy := c.facts.Outstanding[derived.TaskKey(t)]; busy {
+	if key := c.facts.Asked(t); key != "" {
 		c.done(key)
 	}
 }
@@ -216,7 +201,7 @@ func (c *upkeep) expire() {
 func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
-		if _, busy := c.facts.Outstanding[derived.TaskKey(queue.Land{Push: p.ID})]; !busy {
+		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
 			c.mainline.unsure(p.ID)
 		}
 	}

@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A change that could not be analyzed takes part all the same: it counts as
@@ -137,7 +136,7 @@ func (c *settling) unanalyzed(ch *queue.Change) queue.Reason {
 func (c *settling) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {
-		key := c.facts.Outstanding[derived.TaskKey(c.analysis(ch))]
+		key := c.facts.Asked(c.analysis(ch))
 		if a := c.s.Actions[key]; a != nil {
 			r.Detail = a.Error
 		}

@@ -1,9 +1,8 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // What a belief may come to: nothing is certain before it has been built.
@@ -43,22 +42,7 @@ func (c *blaming) setPair(x, y queue.ChangeID, q float64) {
 		b.Pairs = map[queue.ChangeID]float64{}
 	}
 	b.Pairs[x] = q
-	c.renewPair(x, y)
-}
-
-// renewPair takes in that the chance of a pair has changed.
-func (c *blaming) renewPair(x, y queue.ChangeID) {
-	q := c.facts.Beliefs.PairChance(x, y)
-	for _, at := range []struct{ n, to queue.ChangeID }{{x, y}, {y, x}} {
-		if n := c.facts.Futures.Nodes[at.n]; n != nil {
-			for i := range n.Edges {
-				if n.Edges[i].To.ID == at.to {
-					n.Edges[i].Q = q
-					n.Fair = false
-				}
-			}
-		}
-	}
+	c.facts.Beliefs.RethinkPair(x, y)
 }
 
 // keepPairs remembers the pairs of a change that has landed: those behind it

@@ -1,14 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A host that fails what others pass is benched: it gets no builds but probes. What
@@ -104,7 +102,7 @@ func (c *benching) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 		case bad, !named && r.Outcome != queue.JobPassed:
 			failed[id] = true
 			order = append(order, id)
-		case named && slices.Contains(r.Passed, k.Target), !named && j.Step.Report != config.ReportGoTestJSON:
+		case named && slices.Contains(r.Passed, k.Target), !named && !j.Step.NamesTargets():
 			passed[id] = true
 		}
 	}
@@ -308,7 +306,7 @@ func (c *benching) probeHost(h *queue.Host) {
 	switch {
 	case b.Probe != nil:
 		task := queue.ProbeHost{Host: h.Name, Build: b.Probe.ID}
-		if c.facts.Outstanding[derived.TaskKey(task)] == "" {
+		if c.facts.Asked(task) == "" {
 			c.upkeep.ask(task)
 		}
 	case c.facts.Now < b.Until:

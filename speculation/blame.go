@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"fmt"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Of blame.
@@ -18,7 +17,7 @@ const (
 
 // suspect takes in targets that have failed in a build. Targets that the same
 // changes affect have one cause: one of these changes is bad, or two of them are
-// red together, or one with what had landed (planner.md 6.3, which leaves out
+// red together, or one with what had landed (the study behind it leaves out
 // all pairs but those of the build's own change; with deep bases they are often
 // to blame). A fault is as likely to show on one target as on any other of the
 // change's that have not passed with it.
@@ -95,7 +94,7 @@ func (c *blaming) divide(b *queue.Build, suspects []queue.ChangeID, red []int, e
 		}
 		d.Pair = g.a
 		c.addDoubt(g.b, d, red)
-		c.renewPair(g.a, g.b)
+		c.facts.Beliefs.RethinkPair(g.a, g.b)
 	}
 }
 

@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A control is the same step on main, without the change: a failure is a change's own
@@ -175,7 +174,7 @@ func (c *judging) askControls() {
 	if len(c.s.Controls) == 0 {
 		if m.Control != "" {
 			m.Control = ""
-			c.facts.Links.Untidy[""] = true
+			c.facts.Links.Untidied("")
 			c.touchMain()
 		}
 		return
@@ -300,7 +299,7 @@ func (c *judging) controlled(b queue.Controlled) {
 // putAside makes a root link of keys of main that have passed, beside the one of what
 // main has unproven.
 func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
-	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Untidied("")
 	if len(keys) == 0 {
 		return ""
 	}
@@ -361,7 +360,7 @@ func (c *judging) endControls() {
 		c.touch(queue.KindControl, id)
 	}
 	c.s.Main.Control, c.s.Main.Watch, c.s.Main.Watched = "", "", 0
-	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Untidied("")
 	c.touchMain()
 }
 

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -60,7 +59,7 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
 	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, dirty: map[queue.Ref]bool{}}
-	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c}, guarding{c}, blaming{c}
+	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c, queue.Commands(), followers()}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
 	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}
@@ -126,7 +125,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	for _, e := range events {
 		c.fold(e)
 	}
-	c.facts.Links.Trail = derived.Trail{}
+	c.facts.Links.Rewalk()
 	c.upkeep.expire()
 	c.mainline.upgrade()
 	c.benching.bench()
@@ -156,13 +155,14 @@ func (c *Core) afterPlan() Turn {
 
 func (c *Core) begin(events []queue.Event) {
 	for _, e := range events {
-		c.facts.Now = max(c.facts.Now, e.At)
+		c.facts.SetNow(max(c.facts.Now, e.At))
 	}
-	c.wake, c.landing.wants, c.facts.Links.Sweep, c.again, c.mainline.seen = 0, nil, false, false, false
+	c.wake, c.landing.wants, c.again, c.mainline.seen = 0, nil, false, false
 	c.upkeep.tidyAll, c.upkeep.turned = false, nil
-	clear(c.facts.Links.Untidy)
+	c.facts.Links.Tidied()
 	c.turn = Turn{Now: c.facts.Now}
-	c.telling.forecasts, c.facts.Quotas.Rations = nil, nil
+	c.telling.forecasts = nil
+	c.facts.Quotas.Recount()
 	c.dirty = map[queue.Ref]bool{}
 }
 

@@ -12,9 +12,18 @@
 // events, byte for byte: the server, the simulator and the tests drive the same
 // Step.
 //
-// Facts and proposals are apart. Verdicts follow from resolved commits, the
-// ledger, the gate and the order; plan.go has no word for landing or rejecting,
-// and no prediction, footprint or plan, however wrong, can change a verdict.
+// Three packages keep facts, proposals and verdicts apart:
+//
+//	speculation/derived   facts: what follows from the state. They decide nothing.
+//	speculation/plan      proposals: which builds are worth running. It has no word for
+//	                      landing or rejecting, and writes no record.
+//	speculation           Step: verdicts, by the gate and the ledger; it applies proposals
+//	                      and tells the facts what has changed.
+//
+// Imports go from the last to the first, and tests in cmd/submitqueue hold what imports
+// cannot: a plan writes nothing but its own memory (TestPlansWriteNothing), and Step
+// writes no fact behind the facts' back (TestStepWritesNoFacts). So no prediction,
+// footprint or plan, however wrong, can change a verdict.
 //
 // # An example
 //
@@ -22,7 +31,7 @@
 //
 //   - Each is analyzed on M: its footprint names the targets it can influence.
 //     a and b conflict, c is independent. In the order, by expected finish, they
-//     are a, b, c: ahead(b) is {a}, and nobody is ahead of a and c.
+//     are a, b, c: ahead(b) is {a}, and no change is ahead of a and c.
 //   - Path and link. A path is one assumption (lands, does not) for each change
 //     ahead. b has two: on M, and on M+a. A path is a chain of links; a link is
 //     a change merged onto a parent commit, with the keys (step, target, hash)
@@ -36,7 +45,7 @@
 //   - Plan. a on M and c on M are always worth a build; b is built on its
 //     likeliest path, M+a+b, and with slots to spare on M+b. A result is written
 //     into the ledger under its key, whoever asked for it.
-//   - Settle. Say that x fails on M+a: nobody is ahead of a, so it is rejected,
+//   - Settle. Say that x fails on M+a: no change is ahead of a, so it is rejected,
 //     on the real main of this moment. b's path through M+a is no path any more;
 //     M+b has passed already.
 //   - Train and gate. b and c are proven. They are merged in order, M -> b -> c,
@@ -50,62 +59,72 @@
 //
 // # What a turn costs
 //
-// What an event touches, and one short look at each pending change. All facts
-// about a key are one record that links and builds point at (fact.go). A change
-// in it reaches the assumption keys that rest on it, and they stir the pending
-// changes whose targets they are (node.go); a change that lands, leaves, joins
-// or is believed otherwise marks those who share a target with it. The plan makes
-// again what is marked, and of the others reads only what depends on time: who
-// is expected to be decided when, and what waiting has made a build worth.
-// Everything derived can be made again from the state, and the tests demand that
-// a core made anew makes the same turn as one that has run for long.
+// What an event touches, and one short look at each pending change. Step calls
+// Facts.Changed with each record that it has written; a change in a key reaches the
+// assumption keys that rest on it, and they stir the pending changes whose targets they
+// are (package derived has an example). The plan makes again what is stirred, and of the
+// other changes reads only what depends on time: when those ahead are expected to be
+// decided, and what waiting has made a build worth. All facts can be made again from the
+// state, and the tests demand that a core made anew makes the same turn as one that has
+// run for long.
 //
 // # Which file decides what
 //
-//	gate.go      what may land: Gate, and passed. Nothing else says yes.
-//	upgrade.go   two versions of an analyzer: which one decides, and how the newer one takes over
-//	train.go     who lands next, in which order, and the point of no return (push)
+// Verdicts and landing:
+//
+//	gate.go      what may land: Gate, and nothing else says yes
+//	train.go     which changes land next, in which order, and the point of no return (push)
 //	line.go      steps on the whole tree: what probably breaks them is tried beside the train
-//	early.go     who boards the train while its own build ends
+//	early.go     which changes board the train while their own build ends
 //	settle.go    rejected, nothing to land, cancelled, parked and back
-//	meet.go      who may not merge with whom, though they share no target
-//	again.go     analyses that take too long or cannot be made, and when they are tried again
-//	path.go      what is known of a link (judge); which merges are asked for
-//	order.go     who is ahead of whom; margin.go: who does not overtake for little;
-//	             giveway.go: who goes behind a proven change after all
-//	stack.go     changes on top of another: behind it, and only with it
-//	base.go      what a pull request asks for: our branch, or that of what it is on top of
-//	lane.go      lanes, and what a build is worth for a change
-//	tip.go       main: its truth about landings, proven or red, pushes that went wrong
-//	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
-//	revert.go    what has turned main red, taken back: tried, proposed, landed as any change; redmain.go: the check on main
+//	phase.go     the table of moves between phases, and the one function that makes one
+//	rollup.go    which changes land as one merge
 //	refused.go   pushes that the forge refuses: pushed in parts, parked alone; when the branch itself is to blame
-//	clock.go     a clock that ran ahead does not stop the queue's time
-//	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
+//	method.go    merge, squash, rebase, fast-forward: of the queue, and of one change
+//
+// Changes, and what they need:
+//
+//	enter.go     commands, and which changes may enter; permit.go, delegate.go: which people may command what
+//	require.go   what the forge asks of a pull request; guard.go: protected paths
+//	base.go      what a pull request asks for: the queue's branch, or that of the one below it
+//	stack.go     changes on top of another: behind it, and only with it
+//	lane.go      lanes, and what a build is worth for a change; emergency.go: before all others, and freezes
+//	order.go     which change is ahead of which; margin.go: it is not overtaken for little;
+//	             giveway.go: what goes behind a proven change after all
+//	meet.go      which changes may not merge, though they share no target
+//	again.go     analyses that take too long or cannot be made, and when they are tried again
+//	tryout.go    /land try: built, and never landed; wouldbe.go: /land explain
+//
+// Results, and what they say of changes:
+//
 //	result.go    the ledger: what a result proves, and of which keys; ran.go: when it was run
-//	enter.go     commands; who may enter
-//	fact.go      what is derived of keys, links and builds: by pointer, kept up to date by whoever changes it
-//	assume.go    assumption keys: names for targets on futures nobody has merged
-//	known.go     what links tell of them, and what is forgotten when somebody is turned down
-//	node.go      pending changes as the plan sees them; futures
+//	forget.go    passes that are taken back
+//	control.go   runs of main that a rejection waits for
 //	belief.go    how likely changes, and pairs of them, are good
 //	acquit.go    what a pass makes of that: by target, for each change in the build
-//	blame.go     what a failure makes of it: who may have caused it, and how likely
+//	blame.go     what a failure makes of it: which changes may have caused it, and how likely
 //	doubt.go     failures that are not explained yet; how blame is passed on
-//	outlook.go   the likeliest future, how likely a target's result is needed, when it is
-//	plan.go      which builds are worth running
-//	offer.go     a future as a candidate: which of its targets, and not before they are due
-//	slots.go     which of them run: caps, slots, pre-emption, what is stopped
-//	batch.go     which first builds of several changes are one build
-//	rollup.go    which changes land as one merge
-//	quota.go     which of them wait for a quota, and who has a slot that is left
-//	worth.go     why a build was started: the parts of its value, what it assumes
-//	answer.go    why none is: what the plan says of each change; why.go: the same with names
-//	bypass.go    regardless of whom a change lands; what free slots are used for while nothing is known of changes
-//	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
+//	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
+//
+// Main:
+//
+//	tip.go       its truth about landings, proven or red, pushes that went wrong
+//	access.go    the forge is away, or the branch has another name
+//	upgrade.go   two versions of an analyzer: which one decides, and how the newer one takes over
+//	watch.go     what was proven long ago is run again; drift.go: what of it fails at an unchanged hash
+//	hunt.go      main is red: which commit has turned it so; probe.go: builds of main's line that tell
+//	revert.go    what has turned main red, taken back: tried, proposed, landed as any change; redmain.go: the check on main
+//
+// The turn itself:
+//
+//	core.go      Step; parts.go: the parts of a core, one for each matter above
 //	fold.go      which event goes where
+//	plan.go      has the next plan made; proposal.go: applies what it proposes
+//	path.go      which merges are asked for
+//	action.go    actions: attempts, deadlines, giving up; that nothing is forgotten
+//	clock.go     a clock that ran ahead does not stop the queue's time
 //	tidy.go      what is forgotten, and what must not be yet
-//	publish.go   when people are told; view.go: what they are shown
+//	publish.go   when people are told; view.go, why.go, forecast.go: what they are shown
 //
 // # An hour in which main is broken, here and elsewhere
 //
@@ -144,7 +163,7 @@
 // Doing one twice is doing it once (queue/action.go says why for each).
 //
 // Why does a change wait? View.Waits (view.go), made from the state and from what
-// the last plan has said of it (answer.go, why.go); a change that is not in the
+// the last plan has said of it (plan/answer.go, why.go); a change that is not in the
 // order carries its Reason. Why was a build started? Build.Worth.
 //
 // What of steps on the whole tree (scope: repository, or no analyzer)? They are
@@ -153,7 +172,7 @@
 // that will probably do so, by its prediction and by what the step has shown of
 // it, is tried on the train's last commit, aside, while the others follow on that
 // commit (try, in line.go); and where many would be built again, changes are
-// checked alone while their first builds run (probe). A hundred independent
+// checked alone while their first builds run. A hundred independent
 // changes of ten minutes at 500 per hour with a step of three: 95 % are decided
 // within 13 minutes; with one in twenty breaking the step within 16, and 23
 // without trials (speculation/sim/trees_test.go).
@@ -162,32 +181,29 @@
 //
 // Which of two conflicting changes goes first? The one that is to be finished
 // first, counting from its arrival less its lane's head start: fixed when it is
-// analyzed, changed only by another lane (/land priority=LANE). Who would gain
-// less by that than it takes to build again what the two share stays behind
+// analyzed, changed only by another lane (/land priority=LANE). A change that would
+// gain less by that than it takes to build again what the two share stays behind
 // (margin.go): say that a ends at 12:00 and b, which came later, would end at
 // 11:55, and building their common targets again takes 8 minutes; b goes second.
-// Whoever came later, is ahead as the shorter one, and is not being built when the
-// other has been proven on main as it is, goes behind it (giveway.go): it would gain
-// nothing, and the proven one would be built again.
-// A lane holds up the next one by at most that one's max_wait, so nobody waits for
+// A change that came later and is ahead as the shorter one goes behind the other when
+// that has been proven on main as it is and the later one is not being built
+// (giveway.go): it would gain nothing, and the proven one would be built again.
+// A lane holds up the next one by at most that one's max_wait, so no change waits for
 // ever behind urgent changes. Lanes and projects change the value of builds, too;
 // a quota lets builds wait and nothing else.
 //
-// Who is to blame for a failure? Every change in the build that affects what has
+// Which change is to blame for a failure? Every change in the build that affects what has
 // failed, two of them together, or one with something that had landed, each as
 // far as it was likely before and has not passed on this target. The doubt stays
-// until one of them is turned down, who explains it; and when what has failed
+// until one of them is turned down, which explains it; and when what has failed
 // passes with one of them, or one lands, the blame is divided among the rest.
 // So a build of b on a that fails makes both doubtful; when a passes alone, b is
-// to blame, and nobody is built on it any more.
+// to blame, and no change is built on it any more.
 //
-// Why is a build not run? path, offer and take (plan.go, slots.go), in this
-// order: its change is out of the window, what it would tell is known or being
-// built, its targets are unlikely to be needed, it is early, it is worth too
-// little, its quota is used up (quota.go), there is no slot. How little is too
-// little follows the share of predictions that come true, and how busy the slots
-// are (thresholds, plan.go). Rules.Off leaves ingredients out; submitqueue
-// simulate says what each is worth.
+// Why is a build not run? In this order (package plan): its change is out of the
+// window, what it would tell is known or being built, its targets are unlikely to be
+// needed, it is early, it is worth too little, its quota is used up, there is no slot.
+// Rules.Off leaves ingredients out; submitqueue simulate says what each is worth.
 //
 // What of an upgrade of the server that makes all hashes others? The version of
 // the analyzer in force goes on to decide. Main is proven under the newer one

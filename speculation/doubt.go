@@ -1,11 +1,10 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // What is remembered of failures.
@@ -40,7 +39,7 @@ func (c *blaming) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 	old := rec.Doubts[0]
 	rec.Doubts = slices.Delete(rec.Doubts, 0, 1)
 	if old.Pair != "" {
-		c.renewPair(old.Pair, id)
+		c.facts.Beliefs.RethinkPair(old.Pair, id)
 	}
 }
 
@@ -88,7 +87,7 @@ func (c *blaming) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
 	for _, d := range gone {
 		c.passOn(id, &d)
 		if d.Pair != "" {
-			c.renewPair(d.Pair, id)
+			c.facts.Beliefs.RethinkPair(d.Pair, id)
 		}
 	}
 }
@@ -116,7 +115,7 @@ func (c *blaming) passOn(id queue.ChangeID, from *queue.Doubt) {
 		c.belief(other)
 		d.Chance = min(d.Weight/(1-none), 1-derived.MinChance)
 		if d.Pair != "" {
-			c.renewPair(d.Pair, other)
+			c.facts.Beliefs.RethinkPair(d.Pair, other)
 		}
 	}
 }
@@ -140,7 +139,7 @@ func (c *blaming) explain(id queue.ChangeID) {
 		}
 		c.belief(at)
 		for _, pair := range gone {
-			c.renewPair(pair, at)
+			c.facts.Beliefs.RethinkPair(pair, at)
 		}
 	}
 }

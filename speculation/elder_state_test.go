@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"encoding/json"
 	"os"
 	"slices"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // elder is a world whose queue has a state that was stored before there were

@@ -1,11 +1,10 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Passes that a maintainer takes back (/queue forget). What is forgotten is a rule
@@ -29,7 +28,7 @@ func (c *judging) takeBack(r *queue.Request) {
 		c.entering.refuse(r, queue.Reason{Code: queue.ReasonForgotten, Names: []string{f.String()}})
 		return
 	}
-	c.facts.Now++ // what is asked for from here on is asked for after it
+	c.facts.SetNow(c.facts.Now + 1) // what is asked for from here on is asked for after it
 	c.s.Main.Forgotten = list
 	c.touchMain()
 	for _, id := range derived.Sorted(c.s.Ledger) {
@@ -43,7 +42,7 @@ func (c *judging) takeBack(r *queue.Request) {
 			c.facts.Builds.TakeKeys(b)
 			c.touch(queue.KindBuild, string(b.ID))
 			if len(b.Facts) == 0 {
-				b.Cancel = true // nothing that it shows is heard
+				b.Build.Cancel = true // nothing that it shows is heard
 				c.upkeep.ask(queue.Stop{Build: b.ID})
 			}
 		}

@@ -1,15 +1,14 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Protected paths. What changes one of them may neither be built nor land before an
-// administrator has approved the very head that it comes from (DESIGN 16). What a
+// administrator has approved the very head that it comes from. What a
 // change does to them is told by its merges, and not by its head alone: where what is
 // below has moved a file to a protected place, git's merge takes an edit of that file
 // along. So each link says which protected paths its commits change, by the globs in
@@ -113,7 +112,8 @@ func (c *guarding) reguard() {
 	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
 			c.upkeep.dropLink(l)
-			c.facts.Links.Trail, c.settling.onTip = derived.Trail{}, tipLinks{}
+			c.settling.onTip = tipLinks{}
+			c.facts.Links.Rewalk()
 		}
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {

@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A hunt looks for the commit that turned main red. It begins with the first
@@ -467,8 +466,8 @@ func (c *hunting) closeHunt(h *queue.Hunt, end queue.HuntEnd) {
 	}
 	h.Over, h.End = c.facts.Now, end
 	c.upkeep.drop(c.traceOf(h))
-	c.facts.Links.Untidy[""] = true
-	c.facts.Links.Sweep = true
+	c.facts.Links.Untidied("")
+	c.facts.Links.Left()
 	c.touchHunt(h)
 	if h.Red != 0 {
 		c.note(queue.Note{What: "hunt-over", Commit: h.Tip, Reason: queue.Reason{Names: []string{string(end)}}})

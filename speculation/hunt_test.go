@@ -1,9 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +8,8 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // redWorld is a world of two targets whose main is proven and then pushed to from

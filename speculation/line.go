@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Of the line: how likely changes break a step on the whole tree, and what is
@@ -38,9 +37,10 @@ func (c *landing) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 // try chooses the commits on which doubtful changes are tried: where they are
 // being tried already, else on the last one of the line.
 func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, end queue.CommitID) {
-	c.facts.TreeSteps.Tree.Trials = c.facts.TreeSteps.Tree.Trials[:0]
+	var trials []derived.Trial
+	defer func() { c.facts.TreeSteps.SetTrials(trials) }()
 	for _, id := range ready {
-		if len(c.facts.TreeSteps.Tree.Trials) == maxTrials {
+		if len(trials) == maxTrials {
 			return
 		}
 		if in[id] || !c.doubtful(end, id) || !c.mayJoin(id, in) || c.meets(line, id, c.failsOn) {
@@ -55,7 +55,7 @@ func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line m
 		switch {
 		case on != nil:
 			c.boarding[id] = true
-			c.facts.TreeSteps.Tree.Trials = append(c.facts.TreeSteps.Tree.Trials, derived.Trial{At: on.Parent, ID: id})
+			trials = append(trials, derived.Trial{At: on.Parent, ID: id})
 		case c.s.Links[queue.LinkOf(end, id)] == nil:
 			c.boarding[id] = true
 			c.wants = append(c.wants, derived.Want{Base: end, Picks: []queue.ChangeID{id}})
@@ -66,7 +66,7 @@ func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line m
 // trying reports whether a change is being tried on a commit: main waits there
 // for what that shows, as it would for a member.
 func (c *landing) trying(at queue.CommitID) bool {
-	return slices.ContainsFunc(c.facts.TreeSteps.Tree.Trials, func(t derived.Trial) bool {
+	return slices.ContainsFunc(c.facts.TreeSteps.Trials(), func(t derived.Trial) bool {
 		if t.At != at {
 			return false
 		}

@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // probablyLands is the chance from which a change is waited for.
@@ -17,7 +16,7 @@ const probablyLands = 0.9
 // little beside its own duration. Who has had no build is overtaken for nothing,
 // and who is overtaken by another anyway is built again anyway; neither is waited
 // for, nor is who may well be turned down, since all behind it would be built
-// again. (planner.md 9 has a constant margin for
+// again. (A constant margin is the usual choice for
 // queues with little to do; this one follows what overtaking costs.)
 func (c *landing) stayBehind(ch *queue.Change) {
 	r := c.facts.Rules()

@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -37,7 +36,7 @@ func (c *landing) leave(id queue.ChangeID) {
 // id. The order is total; a change's place in it is fixed by its first
 // analysis, so it is overtaken only by what arrives within its own predicted
 // duration (at most max_overtake) after it, and within its lane's wait where
-// that is of a higher lane (lane.go; DESIGN 8; planner.md 6.1).
+// that is of a higher lane (lane.go).
 func (c *landing) sortOrder() {
 	if !c.facts.Order.Sorted() {
 		c.settling.raise()

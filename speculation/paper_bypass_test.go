@@ -212,7 +212,7 @@ func TestBypassTwoFuturesPerTarget(t *testing.T) {
 // No path is left out because it cannot be the final one. C2 has failed on main,
 // so it can land behind C1 only, and C3 will never follow C2 alone; C3 is red
 // there, and green on all its other paths. It waits nonetheless: it would have
-// to be built anew in between (planner.md, finding 6).
+// to be built anew in between.
 func TestBypassPrunesNoPath(t *testing.T) {
 	s := newBypass(t, rule{target: "a", all: []string{"c2"}, unless: "c1"})
 	s.changes(large, large, "a")

@@ -131,7 +131,7 @@ func TestCIAtScaleSpeculationThreshold(t *testing.T) {
 // much longer, both of its outcomes are built, although one is far below the
 // threshold. The paper gives the whole group one priority; we give the
 // unlikely one most of it, and only under `spare: always` or while nothing is
-// known of changes, because it did not pay (planner.md, finding 5).
+// known of changes, because it did not pay.
 func TestCIAtScaleBypassIsEligible(t *testing.T) {
 	for _, slow := range []bool{true, false} {
 		rules := papers()

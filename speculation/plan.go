@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // plan has the next plan made, and applies what it proposes. A plan reads facts and

@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // TestAnyRedMain: whoever pushes whatever to main in one go or in several, with flakes

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // edits are what changes do: harmless, red alone, red together, healing,

@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// TestAnyHistory is the promise of DESIGN 2 as a property: whatever people,
+// TestAnyHistory is the promise of the queue as a property: whatever people,
 // the forge, the runners and the store do, main is green at each commit, each
 // change has one verdict or is parked, and nothing is stuck. The audit of the
 // world holds what exactly is checked, at each turn.

@@ -1,15 +1,15 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 type ()
@@ -153,6 +153,28 @@ func (c *Core) joinRollup(group []queue.ChangeID) {
 	}
 	group = slices.Clone(group)
 	slices.SortFunc(group, func(a, b queue.ChangeID) int { return cmp.Compare(c.facts.Order.Rank[a], c.facts.Order.Rank[b]) })
-	c.facts.Order.Rollups[first.ID] = group
+	c.facts.Order.FormRollup(first.ID, group)
 	c.again = true
+}
+
+// buildID names the next build of a link. A link that was forgotten and made
+// again counts its attempts anew; the time tells the two apart. What is asked for after
+// passes of its keys were taken back is told by that from the same build of before,
+// which turns that were lost had asked for: those who ran that one would say again what
+// it has shown.
+func (c *landing) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
+	made := string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10)
+	var back queue.Instant
+	for _, f := range c.s.Main.Forgotten {
+		if slices.ContainsFunc(keys, func(k queue.Key) bool {
+			st, _ := c.facts.Links.Step(l, k)
+			return f.Covers(k, st.Name)
+		}) {
+			back = max(back, f.At)
+		}
+	}
+	if back != 0 {
+		made += "@" + strconv.FormatInt(int64(back), 10)
+	}
+	return queue.NewBuildID(queue.LinkID(made), keys, l.Attempts)
 }

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // told is what the comment of a pull request is to say, with its digest: a
@@ -63,7 +62,7 @@ func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 // not the ones shown. One publication of a pull request is under way at a
 // time; what changes meanwhile is shown by the next.
 func (c *telling) publish() {
-	c.facts.Quotas.Rations = nil // the plan has counted builds that are still to be started
+	c.facts.Quotas.Recount() // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
 		p := c.s.Pulls[n]
 		facts := c.factsOf(p)

@@ -1,11 +1,10 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Of a run counts when it was, not when the queue hears of it. After turns were lost,

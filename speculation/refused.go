@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Refused pushes. A push is refused as a whole, though the forge may have something
@@ -43,7 +42,7 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	why := queue.Reason{Code: queue.ReasonProtected, Detail: rule}
 	c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
 	c.mainline.setPush(nil)
-	c.facts.Futures.Assumed.Stale = true
+	c.facts.Futures.Distrust()
 	for _, id := range p.Changes {
 		c.mainline.unland(id)
 	}

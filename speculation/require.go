@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Requirements. A forge may ask things of a pull request before it lands: reviews,
@@ -227,8 +226,8 @@ func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if config.RoleLevel(role) < config.RoleLevel("write") {
 		return false
 	}
-	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
-		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.facts.Permissions()).Allows(role, ch.Requester, b.Teams)
+	return slices.ContainsFunc(c.entering.commands, func(row queue.CommandRow) bool {
+		return row.Enters && (row.Verb != queue.CommandNow || ch.Now != nil) && row.Who(c.facts.Permissions()).Allows(role, ch.Requester, b.Teams)
 	})
 }
 
@@ -238,7 +237,7 @@ func (c *guarding) holdsUp(r *queue.Request) bool {
 	if !r.Boarding || c.facts.Now >= r.At.Add(boardingFor) {
 		return false
 	}
-	key := c.facts.Outstanding[derived.TaskKey(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})]
+	key := c.facts.Asked(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 	if a := c.s.Actions[key]; a != nil && a.Attempt > 1 && a.Error != "" {
 		return false
 	}

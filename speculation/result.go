@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -35,7 +34,7 @@ func (c *judging) resolved(b queue.Resolved) {
 		c.mainline.rekey(&l)
 		c.facts.Futures.Assume([]*queue.Link{&l})
 		for _, id := range derived.LinksTo(&l) {
-			c.facts.Links.Untidy[id] = true
+			c.facts.Links.Untidied(id)
 			if ch := c.s.Changes[id]; ch != nil && ch.Stuck != 0 {
 				ch.Stuck = 0
 				c.touchChange(ch)
@@ -113,14 +112,8 @@ func (c *judging) opaque(keys []queue.Key, step string) *queue.Entry {
 func (c *judging) dropEntry(id queue.Digest) {
 	e := c.s.Ledger[id]
 	delete(c.s.Ledger, id)
-	delete(c.facts.Ledger.Spare, id)
 	c.touch(queue.KindEntry, string(id))
-	if e != nil && e.IsSet() {
-		for _, k := range e.Keys {
-			kid := k.ID()
-			c.facts.Ledger.SetsOf(kid, slices.DeleteFunc(slices.Clone(c.facts.Ledger.Sets[kid]), func(s queue.Digest) bool { return s == id }))
-		}
-	}
+	c.facts.Ledger.Unindex(id, e)
 	c.facts.Ledger.Learned(id, e)
 }
 
@@ -187,7 +180,7 @@ func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 }
 
 // jobDone writes what one step of a build has shown into the ledger: for the
-// keys it was asked for and no others (DESIGN 8).
+// keys it was asked for and no others.
 func (c *judging) jobDone(r queue.JobDone) {
 	b := c.s.Builds[r.Build]
 	if b == nil {
@@ -215,7 +208,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	j.Done = true
 	c.benching.ran(b, j, r)
-	c.facts.Builds.Live[b].Checked = derived.Sight{}
+	c.facts.Builds.Recheck(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)

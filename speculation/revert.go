@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // The revert of a culprit. When a hunt has found what turned main red, the queue tries
@@ -71,7 +70,7 @@ func (c *hunting) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 		c.revertTried(h, x)
 	}
 	r := x.Revert
-	_, proposing := c.facts.Outstanding[derived.TaskKey(queue.Propose{Hunt: h.ID, Commit: x.Commit})]
+	proposing := c.facts.Asked(queue.Propose{Hunt: h.ID, Commit: x.Commit}) != ""
 	switch {
 	case proposing: // what is being proposed is what is to land
 	case c.s.Push != nil || m.Surveyed != m.Tip || c.facts.Root() == nil || r != nil && r.Number != 0:

@@ -1,11 +1,10 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A rollup (config.BatchRollup) lands changes that depend on each other as one
@@ -31,7 +30,7 @@ func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 		return nil
 	}
 	var out []queue.ChangeID
-	if group := c.facts.Order.Rollups[ch.Rollup]; len(group) > 1 {
+	if group := c.facts.Order.Members(ch.Rollup); len(group) > 1 {
 		out = slices.DeleteFunc(slices.Clone(group), func(id queue.ChangeID) bool { return id == ch.ID })
 	} else {
 		for id, o := range c.s.Changes {
@@ -51,7 +50,7 @@ func (c *landing) dissolve(ch *queue.Change) {
 		return
 	}
 	at := ch.Rollup
-	delete(c.facts.Order.Rollups, at)
+	c.facts.Order.PartRollup(at)
 	for _, id := range derived.Sorted(c.s.Changes) {
 		if o := c.s.Changes[id]; o.Rollup == at {
 			o.Rollup, o.Alone = "", true

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // settle gives the verdicts that follow from facts. Landing is not one of
@@ -296,7 +295,8 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	}
 	c.landing.dissolve(ch)
 	c.upkeep.drop(c.analysis(ch))
-	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
+	c.facts.Links.Left()
+	c.facts.Links.Untidied(ch.ID)
 	c.facts.Decided()
 	if phase != queue.Landed {
 		c.upkeep.turned = append(c.upkeep.turned, ch.ID) // others may have counted on it
@@ -332,7 +332,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	if ch.Phase.Final() {
 		// Main is the truth: whatever the state believed, it has landed.
 		c.move(ch, queue.Pending, queue.Reason{})
-		c.facts.Futures.Assumed.Stale = true // what was made on it tells something again
+		c.facts.Futures.Distrust() // what was made on it tells something again
 	}
 	c.blaming.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
@@ -351,7 +351,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	ch.Line = c.s.Main.Line
 	c.touchMain()
 	if line := c.facts.Futures.Assumed.Line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
-		c.facts.Futures.Assumed.Stale = true // not by the push that was under way
+		c.facts.Futures.Distrust() // not by the push that was under way
 	}
 	c.blaming.measure(ch, true)
 	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
@@ -375,7 +375,7 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 		c.landing.leave(ch.ID)
 	}
 	c.landing.dissolve(ch)
-	c.facts.Links.Sweep = true
+	c.facts.Links.Left()
 	c.move(ch, queue.Parked, why)
 	ch.Until, ch.Decided = until, c.facts.Now
 	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {

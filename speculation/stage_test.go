@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // stated is a predict.Model with given numbers, by the numbers of the pull

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"cmp"
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // How long what nobody needs is kept.
@@ -30,21 +29,18 @@ func (c *upkeep) tidy() {
 		c.facts.Futures.Disprove(id)
 		c.facts.Links.Lose(id)
 	}
-	if c.facts.Links.Sweep {
+	if c.facts.Links.HasLeft() {
 		c.tidyChanges()
 	}
 	if c.tidyAll {
 		for id := range c.facts.Links.LinksOf {
-			c.facts.Links.Untidy[id] = true
+			c.facts.Links.Untidied(id)
 		}
 	}
-	if !c.facts.Links.Sweep && len(c.facts.Links.Untidy) == 0 {
-		return
-	}
-	for _, id := range derived.Sorted(c.facts.Links.Untidy) { // what one keeps depends on what others have kept
+	for _, id := range c.facts.Links.Untidy() { // what one keeps depends on what others have kept
 		c.tidyLinks(id)
 	}
-	if c.facts.Links.Sweep {
+	if c.facts.Links.HasLeft() {
 		c.hunting.tidyHunts()
 		c.tidySteps()
 		c.tidyLedger()
@@ -66,11 +62,9 @@ func (c *upkeep) tidyChanges() {
 		}
 		delete(c.s.Footprints, id)
 		c.touch(queue.KindFootprint, string(id))
-		delete(c.facts.Futures.Verified, id)
-		delete(c.facts.Futures.Assumed.By, id)
-		delete(c.facts.Futures.Assumed.Seen, id)
+		c.facts.Futures.Forget(id)
 		c.facts.Links.Lose(id)
-		c.facts.Links.Untidy[id] = true
+		c.facts.Links.Untidied(id)
 		c.facts.Decided()
 	}
 	for id := range c.s.Beliefs {
@@ -100,10 +94,8 @@ func (c *upkeep) tidyChanges() {
 		delete(c.s.Changes, id)
 		c.facts.Links.Lose(id)
 		c.touchChange(ch)
-		c.facts.Links.Untidy[id] = true
-		for _, n := range c.facts.Futures.Nodes {
-			n.Fair = false
-		}
+		c.facts.Links.Untidied(id)
+		c.facts.Beliefs.RethinkAll()
 	}
 	for n, p := range c.s.Pulls {
 		if p.Active == "" && p.Try == "" && c.facts.Now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.facts.Now.Sub(p.At) > keepTrust) {
@@ -234,7 +226,7 @@ func (c *upkeep) tidySteps() {
 	for _, id := range derived.Sorted(c.s.Steps) {
 		if !used[id] {
 			delete(c.s.Steps, id)
-			delete(c.facts.StepSets, id)
+			c.facts.ForgetSteps(id)
 			c.touch(queue.KindSteps, string(id))
 		}
 	}
@@ -243,11 +235,11 @@ func (c *upkeep) tidySteps() {
 // tidyLedger drops what is not in use, unless it may be soon: passes for a
 // while, and failures as long as they count.
 func (c *upkeep) tidyLedger() {
-	for id := range c.facts.Ledger.Spare {
+	for id := range c.facts.Ledger.Spare() {
 		e := c.s.Ledger[id]
 		switch {
 		case e == nil, !e.IsSet() && c.facts.Ledger.Keys[id] != nil:
-			delete(c.facts.Ledger.Spare, id)
+			c.facts.Ledger.InUse(id)
 			continue
 		case e.IsSet() && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts.Ledger.Keys[k.ID()] != nil }):
 			continue

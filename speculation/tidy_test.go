@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Two wide changes each have an old path that tells the same of their targets.
@@ -18,7 +17,7 @@ func TestTidyIsDeterministic(t *testing.T) {
 	for n := range 12 {
 		c := New(wideState())
 		c.begin(nil)
-		c.facts.Links.Untidy["a"], c.facts.Links.Untidy["b"] = true, true
+		c.facts.Links.Untidied("a", "b")
 		c.upkeep.tidy()
 		if got := derived.Sorted(c.s.Links); n == 0 {
 			first = got
@@ -211,7 +210,7 @@ func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 		c := New(s)
 		c.begin(nil)
 		c.judging.resolved(queue.Resolved{Links: []queue.Link{link("head", "above", "both")}, Guard: c.facts.Links.Guard()})
-		c.facts.Links.Untidy["below"] = true
+		c.facts.Links.Untidied("below")
 		c.upkeep.tidy()
 		if s.Links[lost.ID] == nil {
 			t.Fatal("a link is forgotten while a build runs on it")

@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // maxSuspects bounds the commits of others that are remembered, the latest: with
@@ -64,7 +63,8 @@ func (c *mainline) observed(b queue.Observed) {
 	first := m.Tip == ""
 	old, proven := m.Tip, c.facts.ProvenMain()
 	m.Tip = b.Tip
-	c.facts.Links.Sweep, c.upkeep.tidyAll = true, true
+	c.upkeep.tidyAll = true
+	c.facts.Links.Left()
 	c.touchMain()
 	if b.Forced && !first {
 		m.Paused = &queue.Pause{By: "submitqueue", At: c.facts.Now, Code: queue.ReasonForced,
@@ -178,7 +178,7 @@ func (c *mainline) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
 	c.facts.Rejudge()
 	c.judging.endControls()
-	c.facts.Futures.Assumed.Stale = true
+	c.facts.Futures.Distrust()
 	c.touchMain()
 }
 
@@ -238,7 +238,7 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 	}
 	m.Surveyed, m.Root = b.Commit, ""
 	c.facts.Rejudge()
-	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Untidied("")
 	c.touchMain()
 	c.judging.endDrift(func(d queue.Drift) bool {
 		return !slices.ContainsFunc(b.Unproven, func(k queue.Key) bool { return k.ID() == d.Key })
@@ -271,7 +271,7 @@ func (c *mainline) proveMain() {
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
 	c.facts.Rejudge()
-	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Untidied("")
 	c.touchMain()
 	c.judging.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
@@ -310,7 +310,7 @@ func (c *mainline) pushed(b queue.Pushed) {
 			m.Analyzer = l.Analyzer
 		}
 		m.Tip = p.Tip()
-		c.facts.Links.Sweep = true
+		c.facts.Links.Left()
 		if proven {
 			m.Surveyed = m.Tip
 		}
@@ -353,7 +353,7 @@ func (c *mainline) unsure(id string) {
 func (c *mainline) lost() {
 	p := c.s.Push
 	c.setPush(nil)
-	c.facts.Futures.Assumed.Stale = true
+	c.facts.Futures.Distrust()
 	for _, id := range p.Changes {
 		c.unland(id)
 	}

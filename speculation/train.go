@@ -1,14 +1,13 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // maxTrain bounds the links of one push.
@@ -22,7 +21,7 @@ const maxTrain = 256
 func (c *landing) land() {
 	c.giveWay()
 	c.sortOrder()
-	c.facts.TreeSteps.Tree = derived.Odds{}
+	c.facts.TreeSteps.Recount()
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
 		return

@@ -1,12 +1,11 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // A try builds a pull request on main, made as it would land (by the same method, with
@@ -75,7 +74,8 @@ func (c *settling) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	if ch == nil || ch.Phase != queue.Trying {
 		return
 	}
-	c.facts.Links.Sweep, c.facts.Links.Untidy[ch.ID] = true, true
+	c.facts.Links.Left()
+	c.facts.Links.Untidied(ch.ID)
 	c.facts.Decided()
 	c.move(ch, phase, why)
 	ch.Decided, ch.Verdict = c.facts.Now, v

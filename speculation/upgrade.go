@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Another version of an analyzer gives all targets other hashes, and so other
@@ -83,7 +82,8 @@ func (c *mainline) dropNameless() {
 	for _, id := range derived.Sorted(c.s.Links) {
 		if l := c.s.Links[id]; l.Change != "" && l.Before == "" {
 			c.upkeep.dropLink(l)
-			c.facts.Links.Trail, c.settling.onTip = derived.Trail{}, tipLinks{}
+			c.settling.onTip = tipLinks{}
+			c.facts.Links.Rewalk()
 		}
 	}
 }
@@ -118,7 +118,8 @@ func (c *mainline) takeOver(version string) {
 	}
 	c.s.Train = nil
 	c.touch(queue.KindMeta, queue.MetaTrain)
-	c.facts.Links.Sweep, c.upkeep.tidyAll = true, true
+	c.upkeep.tidyAll = true
+	c.facts.Links.Left()
 	c.newEpoch()
 	c.restale(func(*queue.Change) bool { return true })
 }
@@ -176,7 +177,7 @@ func (c *mainline) surveyNext() {
 	case n.Surveyed == m.Tip && n.Unknown == "":
 	case c.facts.Now < n.Due && !c.provenNext():
 		c.wakeAt(n.Due)
-	case c.facts.Outstanding[derived.TaskKey(c.facts.NextSurvey())] == "":
+	case c.facts.Asked(c.facts.NextSurvey()) == "":
 		c.upkeep.ask(c.facts.NextSurvey())
 		if n.Near || n.Chased >= upgradeChase {
 			n.Waits, n.Chased = n.Waits+1, 0
@@ -225,7 +226,7 @@ func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 		c.upkeep.dropLink(root)
 	}
 	n.Surveyed, n.Root, n.Total, n.Due = b.Commit, "", b.Total, 0
-	c.facts.Links.Untidy[""] = true
+	c.facts.Links.Untidied("")
 	if was := n.Unknown; b.Unknown != "" {
 		if n.Unknown = b.Unknown; n.Unknown != was {
 			c.note(queue.Note{What: "upgrade-unknown", Commit: b.Commit, Reason: queue.Reason{Names: []string{m.Analyzer, n.Analyzer}, Detail: n.Unknown}})
@@ -323,7 +324,7 @@ func (c *mainline) rekey(l *queue.Link) {
 			continue
 		}
 		c.facts.Builds.UnindexBuild(b.Build)
-		b.Jobs = jobs
+		b.Build.Jobs = jobs
 		c.facts.Builds.TakeKeys(b)
 		c.touch(queue.KindBuild, string(b.ID))
 	}

@@ -1,8 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // versioned is a quiet world whose main is proven under go/1.

@@ -44,7 +44,7 @@ func (c *judging) watchLater() {
 	m := &c.s.Main
 	if m.Watch != "" {
 		m.Watch = ""
-		c.facts.Links.Untidy[""] = true
+		c.facts.Links.Untidied("")
 	}
 	m.Watched = c.facts.Now.Add(min(max(c.facts.Rules().VerifyEvery()/24, watchLeast), watchPause))
 	c.wakeAt(m.Watched)

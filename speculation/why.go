@@ -1,13 +1,12 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // next is what the last plan has answered to why no further build of a pending
@@ -151,4 +150,38 @@ func (c *telling) suspicions(id queue.ChangeID) []queue.Pair {
 	}
 	slices.SortStableFunc(out, func(a, b queue.Pair) int { return cmp.Compare(b.Chance, a.Chance) })
 	return out[:min(len(out), queue.MostPairs)]
+}
+
+// knownWords names what a future has shown.
+func knownWords(st derived.Status) string {
+	switch st {
+	case derived.Verified, derived.TreeKeysOnly:
+		return queue.KnownPassed
+	case derived.Failed:
+		return queue.KnownFailed
+	case derived.Conflicting:
+		return queue.KnownConflict
+	case derived.Empty:
+		return queue.KnownEmpty
+	}
+	return ""
+}
+
+// sharers returns the live builds of others that verify what a change's
+// likeliest future has open.
+func (c *telling) sharers(n *derived.Node) []*queue.Build {
+	var out []*queue.Build
+	for i, k := range plan.MindOf(n).Likely.Known {
+		if k == nil || len(k.From) == 0 || plan.MindOf(n).Likely.By[i] != derived.Unknown {
+			continue
+		}
+		busy, _ := k.Work()
+		for _, b := range busy {
+			if !b.IsFor(n.ID) && !slices.Contains(out, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *queue.Build) int { return derived.CompareIDs(a.ID, b.ID) })
+	return out
 }

@@ -1,9 +1,6 @@
 package speculation
 
 import (
-	"github.com/submitqueue/submitqueue/speculation/derived"
-	"github.com/submitqueue/submitqueue/speculation/plan"
-
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +11,8 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // audit checks every turn and every push against the world's own truth.
@@ -117,7 +116,7 @@ func (a *audit) judgements() {
 				was.Status, len(was.Missing), len(was.Broken), now.Status, len(now.Missing), len(now.Broken))
 		}
 	}
-	if c.facts.Futures.Assumed.Stale {
+	if c.facts.Futures.Distrusted() {
 		return // they are made again before they are asked
 	}
 	for id, n := range c.facts.Futures.Nodes {
@@ -161,7 +160,7 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 func remembered(c *Core) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, "proven:", derived.Sorted(c.facts.Futures.Verified))
-	if c.facts.Futures.Assumed.Stale {
+	if c.facts.Futures.Distrusted() {
 		return out.String() // it is made again before it is asked
 	}
 	var known []string

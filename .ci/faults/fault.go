@@ -163,6 +163,11 @@ func (f fault) command(ctx context.Context, list string, o options) (string, err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = o.environment()
+	return printed(ctx, cmd)
+}
+
+// printed runs a command of a context and returns what it printed.
+func printed(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = waitDelay

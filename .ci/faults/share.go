@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -217,12 +216,5 @@ func (s shared) command(ctx context.Context, f fault, o options) (string, error)
 	cmd := exec.CommandContext(ctx, s.binary, flags...)
 	cmd.Dir = pkg
 	cmd.Env = append(o.environment(), faultVariable+"="+f.id)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = waitDelay
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return out.String(), err
+	return printed(ctx, cmd)
 }

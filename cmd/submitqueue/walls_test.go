@@ -26,13 +26,31 @@ var planMarks = map[string]bool{
 	"speculation/derived.Rations.Seen":      true,
 }
 
+// stepMarks are the fields of facts that Step may write.
+var stepMarks = map[string]bool{}
+
 // A plan that wrote a record could land, reject or unblock a change without a proof. So
 // package plan writes nothing of the state, of the configuration or of the facts, but for
 // its marks; whatever it wants it proposes.
 func TestPlansWriteNothing(t *testing.T) {
+	checkStores(t, "speculation/plan", []string{"queue", "queue/config", "speculation/derived"}, planMarks,
+		"let it propose that, and Step do it")
+}
+
+// Facts that Step changed behind their back would be out of date, and a core that has run
+// for long would decide otherwise than one that is made from the stored state. So package
+// speculation writes none: it calls Changed, or the method named after what has happened.
+func TestStepWritesNoFacts(t *testing.T) {
+	checkStores(t, "speculation", []string{"speculation/derived"}, stepMarks, "let the facts have a method for it")
+}
+
+// checkStores demands that a package writes no field of the structs of other packages, but
+// for those that are named, and that it writes these.
+func checkStores(t *testing.T, pkg string, of []string, may map[string]bool, instead string) {
+	t.Helper()
 	written := map[string]bool{}
 	for _, p := range mustCheck(t) {
-		if p.name != "speculation/plan" {
+		if p.name != pkg {
 			continue
 		}
 		for _, f := range p.files {
@@ -40,9 +58,9 @@ func TestPlansWriteNothing(t *testing.T) {
 				in := functionOf(p.name, decl)
 				ast.Inspect(decl, func(n ast.Node) bool {
 					for _, x := range stores(n) {
-						if field := sharedField(p.info, x); field != "" {
-							if written[field] = true; !planMarks[field] {
-								t.Errorf("%s writes %s: let it propose that, and Step do it", in, field)
+						if field := sharedField(p.info, x, of); field != "" {
+							if written[field] = true; !may[field] {
+								t.Errorf("%s writes %s: %s", in, field, instead)
 							}
 						}
 					}
@@ -51,9 +69,9 @@ func TestPlansWriteNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, field := range slices.Sorted(maps.Keys(planMarks)) {
+	for _, field := range slices.Sorted(maps.Keys(may)) {
 		if !written[field] {
-			t.Errorf("no plan writes %s any more: take it off the list", field)
+			t.Errorf("package %s does not write %s any more: take it off the list", pkg, field)
 		}
 	}
 }
@@ -79,24 +97,24 @@ func stores(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// sharedField returns the field of a record or a fact whose memory an expression is in, as
-// package.Type.Field; "" where it is in memory of the function alone, or of the planner.
-func sharedField(info *types.Info, x ast.Expr) string {
+// sharedField returns the field of a struct of the given packages whose memory an expression
+// is in, as package.Type.Field; "" where it is in memory of the function alone, or elsewhere.
+func sharedField(info *types.Info, x ast.Expr, of []string) string {
 	switch at := x.(type) {
 	case *ast.ParenExpr:
-		return sharedField(info, at.X)
+		return sharedField(info, at.X, of)
 	case *ast.IndexExpr:
-		return sharedField(info, at.X)
+		return sharedField(info, at.X, of)
 	case *ast.StarExpr:
-		return sharedName(info.Types[at.X].Type)
+		return sharedName(info.Types[at.X].Type, of)
 	case *ast.SelectorExpr:
 		s := info.Selections[at]
 		if s == nil {
 			return ""
 		}
-		name := sharedName(s.Recv())
+		name := sharedName(s.Recv(), of)
 		_, pointer := s.Recv().Underlying().(*types.Pointer)
-		if name == "" || !pointer && sharedField(info, at.X) == "" {
+		if name == "" || !pointer && sharedField(info, at.X, of) == "" {
 			return ""
 		}
 		return name + "." + at.Sel.Name
@@ -104,9 +122,8 @@ func sharedField(info *types.Info, x ast.Expr) string {
 	return ""
 }
 
-// sharedName names a struct of the state, of the configuration or of the facts, or what a
-// pointer to one points to.
-func sharedName(t types.Type) string {
+// sharedName names a struct of the given packages, or what a pointer to one points to.
+func sharedName(t types.Type, of []string) string {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		t = p.Elem()
 	}
@@ -114,9 +131,9 @@ func sharedName(t types.Type) string {
 	if !ok || n.Obj().Pkg() == nil {
 		return ""
 	}
-	switch path, _ := strings.CutPrefix(n.Obj().Pkg().Path(), module); path {
-	case "queue", "queue/config", "speculation/derived":
-		return path + "." + n.Obj().Name()
+	path, _ := strings.CutPrefix(n.Obj().Pkg().Path(), module)
+	if !slices.Contains(of, path) {
+		return ""
 	}
-	return ""
+	return path + "." + n.Obj().Name()
 }

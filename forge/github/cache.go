@@ -2,11 +2,13 @@ package github
 
 import (
 	"bytes"
-	"container/list"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // cacheBytes bounds the bodies kept; cacheEntry the size of one that is worth it.
@@ -22,20 +24,21 @@ type cache struct {
 	limit int
 
 	mu    sync.Mutex
-	size  int
-	known map[string]*list.Element // of *kept
-	order *list.List               // least recently used first
+	size  int // of the bodies
+	known *simplelru.LRU[string, *kept]
 }
 
 type kept struct {
-	key  string
 	etag string
 	head http.Header
 	body []byte
 }
 
 func newCache(next http.RoundTripper, limit int) *cache {
-	return &cache{next: next, limit: limit, known: map[string]*list.Element{}, order: list.New()}
+	c := &cache{next: next, limit: limit}
+	// The limit is on bytes, so that the list never drops one for their number.
+	c.known, _ = simplelru.NewLRU(math.MaxInt, func(_ string, k *kept) { c.size -= len(k.body) })
+	return c
 }
 
 // RoundTrip answers from the cache what GitHub says has not changed.
@@ -73,7 +76,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	c.put(&kept{key: key, etag: etag, head: resp.Header.Clone(), body: body})
+	c.put(key, &kept{etag: etag, head: resp.Header.Clone(), body: body})
 	return resp, nil
 }
 
@@ -100,29 +103,16 @@ func (k *kept) answer(req *http.Request, fresh *http.Response) *http.Response {
 func (c *cache) get(key string) *kept {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.known[key]
-	if e == nil {
-		return nil
-	}
-	c.order.MoveToBack(e)
-	return e.Value.(*kept)
+	k, _ := c.known.Get(key)
+	return k
 }
 
-func (c *cache) put(k *kept) {
+func (c *cache) put(key string, k *kept) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.known[k.key]; e != nil {
-		c.drop(e)
+	c.known.Remove(key)
+	c.known.Add(key, k)
+	for c.size += len(k.body); c.size > c.limit; {
+		c.known.RemoveOldest()
 	}
-	c.known[k.key] = c.order.PushBack(k)
-	c.size += len(k.body)
-	for c.size > c.limit {
-		c.drop(c.order.Front())
-	}
-}
-
-func (c *cache) drop(e *list.Element) {
-	k := c.order.Remove(e).(*kept)
-	delete(c.known, k.key)
-	c.size -= len(k.body)
 }

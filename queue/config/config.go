@@ -7,7 +7,7 @@ const Path = ".submitqueue.yml"
 
 // Config is the configuration of one repository. Steps and Analysis are read
 // from the tree of the commit that is judged; all other fields from the target
-// branch (DESIGN 15).
+// branch.
 //
 // The comments and tags below are the reference: Parse reads the tags,
 // and the schema (Schema) is made from both.
@@ -28,7 +28,7 @@ type Config struct {
 	Permissions Permissions `json:"permissions,omitzero" yaml:"permissions,omitempty"`
 }
 
-// Analysis says how a tree is turned into targets (DESIGN 7).
+// Analysis says how a tree is turned into targets.
 type Analysis struct {
 	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN), bazel (those of Bazel) or command (the targets that the command below prints). Default none.
 	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=bazel,enum=command,default=none"`
@@ -87,7 +87,7 @@ type Order string
 
 // The orders.
 const (
-	OrderFinish  Order = "finish"  // by arrival + predicted duration (DESIGN 8)
+	OrderFinish  Order = "finish"  // by arrival + predicted duration
 	OrderArrival Order = "arrival" // strictly first come, first served
 )
 
@@ -103,7 +103,7 @@ const (
 // Ingredient is a part of the planner that can be left out.
 type Ingredient string
 
-// The ingredients (research on planners: planner.md 6 and 9).
+// The ingredients; package plan says what each does and is worth.
 const (
 	IngredientAdaptive        Ingredient = "adaptive"         // thresholds follow the measured accuracy
 	IngredientAging           Ingredient = "aging"            // value grows with the hours waited

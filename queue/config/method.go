@@ -16,11 +16,6 @@ const (
 	MethodFastForward Method = "fast-forward" // the change's own commits as they are, which must stand on the branch as it is
 )
 
-// Methods returns all of them.
-func Methods() []Method {
-	return []Method{MethodMerge, MethodSquash, MethodRebase, MethodFastForward}
-}
-
 // Keeps reports whether what a change was made of is on the branch under its own
 // name once it has landed: its head is an ancestor of the commit that it landed
 // as.

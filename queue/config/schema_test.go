@@ -45,8 +45,7 @@ func reflector(t testing.TB) *jsonschema.Reflector {
 		t.Fatal(err)
 	}
 	for name, text := range r.CommentMap {
-		text = strings.ReplaceAll(text, "\n", " ")
-		r.CommentMap[name] = regexp.MustCompile(` \(DESIGN \d+\)`).ReplaceAllString(text, "")
+		r.CommentMap[name] = strings.ReplaceAll(text, "\n", " ")
 	}
 	return r
 }

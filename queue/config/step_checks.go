@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Counts is what a pass of a step's checks counts for (DESIGN 8).
+// Counts is what a pass of a step's checks counts for.
 type Counts string
 
 // What a pass can count for.

@@ -1,3 +1,4 @@
+// Package digest hashes lists of fields such that no two lists are the same bytes.
 package digest
 
 import (

@@ -9,6 +9,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
+// Assumption keys: what a target would be on main with some changes assumed,
+// before anybody has merged them. A target's content depends on the changes
+// that affect it and on nothing else, so its assumption key is an exclusive or
+// over their marks: whatever the order of landing, and whatever else has landed.
+// A link that is resolved tells which keys stand behind the
+// assumption keys of its targets. They are derived from footprints, which may
+// be wrong: they choose what is built, who may go before whom and what is looked
+// at, and never suffice for a verdict. What lands has passed the gate, and who is
+// rejected has failed on main as it is, both by real links.
+
 // Mark is the share of one change, or the place of one target, in assumption
 // keys.
 type Mark uint64
@@ -60,9 +70,10 @@ type Assumptions struct {
 	commit map[queue.CommitID][]*queue.Link // that make a commit, by id: one head may be asked for by several changes
 	latest map[queue.ChangeID]*queue.Link   // taken in of each change and not forgotten
 	losses int                              // how often somebody has gone, or come back, whom links rest on
-	Stale  bool                             // a footprint has changed: all is made again
+	stale  bool                             // a footprint has changed: all is made again
 }
 
+// NewAssumptions returns those of an empty queue.
 func NewAssumptions() Assumptions {
 	a := Assumptions{losses: 1, Numbers: map[string]int{}, By: map[queue.ChangeID]*Affects{}, Known: map[Mark]*Known{},
 		Seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID][]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
@@ -70,6 +81,7 @@ func NewAssumptions() Assumptions {
 	return a
 }
 
+// Number returns the number of a target, a new one where it has none.
 func (a *Assumptions) Number(target string) int {
 	n, ok := a.Numbers[target]
 	if !ok {
@@ -126,7 +138,7 @@ func (fs *Futures) NewFootprint(id queue.ChangeID, old, f *queue.Footprint) bool
 		return false
 	}
 	delete(fs.Assumed.By, id)
-	fs.Assumed.Stale = true
+	fs.Assumed.stale = true
 	return true
 }
 

@@ -84,6 +84,29 @@ func (fs *Beliefs) Rethink(id queue.ChangeID) {
 	}
 }
 
+// RethinkAll has the chances of all changes worked out again.
+func (fs *Beliefs) RethinkAll() {
+	for _, n := range fs.Futures.Nodes {
+		n.Fair = false
+	}
+}
+
+// RethinkPair takes in that the chance of a pair has changed.
+func (fs *Beliefs) RethinkPair(x, y queue.ChangeID) {
+	q := fs.PairChance(x, y)
+	for _, at := range []struct{ n, to queue.ChangeID }{{x, y}, {y, x}} {
+		if n := fs.Futures.Nodes[at.n]; n != nil {
+			for i := range n.Edges {
+				if n.Edges[i].To.ID == at.to {
+					n.Edges[i].Q = q
+					n.Fair = false
+				}
+			}
+		}
+	}
+}
+
+// Accuracy returns the share of predictions that have come true lately.
 func (fs *Beliefs) Accuracy() float64 {
 	if fs.s.Accuracy == 0 {
 		return FirstGuess

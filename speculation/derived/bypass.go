@@ -12,7 +12,7 @@ const maxOpen = 8
 // Regardless reports whether a change has one outcome whatever becomes of the
 // undecided changes ahead that a train does not hold: verified if each of its
 // targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
-// Large Diffs", 2023, taken per target: planner.md 9, rule 5). Futures that
+// Large Diffs", 2023, taken per target). Futures that
 // cannot be the final one count as well: the commits in between need them.
 func (fs *Futures) Regardless(n *Node, in map[queue.ChangeID]bool) Status {
 	if len(fs.Order.FirstAhead(n.ID)) > MaxDepth {

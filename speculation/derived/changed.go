@@ -28,19 +28,15 @@ func (fs *Facts) Decided() { fs.decisions++ }
 // Decisions returns how often Decided was called.
 func (fs *Facts) Decisions() int { return fs.decisions }
 
+// SetNow says what time it is.
+func (fs *Facts) SetNow(at queue.Instant) { fs.Now = at }
+
 // Freshness tells apart states of the records and of what is known of keys that
 // plans and comments may see differently, between two turns of one core.
 type Freshness struct{ news, version int }
 
 // Freshness returns that of the facts as they are.
 func (fs *Facts) Freshness() Freshness { return Freshness{fs.news, fs.version} }
-
-// seat is what a change's place in the order follows from.
-type seat struct {
-	phase            queue.Phase
-	arrival, virtual queue.Instant
-	parent           int
-}
 
 // changed takes in that a change is another than before, and reports whether that is
 // anything to a plan.
@@ -55,14 +51,11 @@ func (fs *Order) changed(id queue.ChangeID) bool {
 			fs.Stacked[id] = ch
 		}
 	}
+	fs.sorted = false
 	if ch == nil {
-		delete(fs.seats, id)
 		return true
 	}
-	if at := (seat{ch.Phase, ch.Arrival, ch.Virtual, ch.Parent}); at != fs.seats[id] {
-		fs.seats[id] = at
-		fs.sorted, fs.moved = false, append(fs.moved, ch)
-	}
+	fs.moved = append(fs.moved, ch)
 	_, ranked := fs.Rank[id]
 	return ranked || ch.Phase != queue.Analyzing
 }
@@ -76,13 +69,27 @@ func (fs *Order) Seating() int { return fs.seating }
 // Serial returns how many links have been taken in.
 func (fs *Links) Serial() int { return fs.serial }
 
+// Distrust has all assumptions made anew: footprints that they rest on hold no more, or
+// hold again.
+func (fs *Futures) Distrust() { fs.Assumed.stale = true }
+
+// Distrusted reports whether all assumptions are to be made anew.
+func (fs *Futures) Distrusted() bool { return fs.Assumed.stale }
+
+// Forget lets go of what was assumed of a change whose footprint is gone.
+func (fs *Futures) Forget(id queue.ChangeID) {
+	delete(fs.Verified, id)
+	delete(fs.Assumed.By, id)
+	delete(fs.Assumed.Seen, id)
+}
+
 // Anew returns how often all assumptions have been made anew.
 func (fs *Futures) Anew() int { return fs.anew }
 
 // Refresh makes all assumptions anew where a footprint has changed, and reports whether it
 // has.
 func (fs *Futures) Refresh() bool {
-	if !fs.Assumed.Stale {
+	if !fs.Assumed.stale {
 		return false
 	}
 	fs.Reassume()

@@ -37,6 +37,7 @@ func (f *Fact) bear(k *Known, by int) {
 	}
 }
 
+// Passed reports whether the key has passed.
 func (f *Fact) Passed() bool { return f.Entry != nil && f.Entry.Passed != 0 }
 
 // use returns the fact of a key for one more link or build.
@@ -56,7 +57,7 @@ func (fs *Ledger) release(f *Fact) {
 		delete(fs.Keys, f.ID)
 		delete(fs.Failing, f)
 		if f.Entry != nil {
-			fs.Spare[f.ID] = true
+			fs.spare[f.ID] = true
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
 		f.Entry = fs.s.Ledger[id]
 		fs.changed(f)
 	} else if fs.s.Ledger[id] != nil {
-		fs.Spare[id] = true
+		fs.spare[id] = true
 	}
 	if e == nil || !e.IsSet() {
 		return
@@ -343,104 +344,4 @@ func (fs *Links) groundOf(l *queue.Link) ground {
 // LinksTo returns the changes whose link it is; a root link is that of "".
 func LinksTo(l *queue.Link) []queue.ChangeID {
 	return append(l.With[:len(l.With):len(l.With)], l.Change)
-}
-
-// LiveBuild is what is derived of a build of the state.
-type LiveBuild struct {
-	*queue.Build
-	Facts   []*Fact       // of all its keys; none once it is cancelling
-	Credit  float64       // what it is worth to the plan under way
-	Wanted  bool          // somebody has given it credit
-	Subject *queue.Change // that it is for
-	Asked   bool          // an action has it run
-	Checked Sight         // when it was last seen not to be refuted
-}
-
-// Sight is what a build was looked at with.
-type Sight struct {
-	Link      *queue.Link // nil where it is yet to be made again
-	Decisions int
-}
-
-func (fs *Builds) IndexBuild(b *queue.Build) {
-	live := &LiveBuild{Build: b, Subject: fs.s.Changes[b.Change]}
-	fs.Live[b] = live
-	at, _ := slices.BinarySearchFunc(fs.Building, b.ID, func(x *LiveBuild, id queue.BuildID) int { return CompareIDs(x.ID, id) })
-	fs.Building = slices.Insert(fs.Building, at, live)
-	for _, id := range b.For() {
-		fs.BuildsOf[id]++
-	}
-	fs.Links.assumes(b.Chain)
-	if !b.Cancel {
-		fs.TakeKeys(live)
-	}
-}
-
-// TakeKeys takes in that a build verifies its keys.
-func (fs *Builds) TakeKeys(b *LiveBuild) {
-	for _, k := range b.Keys() {
-		if fs.Ledger.Forgotten(k, b.Build) {
-			continue // what it shows of that is not heard
-		}
-		f := fs.Ledger.use(k.ID())
-		b.Facts = append(b.Facts, f)
-		fs.Ledger.busied(f, b.Build)
-	}
-}
-
-func (fs *Builds) RemoveBuild(b *queue.Build) {
-	fs.UnindexBuild(b)
-	live := fs.Live[b]
-	delete(fs.Live, b)
-	fs.Building = slices.DeleteFunc(fs.Building, func(x *LiveBuild) bool { return x == live })
-	for _, id := range b.For() {
-		if fs.BuildsOf[id]--; fs.BuildsOf[id] == 0 {
-			delete(fs.BuildsOf, id)
-		}
-	}
-	fs.Links.assumesNot(b.Chain)
-	delete(fs.s.Builds, b.ID)
-	fs.Links.Untidy[b.Change] = true
-	for _, id := range b.Also {
-		fs.Links.Untidy[id] = true
-	}
-}
-
-// assumes counts a link or a live build that assumes changes to land.
-func (fs *Links) assumes(chain []queue.ChangeID) {
-	for _, id := range chain {
-		fs.AssumedBy[id]++
-	}
-}
-
-// assumesNot takes it back.
-func (fs *Links) assumesNot(chain []queue.ChangeID) {
-	for _, id := range chain {
-		if fs.AssumedBy[id]--; fs.AssumedBy[id] == 0 {
-			delete(fs.AssumedBy, id)
-			fs.Sweep = fs.Sweep || fs.TurnedDown(id)
-		}
-	}
-}
-
-// UnindexBuild takes in that a build verifies its keys no more.
-func (fs *Builds) UnindexBuild(b *queue.Build) {
-	live := fs.Live[b]
-	for _, f := range live.Facts {
-		if f.Build == b {
-			fs.Ledger.busied(f, nil)
-		}
-		fs.Ledger.release(f)
-	}
-	live.Facts = nil
-}
-
-func CompareIDs[T ~string](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -24,13 +24,13 @@ type Facts struct {
 	Quotas    *Quotas
 	TreeSteps *TreeSteps
 
-	Now         queue.Instant                                 // of the turn under way
-	Open        map[queue.ChangeID]*queue.Change              // those without a verdict
-	Outstanding map[string]string                             // "kind/subject" of a task → its action's key
-	version     int                                           // of the ledger, and of who has landed
-	news        int                                           // how often something has been touched that plans and comments may rest on
-	decisions   int                                           // how often a change has been decided or put on its way
-	StepSets    map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
+	Now       queue.Instant                                 // of the turn under way
+	Open      map[queue.ChangeID]*queue.Change              // those without a verdict
+	asked     map[string]string                             // "kind/subject" of a task → its action's key
+	version   int                                           // of the ledger, and of who has landed
+	news      int                                           // how often something has been touched that plans and comments may rest on
+	decisions int                                           // how often a change has been decided or put on its way
+	stepSets  map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
 }
 
 // Ledger is what is known of keys.
@@ -40,7 +40,7 @@ type Ledger struct {
 	Failing     map[*Fact]bool                  // those whose failures decide
 	FailingSets map[queue.Digest]queue.Instant  // failed sets, and when the oldest failure of each fades
 	Sets        map[queue.Digest][]queue.Digest // key id → ids of the failed sets that hold it
-	Spare       map[queue.Digest]bool           // entries that no link has, and all sets
+	spare       map[queue.Digest]bool           // entries that no link has, and all sets
 	red         Reds                            // of main
 }
 
@@ -51,9 +51,9 @@ type Links struct {
 	LinksOf   map[queue.ChangeID]map[*queue.Link]bool // by change
 	AssumedBy map[queue.ChangeID]int                  // live builds and links that assume a change to land
 	serial    int                                     // of the last link that was taken in
-	Trail     Trail
-	Untidy    map[queue.ChangeID]bool // of which there may be links that nobody needs
-	Sweep     bool                    // something has left the state that others may have been kept for
+	walked    trail                                   // the last path
+	untidy    map[queue.ChangeID]bool                 // of which there may be links that nobody needs
+	left      bool                                    // something has left the state that links were kept for
 }
 
 // Builds is what is known of live builds.
@@ -75,10 +75,9 @@ type Order struct {
 	Pending     []*queue.Change                            // the same
 	Rank        map[queue.ChangeID]int                     // places in it
 	moved       []*queue.Change                            // may have come into the order or left it since
-	seats       map[queue.ChangeID]seat                    // of the changes, as they were last taken in
 	seating     int                                        // how often it has changed who is in the order, and where
 	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
-	Rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
+	rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
 }
 
 // Futures is what targets would be like on futures of main, and what is known of that.
@@ -103,14 +102,14 @@ type Beliefs struct {
 // Quotas is which changes wait for a quota.
 type Quotas struct {
 	*Facts
-	Rations  *Rations // places that are taken; nil: not counted yet
+	rations  *Rations // places that are taken; nil: not counted yet
 	projects Projects // which changes are of which projects
 }
 
 // TreeSteps is what is known of steps on the whole tree.
 type TreeSteps struct {
 	*Facts
-	Tree Odds // of breaking them
+	tree odds // of breaking them
 }
 
 // New returns the facts of a state as of a moment.
@@ -127,7 +126,7 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 	}
 	for id, e := range s.Ledger {
 		fs.Ledger.IndexSet(id, e)
-		fs.Ledger.Spare[id] = true
+		fs.Ledger.spare[id] = true
 		fs.Ledger.WeighSet(id, e)
 	}
 	for _, id := range Sorted(s.Builds) {
@@ -140,15 +139,15 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 // blank returns the facts of a state of which nothing has been taken in yet.
 func blank(s *queue.State, model predict.Model) *Facts {
 	fs := &Facts{s: s, version: 1, news: 1, decisions: 1,
-		Open: map[queue.ChangeID]*queue.Change{}, Outstanding: map[string]string{},
-		StepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
+		Open: map[queue.ChangeID]*queue.Change{}, asked: map[string]string{},
+		stepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
 	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]bool{},
-		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, Spare: map[queue.Digest]bool{}}
+		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, spare: map[queue.Digest]bool{}}
 	fs.Links = &Links{Facts: fs, Infos: map[*queue.Link]*LinkInfo{}, LinksOf: map[queue.ChangeID]map[*queue.Link]bool{},
-		AssumedBy: map[queue.ChangeID]int{}, Untidy: map[queue.ChangeID]bool{}}
+		AssumedBy: map[queue.ChangeID]int{}, untidy: map[queue.ChangeID]bool{}}
 	fs.Builds = &Builds{Facts: fs, Live: map[*queue.Build]*LiveBuild{}, BuildsOf: map[queue.ChangeID]int{}}
 	fs.Order = &Order{Facts: fs, Index: index.New(), Conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
-		AheadOf: map[queue.ChangeID]AheadList{}, seats: map[queue.ChangeID]seat{}, Stacked: map[queue.ChangeID]*queue.Change{}, Rollups: map[queue.ChangeID][]queue.ChangeID{}}
+		AheadOf: map[queue.ChangeID]AheadList{}, Stacked: map[queue.ChangeID]*queue.Change{}, rollups: map[queue.ChangeID][]queue.ChangeID{}}
 	fs.Futures = &Futures{Facts: fs, Assumed: NewAssumptions(), Verified: map[queue.ChangeID]bool{}, Nodes: map[queue.ChangeID]*Node{}}
 	fs.Beliefs = &Beliefs{Facts: fs, Model: model}
 	fs.Quotas = &Quotas{Facts: fs}

@@ -99,7 +99,7 @@ func (fs *Futures) Disprove(id queue.ChangeID) {
 			}
 		}
 		for _, of := range LinksTo(l) {
-			fs.Links.Untidy[of] = true
+			fs.Links.Untidied(of)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (s *Source) judge() Status {
 // longer has. While a new footprint waits to be taken in, sources and targets do
 // not belong together, and all is counted again afterwards.
 func (fs *Futures) sight(s *Source, by int) {
-	if fs.Assumed.Stale {
+	if fs.Assumed.stale {
 		return
 	}
 	id := s.of

@@ -12,6 +12,8 @@ func (fs *Facts) Benefit(ch *queue.Change) float64 {
 	return lane * project
 }
 
+// Benefits returns how many times more builds of a change are worth by its lane, and by its
+// project: 1 where neither says anything.
 func (fs *Facts) Benefits(ch *queue.Change) (ofLane, ofProject float64) {
 	if ch.Now != nil {
 		return nowBenefit, 1
@@ -76,3 +78,5 @@ func (fs *Facts) projectsOf(id queue.ChangeID) []int {
 	}
 	return got.list
 }
+
+const nowBenefit = 500 // how many times more its builds are worth

@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -167,11 +168,11 @@ func (fs *Futures) NewRules() {
 	for _, n := range fs.Nodes {
 		n.weighed = false
 	}
-	fs.Assumed.Stale = true
+	fs.Assumed.stale = true
 	for _, f := range fs.Ledger.Keys {
 		fs.Ledger.changed(f)
 	}
-	for id := range fs.Ledger.Spare { // all sets are among them
+	for id := range fs.Ledger.spare { // all sets are among them
 		if e := fs.s.Ledger[id]; e != nil {
 			fs.Ledger.WeighSet(id, e)
 		}
@@ -271,6 +272,7 @@ func (fs *Futures) Keys(n *Node, edges []Edge, takes []bool, marks []Mark) []Mar
 	return marks
 }
 
+// Resize returns n zero values, in the memory of s where they fit.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -279,3 +281,19 @@ func Resize[T any](s []T, n int) []T {
 	clear(s)
 	return s
 }
+
+// Span predicts how long building a part of a change takes: less than the
+// whole, but not less than what is built in a row takes, as far as that is known.
+func (n *Node) Span(part Work) time.Duration {
+	whole := n.Ch.Predicted.Seconds()
+	took := max((1-FixedShare)*part.Share*whole, part.Row*n.cost)
+	return time.Duration(math.Round(min(whole, FixedShare*whole+took)*1e3)) * time.Millisecond
+}
+
+// FixedShare is the share of a build's time that does not shrink with its
+// targets: fetching, setting up.
+const FixedShare = 0.12
+
+// Work is a part of a change's work: its share of the whole, and the share that
+// is likely to be done one after the other.
+type Work struct{ Share, Row float64 }

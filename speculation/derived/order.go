@@ -63,6 +63,7 @@ func (fs *Order) Strike(id queue.ChangeID) {
 	}
 }
 
+// ConflictsOf returns the changes that conflict with one. The caller does not modify it.
 func (fs *Order) ConflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 	if m, ok := fs.Conflicting[id]; ok {
 		return m
@@ -183,6 +184,7 @@ func (fs *Order) staleAhead(id queue.ChangeID) {
 	}
 }
 
+// StaleAll forgets who is ahead of whom.
 func (fs *Order) StaleAll() {
 	clear(fs.AheadOf)
 	for _, n := range fs.Futures.Nodes {
@@ -213,6 +215,8 @@ type AheadList struct {
 	more bool // there may be more
 }
 
+// Seek returns the changes in order that conflict with one and come before it, at most max
+// of them.
 func (fs *Order) Seek(id queue.ChangeID, max int) []queue.ChangeID {
 	mine, ok := fs.Rank[id]
 	if !ok {
@@ -248,6 +252,7 @@ func (fs *Beliefs) Duration(step, target string) time.Duration {
 	return predict.Duration(fs.s.Durations[DurationID(step, target)])
 }
 
+// DurationID is the id under which the history of a target's durations in a step is kept.
 func DurationID(step, target string) string { return step + "\x00" + target }
 
 // Longest bounds what a model may say of a duration, so that sums of them are
@@ -275,4 +280,14 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 		}
 	}
 	return total
+}
+
+// Landable reports whether nothing but keys on the whole tree is left to pass.
+func Landable(s Status) bool { return s == Verified || s == TreeKeysOnly }
+
+// Held reports whether main lets nothing but repairs land until what is unproven
+// on it has passed.
+func (fs *Order) Held() bool {
+	root := fs.Root()
+	return fs.External() == config.ExternalHold && root != nil && !fs.Ledger.onlyDrift(root)
 }

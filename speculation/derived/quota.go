@@ -9,11 +9,23 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
+// Quotas cap the builds that run at one time. A build for which its quota has
+// no place left waits; nothing is parked or rejected for that. A quota that
+// binds while others wait lets it have a slot that is left when everybody else
+// has been served, and what then runs is not stopped for others. Because each
+// quota has at least one place, and the first build that waits for it and assumes
+// nothing has its places in other quotas kept meanwhile, each change gets its
+// turn. Builds of main and of what is about to land are counted
+// and never wait: all others wait for them.
+
 // Portion is the place that a build takes in a quota.
 type Portion struct {
 	Quota  int    // of Rules.Quotas
 	author string // of a quota that is counted for each author
 }
+
+// Recount forgets which places are taken: builds have been started or stopped.
+func (fs *Quotas) Recount() { fs.rations = nil }
 
 // Rations says which places of quotas are taken.
 type Rations struct {
@@ -32,19 +44,20 @@ func (fs *Quotas) Quotas() []config.Quota {
 
 // Ration counts the places that live builds take.
 func (fs *Quotas) Ration() *Rations {
-	if fs.Rations == nil {
-		fs.Rations = &Rations{taken: map[Portion]int{}, Keeps: map[Portion]bool{}, Seen: map[Portion]int{}}
+	if fs.rations == nil {
+		fs.rations = &Rations{taken: map[Portion]int{}, Keeps: map[Portion]bool{}, Seen: map[Portion]int{}}
 		for _, b := range fs.s.Builds {
 			for _, id := range b.For() {
 				if ch := fs.s.Changes[id]; ch != nil {
-					fs.Rations.Take(fs.PortionsOf(ch))
+					fs.rations.Take(fs.PortionsOf(ch))
 				}
 			}
 		}
 	}
-	return fs.Rations
+	return fs.rations
 }
 
+// Take counts a build into the places that it takes.
 func (r *Rations) Take(places []Portion) {
 	for _, at := range places {
 		r.taken[at]++

@@ -9,22 +9,34 @@ import (
 // GatherRollups finds out who is in which rollup: the members in order, each in
 // its rollup's list. It holds until the order or a member changes.
 func (fs *Order) GatherRollups() {
-	clear(fs.Rollups)
+	clear(fs.rollups)
 	for _, ch := range fs.Pending {
 		if at := ch.Rollup; at != "" {
-			fs.Rollups[at] = append(fs.Rollups[at], ch.ID)
+			fs.rollups[at] = append(fs.rollups[at], ch.ID)
 		}
 	}
 }
 
+// FormRollup takes in that changes have joined the first of them; group is in order.
+func (fs *Order) FormRollup(first queue.ChangeID, group []queue.ChangeID) { fs.rollups[first] = group }
+
+// PartRollup takes in that a rollup is given up.
+func (fs *Order) PartRollup(first queue.ChangeID) { delete(fs.rollups, first) }
+
+// Rollups returns the changes that others have joined, in order.
+func (fs *Order) Rollups() []queue.ChangeID { return Sorted(fs.rollups) }
+
+// Members returns those of the rollup that a change was the first of, in order.
+func (fs *Order) Members(first queue.ChangeID) []queue.ChangeID { return fs.rollups[first] }
+
 // RollupOf returns the members of a change's rollup, itself among them; none
 // where it is alone.
 func (fs *Order) RollupOf(id queue.ChangeID) []queue.ChangeID {
-	if len(fs.Rollups) == 0 {
+	if len(fs.rollups) == 0 {
 		return nil
 	}
-	if ch := fs.s.Changes[id]; ch != nil && ch.Rollup != "" && len(fs.Rollups[ch.Rollup]) > 1 {
-		return fs.Rollups[ch.Rollup]
+	if ch := fs.s.Changes[id]; ch != nil && ch.Rollup != "" && len(fs.rollups[ch.Rollup]) > 1 {
+		return fs.rollups[ch.Rollup]
 	}
 	return nil
 }

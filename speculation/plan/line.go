@@ -45,7 +45,7 @@ func (p *planning) train() {
 		at = l.Commit
 		chanceAt[at] = chance
 	}
-	for _, t := range p.facts.TreeSteps.Tree.Trials {
+	for _, t := range p.facts.TreeSteps.Trials() {
 		l := p.s.Links[queue.LinkOf(t.At, t.ID)]
 		if st := p.facts.Links.State(l); st.Status == derived.TreeKeysOnly {
 			_, chain := p.facts.Links.Under(l)

@@ -131,7 +131,7 @@ func (p *planning) due(edges []derived.Edge, d *Deal) queue.Instant {
 }
 
 // early reports whether a build that is not a change's first can wait: those
-// ahead will be undecided for much longer than it takes (planner.md 9, rule 2; counted over those ahead that
+// ahead will be undecided for much longer than it takes (counted over those ahead that
 // affect its targets only).
 func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant, aim aim) bool {
 	lead := n.Span(part)
@@ -146,7 +146,7 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 
 // flips considers futures in which one outcome is another than in the
 // likeliest, the likeliest of them first: worth as much less as they are less
-// likely (planner.md 6.4, 6.5).
+// likely.
 func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging float64) {
 	if p.facts.Without(config.IngredientFlips) {
 		return

@@ -15,7 +15,7 @@ const proven = 0.98 // chance of one that has passed on it
 
 // Expect returns the chance that a change lands, but for strong pairs: it is
 // green on its own, and with each of the others that it is only weakly
-// suspected to break with and that no build has cleared (planner.md 9, rule 4).
+// suspected to break with and that no build has cleared.
 func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 	if n.Fair {
 		return MindOf(n).Base
@@ -88,8 +88,8 @@ func (p *planning) oddsOf(n *derived.Node) float64 {
 }
 
 // need fills in the chance that a future's result for each target decides the
-// change: the product over those changes ahead alone that affect this target
-// (planner.md 6.5), and the mean of it by share of work.
+// change: the product over those changes ahead alone that affect this target,
+// and the mean of it by share of work.
 func (f *Future) need(edges []derived.Edge, chance []float64) {
 	f.Needed = derived.Resize(f.Needed, len(f.N.X.Targets))
 	for i := range f.Needed {

@@ -188,3 +188,51 @@ func Split(n int, taken []int, room int) []int {
 	}
 	return out
 }
+
+const valueControl = 10 // more than any first build's: a verdict waits for it
+
+// controls considers the runs that rejections wait for.
+func (p *probes) controls() {
+	l := p.s.Links[p.s.Main.Control]
+	var keys []queue.Key
+	for _, id := range derived.Sorted(p.s.Controls) {
+		x := p.s.Controls[id]
+		if x.Since == 0 || x.Began >= x.Since || x.Commit == "" || x.Missing || x.Key == (queue.Key{}) {
+			continue
+		}
+		if f := p.facts.Ledger.Keys[x.Key.ID()]; f != nil && f.Build != nil {
+			p.credit(f.Build, valueControl)
+			continue
+		}
+		if x.Retry > p.facts.Now {
+			p.lookAt(x.Retry)
+			continue
+		}
+		if l != nil && slices.Contains(l.Keys, x.Key) && !slices.Contains(keys, x.Key) {
+			keys = append(keys, x.Key)
+		}
+	}
+	if len(keys) > 0 {
+		p.consider(candidate{link: l, value: valueControl, aim: aim{kind: queue.WorthControl}, always: true}, keys)
+	}
+}
+
+// watch considers what of main is run again because it was proven long ago.
+func (p *probes) watch() {
+	l := p.s.Links[p.s.Main.Watch]
+	if l == nil {
+		return
+	}
+	keys := p.facts.Unwatched(l)
+	cand := candidate{link: l, value: valueUpgrade, aim: aim{kind: queue.WorthWatch}, spare: true}
+	p.consider(cand, slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return p.facts.Ledger.Keys[k.ID()].Build == nil }))
+	if !p.facts.ProvenMain() || p.thrifty() {
+		return
+	}
+	keys = slices.DeleteFunc(keys, func(k queue.Key) bool { return p.facts.Ledger.Keys[k.ID()].Build != nil })
+	for chunks := 0; len(keys) > 0 && chunks < p.s.Slots; chunks++ {
+		at := p.piece(l, keys)
+		p.consider(cand, keys[:at])
+		keys = keys[at:]
+	}
+}

@@ -44,13 +44,13 @@ func (p *rollups) joint(base queue.CommitID, chain, members []queue.ChangeID) (l
 // part gives up the rollups that no longer make sense.
 func (p *rollups) part() {
 	p.facts.Order.GatherRollups()
-	for _, at := range derived.Sorted(p.facts.Order.Rollups) {
-		if group := p.facts.Order.Rollups[at]; !p.holds(group) {
+	for _, at := range p.facts.Order.Rollups() {
+		if group := p.facts.Order.Members(at); !p.holds(group) {
 			p.propose(Part{Rollup: group[0], Unsettled: true})
 		}
 	}
 	for _, ch := range p.facts.Order.Pending { // whose others have gone
-		if ch.Rollup != "" && len(p.facts.Order.Rollups[ch.Rollup]) < 2 {
+		if ch.Rollup != "" && len(p.facts.Order.Members(ch.Rollup)) < 2 {
 			p.propose(Part{Rollup: ch.ID})
 		}
 	}
@@ -203,8 +203,8 @@ func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) b
 
 // joints considers the rollups whose members the plan has come to.
 func (p *rollups) joints() {
-	for _, at := range derived.Sorted(p.facts.Order.Rollups) {
-		group := p.facts.Order.Rollups[at]
+	for _, at := range p.facts.Order.Rollups() {
+		group := p.facts.Order.Members(at)
 		if !slices.ContainsFunc(group, func(id queue.ChangeID) bool { return MindOf(p.facts.Futures.Node(id)).Plan != p.Plans }) {
 			p.rollup(group)
 		}

@@ -209,19 +209,11 @@ func (e *engine) decide(change int, landed bool) {
 func label(change int) uint64 { return mix(uint64(change) + 1) }
 
 // builds is a heap by end, then by start.
-type builds []*build
+type builds = heaped[*build]
 
-func (h builds) Len() int { return len(h) }
-func (h builds) Less(i, j int) bool {
-	if h[i].end != h[j].end {
-		return h[i].end < h[j].end
+func (a *build) before(b *build) bool {
+	if a.end != b.end {
+		return a.end < b.end
 	}
-	return h[i].id < h[j].id
-}
-func (h builds) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *builds) Push(x any)   { *h = append(*h, x.(*build)) }
-func (h *builds) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return a.id < b.id
 }

@@ -35,8 +35,8 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 		}
 		c := &w.Changes[i]
 		took := c.DurationMin + w.TreeStepMin
-		at := max(free[0], c.ArriveMin) + took
-		free[0] = at
+		at := max(float64(free[0]), c.ArriveMin) + took
+		free[0] = minute(at)
 		heap.Fix(&free, 0)
 		for _, j := range g.Earlier[i] {
 			at = max(at, done[j])
@@ -79,14 +79,8 @@ func souredAt(w *World) []float64 {
 }
 
 // minutes is a heap of times.
-type minutes []float64
+type minutes = heaped[minute]
 
-func (m minutes) Len() int           { return len(m) }
-func (m minutes) Less(i, j int) bool { return m[i] < m[j] }
-func (m minutes) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-func (m *minutes) Push(x any)        { *m = append(*m, x.(float64)) }
-func (m *minutes) Pop() any {
-	last := (*m)[len(*m)-1]
-	*m = (*m)[:len(*m)-1]
-	return last
-}
+type minute float64
+
+func (a minute) before(b minute) bool { return a < b }

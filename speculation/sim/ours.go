@@ -112,7 +112,11 @@ func newDriver(w *World, o Options, rules config.Rules) *driver {
 		d.last = instant(w.Changes[n-1].ArriveMin + 60*24*365)
 	}
 	d.tree = newForest(w, d.steps)
-	d.core = speculation.NewWith(queue.NewState("main"), newModel(w))
+	model := o.Model
+	if model == nil {
+		model = newModel(w)
+	}
+	d.core = speculation.NewWith(queue.NewState("main"), model)
 	d.tell(queue.Capacity{Slots: o.Workers}, queue.MainMoved{Branch: "main"})
 	d.turn()
 	return d
@@ -361,19 +365,11 @@ func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 }
 
 // runs is a heap by end.
-type runs []*run
+type runs = heaped[*run]
 
-func (h runs) Len() int { return len(h) }
-func (h runs) Less(i, j int) bool {
-	if h[i].end != h[j].end {
-		return h[i].end < h[j].end
+func (a *run) before(b *run) bool {
+	if a.end != b.end {
+		return a.end < b.end
 	}
-	return h[i].serial < h[j].serial
-}
-func (h runs) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *runs) Push(x any)   { *h = append(*h, x.(*run)) }
-func (h *runs) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return a.serial < b.serial
 }

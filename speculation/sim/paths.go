@@ -198,19 +198,11 @@ const (
 )
 
 // pathHeap is a heap of paths by needed, then by arrival.
-type pathHeap []path
+type pathHeap = heaped[path]
 
-func (h pathHeap) Len() int { return len(h) }
-func (h pathHeap) Less(i, j int) bool {
-	if h[i].needed != h[j].needed {
-		return h[i].needed > h[j].needed
+func (a path) before(b path) bool {
+	if a.needed != b.needed {
+		return a.needed > b.needed
 	}
-	return h[i].change < h[j].change
-}
-func (h pathHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *pathHeap) Push(x any)   { *h = append(*h, x.(path)) }
-func (h *pathHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return a.change < b.change
 }

@@ -107,8 +107,9 @@ func speculateSettings() []string { return []string{"boost", "epoch", "learn", "
 func (ours) settings() []string {
 	var out []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Rules]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		out = append(out, name)
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" {
+			out = append(out, name)
+		}
 	}
 	return out
 }

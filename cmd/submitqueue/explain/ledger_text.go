@@ -117,8 +117,6 @@ func (p sheet) passedBy(k api.Key) string {
 	return text
 }
 
-func short12(s string) string { return print.Short(s, 12) }
-
 // forgetting prints what forgetting does, or would do.
 func (p sheet) forgetting(v api.Forget, yes bool) {
 	would := "would "

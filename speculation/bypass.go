@@ -1,4 +1,0 @@
-package speculation
-
-// Of futures beyond the likeliest.
-const ()

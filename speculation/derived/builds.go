@@ -1,0 +1,187 @@
+package derived
+
+import (
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// LiveBuild is what is derived of a build of the state.
+type LiveBuild struct {
+	*queue.Build
+	Facts   []*Fact       // of all its keys; none once it is cancelling
+	Credit  float64       // what it is worth to the plan under way
+	Wanted  bool          // somebody has given it credit
+	Subject *queue.Change // that it is for
+	Asked   bool          // an action has it run
+	Checked Sight         // when it was last seen not to be refuted
+}
+
+// Sight is what a build was looked at with.
+type Sight struct {
+	Link      *queue.Link // nil where it is yet to be made again
+	Decisions int
+}
+
+// Recheck has the next plan look whether a build is refuted.
+func (fs *Builds) Recheck(b *queue.Build) { fs.Live[b].Checked = Sight{} }
+
+// IndexBuild takes in a new build, and a stored one.
+func (fs *Builds) IndexBuild(b *queue.Build) {
+	live := &LiveBuild{Build: b, Subject: fs.s.Changes[b.Change]}
+	fs.Live[b] = live
+	at, _ := slices.BinarySearchFunc(fs.Building, b.ID, func(x *LiveBuild, id queue.BuildID) int { return CompareIDs(x.ID, id) })
+	fs.Building = slices.Insert(fs.Building, at, live)
+	for _, id := range b.For() {
+		fs.BuildsOf[id]++
+	}
+	fs.Links.assumes(b.Chain)
+	if !b.Cancel {
+		fs.TakeKeys(live)
+	}
+}
+
+// TakeKeys takes in that a build verifies its keys.
+func (fs *Builds) TakeKeys(b *LiveBuild) {
+	for _, k := range b.Keys() {
+		if fs.Ledger.Forgotten(k, b.Build) {
+			continue // what it shows of that is not heard
+		}
+		f := fs.Ledger.use(k.ID())
+		b.Facts = append(b.Facts, f)
+		fs.Ledger.busied(f, b.Build)
+	}
+}
+
+// RemoveBuild takes in that a build has ended, and deletes its record.
+func (fs *Builds) RemoveBuild(b *queue.Build) {
+	fs.UnindexBuild(b)
+	live := fs.Live[b]
+	delete(fs.Live, b)
+	fs.Building = slices.DeleteFunc(fs.Building, func(x *LiveBuild) bool { return x == live })
+	for _, id := range b.For() {
+		if fs.BuildsOf[id]--; fs.BuildsOf[id] == 0 {
+			delete(fs.BuildsOf, id)
+		}
+	}
+	fs.Links.assumesNot(b.Chain)
+	delete(fs.s.Builds, b.ID)
+	fs.Links.Untidied(b.Change)
+	for _, id := range b.Also {
+		fs.Links.Untidied(id)
+	}
+}
+
+// assumes counts a link or a live build that assumes changes to land.
+func (fs *Links) assumes(chain []queue.ChangeID) {
+	for _, id := range chain {
+		fs.AssumedBy[id]++
+	}
+}
+
+// assumesNot takes it back.
+func (fs *Links) assumesNot(chain []queue.ChangeID) {
+	for _, id := range chain {
+		if fs.AssumedBy[id]--; fs.AssumedBy[id] == 0 {
+			delete(fs.AssumedBy, id)
+			if fs.TurnedDown(id) {
+				fs.Left()
+			}
+		}
+	}
+}
+
+// UnindexBuild takes in that a build verifies its keys no more.
+func (fs *Builds) UnindexBuild(b *queue.Build) {
+	live := fs.Live[b]
+	for _, f := range live.Facts {
+		if f.Build == b {
+			fs.Ledger.busied(f, nil)
+		}
+		fs.Ledger.release(f)
+	}
+	live.Facts = nil
+}
+
+// CompareIDs compares two ids as their bytes are.
+func CompareIDs[T ~string](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Whole reports whether a build is of steps on the whole tree only.
+func (b *LiveBuild) Whole() bool {
+	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != config.ScopeRepository })
+}
+
+const MaxDepth = 512 // changes ahead beyond which no path is followed
+
+const idleShare = 0.7 // part of the thresholds that idle slots do without, where predictions are bad
+
+// Earn notes that a live build is worth something to somebody.
+func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
+
+// Thresholds follow the measured accuracy of predictions: where they are often
+// wrong more futures must be built, and while less than
+// half of the slots are busy many more.
+func (fs *Facts) Thresholds() (worth, single float64) {
+	worse := min(1, max(0, (0.955-fs.Beliefs.Accuracy())/(0.955-0.88)))
+	if fs.Without(config.IngredientAdaptive) {
+		worse = 0
+	}
+	worth, single = fs.Rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
+	if 2*len(fs.s.Builds) < fs.s.Slots {
+		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
+	}
+	if fs.Without(config.IngredientTargetThreshold) {
+		single = 0
+	}
+	return worth, single
+}
+
+// Expected is when a live build is expected to end; one that takes longer than
+// predicted is taken to need a tenth more.
+func (fs *Builds) Expected(b *queue.Build) queue.Instant {
+	began := b.Started
+	if began == 0 {
+		began = fs.Now
+	}
+	took := fs.PredictBuild(b)
+	if end := began.Add(took); end > fs.Now {
+		return end
+	}
+	return fs.Now.Add(took / 10)
+}
+
+// PredictBuild predicts how long a build takes from its start.
+func (fs *Builds) PredictBuild(b *queue.Build) time.Duration {
+	if b.Predicted > 0 {
+		return b.Predicted
+	}
+	var total time.Duration
+	for _, j := range b.Jobs {
+		for _, k := range j.Keys {
+			total += fs.Beliefs.Duration(j.Step.Name, k.Target)
+		}
+	}
+	return total
+}
+
+// Window is how many pending changes are planned for: enough to fill the slots
+// three times over.
+func (fs *Facts) Window() int { return 3*fs.s.Slots + 8 }
+
+// Without returns the keys that are not among those to drop.
+func Without(keys, drop []queue.Key) []queue.Key {
+	if len(drop) == 0 {
+		return keys
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(k queue.Key) bool { return slices.Contains(drop, k) })
+}
