@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -87,22 +86,10 @@ func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (now 
 }
 
 // served reports whether the store holds a queue of a branch of the repository,
-// whichever server works on it: under the name that the repository has its queues
-// by, or by its present one.
+// whichever server works on it.
 func (p *site) served(ctx context.Context, branch string) (bool, error) {
-	p.mu.Lock()
-	place := p.place
-	p.mu.Unlock()
-	repositories := []string{repositoryOf(p.Queue)}
-	if place.Name != "" && !strings.EqualFold(place.Name, repositories[0]) {
-		repositories = append(repositories, place.Name)
-	}
-	for _, r := range repositories {
-		if _, version, err := p.Store.Load(ctx, r+"@"+branch); err != nil || version > 0 {
-			return version > 0, err
-		}
-	}
-	return false, nil
+	_, version, err := p.Store.Load(ctx, repositoryOf(p.Queue)+"@"+branch)
+	return version > 0, err
 }
 
 // waitOn returns those of some pull requests that are in the queue and ask for a

@@ -42,17 +42,16 @@
 // with it, and made again. An action without a result by its deadline is asked for again
 // by Step, under another attempt.
 //
-// A queue keeps its name, whatever is renamed. Whose queues have which name, by the
-// repository's id, is known to whoever opens them (names.go of cmd/submitqueue/server); which
-// queue of a repository a branch is kept in that was renamed, to the state under the
-// branch's new name (perform_rename.go, Under). The first must hold where nobody has
-// seen the renaming, since the forge finds a repository by its id at any time. A
-// branch has no id: only who has seen the renaming can note it, and does so where the
-// lease of the other name keeps a second queue from beginning there meanwhile:
+// A queue has a key, which never changes, and a name beside it (name.go), which people
+// see and type. The key is made of the repository's id and of the branch that the queue
+// began with, by whoever opens it (keys.go of cmd/submitqueue/server); a repository that
+// is renamed is found by its id at any time, seen or unseen. A branch has no id: only
+// who has seen the renaming can note it, to the state under the branch's new name
+// (perform_rename.go, Under), where the lease of that key keeps a second queue from
+// beginning there meanwhile:
 //
-//	repositories       77: acme/shop, main      though it is acme/store by now
-//	acme/shop@trunk    under: acme/shop@main    which was renamed to trunk
-//	acme/shop@main     branch: trunk, formerly: main, and all else
+//	github:77@trunk    under: github:77@main    which was renamed to trunk
+//	github:77@main     branch: trunk, formerly: main, and all else; called acme/store@trunk
 //
 // A mirror that is damaged is made again under the running server (heal.go): whoever
 // meets the damage waits for it, and begins again. What only the mirror had follows from

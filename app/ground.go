@@ -19,6 +19,9 @@ type ground struct {
 	judge *judge
 }
 
+// Called is the queue's name by now; as Owner.Called.
+func (p *ground) Called() string { return p.owner.Called() }
+
 // branch is the target branch's name by now; as Owner.branch.
 func (p *ground) branch() string { return p.owner.branch() }
 

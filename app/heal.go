@@ -127,7 +127,7 @@ func (p *healer) examine(ctx context.Context, cause error) (why string, err erro
 		p.health.mu.Lock()
 		p.health.sound, p.health.soundAt = p.Now(), p.Mirror.Generation()
 		p.health.mu.Unlock()
-		p.Metrics.RecordHealing(p.Queue, "sound")
+		p.Metrics.RecordHealing(p.Called(), "sound")
 	}
 	return why, nil
 }
@@ -147,19 +147,19 @@ func (p *healer) healOnce(ctx context.Context, now *healing, why string, cause e
 	h.count++
 	h.mu.Unlock()
 	p.Log.Warn("the mirror is damaged; it is made again beside the old one, and what needs it waits",
-		"queue", p.Queue, "damage", texts.ClipLine(why, 300), "met", texts.ClipLine(cause.Error(), 300), "in", max(wait, 0))
+		"queue", p.Called(), "damage", texts.ClipLine(why, 300), "met", texts.ClipLine(cause.Error(), 300), "in", max(wait, 0))
 	if wait > 0 && !pause(ctx, wait) {
 		return ctx.Err()
 	}
 	began := time.Now()
 	err := p.remakeMirror(ctx)
 	if err != nil {
-		p.Metrics.RecordHealing(p.Queue, "failed")
-		p.Log.Warn("the mirror could not be made again; the old one stays, and it is tried again when it is needed", "queue", p.Queue, "error", err)
+		p.Metrics.RecordHealing(p.Called(), "failed")
+		p.Log.Warn("the mirror could not be made again; the old one stays, and it is tried again when it is needed", "queue", p.Called(), "error", err)
 		return err
 	}
-	p.Metrics.RecordHealing(p.Queue, "healed")
-	p.Log.Warn("the mirror was made again", "queue", p.Queue, "took", time.Since(began).Round(time.Millisecond))
+	p.Metrics.RecordHealing(p.Called(), "healed")
+	p.Log.Warn("the mirror was made again", "queue", p.Called(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

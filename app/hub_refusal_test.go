@@ -3,7 +3,6 @@ package app_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +12,13 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// refusals are what GitHub answers instead of what was asked for. The first
-// ones are tried always, all of them where SUBMITQUEUE_REQUIRE names "matrix".
+// refusals are what GitHub answers instead of what was asked for. One of the first
+// is tried at each call always, and all of them where SUBMITQUEUE_REQUIRE names "matrix".
 var refusals = []struct {
 	name  string
 	fault forgetest.Fault
@@ -101,22 +101,19 @@ func TestRefusals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	tried := refusals[:always]
-	if slices.Contains(strings.Split(os.Getenv("SUBMITQUEUE_REQUIRE"), ","), "matrix") {
-		tried = refusals
-	}
+	all := storetest.Required("matrix")
 	t.Parallel()
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 8) // most of the time they wait for the next try
-	for _, call := range refusable {
+	for at, call := range refusable {
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
 			t.Run(call.name, func(t *testing.T) {
 				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, timeout: 2 * time.Second, talkative: true})
 				h.proven()
-				for i, refusal := range tried {
-					if call.git && !refusal.git {
+				for i, refusal := range refusals {
+					if call.git && !refusal.git || !all && i != at%always {
 						continue
 					}
 					began := time.Now()
@@ -198,7 +195,8 @@ func (h *hub) refuse(n int, user, name, method, path string, f forgetest.Fault, 
 }
 
 // TestRefusedForGood has GitHub refuse each kind of call until somebody helps:
-// whoever looks finds out, and all is well when it is mended.
+// whoever looks finds out, and all is well when it is mended. Every third call is tried
+// always, and all of them where SUBMITQUEUE_REQUIRE names "matrix".
 func TestRefusedForGood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -206,7 +204,10 @@ func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 8)
-	for _, call := range refusable {
+	for at, call := range refusable {
+		if at%3 > 0 && !storetest.Required("matrix") {
+			continue
+		}
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()

@@ -189,6 +189,16 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 	m.paused.WithLabelValues(v.Name).Set(paused)
 }
 
+// Forget ends the series of a queue that has another name by now. What is counted goes
+// on from zero under that one.
+func (m *Metrics) Forget(name string) {
+	for _, of := range []interface {
+		DeletePartialMatch(labels prometheus.Labels) int
+	}{m.turns, m.puts, m.builds, m.verdicts, m.parks, m.healings, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts} {
+		of.DeletePartialMatch(prometheus.Labels{"queue": name})
+	}
+}
+
 // States of a host in metrics.
 const (
 	hostUsed    = "used"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/notify"
@@ -21,9 +22,10 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
+// Called, Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
 type OwnerOptions struct {
-	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
+	Queue     string   // its key, e.g. "github:77@main": that it keeps, whatever becomes of the repository's and the branch's names
+	Called    []string // names that the repository had, as far as they are known, the present one last; none: the queue is called by its key
 	Branch    string
 	Follow    bool   // nobody chose the branch, it is the repository's own: where it is renamed, the queue goes along
 	Name      string // of this server, unique among those that share the store; the same after a restart, if it can be
@@ -60,6 +62,10 @@ type Owner struct {
 	window  window            // what is shown of it
 	again   chan struct{}     // the forge is to be asked for what was missed, now
 
+	naming sync.Mutex               // held to store names
+	names  atomic.Pointer[[]string] // of the repository, the present one last
+	gauged string                   // the name under which the gauges were last set; of Run
+
 	ready   error  // of Run, which publishes it
 	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
 	reached int64  // the newest version that was seen in the store; of Run
@@ -92,6 +98,7 @@ func NewOwner(o OwnerOptions) *Owner {
 	o.Progress = orDefault(o.Progress, progressPace)
 	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
 		window: newWindow(), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}
+	owner.names.Store(&o.Called)
 	owner.publish()
 	return owner
 }
@@ -116,17 +123,17 @@ func (o *Owner) Run(ctx context.Context) error {
 			o.setReady(nil) // standing by: a lease that lasts is that of a living server
 		case err != nil:
 			if o.setReady(stopped{"the store does not answer; the queue goes on by itself when it does", err}) {
-				o.Log.Warn("the lease cannot be asked for; trying again", "queue", o.Queue, "error", err)
+				o.Log.Warn("the lease cannot be asked for; trying again", "queue", o.Called(), "error", err)
 			}
 			o.Metrics.RecordStoreError("acquire")
 		default:
 			if err := o.own(ctx, token); err != nil && ctx.Err() == nil {
 				o.setReady(stopped{"the queue has stopped and starts again from what is stored", err})
-				o.Log.Warn("turns stopped; starting again from the stored state", "queue", o.Queue, "error", err)
+				o.Log.Warn("turns stopped; starting again from the stored state", "queue", o.Called(), "error", err)
 			}
 			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			if err := o.Store.Release(release, o.Queue, token); err != nil {
-				o.Log.Warn("the lease could not be released; it ends by itself", "queue", o.Queue, "error", err)
+				o.Log.Warn("the lease could not be released; it ends by itself", "queue", o.Called(), "error", err)
 			}
 			cancel()
 		}
@@ -245,7 +252,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 	if version < o.reached {
 		o.Metrics.RecordStoreError("lost")
 		o.Log.Error("the store has lost what it had acknowledged; the queue goes on from what is left, and asks the forge for the rest. Who has asked to land long ago may have to ask again",
-			"queue", o.Queue, "turns lost", o.reached-version, "turns left", version)
+			"queue", o.Called(), "turns lost", o.reached-version, "turns left", version)
 	}
 	o.reached = version
 	s := queue.NewState(o.Branch)

@@ -23,11 +23,11 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 		started := o.Now()
 		if r := o.Forge.Capabilities().Redeliverer; r != nil {
 			if n, err := r.Redeliver(ctx, lost); err != nil {
-				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Queue, "error", err)
+				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Called(), "error", err)
 			} else {
 				lost = started.Add(-2 * o.Missed)
 				if n > 0 {
-					o.Log.Info("failed deliveries were asked for again", "queue", o.Queue, "count", n)
+					o.Log.Info("failed deliveries were asked for again", "queue", o.Called(), "count", n)
 				}
 			}
 		}
@@ -49,7 +49,7 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 			if ctx.Err() != nil {
 				return
 			}
-			o.Log.Warn("could not ask the forge for missed events; trying again", "queue", o.Queue, "error", err)
+			o.Log.Warn("could not ask the forge for missed events; trying again", "queue", o.Called(), "error", err)
 			wait = min(missedSoon, o.Missed)
 			if t := (*forge.Transient)(nil); errors.As(err, &t) {
 				wait = max(wait, t.After)

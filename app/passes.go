@@ -28,7 +28,7 @@ func (p *passes) known(ctx context.Context, keys []queue.Key, sets ...queue.Step
 	}
 	if p.Archive != nil {
 		if err := p.Archive.Renew(ctx, p.Queue, found); err != nil && ctx.Err() == nil {
-			p.Log.Warn("passes that are used could not be renewed in the archive; they expire as if nobody had used them", "queue", p.Queue, "error", err)
+			p.Log.Warn("passes that are used could not be renewed in the archive; they expire as if nobody had used them", "queue", p.Called(), "error", err)
 		}
 	}
 	return found, nil
@@ -85,7 +85,7 @@ func (p *passes) keepPasses(ctx context.Context) {
 	}
 	for wait := firstRenewal; pause(ctx, wait); wait = queue.RenewAfter {
 		if err := p.renewMain(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Warn("what the target branch rests on could not be renewed in the archive; it is tried again tomorrow", "queue", p.Queue, "error", err)
+			p.Log.Warn("what the target branch rests on could not be renewed in the archive; it is tried again tomorrow", "queue", p.Called(), "error", err)
 		}
 	}
 }

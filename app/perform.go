@@ -197,7 +197,7 @@ func (p *performer) carryOut(ctx context.Context, u *underway) outcome {
 // change's fault, and the queue goes on.
 func (p *performer) recovered(a *queue.Action, err *error) {
 	if r := recover(); r != nil {
-		p.Log.Error("an action panicked", "queue", p.Queue, "action", a.Key, "panic", r, "stack", string(debug.Stack()))
+		p.Log.Error("an action panicked", "queue", p.Called(), "action", a.Key, "panic", r, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("internal error: %v", r)
 	}
 }
@@ -259,7 +259,7 @@ func (p *performer) result(life context.Context, o outcome) {
 	if f.Away {
 		level = slog.LevelDebug // said once, when the state takes it in
 	}
-	p.Log.Log(life, level, "an action failed", "queue", p.Queue, "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
+	p.Log.Log(life, level, "an action failed", "queue", p.Called(), "action", a.Key, "attempt", a.Attempt, "transient", f.Transient, "error", err)
 	p.owner.emit(life, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 

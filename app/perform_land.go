@@ -101,7 +101,7 @@ func (p *pusher) pushMain(ctx context.Context, remote forge.Remote, push *queue.
 			return outcome, whose, err
 		}
 		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
-			"queue", p.Queue, "branches", len(moves), "reason", outcome.Refused)
+			"queue", p.Called(), "branches", len(moves), "reason", outcome.Refused)
 	}
 	outcome, err := p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 	return outcome, nil, err
@@ -129,7 +129,7 @@ func (p *pusher) landChecked(ctx context.Context, remote forge.Remote, push *que
 	defer func() {
 		// The second is the name that it had before, and may be left from a crash.
 		if err := p.Mirror.Remotes.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
-			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Queue, "branch", branch, "error", err)
+			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Called(), "branch", branch, "error", err)
 		}
 	}()
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,

@@ -62,7 +62,7 @@ func (p *pusher) along(ctx context.Context, push *queue.Push) (moves []mirror.Mo
 			use = "it is not known what else it is used for: " + err.Error()
 		}
 		if use != "" {
-			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Queue, "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Called(), "pull", b.number, "branch", texts.OneLine(b.Branch, 100), "reason", use)
 			continue
 		}
 		moves, whose = append(moves, b.Move), append(whose, b.change)

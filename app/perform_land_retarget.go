@@ -46,7 +46,7 @@ func (p *pusher) ask(ctx context.Context, push *queue.Push, base func(*queue.Cha
 	for _, x := range pulls {
 		if err := p.retargetOne(ctx, f, x.number, x.base); err != nil {
 			p.Log.Warn("a pull request could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
-				"queue", p.Queue, "pull", x.number, "base", x.base, "error", err)
+				"queue", p.Called(), "pull", x.number, "base", x.base, "error", err)
 		}
 	}
 	return nil

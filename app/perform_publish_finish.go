@@ -35,7 +35,7 @@ func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	switch {
 	case errors.Is(err, forge.ErrForbidden) && !isTransient(err):
 		p.Log.Warn("a pull request that has landed could not be finished; close it, and delete its branch, by hand",
-			"queue", p.Queue, "pull", ch.Number, "error", err)
+			"queue", p.Called(), "pull", ch.Number, "error", err)
 	case err != nil && !errors.Is(err, forge.ErrNotFound):
 		return err
 	}
@@ -127,7 +127,7 @@ func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	alone := facts
 	alone.Into = slices.DeleteFunc(slices.Clone(facts.Into), func(n int) bool { return slices.Contains(onTop, n) })
 	if use := alone.use(branch, ch.Number); use != "" {
-		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Queue, "pull", ch.Number, "branch", texts.OneLine(branch, 100), "reason", use)
+		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Called(), "pull", ch.Number, "branch", texts.OneLine(branch, 100), "reason", use)
 		return nil
 	}
 	for _, n := range onTop {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
@@ -14,11 +13,11 @@ import (
 
 // A target branch that is renamed at the forge is the same branch: its pull
 // requests ask for the new name at once, and its protection goes with it. The
-// queue keeps its own name, and with that its place in the store and all
-// evidence. Where nobody has chosen the branch, it goes along; where somebody
-// has (--branch), it stands still and says so, because other things may hang on
-// that name. Either way the store notes under the new name where the queue is
-// kept, so that a server that is started with it finds it (Under).
+// queue keeps its key, and with that its place in the store and all evidence.
+// Where nobody has chosen the branch, it goes along; where somebody has
+// (--branch), it stands still and says so, because other things may hang on that
+// name. Either way the store notes under the key of the new name where the queue
+// is kept, so that a server that is started with it finds it (Under).
 
 // branch is the target branch's name by now. Not to be called from a function that
 // Read or facts calls: they hold the same lock.
@@ -110,8 +109,8 @@ func (p *site) renamed(ctx context.Context, key, from, to string) (queue.Body, e
 	return out, nil
 }
 
-// claim notes in the store that this queue is what is served under another name,
-// too. It reports false where changes wait in a queue of that name, or a server
+// claim notes in the store that this queue is what is served under another key,
+// too. It reports false where changes wait in a queue of that key, or a server
 // serves one.
 func (p *site) claim(ctx context.Context, name string) (free bool, err error) {
 	if name == p.Queue {
@@ -151,16 +150,16 @@ func (p *site) claim(ctx context.Context, name string) (free bool, err error) {
 	return err == nil, err
 }
 
-// Under returns the name under which the queue of a branch is kept: name, unless the
+// Under returns the key under which the queue of a branch is kept: key, unless the
 // branch was renamed. It stays among the queues of one repository.
-func Under(ctx context.Context, store queue.Store, name, branch string) (string, error) {
-	s, _, err := loadState(ctx, store, name)
-	if err != nil || s.Main.Under == "" || repositoryOf(s.Main.Under) != repositoryOf(name) {
-		return name, err
+func Under(ctx context.Context, store queue.Store, key, branch string) (string, error) {
+	s, _, err := loadState(ctx, store, key)
+	if err != nil || s.Main.Under == "" || repositoryOf(s.Main.Under) != repositoryOf(key) {
+		return key, err
 	}
 	of, _, err := loadState(ctx, store, s.Main.Under)
 	if err != nil || of.Main.Branch != branch && of.Main.Renamed != branch {
-		return name, err // it has gone elsewhere since
+		return key, err // it has gone elsewhere since
 	}
 	return s.Main.Under, nil
 }
@@ -177,10 +176,4 @@ func loadState(ctx context.Context, store queue.Store, name string) (*queue.Stat
 		}
 	}
 	return s, version, nil
-}
-
-// repositoryOf returns the repository's part of a queue's name.
-func repositoryOf(name string) string {
-	repository, _, _ := strings.Cut(name, "@")
-	return repository
 }

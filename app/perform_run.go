@@ -43,7 +43,7 @@ func (p *commits) sameTree(ctx context.Context, b *queue.Build) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil: // a head that came meanwhile is not in the mirror yet
-		p.Log.Info("a head could not be compared with what is built; it is built", "queue", p.Queue, "build", b.ID, "error", err)
+		p.Log.Info("a head could not be compared with what is built; it is built", "queue", p.Called(), "build", b.ID, "error", err)
 	case len(paths) == 0:
 		b.Same, b.SameFrom = head, from
 	}

@@ -150,7 +150,7 @@ func (p *pushes) readBack(ctx context.Context, tip queue.CommitID, over []queue.
 		p.mu.Unlock()
 		if tree != "" && want != "" && tree != want && differs == "" {
 			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.branch(), tree, want)
-			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Queue, "reason", differs)
+			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Called(), "reason", differs)
 		}
 	}
 	return differs

@@ -23,9 +23,9 @@ type site struct {
 }
 
 // locate finds where the repository is by now, once in an ownership and again
-// when we hear that it has moved. The state knows it by its id: a queue keeps
-// its name and all it has when its repository is given another name, and never
-// goes on with another repository that has taken the old one.
+// when we hear that it has moved. The state knows it by its id: a queue keeps all
+// that it has when its repository is given another name, and never goes on with
+// another repository that has taken the old one.
 func (p *site) locate(ctx context.Context) (forge.Place, error) {
 	f := p.Forge.Capabilities().Locator
 	p.mu.Lock()
@@ -41,6 +41,7 @@ func (p *site) locate(ctx context.Context) (forge.Place, error) {
 	p.mu.Lock()
 	p.place = place
 	p.mu.Unlock()
+	p.owner.Renamed(place.Name)
 	if p.Moved != nil {
 		p.Moved(place)
 	}

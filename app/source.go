@@ -132,19 +132,14 @@ func (q *Queues) Changed() <-chan struct{} {
 func (q *Queues) Queues() []string {
 	var names []string
 	for _, o := range q.all() {
-		names = append(names, o.Queue)
+		if name := o.Called(); q.owner(name) == o {
+			names = append(names, name)
+		} else { // another one's, too, until we hear what became of that
+			names = append(names, o.Queue)
+		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-func (q *Queues) owner(name string) *Owner {
-	for _, o := range q.all() {
-		if o.Queue == name {
-			return o
-		}
-	}
-	return nil
 }
 
 // Brief implements Source.
@@ -194,12 +189,16 @@ var errUnstored = errors.New("the store does not answer")
 
 // History implements Source.
 func (q *Queues) History(ctx context.Context, name string, max int) ([]queue.Note, error) {
-	if o := q.owner(name); o != nil && o.unstored() != "" {
+	o := q.owner(name)
+	switch {
+	case o == nil:
+		return nil, api.ErrNotOwned
+	case o.unstored() != "":
 		return nil, errUnstored
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyWait)
 	defer cancel()
-	return q.store.History(ctx, name, max)
+	return q.store.History(ctx, o.Queue, max)
 }
 
 // BuildLog implements Source.
@@ -243,10 +242,14 @@ func lastOf(l workers.Log, n int64) (data []byte, next int64, done, ok bool) {
 
 // Submit implements Source.
 func (q *Queues) Submit(ctx context.Context, name string, e queue.Event) error {
+	o := q.owner(name)
+	if o == nil {
+		return api.ErrNotOwned
+	}
 	e.At = queue.At(q.now())
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	return q.store.Append(ctx, name, e)
+	return q.store.Append(ctx, o.Queue, e)
 }
 
 // Ready reports why no queue can be worked on, or nil: one that cannot does not

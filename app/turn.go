@@ -139,7 +139,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	}
 	t.noteRead(events)
 	t.wake = turn.Wake
-	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
+	t.Metrics.RecordTurn(t.Called(), time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
 	t.do.end(turn.Ended)
 	t.do.pace.stir(t.core)
@@ -237,21 +237,21 @@ func (t *turns) count(turn speculation.Turn) {
 	for _, n := range turn.Notes {
 		switch {
 		case n.What == "parked":
-			t.Metrics.RecordPark(t.Queue, n.Reason.Code)
+			t.Metrics.RecordPark(t.Called(), n.Reason.Code)
 		case queue.Phase(n.What).Final():
 			if ch := s.Changes[n.Change]; ch != nil {
-				t.Metrics.RecordVerdict(t.Queue, *ch)
-				t.Log.Info("verdict", "queue", t.Queue, "change", ch.ID, "pull", ch.Number, "verdict", n.What,
+				t.Metrics.RecordVerdict(t.Called(), *ch)
+				t.Log.Info("verdict", "queue", t.Called(), "change", ch.ID, "pull", ch.Number, "verdict", n.What,
 					"reason", n.Reason.Code, "commit", n.Commit, "took", ch.Decided.Sub(ch.Arrival))
 			}
 		case n.What == "upgrade-begun" || n.What == "upgrade-unknown" || n.What == "upgraded" || n.What == "analyzer":
 			what, more := texts.Words{}.Note(queue.Change{}, n)
-			t.Log.Info(what, "queue", t.Queue, "commit", n.Commit, "detail", more)
+			t.Log.Info(what, "queue", t.Called(), "commit", n.Commit, "detail", more)
 		case n.What == "host-benched" || n.What == "host-back":
 			what, more := texts.Words{}.Note(queue.Change{}, n)
-			t.Log.Warn(what, "queue", t.Queue, "detail", more)
+			t.Log.Warn(what, "queue", t.Called(), "detail", more)
 		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over":
-			t.Log.Info(n.What, "queue", t.Queue, "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
+			t.Log.Info(n.What, "queue", t.Called(), "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
 	}
 }

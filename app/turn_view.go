@@ -32,7 +32,7 @@ func (w *window) untilShow() time.Duration {
 // publish has readers see what they may after a turn, or another change of what an owner
 // knows. The caller is on Run's goroutine and holds turning.
 func (o *Owner) publish() {
-	b := &briefly{api.Brief{Name: o.Queue, Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
+	b := &briefly{api.Brief{Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
 	if o.core != nil {
 		b.Main = o.core.State().Main
 	}
@@ -48,14 +48,14 @@ func (o *Owner) publish() {
 func (o *Owner) show() {
 	w := &o.window
 	began := time.Now()
-	p := &shown{view: queue.QueueView{Name: o.Queue, Main: queue.Main{Branch: o.Branch}}, owned: o.core != nil}
+	p := &shown{view: queue.QueueView{Name: o.Called(), Main: queue.Main{Branch: o.Branch}}, owned: o.core != nil}
 	if o.core != nil {
-		p.view = o.core.Queue(o.Queue)
-		o.Metrics.SetQueue(p.view)
+		p.view = o.core.Queue(o.Called())
+		o.gauge(p.view)
 		p.view.Trouble = trouble(o.core.State().Actions)
 		p.details = o.details(nil, began)
 	}
-	p.view.Away, p.view.Default = o.away(), defaultText(p.view.Main)
+	p.view.Key, p.view.Away, p.view.Default = o.Queue, o.away(), defaultText(p.view.Main)
 	if old := w.last.Load(); old != nil {
 		p.view.Version = old.view.Version
 	}
@@ -65,11 +65,23 @@ func (o *Owner) show() {
 	w.took = w.ended.Sub(began)
 }
 
+// gauge sets the gauges, under the queue's name by now: those of the name before end.
+func (o *Owner) gauge(v queue.QueueView) {
+	if o.gauged != v.Name && o.gauged != "" {
+		o.Metrics.Forget(o.gauged)
+	}
+	o.gauged = v.Name
+	o.Metrics.SetQueue(v)
+}
+
 // serve adds to what is shown what somebody wants and it does not have. The caller is on
 // Run's goroutine.
 func (o *Owner) serve() {
 	o.turning.Lock()
 	defer o.turning.Unlock()
+	if o.window.last.Load().view.Name != o.Called() {
+		o.show()
+	}
 	p := *o.window.last.Load()
 	p.details = o.details(p.details, time.Now())
 	o.window.mu.Lock()

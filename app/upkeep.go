@@ -32,14 +32,14 @@ func (p *healer) keepUp(ctx context.Context) {
 		case <-tidy.C:
 			if t := p.Forge.Capabilities().Tidier; t != nil {
 				if err := t.Tidy(ctx); err != nil && ctx.Err() == nil {
-					p.Log.Warn("the repository could not be packed", "queue", p.Queue, "error", err)
+					p.Log.Warn("the repository could not be packed", "queue", p.Called(), "error", err)
 				}
 			}
 		case <-ctx.Done():
 			return
 		}
 		if err != nil && ctx.Err() == nil && !p.mended(ctx, generation, err) {
-			p.Log.Warn("the mirror could not be packed", "queue", p.Queue, "error", err)
+			p.Log.Warn("the mirror could not be packed", "queue", p.Called(), "error", err)
 		}
 	}
 }
@@ -57,14 +57,14 @@ func (p *healer) maintain(ctx context.Context) error {
 	})
 	if len(live) > 0 {
 		if err := p.Mirror.Refs.Keep(ctx, live); err != nil {
-			p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Queue, "error", err)
+			p.Log.Warn("the mirror's live commits could not be named; it is not packed this time", "queue", p.Called(), "error", err)
 			return nil
 		}
 	}
 	err := p.Mirror.Maintain(ctx)
 	if len(live) > 0 {
 		if err := p.Mirror.Refs.Release(ctx, live); err != nil && ctx.Err() == nil {
-			p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Queue, "error", err)
+			p.Log.Warn("commits of the mirror stay named until the next start", "queue", p.Called(), "error", err)
 		}
 	}
 	return err

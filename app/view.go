@@ -70,7 +70,11 @@ func newWindow() window {
 
 // Brief returns the queue's name, branch and whether it is shown as it is now: after
 // the last turn. It waits for nothing.
-func (o *Owner) Brief() api.Brief { return o.window.brief.Load().Brief }
+func (o *Owner) Brief() api.Brief {
+	b := o.window.brief.Load().Brief
+	b.Name = o.name(b.Main.Branch)
+	return b
+}
 
 // Ready reports why the queue cannot be worked on at the moment, or nil. It
 // cannot before the state is loaded and the target branch is read.

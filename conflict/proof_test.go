@@ -11,22 +11,26 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/index"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // What a conflict is, three times: by footprints and the index; by the union
 // graph of the SubmitQueue paper, step by step; and by its Equation 6, on
 // graphs that were really merged and hashed.
 
-// rounds is how often a property is tried: more with SUBMITQUEUE_SOAK set.
+// rounds is how often a property is tried: more with SUBMITQUEUE_SOAK set, fewer where
+// SUBMITQUEUE_REQUIRE does not name "long".
 func rounds(n int) int {
 	switch {
 	case os.Getenv("SUBMITQUEUE_SOAK") != "":
 		return 50 * n
-	case testing.Short():
+	case few():
 		return n / 5
 	}
 	return n
 }
+
+func few() bool { return testing.Short() || !storetest.Required("long") }
 
 // mustHaveSeen demands that a rare case was among what was drawn, unless few
 // were.
@@ -34,7 +38,7 @@ func mustHaveSeen(t *testing.T, seen map[string]int, cases ...string) {
 	t.Helper()
 	t.Log(seen)
 	for _, what := range cases {
-		if seen[what] == 0 && !testing.Short() {
+		if seen[what] == 0 && !few() {
 			t.Errorf("no case of: %s", what)
 		}
 	}

@@ -17,6 +17,9 @@
 //   - A Build is one attempt to verify keys on the commit of a link.
 //   - An Event is something that happened; an Action is something to be done, by a
 //     Task. Results of actions are events.
+//   - A queue's own key says where it is stored, e.g. "github:77@main": the repository by
+//     its forge's id, and the branch that the queue began with. Its name is what people
+//     see, "acme/shop@main", as repository and branch are called by now.
 //   - State is all of that for one queue: facts only. A Turn is what one step of
 //     the core changes in it; a Store writes it whole or not at all.
 //

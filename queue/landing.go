@@ -55,7 +55,7 @@ type Main struct {
 	Renamed    string         `json:"renamed,omitempty"`    // what Branch is called by now, where the queue does not go there by itself
 	Formerly   string         `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
 	Default    string         `json:"default,omitempty"`    // the default branch, where that is another one and nobody has chosen ours; hostile text
-	Under      string         `json:"under,omitempty"`      // in place of a queue: the name of the one that is kept for this branch
+	Under      string         `json:"under,omitempty"`      // in place of a queue: the key of the one that is kept for this branch
 	Surveyed   CommitID       `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
 	Root       LinkID         `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
 	Suspects   []LineCommit   `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first

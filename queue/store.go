@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Store keeps queues. queue/memstore and queue/redisstore pass one conformance
+// Store keeps queues, each under its key: a name for it that never changes, and that no
+// store takes apart. queue/memstore and queue/redisstore pass one conformance
 // suite (queue/storetest).
 //
 // Errors: ErrNotOwner when the fencing token is not the newest, ErrStale when

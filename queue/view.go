@@ -49,7 +49,8 @@ type BuildView struct {
 
 // QueueView is what is shown of a whole queue.
 type QueueView struct {
-	Name       string
+	Key        string   // in the store; it never changes
+	Name       string   // by now, for people
 	Version    int64    // of what is shown but for Waits and Trouble: another one where that may differ; 0: not said
 	Waits      string   // why the forge is not asked at the moment, and until when; "" where it is
 	Trouble    []string // what keeps failing, the longest first, and when it is tried again

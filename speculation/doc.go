@@ -84,7 +84,7 @@
 //
 // Changes, and what they need:
 //
-//	enter.go     commands, and which changes may enter; permit.go, delegate.go: which people may command what
+//	follow.go    what each command does; enter.go: which changes may enter; permit.go, delegate.go: which people may command what
 //	require.go   what the forge asks of a pull request; guard.go: protected paths
 //	base.go      what a pull request asks for: the queue's branch, or that of the one below it
 //	stack.go     changes on top of another: behind it, and only with it
@@ -223,6 +223,7 @@
 // forge asked again, and it enters by itself. Right before it lands the forge is
 // asked once more, while it keeps its place in the train (require.go).
 //
-// A second predictor implements predict.Model and is set in NewWith. A new command
-// is a case in follow (enter.go).
+// How do I add a predictor? A row of predict.Models. A command? A row of queue.Commands,
+// and one of followers (follow.go). A requirement needs nothing here: the core knows no
+// list of kinds.
 package speculation

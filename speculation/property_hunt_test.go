@@ -102,7 +102,7 @@ func TestAnyRedMain(t *testing.T) {
 		}
 	})
 	t.Logf("%d culprits", named)
-	if named == 0 {
+	if named == 0 && long {
 		t.Error("nothing was ever red")
 	}
 }

@@ -21,7 +21,7 @@ import (
 // change has one verdict or is parked, and nothing is stuck. The audit of the
 // world holds what exactly is checked, at each turn.
 //
-// SUBMITQUEUE_SOAK=1 makes the histories longer. TestHistories makes many more of them.
+// Without SUBMITQUEUE_REQUIRE=long a fifth as many are drawn; SUBMITQUEUE_SOAK=1 makes the histories longer. TestHistories makes many more of them.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt, shrinking(rt))

@@ -67,7 +67,7 @@ func TestEveryHashOfMainWasVerifiedUnderAnyVersion(t *testing.T) {
 	})
 	t.Log(seen)
 	for _, what := range []string{"landed", "landed with another analyzer", "proven under go/3", "proven under rs/2"} {
-		if seen[what] == 0 && !t.Failed() {
+		if seen[what] == 0 && long && !t.Failed() {
 			t.Errorf("no case of: %s", what)
 		}
 	}

@@ -36,7 +36,7 @@ func TestEveryHashOfMainWasVerified(t *testing.T) {
 		})
 	}
 	t.Log(seen)
-	if t.Failed() {
+	if t.Failed() || !long {
 		return
 	}
 	for _, what := range []string{"landed", "rejected", "bypass", "kept hash",

@@ -46,7 +46,7 @@ func StampOf(v queue.QueueView) string {
 	if v.Version == 0 {
 		return ""
 	}
-	return fmt.Sprint(v.Version, "\x00", v.Waits, "\x00", strings.Join(v.Trouble, "\x00"))
+	return fmt.Sprint(v.Key, "\x00", v.Version, "\x00", v.Waits, "\x00", strings.Join(v.Trouble, "\x00"))
 }
 
 // Shared returns the answer of a name to the facts of a stamp, which is made unless

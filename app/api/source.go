@@ -9,7 +9,9 @@ import (
 
 // Source is what is shown and where commands are put. The turn loop is
 // one. All methods may be called at the same time, and none waits for a turn that is being
-// stored; what only the store knows comes in bounded time, or as an error.
+// stored; what only the store knows comes in bounded time, or as an error. A queue is meant
+// by its name, its key, a name that it had, or its repository's name alone where that has
+// no other queue.
 type Source interface {
 	// Queues returns the names of all queues, sorted.
 	Queues() []string
@@ -36,7 +38,7 @@ type Source interface {
 
 // Brief is what is known of a queue at no cost: it is published with each turn.
 type Brief struct {
-	Name string
+	Name string // by now
 	Main queue.Main
 	Away string // why this server does not show the present state, or ""
 }

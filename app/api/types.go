@@ -25,7 +25,8 @@ type Reason struct {
 
 // QueueSummary is one queue of a list.
 type QueueSummary struct {
-	Name      string   `json:"name"`
+	Key       string   `json:"key,omitempty"` // stands for the name wherever one is asked for, and never changes
+	Name      string   `json:"name"`          // as repository and branch are called by now
 	Branch    string   `json:"branch"`
 	Tip       string   `json:"tip,omitempty"`
 	Length    int      `json:"length"` // changes without a verdict, parked ones included
@@ -239,7 +240,7 @@ type Log struct {
 func (s *Handlers) summaryOf(v queue.QueueView) QueueSummary {
 	q := QueueSummary{
 		Isolation: string(s.o.Isolation),
-		Name:      v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
+		Key:       v.Key, Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
 		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Default: v.Default, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}

@@ -30,11 +30,7 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 		Name: v.Name, Branch: clean(v.Main.Branch), Tip: short(v.Main.Tip), TipFull: string(v.Main.Tip),
 		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
 	}
-	repository, found := strings.CutSuffix(v.Name, "@"+v.Main.Branch)
-	if !found { // the branch was renamed since the queue began
-		repository, _, _ = strings.Cut(v.Name, "@")
-	}
-	h.Repository = clean(repository)
+	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
 	var next queue.Forecast
 	for _, c := range v.Order {
 		h.Used += len(c.Builds)

@@ -36,17 +36,17 @@ func (m *Remotes) PushAlong(ctx context.Context, r forge.Remote, main Move, othe
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
 	}
-	options := []string{"--atomic", lease(ref, main.From)}
+	args := []string{"push", receivePack(r), "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules", lease(ref, main.From)}
 	specs := []string{string(main.To) + ":" + ref}
 	for _, o := range others {
 		other, err := branchRef(o.Branch)
 		if err != nil || other == ref || !isID(string(o.From)) || !isID(string(o.To)) {
 			return PushOutcome{Refused: fmt.Sprintf("%q is not a branch that could be moved", o.Branch)}, nil
 		}
-		options = append(options, lease(other, o.From))
+		args = append(args, lease(other, o.From))
 		specs = append(specs, string(o.To)+":"+other)
 	}
-	out, stderr, err := m.push(ctx, r, options, specs...)
+	out, stderr, err := m.ask(ctx, r, append(append(args, "--", r.URL), specs...))
 	outcome, answered := readPush(out, stderr, ref)
 	switch {
 	case answered && outcome.Moved && err != nil:
@@ -75,7 +75,8 @@ func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, exp
 	if err != nil || !isID(string(expected)) {
 		return nil // the forge's name for a branch that we do not know
 	}
-	out, stderr, err := m.push(ctx, r, []string{lease(ref, expected)}, ":"+ref)
+	out, stderr, err := m.ask(ctx, r, []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
+		lease(ref, expected), "--", r.URL, ":" + ref})
 	if outcome, answered := readPush(out, stderr, ref); answered {
 		if outcome.Refused != "" {
 			return fmt.Errorf("deleting %s: %w: %s", branch, forge.ErrForbidden, outcome.Refused)

@@ -75,14 +75,21 @@ func (m *Remotes) TipAt(ctx context.Context, r forge.Remote, branch string) (que
 	return refs[ref], nil
 }
 
+// ask runs a git command that changes nothing here, and returns what it printed and what
+// the remote said.
+func (m *Remotes) ask(ctx context.Context, r forge.Remote, args []string) (out, said string, err error) {
+	stdout, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	return string(stdout), string(stderr), err
+}
+
 // list asks the remote for the refs that match a pattern, by their full names.
 func (m *Remotes) list(ctx context.Context, r forge.Remote, pattern string) (map[string]queue.CommitID, error) {
-	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, pattern}, header: r.Header, alone: true})
+	out, _, err := m.ask(ctx, r, []string{"ls-remote", "--", r.URL, pattern})
 	if err != nil {
 		return nil, remoteError(err)
 	}
 	refs := map[string]queue.CommitID{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok && isID(id) {
 			refs[name] = queue.CommitID(id)
 		}

@@ -109,7 +109,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, nil, err
 	}
-	stdout, stderr, err := m.push(ctx, r, nil, specs...)
+	stdout, stderr, err := m.ask(ctx, r, append([]string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}, specs...))
 	told := map[string][2]string{} // flag and summary by ref
 	for line := range strings.SplitSeq(stdout, "\n") {
 		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {

@@ -40,7 +40,8 @@ func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expec
 	if err := m.objects.Flush(ctx); err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
-	out, stderr, err := m.push(ctx, r, []string{lease(ref, expected)}, string(next)+":"+ref)
+	out, stderr, err := m.ask(ctx, r, []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
+		lease(ref, expected), "--", r.URL, string(next) + ":" + ref})
 	outcome, answered := readPush(out, stderr, ref)
 	switch {
 	case answered && outcome.Moved:
@@ -51,14 +52,6 @@ func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expec
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
 	return unanswered(ctx, branch, stderr, err)
-}
-
-// push runs one git push and returns what it printed and what the remote said. Flush
-// comes before.
-func (m *Remotes) push(ctx context.Context, r forge.Remote, options []string, specs ...string) (out, said string, err error) {
-	args := append([]string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}, options...)
-	stdout, stderr, err := m.repo.run(ctx, invocation{args: append(append(args, "--", r.URL), specs...), header: r.Header, alone: true})
-	return string(stdout), string(stderr), err
 }
 
 // lease has a push move a ref from where it is expected alone.

@@ -1,18 +1,20 @@
-// Package spool keeps deliveries in a local folder while the store is away, so
+// Package spool keeps deliveries in a local file while the store is away, so
 // that they can be acknowledged: what Append returned nil for is on disk.
 //
-// An entry is a file of its own: what it holds is the entry, and its name says
-// its place in the order and the checksum of what it holds. So a crash tears at
-// most the entry that was being appended, spoilt bytes cost the entry that they
-// are in, and a drained entry is a file that is removed. At worst an entry is
-// drained twice, never lost.
+// The file begins with the place of its oldest entry, followed by the entries;
+// each is a record of four parts: a mark, the length, a checksum over length and
+// data, and the data. New entries are added at the end, and a drained one is
+// dropped by moving the place. Whatever a crash leaves, the reader finds the
+// whole records in it (record.go); at worst an entry is drained twice, never lost.
 package spool
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,146 +26,178 @@ var ErrFull = errors.New("spool: full")
 // DefaultLimit is how many bytes a spool holds unless Limit says otherwise.
 const DefaultLimit = 256 << 20
 
-// errClosed is why a closed spool takes no entry.
-var errClosed = errors.New("spool: closed")
+// headerSize is the size of the file's beginning: the place of the oldest entry
+// and a checksum of it.
+const headerSize = 8 + 4
 
-// Damage says what could not be read: an entry that a crash tore, or one that
-// the disk has spoilt.
+// Damage says what could not be read when a spool was opened: the end of an
+// entry that a crash tore, or bytes that the disk has spoilt.
 type Damage struct {
-	Places int   // entries
-	Bytes  int64 // what is left of them
+	Places int   // stretches of unreadable bytes
+	Bytes  int64 // in all of them
 }
 
-// Spool is a queue of byte strings in one folder. It is safe for concurrent use
-// in one process; two processes must not share a folder.
+// Spool is a queue of byte strings in one file. It is safe for concurrent use in
+// one process; two processes must not share a file.
 type Spool struct {
-	// Limit is how many bytes the entries hold at most. Set it before the first
+	// Limit is the largest size of the file in bytes. Set it before the first
 	// Append.
 	Limit int64
 
 	draining chan struct{} // holds a token while somebody drains
 
-	mu      sync.Mutex
-	dir     string
-	entries []entry // oldest first
-	last    uint64  // number that was given last
-	size    int64   // of all entries
-	damage  Damage
-	closed  bool
+	mu     sync.Mutex
+	path   string
+	file   *os.File
+	head   int64 // place of the oldest entry
+	end    int64 // of the last entry
+	count  int
+	damage Damage
+	broken error // why the file takes no more
 }
 
-// entry is a file of the spool.
-type entry struct {
-	number uint64
-	sum    uint32
-	size   int64
-}
-
-const nameFormat = "%020d-%08x"
-
-func (s *Spool) path(e entry) string {
-	return filepath.Join(s.dir, fmt.Sprintf(nameFormat, e.number, e.sum))
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Open opens the spool in a folder, which it creates if need be. Entries that
-// cannot be read are removed and counted as damage; other files stay.
-func Open(dir string) (*Spool, error) {
-	// Before, a spool was a file, whose beginning has 12 bytes. One with entries is
-	// refused by Mkdir: whoever wrote it must drain it first.
-	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() && info.Size() <= 12 {
-		_ = os.Remove(dir) // or Mkdir says why not
-	}
-	if err := os.Mkdir(dir, 0o700); err == nil {
-		if err := syncDir(filepath.Dir(dir)); err != nil {
-			return nil, fmt.Errorf("spool: %w", err)
-		}
-	} else if info, statErr := os.Stat(dir); statErr != nil || !info.IsDir() {
-		return nil, fmt.Errorf("spool: %w", err)
-	}
-	files, err := os.ReadDir(dir) // in the order of names, which is that of numbers
+// Open opens the spool in a file, which it creates if need be.
+func Open(path string) (*Spool, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	s := &Spool{Limit: DefaultLimit, draining: make(chan struct{}, 1), dir: dir}
-	for _, file := range files {
-		var e entry
-		if _, err := fmt.Sscanf(file.Name(), nameFormat, &e.number, &e.sum); err != nil || filepath.Base(s.path(e)) != file.Name() {
-			continue
-		}
-		info, err := file.Info()
-		if err != nil {
-			return nil, fmt.Errorf("spool: %w", err)
-		}
-		e.size, s.last = info.Size(), e.number
-		if _, ok, err := s.read(e); err != nil {
-			return nil, err
-		} else if ok {
-			s.entries, s.size = append(s.entries, e), s.size+e.size
-		}
+	s := &Spool{Limit: DefaultLimit, draining: make(chan struct{}, 1), path: path, file: f}
+	if err := s.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("spool: %w", err), f.Close())
 	}
 	return s, nil
 }
 
-// read returns what an entry holds. One that is spoilt is counted and removed.
-func (s *Spool) read(e entry) (data []byte, ok bool, err error) {
-	data, err = os.ReadFile(s.path(e))
-	if err == nil && crc32.Checksum(data, castagnoli) != e.sum {
-		s.damage.Places++
-		s.damage.Bytes += int64(len(data))
-		return nil, false, s.remove(e)
-	}
+// recover finds the entries of the file and cuts off a torn end.
+func (s *Spool) recover() error {
+	info, err := s.file.Stat()
 	if err != nil {
-		return nil, false, fmt.Errorf("spool: %w", err)
+		return err
 	}
-	return data, true, nil
+	s.head, s.end = headerSize, headerSize
+	if info.Size() < headerSize { // new, or torn before its first entry
+		if err := s.file.Truncate(0); err != nil {
+			return err
+		}
+		if err := s.writeHead(); err != nil {
+			return err
+		}
+		return errors.Join(s.file.Sync(), syncDir(s.path))
+	}
+	var header [headerSize]byte
+	if _, err := s.file.ReadAt(header[:], 0); err != nil {
+		return err
+	}
+	if head, ok := parseHeader(header[:]); ok && head <= info.Size() {
+		s.head = head
+	} else if err := errors.Join(s.writeHead(), s.file.Sync()); err != nil {
+		// A wrong place would hide the entries that come to lie before it.
+		return err
+	}
+	r := newReader(s.file, s.head, info.Size())
+	for {
+		rec, err := r.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		s.count++
+		s.end = rec.end
+	}
+	s.end = max(s.end, s.head)
+	s.damage = r.damage
+	if s.end == info.Size() {
+		return nil
+	}
+	return errors.Join(s.file.Truncate(s.end), s.file.Sync())
 }
 
-// remove removes an entry's file. After a crash it may be back, and so the entry
-// is.
-func (s *Spool) remove(e entry) error {
-	if err := os.Remove(s.path(e)); err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	return nil
+func parseHeader(b []byte) (head int64, ok bool) {
+	n := binary.BigEndian.Uint64(b)
+	ok = crc32.Checksum(b[:8], castagnoli) == binary.BigEndian.Uint32(b[8:])
+	return int64(n), ok && n >= headerSize && n < 1<<62
 }
 
-// Append adds an entry and returns once it is on disk. On an error it is not
-// added; it may have been added nevertheless when the process dies before the
-// next Open.
+// writeHead stores the place of the oldest entry; it need not reach the disk at
+// once, because a drained entry may be drained again.
+func (s *Spool) writeHead() error {
+	b := binary.BigEndian.AppendUint64(nil, uint64(s.head))
+	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	_, err := s.file.WriteAt(b, 0)
+	return err
+}
+
+// Append adds an entry; it is on disk when Append returns nil. ErrFull: there is
+// no room, and nothing was added.
 func (s *Spool) Append(data []byte) error {
+	if len(data) > maxData {
+		return fmt.Errorf("spool: an entry of %d bytes: %w", len(data), ErrFull)
+	}
+	rec := appendRecord(nil, data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return errClosed
+	if s.broken != nil {
+		return s.broken
 	}
-	e := entry{number: s.last + 1, sum: crc32.Checksum(data, castagnoli), size: int64(len(data))}
-	if s.size+e.size > s.Limit {
+	size := int64(len(rec))
+	if headerSize+s.end-s.head+size > s.Limit {
 		return ErrFull
 	}
-	f, err := os.OpenFile(s.path(e), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if s.end+size > s.Limit {
+		if err := s.compact(); err != nil {
+			return fmt.Errorf("spool: %w", err)
+		}
+	}
+	_, err := s.file.WriteAt(rec, s.end)
+	if err == nil {
+		err = s.file.Sync()
+	}
 	if err != nil {
+		// What is behind the end is not an entry; take it off again.
+		if undo := s.file.Truncate(s.end); undo != nil {
+			s.broken = fmt.Errorf("spool: not usable after a failed write: %w", errors.Join(err, undo))
+		}
 		return fmt.Errorf("spool: %w", err)
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = syncDir(s.dir) // the file's name is durable with its folder
-	}
-	s.last++ // what cannot be removed is in the way of nothing
-	if err != nil {
-		return errors.Join(fmt.Errorf("spool: %w", err), os.Remove(f.Name()))
-	}
-	s.entries, s.size = append(s.entries, e), s.size+e.size
+	s.end += size
+	s.count++
 	return nil
+}
+
+// compact moves the entries to the beginning of a new file.
+func (s *Spool) compact() error {
+	next, err := os.OpenFile(s.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	moved := &Spool{file: next, head: headerSize}
+	err = moved.writeHead()
+	if err == nil {
+		_, err = io.Copy(io.NewOffsetWriter(next, headerSize), io.NewSectionReader(s.file, s.head, s.end-s.head))
+	}
+	if err == nil {
+		err = next.Sync()
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), s.path)
+	}
+	if err != nil {
+		return errors.Join(err, next.Close(), os.Remove(next.Name()))
+	}
+	old := s.file
+	s.file, s.end, s.head = next, headerSize+s.end-s.head, headerSize
+	return errors.Join(syncDir(s.path), old.Close())
 }
 
 // Drain hands the entries to fn, oldest first, until there is none, and returns
 // how many it dropped. An entry is dropped when fn has returned nil for it; on an
 // error of fn, or when ctx ends, Drain stops and returns that, and the next Drain
 // begins with the same entry. So an entry that can never be handled must be
-// given up by fn. One that is spoilt since Open is not handed out. fn may Append,
-// and must not keep data or Drain. One Drain runs at a time; others wait.
+// given up by fn. fn may Append, and must not keep data or Drain. One Drain runs
+// at a time; others wait.
 func (s *Spool) Drain(ctx context.Context, fn func(data []byte) error) (n int, err error) {
 	select {
 	case s.draining <- struct{}{}:
@@ -182,67 +216,80 @@ func (s *Spool) Drain(ctx context.Context, fn func(data []byte) error) (n int, e
 		if err := fn(data); err != nil {
 			return n, err
 		}
-		if err := s.drop(); err != nil {
+		if err := s.drop(int64(recordHead + len(data))); err != nil {
 			return n, err
 		}
 		n++
 	}
 }
 
-// oldest returns the oldest entry that can be read, if there is one.
+// oldest returns the oldest entry, past what cannot be read before it.
 func (s *Spool) oldest() (data []byte, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.entries) > 0 {
-		if data, ok, err = s.read(s.entries[0]); ok || err != nil {
-			return data, ok, err
-		}
-		s.shift()
+	if s.count == 0 {
+		return nil, false, nil
 	}
-	return nil, false, nil
+	rec, err := newReader(s.file, s.head, s.end).next()
+	if errors.Is(err, io.EOF) {
+		s.count = 0 // spoilt since the spool was opened
+		return nil, false, fmt.Errorf("spool: the entries can no longer be read")
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("spool: %w", err)
+	}
+	s.head = rec.end - int64(recordHead+len(rec.data))
+	return rec.data, true, nil
 }
 
-// drop takes the oldest entry off.
-func (s *Spool) drop() error {
+// drop takes the oldest entry off; an empty spool gives its room back.
+func (s *Spool) drop(size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.remove(s.entries[0]); err != nil {
-		return err
+	s.head += size
+	s.count--
+	if s.count == 0 {
+		s.head = headerSize
 	}
-	s.shift()
+	err := s.writeHead()
+	if err == nil && s.count == 0 {
+		s.end = headerSize
+		err = s.file.Truncate(headerSize)
+	}
+	if err != nil {
+		s.broken = fmt.Errorf("spool: not usable after a failed write: %w", err)
+		return s.broken
+	}
 	return nil
-}
-
-func (s *Spool) shift() {
-	s.size -= s.entries[0].size
-	s.entries = s.entries[1:]
 }
 
 // Len returns how many entries wait.
 func (s *Spool) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.entries)
+	return s.count
 }
 
-// Damage returns what could not be read so far.
+// Damage returns what could not be read when the spool was opened.
 func (s *Spool) Damage() Damage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.damage
 }
 
-// Close ends the spool; the entries stay in its folder.
+// Close closes the file; the entries stay in it.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	return nil
+	if s.broken == nil {
+		s.broken = errors.New("spool: closed")
+	}
+	return errors.Join(s.file.Sync(), s.file.Close())
 }
 
-// syncDir makes the names in a folder durable.
+// syncDir makes a new or renamed file's name durable.
 func syncDir(path string) error {
-	dir, err := os.Open(path)
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

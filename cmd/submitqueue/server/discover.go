@@ -32,9 +32,9 @@ type discovery struct {
 	app    *github.App
 	file   githubapp.File
 	shared *github.Shared // by all repositories
-	queue  func(name, branch, api string, f *github.Forge) Queue
+	queue  func(key repositoryKey, name, branch, api string, f *github.Forge) Queue
 	set    *queueSet
-	names  *queueNames
+	keys   *queueKeys
 	branch string   // "": each repository's default branch
 	owners []string // whose installations are served, in lower case; "*": everybody's; none: those of the App's owner
 	log    *slog.Logger
@@ -49,11 +49,11 @@ type discovery struct {
 
 // place is a repository that was seen.
 type place struct {
-	name   string // under which it has its queue
-	queue  string // "": it has none
-	from   int64  // the installation that reaches it
-	pushed string // when it was last pushed to, as of the last look for a configuration
-	forge  *github.Forge
+	repository string // what stands for it in the key of its queue
+	queue      string // that key; "": it has none
+	from       int64  // the installation that reaches it
+	pushed     string // when it was last pushed to, as of the last look for a configuration
+	forge      *github.Forge
 }
 
 // Times of a discovery.
@@ -110,7 +110,7 @@ func (d *discovery) heard(del forge.Delivery, body []byte) {
 	case "push":
 		name := strings.ToLower(del.Repository)
 		account, _, _ := strings.Cut(name, "/")
-		if !d.serves(account) || len(d.set.find(name)) > 0 || !bytes.Contains(body, []byte(`"`+config.Path+`"`)) {
+		if !d.serves(account) || d.set.called(name) || !bytes.Contains(body, []byte(`"`+config.Path+`"`)) {
 			return
 		}
 		d.mu.Lock()
@@ -214,7 +214,7 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	if p.queue != "" {
 		delete(d.look, name)
 		d.mu.Unlock()
-		d.set.s.moved(p.name)(forge.Place{ID: r.ID, Name: r.FullName})
+		d.set.s.moved(p.repository)(forge.Place{ID: r.ID, Name: r.FullName})
 		return nil
 	}
 	d.mu.Unlock()
@@ -243,7 +243,7 @@ func (d *discovery) configured(ctx context.Context, in github.InstallationFacts,
 	if d.branch != "" {
 		return d.app.Configured(ctx, in, r, d.branch)
 	}
-	kept, err := d.names.find(ctx, r.ID)
+	kept, err := d.keys.find(ctx, r.ID)
 	if err != nil {
 		return false, err
 	}
@@ -270,10 +270,9 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, p *place) err
 	if d.branch != "" {
 		own = ""
 	}
-	kept, err := d.names.of(ctx, at, own)
+	kept, err := d.keys.of(ctx, at, own)
 	if err == nil {
-		q := d.queue(r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f)
-		q.Repository = kept.Name
+		q := d.queue(kept, r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f)
 		d.set.s.moved(q.Repository)(at)
 		queued, err = d.set.add(ctx, q)
 	}
@@ -283,10 +282,10 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, p *place) err
 		d.mu.Unlock()
 		return err
 	}
-	d.log.Info("a repository has a queue", "queue", queued)
+	d.log.Info("a repository has a queue", "repository", r.FullName, "key", queued)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.name, p.queue, p.forge = kept.Name, queued, f
+	p.repository, p.queue, p.forge = kept.Key, queued, f
 	return nil
 }
 
@@ -306,7 +305,7 @@ func (d *discovery) leave(ctx context.Context, seen, unsure map[int64]bool) erro
 		if p.queue == "" {
 			continue
 		}
-		d.log.Warn("the App does not reach this repository any more; its queue stops, and goes on from where it is when it is back", "queue", p.queue)
+		d.log.Warn("the App does not reach this repository any more; its queue stops, and goes on from where it is when it is back", "key", p.queue)
 		errs = append(errs, d.set.remove(ctx, p.queue))
 	}
 	return errors.Join(errs...)

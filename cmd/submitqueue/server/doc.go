@@ -9,7 +9,7 @@
 //	serve.go, forges.go   the command line, and the table of forges that it may name
 //	stack*.go             Redis, spool, runners, pages and webhooks, and the queues,
 //	                      which come and go while the server runs
-//	names.go, named.go,   which repositories are served, and under which names their
+//	keys.go, named.go,    which repositories are served, and under which keys their
 //	discover.go           queues are kept
 //	setup.go, lateapp.go  a server that has no GitHub App yet makes one on a page
 //	isolate.go, shut.go,  what keeps steps from the server, its addresses, memory
@@ -18,8 +18,8 @@
 //	clock.go, memory.go   the clock and the memory of the process
 //
 // For `serve --repo acme/shop`: Serve.Run reads the App's credentials, Start opens
-// Redis and listens, named.go asks GitHub for the id of acme/shop, names.go finds
-// the name of its queue, and queueSet.add opens the queue's mirror and runs its
+// Redis and listens, named.go asks GitHub for the id of acme/shop, keys.go finds
+// the key of its queue, and queueSet.add opens the queue's mirror and runs its
 // owner.
 //
 // # How do I add a forge?

@@ -47,15 +47,16 @@ func (l *lateApp) made(a githubapp.File) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, receiver := l.stack, github.NewReceiver(a.WebhookSecret)
-	names := &queueNames{store: s.store, owner: s.set.name}
+	keys := newQueueKeys(s.store, s.set.name, a.API)
+	s.set.use(keys)
 	if len(l.c.Repo) > 0 {
-		return l.named(a, receiver, names)
+		return l.named(a, receiver, keys)
 	}
 	d, err := newDiscovery(a, l.shared, l.log)
 	if err != nil {
 		return err
 	}
-	d.set, d.branch, d.queue, d.names = s.set, l.c.Branch, l.onGitHub, names
+	d.set, d.branch, d.queue, d.keys = s.set, l.c.Branch, l.onGitHub, keys
 	for _, o := range l.c.Owner {
 		d.owners = append(d.owners, strings.ToLower(o))
 	}
@@ -68,12 +69,12 @@ func (l *lateApp) made(a githubapp.File) error {
 }
 
 // named serves the repositories that were named. The caller holds mu.
-func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, names *queueNames) error {
+func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKeys) error {
 	app, err := github.NewApp(github.AppOptions{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Shared: l.shared, Logger: l.log})
 	if err != nil {
 		return err
 	}
-	n := &named{file: a, shared: l.shared, queue: l.onGitHub, set: l.stack.set, names: names, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
+	n := &named{file: a, shared: l.shared, queue: l.onGitHub, set: l.stack.set, keys: keys, branch: cmp.Or(l.c.Branch, "main"), log: l.log,
 		nudges: make(chan struct{}, 1), left: map[string]error{}}
 	for _, name := range l.c.Repo {
 		n.left[name] = errors.New("it was not looked for yet")
@@ -90,7 +91,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, names *queueN
 }
 
 // onGitHub is a queue of a repository there, whose own CI builds as well.
-func (l *lateApp) onGitHub(name, branch, api string, f *github.Forge) Queue {
-	return Queue{Repository: name, Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
+func (l *lateApp) onGitHub(key repositoryKey, name, branch, api string, f *github.Forge) Queue {
+	return Queue{Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
 		CI: &forgeci.Options{CI: f, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
 }

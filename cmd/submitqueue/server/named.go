@@ -16,16 +16,15 @@ import (
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
-// named opens the queues of repositories that people have named (--repo). A name that
-// has queues means those, whoever bears it by now. Of any other the forge is asked
-// whose it is, because that one may have its queues under a name of before; until it
-// answers there is no queue.
+// named opens the queues of repositories that people have named (--repo). A name that a
+// repository with queues has, or had, means that one, whoever bears it by now. Of any
+// other the forge is asked whose it is; until it answers there is no queue.
 type named struct {
 	file   githubapp.File
 	shared *github.Shared
-	queue  func(name, branch, api string, f *github.Forge) Queue
+	queue  func(key repositoryKey, name, branch, api string, f *github.Forge) Queue
 	set    *queueSet
-	names  *queueNames
+	keys   *queueKeys
 	branch string
 	log    *slog.Logger
 	nudges chan struct{}
@@ -107,12 +106,16 @@ func (n *named) one(ctx context.Context, app *github.App, given string) error {
 	if err != nil {
 		return err
 	}
-	full := owner + "/" + name
-	id, kept, err := n.names.named(ctx, full)
+	given = owner + "/" + name
+	id, kept, err := n.keys.named(ctx, given)
 	if err != nil {
 		return err
 	}
-	name, _, _ = strings.Cut(name, "~") // of a queue's name that is no repository's
+	full := given
+	if id != 0 {
+		full = kept.name()
+		owner, name, _ = strings.Cut(full, "/")
+	}
 	f, err := github.New(github.Options{BaseURL: n.file.API, AppID: n.file.ID, PrivateKey: []byte(n.file.Key),
 		Owner: owner, Name: name, RepositoryID: id, App: app, Shared: n.shared, Logger: n.log})
 	if err != nil {
@@ -123,23 +126,22 @@ func (n *named) one(ctx context.Context, app *github.App, given string) error {
 	place, err := f.Locate(asked, id)
 	switch {
 	case err == nil:
-		if kept, err = n.names.of(ctx, place, ""); err != nil {
+		if kept, err = n.keys.of(ctx, place, ""); err != nil {
 			return err
 		}
 	case id == 0:
 		return err
 	default:
-		place = forge.Place{ID: id, Name: owner + "/" + name} // it goes on when the forge is back
+		place = forge.Place{ID: id, Name: full} // it goes on when the forge is back
 	}
-	if !strings.EqualFold(place.Name, full) || !strings.EqualFold(kept.Name, full) {
-		n.log.Info("a repository has, or had, another name", "given", full, "called", place.Name, "queues of", kept.Name)
+	if !strings.EqualFold(place.Name, given) {
+		n.log.Warn("a repository has another name by now", "given", given, "called", place.Name)
 	}
-	q := n.queue(place.Name, n.branch, n.file.API, f)
-	q.Repository = kept.Name
+	q := n.queue(kept, place.Name, n.branch, n.file.API, f)
 	n.set.s.moved(q.Repository)(place)
 	_, err = n.set.add(ctx, q)
 	if errors.Is(err, errServed) {
-		n.log.Warn("a repository is named twice", "given", full, "queues of", kept.Name)
+		n.log.Warn("a repository is named twice", "given", given, "called", place.Name)
 		return nil
 	}
 	return err

@@ -70,17 +70,19 @@ type Options struct {
 
 // Queue is one queue of a server.
 type Queue struct {
-	Repository string // the name under which it has its queues
+	Repository string   // what its queues' keys begin with: what stands for it in the store
+	Called     []string // names that it had, the present one last; none: Repository
 	Branch     string
 	Follow     bool   // nobody chose the branch: it is the repository's own
-	Under      string // the queue's name, where it is kept under a former one; "": that of repository and branch
+	Under      string // the queue's key, where its branch had another name; "": that of repository and branch
 	Forge      forge.Forge
 	URL        string           // of the repository, for people
 	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
 	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
 }
 
-func (q Queue) Name() string {
+// Key is where the queue is in the store.
+func (q Queue) Key() string {
 	if q.Under != "" {
 		return q.Under
 	}
@@ -257,13 +259,14 @@ func (s *Stack) ready() error {
 	return s.queues.Ready()
 }
 
-// moved returns who is told where the repository of a configured name is by now:
-// webhooks bear its id and its present name.
-func (s *Stack) moved(configured string) func(now forge.Place) {
+// moved returns who is told where a repository is by now: webhooks bear its id and its
+// present name, and people go by that.
+func (s *Stack) moved(repository string) func(now forge.Place) {
 	return func(now forge.Place) {
 		if s.intake != nil {
-			s.intake.Moved(configured, now)
+			s.intake.Moved(repository, now)
 		}
+		s.set.renamed(repository, now)
 	}
 }
 
@@ -300,17 +303,15 @@ func ownerName(data string) (string, error) {
 func (s *Stack) drainSpool(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
-	var said spool.Damage
+	if d := s.spooled.Damage(); d.Places > 0 {
+		s.o.Log.Error("spooled deliveries could not be read and are dropped; failed deliveries are asked for again", "places", d.Places, "bytes", d.Bytes)
+	}
 	for {
 		s.metrics.SetSpool(s.spooled.Len())
 		if s.spooled.Len() > 0 {
 			if n, err := intake.Drain(ctx, s.spooled, s.store, s.o.Log); err == nil && n > 0 {
 				s.o.Log.Info("spooled deliveries are in their inboxes", "count", n)
 			}
-		}
-		if d := s.spooled.Damage(); d != said {
-			s.o.Log.Error("spooled deliveries could not be read and are dropped", "count", d.Places, "bytes", d.Bytes)
-			said = d
 		}
 		select {
 		case <-tick.C:

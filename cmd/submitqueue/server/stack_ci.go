@@ -20,11 +20,11 @@ func (q Queue) builders(runners workers.Controller, refs mirror.OwnRefs) (worker
 		return runners, nil, nil
 	}
 	o := *q.CI
-	_, branch, _ := strings.Cut(q.Name(), "@") // as it was at first: builds may be under way
+	_, branch, _ := strings.Cut(q.Key(), "@") // as it was at first: builds may be under way
 	o.Refs, o.Branch = refs, branch
 	ci, err := forgeci.New(o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("CI of %s: %w", q.Name(), err)
+		return nil, nil, fmt.Errorf("CI of %s: %w", q.Key(), err)
 	}
 	return workers.NewSplit(runners, ci), ci, nil
 }
@@ -47,7 +47,7 @@ func (set *queueSet) tellCI(names []string, news forge.CINews) {
 	set.mu.Lock()
 	var told []*forgeci.Controller
 	for _, q := range set.queues {
-		if q.ci != nil && slices.Contains(names, q.Name()) {
+		if q.ci != nil && slices.Contains(names, q.Key()) {
 			told = append(told, q.ci)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
@@ -40,7 +41,8 @@ type served struct {
 type queueSet struct {
 	s       *Stack
 	o       Options
-	name    string // under which this server owns queues
+	name    string     // under which this server owns queues
+	keys    *queueKeys // nil: no forge gives ids; set before there are queues of one
 	share   *app.Share
 	metrics *app.Metrics
 
@@ -50,7 +52,7 @@ type queueSet struct {
 	mu       sync.Mutex
 	running  bool // the server does
 	queues   []*served
-	routes   map[string][]string // names of queues by repository in lower case
+	routes   map[string][]string // keys of queues by what stands for the repository, in lower case
 	opening  map[string]bool
 	finished bool
 	lacks    func() error // why there are queues that cannot be opened yet; nil: there are none
@@ -62,12 +64,12 @@ var errServed = errors.New("this server serves that branch already")
 // open makes a queue that does not run yet.
 func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 	o := set.o
-	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.Name())[:16])+".git"))
+	clone, err := mirror.Open(ctx, filepath.Join(o.Data, "mirrors", string(digest.Of("mirror1", q.Key())[:16])+".git"))
 	if err != nil {
-		return nil, fmt.Errorf("mirror of %s: %w", q.Name(), err)
+		return nil, fmt.Errorf("mirror of %s: %w", q.Key(), err)
 	}
 	if why := clone.Remade(); why != "" {
-		o.Log.Warn("the mirror was damaged and is begun anew: it fills as it is used", "queue", q.Name(), "damage", why)
+		o.Log.Warn("the mirror was damaged and is begun anew: it fills as it is used", "queue", q.Key(), "damage", why)
 	}
 	// A mirror's lock waits for a server that is ending; the pool of checkouts does not.
 	set.once.Do(func() {
@@ -89,23 +91,22 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		return nil, err
 	}
 	return &served{Queue: q, mirror: clone, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
-		Queue: q.Name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
+		Queue: q.Key(), Called: q.Called, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: o.Observer, Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: o.Observer, Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 
-// add opens a queue and lets it run, if the server does. It returns its name,
-// which is a former one where branch or repository were renamed.
-func (set *queueSet) add(ctx context.Context, q Queue) (name string, err error) {
-	if q.Under, err = app.Under(ctx, set.s.store, q.Name(), q.Branch); err != nil {
+// add opens a queue and lets it run, if the server does. It returns its key.
+func (set *queueSet) add(ctx context.Context, q Queue) (key string, err error) {
+	if q.Under, err = app.Under(ctx, set.s.store, q.Key(), q.Branch); err != nil {
 		return "", err
 	}
-	if !set.reserve(q.Name()) {
-		return "", fmt.Errorf("%s: %w", q.Name(), errServed)
+	if !set.reserve(q.Key()) {
+		return "", fmt.Errorf("%s: %w", q.Key(), errServed)
 	}
-	defer set.release(q.Name())
+	defer set.release(q.Key())
 	one, err := set.open(ctx, q)
 	if err != nil {
 		return "", err
@@ -114,7 +115,7 @@ func (set *queueSet) add(ctx context.Context, q Queue) (name string, err error) 
 	defer set.mu.Unlock()
 	if set.finished {
 		set.share.Leave(ctx, one.runners)
-		return q.Name(), one.close()
+		return q.Key(), one.close()
 	}
 	set.queues = append(set.queues, one)
 	set.route()
@@ -122,15 +123,15 @@ func (set *queueSet) add(ctx context.Context, q Queue) (name string, err error) 
 		set.run(one)
 		set.s.queues.Add(one.owner)
 	}
-	return q.Name(), nil
+	return q.Key(), nil
 }
 
-// reserve claims a name while its queue is being opened; release ends that. It
+// reserve claims a key while its queue is being opened; release ends that. It
 // reports false where the queue is there, or another one is opening it.
 func (set *queueSet) reserve(name string) bool {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	if set.opening[name] || slices.ContainsFunc(set.queues, func(q *served) bool { return q.Name() == name }) {
+	if set.opening[name] || slices.ContainsFunc(set.queues, func(q *served) bool { return q.Key() == name }) {
 		return false
 	}
 	if set.opening == nil {
@@ -144,6 +145,13 @@ func (set *queueSet) release(name string) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	delete(set.opening, name)
+}
+
+// use has names kept that repositories have by now.
+func (set *queueSet) use(keys *queueKeys) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	set.keys = keys
 }
 
 // wait has the server not be ready while lacks returns an error.
@@ -169,12 +177,12 @@ func (set *queueSet) route() {
 	routes := map[string][]string{}
 	for _, q := range set.queues {
 		key := strings.ToLower(q.Repository)
-		routes[key] = append(routes[key], q.Name())
+		routes[key] = append(routes[key], q.Key())
 	}
 	set.routes = routes
 }
 
-// find returns the queues of a repository.
+// find returns the queues of a repository, by what stands for it.
 func (set *queueSet) find(repository string) []string {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -193,6 +201,37 @@ func (set *queueSet) targets(repository string) (out []string) {
 		}
 	}
 	return out
+}
+
+// called reports whether a repository has a queue that is called so by now.
+func (set *queueSet) called(repository string) bool {
+	set.mu.Lock()
+	queues := slices.Clone(set.queues)
+	set.mu.Unlock()
+	return slices.ContainsFunc(queues, func(q *served) bool {
+		name, _, _ := strings.Cut(q.owner.Called(), "@")
+		return strings.EqualFold(name, repository)
+	})
+}
+
+// renamed takes in what a repository is called by now.
+func (set *queueSet) renamed(repository string, now forge.Place) {
+	set.mu.Lock()
+	queues, keys := slices.Clone(set.queues), set.keys
+	set.mu.Unlock()
+	for _, q := range queues {
+		if q.Repository == repository {
+			q.owner.Renamed(now.Name)
+		}
+	}
+	if keys == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keysLease)
+	defer cancel()
+	if err := keys.renamed(ctx, now); err != nil {
+		set.o.Log.Warn("the name of a repository cannot be stored yet; it is asked for again at the next start", "repository", now.Name, "error", err)
+	}
 }
 
 // all returns the table of webhooks.
@@ -222,7 +261,7 @@ func (set *queueSet) run(q *served) {
 		defer cancel()
 		defer context.AfterFunc(ended, cancel)()
 		if err := q.owner.Run(ctx); err != nil {
-			set.o.Log.Error("a queue stopped", "queue", q.owner.Queue, "error", err)
+			set.o.Log.Error("a queue stopped", "queue", q.owner.Called(), "error", err)
 		}
 	})
 }
@@ -231,7 +270,7 @@ func (set *queueSet) run(q *served) {
 // when it is added again.
 func (set *queueSet) remove(ctx context.Context, name string) error {
 	set.mu.Lock()
-	i := slices.IndexFunc(set.queues, func(q *served) bool { return q.Name() == name })
+	i := slices.IndexFunc(set.queues, func(q *served) bool { return q.Key() == name })
 	if i < 0 {
 		set.mu.Unlock()
 		return nil

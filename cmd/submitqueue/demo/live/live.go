@@ -314,7 +314,7 @@ func (d *demoStack) Stats(context.Context) (demo.Stats, error) {
 func (d *demoStack) Links() demo.Links {
 	redis := d.stack.Redis
 	if d.keeps {
-		redis += "; the demo's keys begin with sq:{" + d.options.Queues[0].Name() + "}"
+		redis += "; the demo's keys begin with sq:{" + d.options.Queues[0].Key() + "}"
 	}
 	dashboard := d.stack.Base
 	if !d.options.Open {

@@ -1,0 +1,12 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.FilesInMemory()
+	m.Run()
+}

@@ -1,0 +1,13 @@
+package mirror_test
+
+import (
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.FilesInMemory()
+	storetest.Sample(25)
+	m.Run()
+}

@@ -1,0 +1,24 @@
+package speculation
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+// long says that SUBMITQUEUE_REQUIRE asks for every history: without it, the properties
+// are tried on fewer, and a rare case need not be among them.
+var long = storetest.Required("long")
+
+func TestMain(m *testing.M) {
+	storetest.Sample(20)
+	if !long {
+		for name, seeds := range map[string]string{"histories": "0:100", "red-histories": "0:10"} {
+			if err := flag.Set(name, seeds); err != nil {
+				panic(err)
+			}
+		}
+	}
+	m.Run()
+}
