@@ -39,6 +39,7 @@ func TestWaitingForGitHubIsShown(t *testing.T) {
 	if since := len(h.github.Requests("", "/repos/**")) - asked; since < 4 {
 		t.Errorf("%d requests since", since)
 	}
+	h.shows("/api/queue", `"phase":"landed"`)
 	if _, text := h.page("/api/queue"); strings.Contains(text, `"waits"`) {
 		t.Error(text)
 	}

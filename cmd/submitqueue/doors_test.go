@@ -73,8 +73,8 @@ var doors = []door{
 	{"makes a view of a core", calls("speculation", "Queue", "View", "PullView"), map[string]string{
 		"app.Owner.show":                             "what is published for all who read, by the loop of turns",
 		"app.Owner.detail":                           "the same of a change that somebody looks at",
-		"app.performer.publish":                      "what a comment and a check say; an action waits for turns, a request does not",
-		"app.performer.tellMain":                     "what the check of the branch says",
+		"app.publisher.publish":                      "what a comment and a check say; an action waits for turns, a request does not",
+		"app.site.tell":                              "what the check of the branch says",
 		"speculation.Core.PullView":                  "the view of a pull request is that of its change",
 		"cmd/submitqueue/demo/live.demoStack.proven": "the demo looks at its own server from inside",
 		"cmd/submitqueue/demo/live.demoStack.Rows":   "the same",
