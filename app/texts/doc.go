@@ -22,17 +22,10 @@
 // # How do I add …
 //
 //   - a reason: its code in package queue, and its row in the file of its kind.
-//
 //   - a requirement: its kind in package queue (requirement.go), its row in require.go:
 //     a title for lists and one line of what to do, which serves comment, page and command
-//     line. For example
-//
-//     queue.RequireSignature: {"its commits must be signed", func(w voice, q queue.Requirement) string {
-//     return "These commits are not signed" + w.in(q.Names) + ". Sign them, push, then " + w.again()
-//     }},
-//
+//     line.
 //   - a command: its row in package queue (command_table.go) has its line of the help.
-//
 //   - a line of the history: its row in notes.go.
 //
 // Tests read the constants of package queue and demand a row for each.
